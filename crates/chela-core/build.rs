@@ -1,5 +1,5 @@
 //! Lays the token vocabulary out for direct look-up, so that the program has nothing to build
-//! when it starts: four flat files that `tokens::vocabulary` includes and reads in place.
+//! when it starts: flat files that `tokens::vocabulary` includes and reads in place.
 
 #[path = "src/tokens/layout.rs"]
 mod layout;
@@ -7,7 +7,7 @@ mod layout;
 use std::error::Error;
 use std::path::PathBuf;
 
-use layout::{EMPTY, PAIRS, SLOTS, pair, place, slot};
+use layout::{EMPTY, PAIRS, SLOTS, STRIDE, pair, place, slot};
 
 const PACKED: &str = "data/o200k.vocab";
 
@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let tokens = unpack(std::fs::read(PACKED)?)?;
 
     let mut slots = vec![EMPTY; SLOTS];
-    let mut starts = vec![0_u32];
+    let (mut starts, mut start) = (Vec::new(), 0);
     let mut pairs = vec![EMPTY; PAIRS];
     for (rank, token) in (0_u32..).zip(&tokens) {
         let (mut at, mark) = place(token);
@@ -30,10 +30,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         if let [first, second] = token[..] {
             pairs[pair(first, second)] = rank;
         }
-        starts.push(starts[starts.len() - 1] + u32::try_from(token.len())?);
+        if usize::try_from(rank)? % STRIDE == 0 {
+            starts.push(start);
+        }
+        start += 1 + u32::try_from(token.len())?;
     }
 
-    std::fs::write(out.join("o200k.bytes"), tokens.concat())?;
     std::fs::write(out.join("o200k.starts"), little_endian(&starts))?;
     std::fs::write(out.join("o200k.pairs"), little_endian(&pairs))?;
     std::fs::write(out.join("o200k.slots"), little_endian(&slots))?;

@@ -2,7 +2,7 @@
 //! and what was dropped add up.
 #![no_main]
 
-use chela_core::cut::{CutRequest, Limit, PinOutcome, cut};
+use chela_core::cut::{CutRequest, CutLimit, PinOutcome, cut};
 use chela_core::tokens;
 use libfuzzer_sys::fuzz_target;
 
@@ -11,9 +11,9 @@ fuzz_target!(|input: (u16, bool, &str)| {
     // Small limits, so that short inputs are cut; pins get a line no input is likely to have.
     let number = usize::from(number % 512);
     let limit = if in_tokens {
-        Limit::Tokens(number)
+        CutLimit::Tokens(number)
     } else {
-        Limit::Chars(number)
+        CutLimit::Chars(number)
     };
     let pinned = "<!-- keep -->\nPIN 7c1e\n<!-- /keep -->\n";
     let text = format!("{pinned}{text}\n# Pinned section\nPIN 9f2a\n");

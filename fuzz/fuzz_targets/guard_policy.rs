@@ -4,15 +4,15 @@
 
 use chela_config::model::GuardPolicy;
 use chela_core::{ContentHash, Origin, Trust};
-use chela_guard::flow::{Deed, Judge, Provenance, Span, Standing, Taint, Verdict, decide, defang};
-use chela_guard::{Effect, Sink, SinkKind};
+use chela_guard::flow::{ProposedCall, CallJudge, Provenance, TextSpan, HostStanding, SessionTaint, CallVerdict, decide, defang};
+use chela_guard::{CallSink, CallTarget, Effect, SecretLook, SinkKind, WebAddress};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value};
 
-const SINKS: &[Sink] = &[
-    Sink::new("to", SinkKind::Recipient),
-    Sink::new("url", SinkKind::Url),
-    Sink::new("text", SinkKind::Text),
+const SINKS: &[CallSink] = &[
+    CallSink::new("to", SinkKind::Recipient),
+    CallSink::new("url", SinkKind::Url),
+    CallSink::new("text", SinkKind::Text),
 ];
 
 fuzz_target!(|input: (&str, &str, &str, &str, &str)| {
@@ -23,45 +23,53 @@ fuzz_target!(|input: (&str, &str, &str, &str, &str)| {
         message: "m".into(),
         hash: ContentHash::of(""),
     };
-    clean.add(Span {
+    clean.add(TextSpan {
         text: owner.into(),
         trust: Trust::Owner,
         origin,
     });
     let mut tainted = clean.clone();
-    tainted.taint_with(Taint::Tainted);
+    tainted.taint_with(SessionTaint::Tainted);
     let arguments: Map<String, Value> = [("to", to), ("url", url), ("text", text)]
         .map(|(name, value)| (name.to_owned(), value.into()))
         .into_iter()
         .collect();
-    let deed = Deed {
+    let targets: Vec<CallTarget> = WebAddress::parse(url)
+        .ok()
+        .map(CallTarget::Url)
+        .into_iter()
+        .collect();
+    let deed = ProposedCall {
         tool: "t",
         effect: Effect::WriteOutward,
         sinks: SINKS,
         arguments: &arguments,
-        standing: Standing::Unlisted,
+        targets: &targets,
+        led_from: None,
+        orders: &[],
+        look: SecretLook::Plain,
+        standing: HostStanding::Unlisted,
         words: None,
         binds: None,
     };
-    let standard = Judge {
+    let standard = CallJudge {
         policy: GuardPolicy::Standard,
         egress: &[], confirm: &[],
     };
-    let strict = Judge {
+    let strict = CallJudge {
         policy: GuardPolicy::Strict,
         egress: &[], confirm: &[],
     };
     let decided = decide(standard, &tainted, &deed);
     assert!(decide(standard, &clean, &deed).verdict <= decided.verdict);
     assert!(decided.verdict <= decide(strict, &tainted, &deed).verdict);
-    decided.explain(&tainted);
-    tainted.add(Span {
+    tainted.add(TextSpan {
         text: foreign.into(),
         trust: Trust::External,
         origin: Origin::Runtime,
     });
     if owner.is_empty() && !to.trim().is_empty() {
-        assert!(decide(standard, &tainted, &deed).verdict > Verdict::Allow);
+        assert!(decide(standard, &tainted, &deed).verdict > CallVerdict::Allow);
     }
     if owner.is_empty() {
         assert!(

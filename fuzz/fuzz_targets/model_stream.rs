@@ -2,26 +2,26 @@
 //! however they are cut.
 #![no_main]
 
-use chela_model::{Answer, Api, Decoder, Event, Framing, StreamFault, ToolMode};
+use chela_model::{Answer, ModelApi, AnswerDecoder, ResponseEvent, StreamFraming, StreamFault, ToolMode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let [how, step, bytes @ ..] = data else {
         return;
     };
-    let api = Api::ALL[usize::from(*how) % Api::ALL.len()];
+    let api = ModelApi::ALL[usize::from(*how) % ModelApi::ALL.len()];
     let mode = if how & 64 == 0 {
         ToolMode::Native
     } else {
         ToolMode::Constrained
     };
     let framing = if how & 128 == 0 {
-        Decoder::framing(api)
+        AnswerDecoder::framing(api)
     } else {
-        Framing::Whole
+        StreamFraming::Whole
     };
-    let hear = |step: usize| -> (Vec<Event>, Result<Answer, StreamFault>) {
-        let mut decoder = Decoder::new(api, framing, mode, b"");
+    let hear = |step: usize| -> (Vec<ResponseEvent>, Result<Answer, StreamFault>) {
+        let mut decoder = AnswerDecoder::new(api, framing, mode, b"");
         let mut events = Vec::new();
         for piece in bytes.chunks(step) {
             if let Err(fault) = decoder.feed(piece, &mut |event| events.push(event)) {

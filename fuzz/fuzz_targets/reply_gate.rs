@@ -2,7 +2,7 @@
 //! streamed is what is delivered, and chunks make no difference.
 #![no_main]
 
-use chela_reply::{Gate, GateSettings, Shown, WithWord};
+use chela_reply::{ReplyGate, GateSettings, ShownPiece, WithWord};
 use chela_reply::Reply;
 use libfuzzer_sys::fuzz_target;
 
@@ -17,14 +17,14 @@ fuzz_target!(|input: (&str, Vec<u8>, u8)| {
             WithWord::Deliver
         },
     };
-    let mut gate = Gate::new(settings);
+    let mut gate = ReplyGate::new(settings);
     let mut screen = String::new();
-    let mut show = |shown: Vec<Shown>| {
+    let mut show = |shown: Vec<ShownPiece>| {
         for piece in shown {
             match piece {
-                Shown::Text(text) => screen.push_str(&text),
-                Shown::Retracted => screen.clear(),
-                Shown::Reasoning(text) => assert!(!holds_word(&text), "{text:?}"),
+                ShownPiece::Text(text) => screen.push_str(&text),
+                ShownPiece::Retracted => screen.clear(),
+                ShownPiece::Reasoning(text) => assert!(!holds_word(&text), "{text:?}"),
             }
         }
     };
@@ -38,7 +38,7 @@ fuzz_target!(|input: (&str, Vec<u8>, u8)| {
     let finished = gate.finish();
     show(finished.shown);
     assert!(!holds_word(&screen), "{screen:?}");
-    let mut whole = Gate::new(settings);
+    let mut whole = ReplyGate::new(settings);
     whole.push(said);
     assert_eq!(finished.reply, whole.finish().reply);
     if let Reply::Deliver(delivery) = finished.reply {

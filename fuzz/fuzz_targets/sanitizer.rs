@@ -1,14 +1,14 @@
 //! Cleaning: done once is done, counts add up, nothing that must go survives.
 #![no_main]
 
-use chela_core::sanitize::{Removed, content, literal};
+use chela_core::sanitize::{RemovedCharacters, content, literal};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let (once, removed) = content(text);
     let (twice, nothing) = content(&once);
     assert_eq!(once, twice);
-    assert_eq!(nothing, Removed::default());
+    assert_eq!(nothing, RemovedCharacters::default());
     let mark = usize::from(removed.byte_order_mark);
     assert_eq!(
         once.chars().count() + removed.total() + mark,

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use chela_skills::{Package, inspect};
+use chela_skills::{SkillPackage, inspect};
 use libfuzzer_sys::fuzz_target;
 
 /// What a tar archive has in its first block, where unpackers look for it.
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         ("a.tar", tar(bytes)),
     ];
     for (path, bytes) in &framed {
-        let report = inspect(&Package::of_files([(*path, bytes.as_slice())]));
+        let report = inspect(&SkillPackage::of_files([(*path, bytes.as_slice())]));
         for finding in &report.findings {
             let file = finding.file.as_str();
             assert!(file.matches("!/").count() <= 1 || bytes.windows(2).any(|two| two == b"!/"));

@@ -4,11 +4,11 @@
 #![no_main]
 
 use chela_config::Severity;
-use chela_skills::{Package, ScanVerdict, inspect};
+use chela_skills::{SkillPackage, ScanVerdict, inspect};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|files: Vec<(&str, &[u8])>| {
-    let package = Package::of_files(files.iter().copied());
+    let package = SkillPackage::of_files(files.iter().copied());
     let report = inspect(&package);
     assert_eq!(inspect(&package), report);
     assert!(report.findings.len() <= 60);
@@ -23,7 +23,7 @@ fuzz_target!(|files: Vec<(&str, &[u8])>| {
     );
     // The same bytes as what most files of a skill are.
     for (_, bytes) in files {
-        inspect(&Package::of_files([
+        inspect(&SkillPackage::of_files([
             ("SKILL.md", bytes),
             ("scripts/run.py", bytes),
         ]));

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use chela_skills::{PublicKey, Publishers, SecretKey, verify_list};
+use chela_skills::{PublicKey, TrustedPublishers, SecretKey, verify_list};
 use libfuzzer_sys::fuzz_target;
 
 /// Base64, so that the bytes behind it are reached.
@@ -37,7 +37,7 @@ fuzz_target!(|input: (&str, &[u8])| {
     let (text, bytes) = input;
     let _ = verify_list(text, text);
     let _ = SecretKey::parse(text);
-    let _ = Publishers::parse(&[text.to_owned()]);
+    let _ = TrustedPublishers::parse(&[text.to_owned()]);
     for line in [
         text.to_owned(),
         format!("ssh-ed25519 {} {text}", encoded(bytes)),

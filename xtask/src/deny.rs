@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::{Outcome, cargo_bin, say};
+use crate::{ChoreOutcome, cargo_bin, say};
 
 /// What is read of `deny.toml`. The rest of it is for cargo-deny.
 #[derive(Debug, Deserialize)]
@@ -79,11 +79,11 @@ struct NamedDependency {
 }
 
 #[derive(Debug, Deserialize)]
-struct Metadata {
+struct CargoMetadata {
     packages: Vec<KnownCrate>,
 }
 
-pub fn check() -> Outcome {
+pub fn check() -> ChoreOutcome {
     let rules = read_toml::<DenyRules>("deny.toml")?;
     let locked = read_toml::<LockFile>("Cargo.lock")?;
     let metadata = metadata()?;
@@ -111,7 +111,7 @@ fn read_toml<T: for<'de> Deserialize<'de>>(path: &str) -> Result<T, String> {
     toml::from_str(&text).map_err(|error| format!("{path}: {error}"))
 }
 
-fn metadata() -> Result<Metadata, String> {
+fn metadata() -> Result<CargoMetadata, String> {
     let host = Command::new("rustc")
         .arg("-vV")
         .output()

@@ -3,17 +3,17 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, cargo_bin, run};
+use crate::{ChoreOutcome, cargo_bin, run};
 
 /// Where the generated pages live.
 const GENERATED: &str = "docs/generated";
 
-pub fn write() -> Outcome {
+pub fn write() -> ChoreOutcome {
     api_docs()?;
     generate(GENERATED)
 }
 
-pub fn check() -> Outcome {
+pub fn check() -> ChoreOutcome {
     api_docs()?;
     let fresh = "target/generated-docs";
     generate(fresh)?;
@@ -27,13 +27,13 @@ pub fn check() -> Outcome {
     ))
 }
 
-fn api_docs() -> Outcome {
+fn api_docs() -> ChoreOutcome {
     run(Command::new(cargo_bin())
         .args(["doc", "--workspace", "--no-deps", "--quiet"])
         .env("RUSTDOCFLAGS", "--deny warnings"))
 }
 
-fn generate(into: &str) -> Outcome {
+fn generate(into: &str) -> ChoreOutcome {
     run(Command::new(cargo_bin()).args([
         "run",
         "--quiet",
@@ -41,6 +41,7 @@ fn generate(into: &str) -> Outcome {
         "chela",
         "--",
         "docs",
+        "--write",
         into,
     ]))
 }

@@ -2,17 +2,17 @@
 
 use std::process::Command;
 
-use crate::{Outcome, cargo_bin, run};
+use crate::{ChoreOutcome, cargo_bin, run};
 
 /// Needs nothing installed. Finds what lies near the seeds, and that a target still compiles.
-pub fn smoke(seconds: &str) -> Outcome {
+pub fn smoke(seconds: &str) -> ChoreOutcome {
     run(Command::new(cargo_bin())
         .args(["test", "--package", "chela-fuzz-smoke"])
         .env("CHELA_FUZZ_SECONDS", seconds))
 }
 
 /// With cargo-fuzz, which follows where an input leads.
-pub fn guided(seconds: &str) -> Outcome {
+pub fn guided(seconds: &str) -> ChoreOutcome {
     for target in targets()? {
         let (corpus, seeds) = (
             format!("fuzz/corpus/{target}"),

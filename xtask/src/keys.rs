@@ -1,109 +1,171 @@
-//! Holds the config to the truth: a key nothing uses says so, and one that is used does not.
+//! Holds the config to the truth: a key counts as used when the program reads it where it runs, and
+//! one that nothing reads says so.
+//!
+//! There is no compiler here. A field is taken for read where a file outside of `chela-config`
+//! reads a field of that name and either names the section it belongs to or reaches it through a
+//! field of that section's type; what only looks at the config as such (the audit) does not count.
+
+mod model;
+mod source;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use model::{ConfigModel, ModelKey};
+use source::SourceFile;
+
 /// What programs note for themselves: nobody sets it.
 const NOTES: &str = "Meta";
 
-/// A key as it is declared.
-struct Key {
-    owner: String,
-    field: String,
-    name: String,
-    later: bool,
-}
+/// Code that looks at the config as such, and does nothing it says.
+const ONLY_LOOKS: [&str; 2] = ["chela-config/", "chela-inspect/src/security"];
+
+/// Keys that `chela-config` itself obeys.
+const BY_CONFIG: [(&str, &str); 10] = [
+    // An address for editors.
+    ("Config", "schema"),
+    ("Config", "meta"),
+    // Filled into the values of the file.
+    ("Config", "env"),
+    ("Env", "vars"),
+    ("Env", "from_folder"),
+    // Read as `agents.list` and `agents.defaults.memorySearch`.
+    ("Agents", "entries"),
+    ("Memory", "search"),
+    ("AgentMemory", "search"),
+    // Says which agent answers what nobody else claims.
+    ("AgentEntry", "default"),
+    ("ModelChain", "primary"),
+];
+
+/// Keys whose word is read near their section, of something else.
+const READ_OF_OTHERS: [(&str, &str); 18] = [
+    ("Tools", "media"),
+    ("Tools", "links"),
+    ("Tools", "message"),
+    ("AgentTools", "message"),
+    ("WebFetch", "provider"),
+    ("Session", "scope"),
+    ("Session", "store"),
+    ("Tts", "mode"),
+    ("Hooks", "enabled"),
+    ("Plugins", "enabled"),
+    ("Plugins", "load"),
+    ("PluginEntry", "enabled"),
+    ("PluginEntry", "hooks"),
+    ("PluginEntry", "api_key"),
+    ("PluginEntry", "env"),
+    ("AgentEntry", "plugins"),
+    ("AgentEntry", "runtime"),
+    ("Memory", "backend"),
+];
+
+/// What the prompt speaks of although nothing runs it: it is kept, and said to be.
+const PROMPT_ONLY: [(&str, &str); 3] = [
+    ("Config", "channels"),
+    ("AgentDefaults", "heartbeat"),
+    ("AgentEntry", "heartbeat"),
+];
 
 #[test]
-fn keys_nothing_uses_are_marked_and_no_others() {
-    let model = root().join("crates/chela-config/src/model");
-    let words = words_elsewhere(&model);
+fn keys_nothing_reads_are_marked_and_no_others() {
+    let model = ConfigModel::read(&root().join("crates/chela-config/src"));
+    let readers = KeyReaders::of(&model, &source_files());
     let mut wrong = Vec::new();
-    for file in rust_files(&model) {
-        for key in keys(&read(&file))
-            .into_iter()
-            .filter(|key| key.owner != NOTES)
-        {
-            // A name that stands nowhere else is read by nobody. The reverse is not sure: a
-            // common word is found for other reasons.
-            let found = words.contains(&key.field) || words.contains(&key.name);
-            let is_common = key.later && !key.field.contains('_');
-            if found == key.later && !is_common {
-                let what = match key.later {
-                    true => "is used: take `[later]` away",
-                    false => "is used by nothing: use it, or mark it `[later]`",
-                };
-                wrong.push(format!("{}.{} {what}", key.owner, key.field));
-            }
+    for key in model.keys.iter().filter(|key| key.owner != NOTES) {
+        if !readers.reached.contains(&key.owner) {
+            continue;
         }
+        let what = match (readers.is_used(key), key.later) {
+            (true, true) => "is read: take `[later]` away",
+            (false, false) => "is read by nothing: use it, or mark it `[later]`",
+            _ => continue,
+        };
+        wrong.push(format!("{}.{} {what}", key.owner, key.field));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-fn keys(text: &str) -> Vec<Key> {
-    let mut keys = Vec::new();
-    let mut owner = String::new();
-    let mut later = false;
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("    struct ") {
-            owner = name.trim_end_matches(" {").to_owned();
-        } else if line.starts_with("        [") {
-            later = line.contains("later");
-        } else if let Some((field, name)) = declared(line) {
-            keys.push(Key {
-                owner: owner.clone(),
-                field,
-                name,
-                later: std::mem::take(&mut later),
-            });
+#[test]
+fn the_exceptions_are_keys_of_the_config() {
+    let model = ConfigModel::read(&root().join("crates/chela-config/src"));
+    let exceptions = BY_CONFIG.into_iter().chain(PROMPT_ONLY);
+    for (owner, field) in exceptions.chain(READ_OF_OTHERS) {
+        let known = |key: &ModelKey| key.owner == owner && key.field == field;
+        assert!(model.keys.iter().any(known), "{owner}.{field}");
+    }
+}
+
+/// Which keys somebody reads.
+struct KeyReaders<'m> {
+    used: BTreeSet<(&'m str, &'m str)>,
+    /// Sections that a key leads to which is used; what lies inside others is not looked at.
+    reached: BTreeSet<String>,
+}
+
+impl<'m> KeyReaders<'m> {
+    fn of(model: &'m ConfigModel, files: &[SourceFile]) -> Self {
+        let viewed = model.read_through_view(files);
+        let mut used = BTreeSet::new();
+        for key in &model.keys {
+            let id = (key.owner.as_str(), key.field.as_str());
+            let is_used = !PROMPT_ONLY.contains(&id)
+                && !READ_OF_OTHERS.contains(&id)
+                && (BY_CONFIG.contains(&id)
+                    || viewed.contains(&id)
+                    || files.iter().any(|file| reads(model, file, key)));
+            if is_used {
+                used.insert(id);
+            }
+        }
+        let mut reached = BTreeSet::from(["Config".to_owned()]);
+        loop {
+            let more: Vec<String> = model
+                .keys
+                .iter()
+                .filter(|key| reached.contains(&key.owner))
+                .filter(|key| used.contains(&(key.owner.as_str(), key.field.as_str())))
+                .flat_map(|key| key.leads_to.iter().cloned())
+                .filter(|section| !reached.contains(section))
+                .collect();
+            if more.is_empty() {
+                return Self { used, reached };
+            }
+            reached.extend(more);
         }
     }
-    keys
+
+    fn is_used(&self, key: &ModelKey) -> bool {
+        self.used
+            .contains(&(key.owner.as_str(), key.field.as_str()))
+    }
 }
 
-/// The field of a line such as `action as "do": Option<AllowDeny>,`, and its name in the file.
-fn declared(line: &str) -> Option<(String, String)> {
-    let line = line.strip_prefix("        ")?;
-    let (left, _) = line.split_once(": ")?;
-    let (field, name) = match left.split_once(" as ") {
-        Some((field, name)) => (field, name.trim_matches('"').to_owned()),
-        None => (left, camel(left)),
-    };
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    (!field.is_empty() && field.chars().all(is_name)).then(|| (field.to_owned(), name))
+fn reads(model: &ConfigModel, file: &SourceFile, key: &ModelKey) -> bool {
+    let parents = model.fields_of_type(&key.owner);
+    // The top of the config is reached as `config`, and everything names it.
+    if key.owner == "Config" {
+        return file.reads_of(&key.field, "config");
+    }
+    file.reads(&key.field) && (file.names.contains(&key.owner) || file.reads_any(parents))
 }
 
-fn camel(snake: &str) -> String {
-    let mut parts = snake.split('_');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |name, part| {
-        let (head, tail) = part.split_at(part.len().min(1));
-        name + &head.to_uppercase() + tail
-    })
-}
-
-/// Every word of the code outside the model, tests and comments left out.
-fn words_elsewhere(model: &Path) -> BTreeSet<String> {
-    let crates = std::fs::read_dir(root().join("crates")).unwrap();
-    let mut words = BTreeSet::new();
-    for folder in crates.flatten() {
+/// Every file of the program, tests left out.
+fn source_files() -> Vec<SourceFile> {
+    let crates = root().join("crates");
+    let mut files = Vec::new();
+    for folder in std::fs::read_dir(&crates).unwrap().flatten() {
         for file in rust_files(&folder.path().join("src")) {
             let is_test = file
                 .iter()
                 .any(|part| part == "tests" || part == "tests.rs");
-            if is_test || file.starts_with(model) {
-                continue;
-            }
-            for line in read(&file)
-                .lines()
-                .filter(|line| !line.trim_start().starts_with("//"))
-            {
-                let cut = |c: char| !c.is_ascii_alphanumeric() && c != '_';
-                words.extend(line.split(cut).map(str::to_owned));
+            let path = file.strip_prefix(&crates).unwrap().display().to_string();
+            if !is_test && !ONLY_LOOKS.iter().any(|looks| path.starts_with(looks)) {
+                files.push(SourceFile::new(&read(&file)));
             }
         }
     }
-    words
+    files
 }
 
 pub fn rust_files(folder: &Path) -> Vec<PathBuf> {

@@ -5,8 +5,10 @@ mod deny;
 mod dependencies;
 mod docs;
 mod fuzz;
+mod guard_bench;
 #[cfg(test)]
 mod keys;
+mod notices;
 mod platforms;
 #[cfg(test)]
 mod rooms;
@@ -24,12 +26,17 @@ cargo xtask <chore>
   bench [FILTER]   run the benchmarks
   bench many       long histories and many sessions only: CPU, fsyncs, turns/s, stalls, memory
   dist             the binary that is handed to people: target/dist/chela
+  notices FILE     the licences of the crates inside the program, for the packages
+  packages […]     the packages people install from: scripts/package.sh
   deny             licences, sources, banned crates and second versions (deny.toml), offline
   fuzz [SECONDS]   run every fuzz target for a while on made-up inputs (default 10 s each)
   fuzz guided [SECONDS]
                    the same with libFuzzer (needs cargo-fuzz; default 60 s each)
   check-platforms  compile for other systems, as far as their libraries are installed
-  guard-bench FILE replay recorded attacks through the agent and print the table
+  guard-bench [everyday] [findings] [recorded] [adapting] [--traces FILE]
+              [--no-sandbox] [--questions]
+                   what the guard asks and what gets past it, in one table; recorded and adapting
+                   replay the attacks of FILE through the agent
   retrieval-bench DIR […]
                    measure the search of memory on question sets
   ranking-bench […]
@@ -38,7 +45,7 @@ cargo xtask <chore>
 ";
 
 /// A chore either works or says which command failed.
-type Outcome = Result<(), String>;
+type ChoreOutcome = Result<(), String>;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -53,10 +60,12 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["bench", "many", rest @ ..] => bench_many(rest),
         ["bench", rest @ ..] => bench(rest),
-        ["guard-bench", file] => example("chela-agent", "guard_bench", &[file]),
+        ["guard-bench", rest @ ..] => guard_bench::measure(rest),
         ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
         ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
-        ["dist"] => cargo(&["build", "--profile", "dist", "--package", "chela"]),
+        ["dist"] => dist(),
+        ["notices", file] => notices::write(file),
+        ["packages", rest @ ..] => run(Command::new("scripts/package.sh").args(rest)),
         ["deny"] => deny::check(),
         ["fuzz", "guided"] => fuzz::guided("60"),
         ["fuzz", "guided", seconds] => fuzz::guided(seconds),
@@ -75,7 +84,22 @@ fn main() -> ExitCode {
     }
 }
 
-fn lint() -> Outcome {
+/// The binary that is handed to people. Functions that came out as the same machine code are kept
+/// once, where the linker that comes with the compiler can do that.
+fn dist() -> ChoreOutcome {
+    let folding = r#"target.x86_64-unknown-linux-gnu.rustflags=["-Clink-arg=-Wl,--icf=all"]"#;
+    cargo(&[
+        "build",
+        "--profile",
+        "dist",
+        "--package",
+        "chela",
+        "--config",
+        folding,
+    ])
+}
+
+fn lint() -> ChoreOutcome {
     cargo(&[
         "clippy",
         "--workspace",
@@ -86,20 +110,20 @@ fn lint() -> Outcome {
     ])
 }
 
-fn test(rest: &[&str]) -> Outcome {
+fn test(rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["test", "--workspace"];
     args.extend(rest);
     cargo(&args)
 }
 
-fn snap() -> Outcome {
+fn snap() -> ChoreOutcome {
     run(Command::new(cargo_bin())
         .args(["test", "--workspace"])
         .env("INSTA_UPDATE", "always"))?;
     docs::write()
 }
 
-fn bench(rest: &[&str]) -> Outcome {
+fn bench(rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["bench", "--workspace", "--benches"];
     if !rest.is_empty() {
         args.push("--");
@@ -108,21 +132,21 @@ fn bench(rest: &[&str]) -> Outcome {
     cargo(&args)
 }
 
-fn bench_many(rest: &[&str]) -> Outcome {
+fn bench_many(rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["bench", "--package", "chela-agent", "--bench", "many", "--"];
     args.extend(rest);
     cargo(&args)
 }
 
 /// In a program of its own, so that chores need not be built with the agent.
-fn example(package: &str, name: &str, rest: &[&str]) -> Outcome {
+fn example(package: &str, name: &str, rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["run", "--quiet", "--release", "--package", package];
     args.extend(["--example", name, "--"]);
     args.extend(rest);
     cargo(&args)
 }
 
-fn ci() -> Outcome {
+fn ci() -> ChoreOutcome {
     cargo(&["fmt", "--all", "--check"])?;
     deny::check()?;
     lint()?;
@@ -130,7 +154,7 @@ fn ci() -> Outcome {
     docs::check()
 }
 
-fn cargo(args: &[&str]) -> Outcome {
+fn cargo(args: &[&str]) -> ChoreOutcome {
     run(Command::new(cargo_bin()).args(args))
 }
 
@@ -138,7 +162,7 @@ fn cargo_bin() -> String {
     std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
 }
 
-fn run(command: &mut Command) -> Outcome {
+fn run(command: &mut Command) -> ChoreOutcome {
     let line = format!("{command:?}").replace('"', "");
     say(&format!("> {line}"));
     match command.status() {

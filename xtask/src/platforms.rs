@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::{Outcome, cargo_bin, run, say};
+use crate::{ChoreOutcome, cargo_bin, run, say};
 
 /// A system the code is checked for.
 struct Platform {
@@ -17,11 +17,11 @@ const PLATFORMS: [Platform; 2] = [
         target: "aarch64-apple-darwin",
         crates: &[],
     },
-    // File tools walk open folders and the sandbox ends process groups, both by Unix calls. What
-    // does without them is held to it here.
+    // Files are written below open folders and the sandbox ends process groups, both by Unix
+    // calls. What does without them is held to it here.
     Platform {
         target: "x86_64-pc-windows-gnu",
-        crates: &["chela-core", "chela-prompt", "chela-store"],
+        crates: &["chela-core", "chela-prompt", "chela-reply"],
     },
 ];
 
@@ -30,7 +30,7 @@ const PLATFORMS: [Platform; 2] = [
 const INSTALLED_BY_SCRIPTS: [&str; 0] = [];
 
 /// Checks every platform whose standard library is here.
-pub fn check() -> Outcome {
+pub fn check() -> ChoreOutcome {
     let libraries = target_libraries()?;
     let must_have_all = std::env::var("CHELA_REQUIRE").is_ok_and(|wish| wish == "all");
     let mut failed = Vec::new();
@@ -54,7 +54,7 @@ pub fn check() -> Outcome {
     }
 }
 
-fn check_one(platform: &Platform) -> Outcome {
+fn check_one(platform: &Platform) -> ChoreOutcome {
     let target = platform.target;
     let mut command = Command::new(cargo_bin());
     command.args(["check", "--target", target]);

@@ -5,10 +5,10 @@
     reason = "a benchmark that cannot be set up has nothing to measure"
 )]
 
-use chela_agent::assemble::{Ask, Assembler, assemble};
+use chela_agent::assemble::{PromptAssembler, PromptRequest, assemble};
 use chela_core::Host;
 use chela_testkit::bench::measure;
-use chela_workspace::{RepositoryWish, SeedMode, SeedOptions, seed};
+use chela_workspace::{RepositoryMode, SeedMode, SeedOptions, seed};
 
 fn main() {
     let home = tempfile::tempdir().expect("a folder");
@@ -16,7 +16,7 @@ fn main() {
     let options = SeedOptions {
         mode: SeedMode::Fill,
         skip_optional: Vec::new(),
-        repository: RepositoryWish::Leave,
+        repository: RepositoryMode::Leave,
     };
     let dir = host.state_dir().join("workspace");
     seed(&host, &dir, &options).expect("a workspace");
@@ -34,8 +34,8 @@ fn main() {
         std::fs::write(dir.join(name), &paragraph).expect("a file");
     }
     let loaded = chela_config::load(&host);
-    let ask = Ask::default();
-    let assembler = Assembler::new(&host, &loaded);
+    let ask = PromptRequest::default();
+    let assembler = PromptAssembler::new(&host, &loaded);
     let text = assembler.assemble(&ask).expect("a prompt").prompt.text;
 
     let copy = measure("copy the same bytes", text.len(), || text.clone());

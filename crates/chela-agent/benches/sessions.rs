@@ -8,9 +8,9 @@
 use chela_store::block_on;
 
 use chela_core::{Host, SessionKey};
-use chela_model::{Message, Part};
-use chela_reply::{Gate, GateSettings};
-use chela_session::{Body, Filter, ResetRules, Sessions};
+use chela_model::{MessagePart, ModelMessage};
+use chela_reply::{GateSettings, ReplyGate};
+use chela_session::{EntryBody, ResetRules, SessionFilter, Sessions};
 use chela_testkit::bench::measure;
 
 fn main() {
@@ -23,13 +23,13 @@ fn main() {
     let said = "A sentence of ordinary length, as people write them. ".repeat(8);
 
     let long = block_on(sessions.current(&key("agent:main:long"), &rules)).expect("a session");
-    let bodies: Vec<Body> = (0..2_000)
+    let bodies: Vec<EntryBody> = (0..2_000)
         .map(|n| {
-            Body::plain(if n % 2 == 0 {
-                Message::user(said.clone())
+            EntryBody::plain(if n % 2 == 0 {
+                ModelMessage::user(said.clone())
             } else {
-                Message::Assistant {
-                    content: vec![Part::text(said.clone())],
+                ModelMessage::Assistant {
+                    content: vec![MessagePart::text(said.clone())],
                     model: Some("provider/model".into()),
                 }
             })
@@ -48,13 +48,13 @@ fn main() {
 
     let other = block_on(sessions.current(&key("agent:main:main"), &rules)).expect("a session");
     measure("append one entry, on the disk", said.len(), || {
-        block_on(sessions.append(&other, Body::plain(Message::user(said.clone()))))
+        block_on(sessions.append(&other, EntryBody::plain(ModelMessage::user(said.clone()))))
     })
     .print(None);
     let memory = Sessions::in_memory(&host).expect("sessions");
     let light = block_on(memory.current(&key("agent:main:main"), &rules)).expect("a session");
     measure("append one entry, in memory", said.len(), || {
-        block_on(memory.append(&light, Body::plain(Message::user(said.clone()))))
+        block_on(memory.append(&light, EntryBody::plain(ModelMessage::user(said.clone()))))
     })
     .print(None);
 
@@ -63,7 +63,7 @@ fn main() {
         block_on(memory.current(&key, &rules)).expect("a session");
     }
     measure("list 10,000 sessions", 0, || {
-        block_on(memory.list(&Filter::default())).map(|found| found.len())
+        block_on(memory.list(&SessionFilter::default())).map(|found| found.len())
     })
     .print(None);
 
@@ -74,7 +74,7 @@ fn main() {
         .map(|chunk| String::from_utf8_lossy(chunk).into_owned())
         .collect();
     measure("the gate, 17 KB in chunks of 4", reply.len(), || {
-        let mut gate = Gate::new(GateSettings::default());
+        let mut gate = ReplyGate::new(GateSettings::default());
         for chunk in &chunks {
             gate.push(chunk);
         }

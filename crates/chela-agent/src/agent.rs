@@ -1,52 +1,64 @@
 //! The agents of one config, ready to talk.
 
+mod run_slots;
+mod session_upkeep;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use chela_config::{AgentView, Loaded};
-use chela_core::secret::{Redactor, Secret, is_guessable};
+use chela_config::{AgentView, LoadedConfig};
+use chela_core::secret::{KnownSecret, Redactor, is_guessable};
 use chela_core::{AgentId, Host, SessionKey};
 use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
-use chela_model::{Chain, Http, KeyWitness, Models, ResolveError, Selection};
-use chela_tools::handles::Handles;
-use chela_workspace::trust::Custody;
+use chela_model::{FallbackChain, KeyWitness, ModelHttp, ModelSelection, Models, ResolveError};
+use chela_tools::handles::SecretHandles;
+use chela_workspace::custody::Custody;
 
 use crate::agent_memory::{ClosedTranscripts, MemoryAsk, agent_memory};
-use crate::assemble::{AssembleError, Assembler};
-use crate::conversation::{Conversation, ConversationAsk};
+use crate::assemble::{AssembleError, PromptAssembler};
+use crate::blocking_work::CoreSlots;
+use crate::command_overlap::CommandOverlap;
 use crate::file_trust::FileTrust;
 use crate::hooks::TurnHook;
-use crate::keeping::Keeping;
 use crate::ledger_slot::LedgerSlot;
+use crate::prefix_text::SharedPrefixes;
 use crate::secrets;
 use crate::session_transcripts::SessionTranscripts;
-use crate::subagents::Seats;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
 use crate::trust::custodies_of;
-use chela_session::journal::{Journal, Retention};
+use chela_session::journal::{FileJournal, JournalRetention};
 use chela_session::{RecordLoss, SessionError, Sessions};
+use run_slots::RunSlots;
+use session_upkeep::SessionUpkeep;
+
+pub use session_upkeep::retention;
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.
 pub struct Agents {
     pub(crate) host: Host,
-    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) loaded: Arc<LoadedConfig>,
     pub(crate) models: Models,
-    pub(crate) http: Http,
-    pub(crate) assembler: Assembler<Host, Arc<Loaded>>,
+    pub(crate) http: ModelHttp,
+    pub(crate) assembler: PromptAssembler<Host, Arc<LoadedConfig>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
-    journals: Mutex<BTreeMap<AgentId, Arc<Journal>>>,
+    journals: Mutex<BTreeMap<AgentId, Arc<FileJournal>>>,
     memories: Mutex<BTreeMap<AgentId, Option<Arc<AgentMemory>>>>,
     pub(crate) ledger_slot: LedgerSlot,
     redactor: OnceLock<Arc<Redactor>>,
     custodies: OnceLock<Vec<Arc<Custody>>>,
     /// Sub-agents that run in this process.
-    pub(crate) seats: Seats,
-    pub(crate) keeping: Keeping,
+    pub(crate) seats: RunSlots,
+    /// Where prompts and requests are made.
+    pub(crate) cores: CoreSlots,
+    /// Which commands run side by side.
+    pub(crate) commands: CommandOverlap,
+    pub(crate) prefixes: SharedPrefixes,
+    keeping: SessionUpkeep,
     hooks: Mutex<Vec<Arc<dyn TurnHook>>>,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
@@ -75,19 +87,22 @@ pub enum OpenError {
 
 impl Agents {
     /// Cheap: nothing is read and nobody is called before it is needed.
-    pub fn open(host: &Host, loaded: Arc<Loaded>) -> Arc<Self> {
+    pub fn open(host: &Host, loaded: Arc<LoadedConfig>) -> Arc<Self> {
         Arc::new_cyclic(|this: &Weak<Self>| Self {
             models: Models::of(host, &loaded).telling(&witness(this)),
-            http: Http::new(host, &loaded),
-            assembler: Assembler::new(host.clone(), Arc::clone(&loaded)),
+            http: ModelHttp::new(host, &loaded),
+            assembler: PromptAssembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             journals: Mutex::default(),
             memories: Mutex::default(),
             ledger_slot: LedgerSlot::default(),
             custodies: OnceLock::new(),
             redactor: OnceLock::new(),
-            seats: Seats::default(),
-            keeping: Keeping::default(),
+            seats: RunSlots::default(),
+            cores: CoreSlots::default(),
+            commands: CommandOverlap::default(),
+            prefixes: SharedPrefixes::default(),
+            keeping: SessionUpkeep::default(),
             hooks: Mutex::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
@@ -110,7 +125,7 @@ impl Agents {
         &self.host
     }
 
-    pub fn loaded(&self) -> &Arc<Loaded> {
+    pub fn loaded(&self) -> &Arc<LoadedConfig> {
         &self.loaded
     }
 
@@ -118,16 +133,8 @@ impl Agents {
         &self.models
     }
 
-    pub fn http(&self) -> &Http {
+    pub fn http(&self) -> &ModelHttp {
         &self.http
-    }
-
-    /// Opens a conversation, which begins or goes on.
-    pub async fn conversation(
-        self: &Arc<Self>,
-        ask: ConversationAsk,
-    ) -> Result<Conversation, OpenError> {
-        Conversation::open(Arc::clone(self), ask).await
     }
 
     /// The sessions of an agent.
@@ -177,7 +184,7 @@ impl Agents {
     }
 
     /// Keeps a value out of everything from now on.
-    fn learn(&self, secret: Secret) {
+    fn learn(&self, secret: KnownSecret) {
         if !is_guessable(&secret.value) {
             self.redactor().learn(secret.clone());
             self.assembler.learn(secret);
@@ -185,11 +192,11 @@ impl Agents {
     }
 
     /// What an agent's file tools changed.
-    pub fn journal(&self, agent: &AgentId) -> Arc<Journal> {
+    pub fn journal(&self, agent: &AgentId) -> Arc<FileJournal> {
         let mut all = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
         let journal = all.entry(agent.clone()).or_insert_with(|| {
-            let retention = Retention::of(&self.loaded);
-            Arc::new(Journal::of(&self.host, agent, retention))
+            let retention = JournalRetention::of(&self.loaded);
+            Arc::new(FileJournal::of(&self.host, agent, retention))
         });
         Arc::clone(journal)
     }
@@ -217,9 +224,14 @@ impl Agents {
         }
     }
 
+    /// The record of the files that shape an agent.
+    pub fn custody(&self, agent: &AgentId) -> Result<Arc<Custody>, AssembleError> {
+        self.assembler.custody(agent)
+    }
+
     /// The secrets an agent's tools may use by name.
-    pub(crate) fn handles(&self, agent: &AgentId) -> Arc<dyn Handles> {
-        secrets::Vault::open(&self.host, &self.loaded, agent, self.redactor())
+    pub(crate) fn handles(&self, agent: &AgentId) -> Arc<dyn SecretHandles> {
+        secrets::SecretVault::open(&self.host, &self.loaded, agent, self.redactor())
     }
 
     /// The record of what happens. `None` when it cannot be opened: then nothing but reading is
@@ -257,10 +269,10 @@ impl Agents {
         &self,
         view: &AgentView,
         chosen: Option<&str>,
-    ) -> Result<Chain, ResolveError> {
+    ) -> Result<FallbackChain, ResolveError> {
         self.models.chain(
             view,
-            chosen.map_or(Selection::Configured, Selection::Chosen),
+            chosen.map_or(ModelSelection::Configured, ModelSelection::Chosen),
         )
     }
 
@@ -291,7 +303,7 @@ fn witness(agents: &Weak<Agents>) -> KeyWitness {
     let agents = Weak::clone(agents);
     KeyWitness::new(move |at, key| {
         if let Some(agents) = agents.upgrade() {
-            agents.learn(Secret {
+            agents.learn(KnownSecret {
                 name: at.to_owned(),
                 value: key.expose().to_owned(),
             });

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::Host;
 use chela_core::secret::Redactor;
 use chela_memory::settings::{SourceKind, configured_index_file};
-use chela_memory::source::Places;
+use chela_memory::source::MemoryPlaces;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 use chela_memory::{AgentMemory, MemoryParts, MemorySettings, index_file};
 use chela_session::SessionError;
@@ -17,7 +17,7 @@ use crate::vectors::vectors_of;
 /// What a memory is made from.
 pub struct MemoryAsk<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub trust: &'a FileTrust,
     pub redactor: &'a Redactor,
@@ -37,7 +37,7 @@ pub fn agent_memory(ask: &MemoryAsk<'_>) -> Option<Arc<AgentMemory>> {
         host: ask.host.clone(),
         index_file: configured_index_file(ask.host, view)
             .unwrap_or_else(|| index_file(ask.host, &view.id)),
-        places: Places {
+        places: MemoryPlaces {
             workspace: view.workspace.value.clone(),
             sessions: Some(view.agent_dir.value.join("sessions")),
             ceiling: ask.trust.for_memory(),

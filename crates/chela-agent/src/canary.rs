@@ -1,14 +1,15 @@
 //! A canary: a string that means nothing, planted where a thief would look.
 //!
 //! Nobody has a reason to repeat it, so wherever it turns up something is being carried out. The
-//! redactor knows it as it knows every secret; this module keeps where it was planted.
+//! redactor knows it knows every secret; this module keeps where it was planted.
 
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
-use chela_files::{FileMode, Placement, create_file};
+use chela_files::{DraftPlacement, FileMode, create_file};
+use chela_session::journal::{AnsweredBy, FileJournal, FileWriter, JournalError};
 use serde::{Deserialize, Serialize};
 
 /// What every canary begins with, so that the redactor knows one by its shape.
@@ -18,14 +19,14 @@ const BYTES: usize = 16;
 /// A canary that was planted.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Canary {
+pub struct PlantedCanary {
     value: String,
     /// Milliseconds since 1970.
     pub planted_at: u64,
     pub places: Vec<PathBuf>,
 }
 
-impl std::fmt::Debug for Canary {
+impl std::fmt::Debug for PlantedCanary {
     /// Leaves the string out: a log is one of the places where it must not turn up.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Canary")
@@ -38,7 +39,7 @@ impl std::fmt::Debug for Canary {
 /// How a planted file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Planted {
+pub enum CanaryState {
     Intact,
     /// The file is there, the string is not.
     Changed,
@@ -66,18 +67,29 @@ pub enum CanaryError {
     },
 }
 
-impl Canary {
+impl PlantedCanary {
     /// The string itself, for the redactor.
     pub fn value(&self) -> &str {
         &self.value
     }
 
+    /// The owner answers for the planted files, as for whatever a command of theirs writes.
+    pub fn answer_for(&self, journal: &FileJournal) -> Result<(), JournalError> {
+        let by = AnsweredBy {
+            writer: FileWriter::Owner,
+            how: "chela guard canary",
+            turn: "",
+        };
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        journal.note_own_files(self.places.iter().map(real), &by)
+    }
+
     /// How each planted file stands now.
-    pub fn places_now(&self) -> Vec<(&Path, Planted)> {
+    pub fn places_now(&self) -> Vec<(&Path, CanaryState)> {
         let state = |path: &Path| match fs::read_to_string(path) {
-            Ok(text) if text.contains(&self.value) => Planted::Intact,
-            Ok(_) => Planted::Changed,
-            Err(_) => Planted::Gone,
+            Ok(text) if text.contains(&self.value) => CanaryState::Intact,
+            Ok(_) => CanaryState::Changed,
+            Err(_) => CanaryState::Gone,
         };
         self.places
             .iter()
@@ -87,7 +99,7 @@ impl Canary {
 }
 
 /// The canary that is planted, if there is one.
-pub fn planted(host: &Host) -> Result<Option<Canary>, CanaryError> {
+pub fn planted(host: &Host) -> Result<Option<PlantedCanary>, CanaryError> {
     let path = file_of(host);
     match fs::read(&path) {
         Ok(bytes) => serde_json::from_slice(&bytes)
@@ -99,11 +111,11 @@ pub fn planted(host: &Host) -> Result<Option<Canary>, CanaryError> {
 }
 
 /// Plants a canary in a workspace: in a file that looks like keys, and in a memory.
-pub fn plant(host: &Host, workspace: &Path) -> Result<Canary, CanaryError> {
+pub fn plant(host: &Host, workspace: &Path) -> Result<PlantedCanary, CanaryError> {
     if planted(host)?.is_some() {
         return Err(CanaryError::Already);
     }
-    let canary = Canary {
+    let canary = PlantedCanary {
         value: format!("{START}{}", host.random_hex(BYTES)),
         planted_at: host.unix_millis(),
         places: vec![
@@ -131,10 +143,10 @@ pub fn plant(host: &Host, workspace: &Path) -> Result<Canary, CanaryError> {
 }
 
 /// Takes the canary out again. Planted files that were changed since stay.
-pub fn remove(host: &Host) -> Result<Canary, CanaryError> {
+pub fn remove(host: &Host) -> Result<PlantedCanary, CanaryError> {
     let canary = planted(host)?.ok_or(CanaryError::None)?;
     for (path, state) in canary.places_now() {
-        if state == Planted::Intact {
+        if state == CanaryState::Intact {
             fs::remove_file(path).map_err(|source| CanaryError::File {
                 path: path.to_owned(),
                 source,
@@ -157,15 +169,15 @@ fn write_new(path: &Path, text: &str) -> Result<(), CanaryError> {
         source,
     };
     match create_file(path, text.as_bytes(), FileMode::Private) {
-        Ok(Placement::Placed) => Ok(()),
-        Ok(Placement::Changed) => Err(fail(ErrorKind::AlreadyExists.into())),
+        Ok(DraftPlacement::Placed) => Ok(()),
+        Ok(DraftPlacement::Changed) => Err(fail(ErrorKind::AlreadyExists.into())),
         Err(error) => Err(fail(error.source)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CanaryError, Planted, plant, planted, remove};
+    use super::{CanaryError, CanaryState, plant, planted, remove};
     use chela_core::Host;
 
     #[test]
@@ -182,12 +194,12 @@ mod tests {
         ));
         assert!(!format!("{canary:?}").contains(canary.value()));
         std::fs::write(&canary.places[0], "nothing").unwrap();
-        let states: Vec<Planted> = canary
+        let states: Vec<CanaryState> = canary
             .places_now()
             .iter()
             .map(|(_, state)| *state)
             .collect();
-        assert_eq!(states, [Planted::Changed, Planted::Intact]);
+        assert_eq!(states, [CanaryState::Changed, CanaryState::Intact]);
         remove(&host).unwrap();
         assert!(canary.places[0].exists() && !canary.places[1].exists());
         assert!(matches!(remove(&host), Err(CanaryError::None)));

@@ -11,8 +11,8 @@ mod quality;
 
 pub use digest::digest;
 pub use plan::{KeepRecent, cut_point, sections_named, tokens_of};
-pub use prune::{Fate, Pruned};
-pub use quality::{HEADINGS, Shortfall, shortfalls};
+pub use prune::{PrunedResults, ResultFate};
+pub use quality::{HEADINGS, SummaryShortfall, shortfalls};
 
 /// What a model is asked for.
 pub const INSTRUCTIONS: &str = include_str!("../text/compaction.md");

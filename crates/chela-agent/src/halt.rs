@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use chela_core::{Host, ok_or_debug};
-use chela_files::{FileMode, create_file, write_file};
+use chela_files::{FileMode, LockFile, create_file, write_file};
 use serde::{Deserialize, Serialize};
 
 /// How often a running call looks at it.
@@ -16,7 +16,7 @@ pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// That everything is stopped, since when and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Halt {
+pub struct HaltNotice {
     /// Milliseconds since 1970.
     pub at: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,7 +46,7 @@ impl HaltError {
     }
 }
 
-impl Halt {
+impl HaltNotice {
     /// What whoever wants to work is told.
     pub fn in_words(&self) -> String {
         let why = self
@@ -115,6 +115,26 @@ impl Halt {
         }
     }
 }
+
+/// How many turns run in this home now, in whatever process. Where locks cannot be had, none is seen.
+pub fn running_turns(host: &Host) -> usize {
+    let spool = host.state_dir().join("state").join("spool");
+    let folders = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let lanes = folders(&spool)
+        .into_iter()
+        .flat_map(|agent| folders(&agent))
+        .map(|session| session.join(LANE_FILE))
+        .filter(|lane| lane.exists());
+    lanes
+        .filter(|lane| matches!(LockFile::try_take(lane), Ok(None)))
+        .count()
+}
+
+/// The file in a session's folder that is locked while a turn runs in it.
+pub(crate) const LANE_FILE: &str = ".lane";
 
 /// When a file was last changed, in milliseconds since 1970.
 fn changed_at(path: &Path) -> u64 {

@@ -4,7 +4,8 @@
 //! can only narrow what may happen: it may refuse a call or demand a question about it, never allow
 //! what the guard does not; text it brings is labelled with its name and trusted no further than
 //! a plugin's. What it changed stands in the audit chain with the hashes of before and after. A
-//! hook that panics or takes too long fails alone: the turn goes on without its word.
+//! hook that panics or takes too long fails alone: the turn goes on without its word, but a result
+//! or a reply that it was to look through is withheld, unless the hook only watches.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -35,9 +36,15 @@ pub trait TurnHook: Send + Sync {
     }
 
     /// What counts as its word about a call when it breaks. A hook that keeps something from
-    /// happening had better say [`CallWord::Refuse`].
-    fn word_when_broken(&self) -> CallWord {
-        CallWord::Pass
+    /// happening had better say [`HookVerdict::Refuse`].
+    fn word_when_broken(&self) -> HookVerdict {
+        HookVerdict::Pass
+    }
+
+    /// What becomes of a result or a reply when it breaks over it. A hook that never changes any
+    /// had better say [`TextWhenBroken::Passes`].
+    fn text_when_broken(&self) -> TextWhenBroken {
+        TextWhenBroken::Withheld
     }
 
     /// Names another model for this turn, one the agent may use.
@@ -59,7 +66,7 @@ pub trait TurnHook: Send + Sync {
         &'a self,
         _: &'a TurnFacts,
         _: &'a CallFacts<'a>,
-    ) -> HookFuture<'a, CallWord> {
+    ) -> HookFuture<'a, HookVerdict> {
         no_answer()
     }
 
@@ -126,7 +133,7 @@ impl Default for HookLimits {
 
 /// A hook's word about a call. There is none that allows anything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum CallWord {
+pub enum HookVerdict {
     /// The guard decides.
     #[default]
     Pass,
@@ -134,6 +141,15 @@ pub enum CallWord {
     Ask(String),
     /// It does not happen; says why, for the owner.
     Refuse(String),
+}
+
+/// What becomes of a text that a hook broke over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextWhenBroken {
+    /// Nobody sees it: the hook may have been about to take something out.
+    Withheld,
+    /// The hook only watches.
+    Passes,
 }
 
 /// What a hook is told about the turn.

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use chela_core::Host;
-use chela_files::{FileMode, Placement, create_file};
+use chela_files::{DraftPlacement, FileMode, create_file};
 
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +38,8 @@ pub fn installation_secret(host: &Host) -> Result<String, SecretError> {
     let secret = host.random_hex(BYTES);
     // No one ever reads half a secret, and the first of two processes wins.
     match create_file(&path, format!("{secret}\n").as_bytes(), FileMode::Private) {
-        Ok(Placement::Placed) => Ok(secret),
-        Ok(Placement::Changed) => read(&path)
+        Ok(DraftPlacement::Placed) => Ok(secret),
+        Ok(DraftPlacement::Changed) => read(&path)
             .map_err(fail)?
             .ok_or_else(|| fail(ErrorKind::InvalidData.into())),
         Err(error) => Err(fail(error.source)),

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use chela_config::Loaded;
-use chela_core::Host;
+use chela_config::LoadedConfig;
+use chela_core::{Host, ok_or_debug, ok_or_warn};
 use chela_files::{FileMode, leftovers_below, write_file};
 
 /// No write takes this long: what is older belongs to nobody any more.
@@ -13,7 +13,7 @@ const OLD: Duration = Duration::from_secs(60 * 60);
 const EVERY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Drafts of files, and folders of skills that were being fetched.
-pub fn leftovers(host: &Host, loaded: &Loaded) -> Vec<PathBuf> {
+pub fn leftovers(host: &Host, loaded: &LoadedConfig) -> Vec<PathBuf> {
     let now = host.clock.now();
     let home = host.state_dir();
     let mut found = Vec::new();
@@ -37,17 +37,20 @@ pub fn leftovers(host: &Host, loaded: &Loaded) -> Vec<PathBuf> {
 }
 
 /// Removes them; gives those that went.
-pub fn sweep(host: &Host, loaded: &Loaded) -> Vec<PathBuf> {
+pub fn sweep(host: &Host, loaded: &LoadedConfig) -> Vec<PathBuf> {
     let mut found = leftovers(host, loaded);
-    found.retain(|path| match path.is_dir() {
-        true => std::fs::remove_dir_all(path).is_ok(),
-        false => std::fs::remove_file(path).is_ok(),
+    found.retain(|path| {
+        let gone = match path.is_dir() {
+            true => std::fs::remove_dir_all(path),
+            false => std::fs::remove_file(path),
+        };
+        ok_or_warn!(gone, "a leftover stays", path = %path.display()).is_some()
     });
     found
 }
 
 /// The same, once a day.
-pub(crate) fn sweep_daily(host: &Host, loaded: &Loaded) {
+pub(crate) fn sweep_daily(host: &Host, loaded: &LoadedConfig) {
     let note = host.state_dir().join("state").join("swept");
     let last = std::fs::metadata(&note).and_then(|facts| facts.modified());
     let age = last.map(|last| host.clock.now().duration_since(last).unwrap_or_default());
@@ -56,7 +59,10 @@ pub(crate) fn sweep_daily(host: &Host, loaded: &Loaded) {
     }
     sweep(host, loaded);
     // Without the note it is looked again with the next start, and no harm is done.
-    let _ = write_file(&note, b"", FileMode::Private);
+    ok_or_debug!(
+        write_file(&note, b"", FileMode::Private),
+        "the sweep is not noted"
+    );
 }
 
 /// Where a skill is put together before it is shown to the owner.

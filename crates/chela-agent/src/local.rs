@@ -1,13 +1,18 @@
 //! The day and the hour where the owner is.
 
 use chela_core::Host;
-use chela_memory::day::Day;
+use chela_memory::day::CalendarDay;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// Minutes east of UTC, now. An unknown zone is UTC.
 pub fn offset_minutes(host: &Host, zone: Option<&str>) -> i32 {
     offset_seconds(&zone_of(host, zone), host.unix_time()) / 60
+}
+
+/// Whether a time zone is known here. Where none is, any may be right.
+pub fn is_time_zone(name: &str) -> bool {
+    TimeZone::get(name).is_ok() || TimeZone::get("Europe/London").is_err()
 }
 
 /// The owner's time zone: as the config says, else the machine.
@@ -28,16 +33,16 @@ fn offset_seconds(zone: &TimeZone, at: u64) -> i32 {
 
 /// The owner's calendar, for moments of the past.
 #[derive(Debug, Clone)]
-pub struct Calendar(TimeZone);
+pub struct OwnerCalendar(TimeZone);
 
-impl Calendar {
+impl OwnerCalendar {
     pub fn of(host: &Host, zone: Option<&str>) -> Self {
         Self(zone_of(host, zone))
     }
 
     /// The day of a moment, in milliseconds since 1970, as `2026-11-15`.
     pub fn day(&self, at: u64) -> String {
-        Day::of_unix(self.wall(at / 1_000)).to_string()
+        CalendarDay::of_unix(self.wall(at / 1_000)).to_string()
     }
 
     /// When the day of a moment began, in milliseconds since 1970.
@@ -61,8 +66,8 @@ fn wall_time(host: &Host, zone: Option<&str>) -> u64 {
     host.unix_time().saturating_add_signed(offset)
 }
 
-pub fn day(host: &Host, zone: Option<&str>) -> Day {
-    Day::of_unix(wall_time(host, zone))
+pub fn day(host: &Host, zone: Option<&str>) -> CalendarDay {
+    CalendarDay::of_unix(wall_time(host, zone))
 }
 
 /// Hour and minute.
@@ -74,7 +79,7 @@ pub fn time(host: &Host, zone: Option<&str>) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
-    use super::Calendar;
+    use super::OwnerCalendar;
     use chela_core::Host;
 
     const HOUR: u64 = 3_600_000;
@@ -90,7 +95,7 @@ mod tests {
             ("Asia/Tokyo", "2023-11-15"),
             ("nowhere/known", "2023-11-14"),
         ] {
-            let calendar = Calendar::of(&host, Some(zone));
+            let calendar = OwnerCalendar::of(&host, Some(zone));
             assert_eq!(calendar.day(at), day, "{zone}");
             let midnight = calendar.midnight(at);
             assert_eq!(calendar.day(midnight), day, "{zone}");
@@ -100,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_day_with_a_missing_hour_begins_at_midnight_too() {
-        let calendar = Calendar::of(&Host::fixed("/nowhere"), Some("Europe/Vienna"));
+        let calendar = OwnerCalendar::of(&Host::fixed("/nowhere"), Some("Europe/Vienna"));
         // 2023-03-26 12:00 there; the clocks went forward at 2.
         let noon = 1_679_824_800_000;
         let midnight = calendar.midnight(noon);

@@ -3,27 +3,31 @@
 use std::path::PathBuf;
 
 use chela_config::model::{ExecMode, WorkspaceAccess};
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::{Host, SessionKey};
 use chela_prompt as prompt;
-use chela_sandbox::{Network, Plan, SandboxAsk, Standing, standing, wants};
+use chela_sandbox::{
+    NetworkAccess, SandboxAsk, SandboxPlan, SandboxStanding, WorkFolder, standing, wants,
+};
 use chela_skills::AgentSkills;
 
 /// Whose session.
 #[derive(Debug, Clone, Copy)]
-pub struct Session<'a> {
+pub struct SandboxedSession<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub key: &'a SessionKey,
     /// The channel the message came through; `None` at the terminal.
     pub channel: Option<&'a str>,
     /// Their folders are read inside too.
     pub skills: &'a AgentSkills,
+    /// Folders besides the workspace the owner lets it work in.
+    pub folders: &'a [WorkFolder],
 }
 
-impl Session<'_> {
-    pub fn standing(&self) -> Standing {
+impl SandboxedSession<'_> {
+    pub fn standing(&self) -> SandboxStanding {
         let readable: Vec<PathBuf> = self
             .skills
             .listed()
@@ -42,42 +46,50 @@ impl Session<'_> {
             session: self.key,
             channel: self.channel,
             readable,
+            folders: self.folders,
         }
     }
 
     /// What the prompt says. Nothing, where commands run on the machine itself.
-    pub fn facts(&self, standing: &Standing) -> Option<prompt::Sandbox> {
+    pub fn facts(&self, standing: &SandboxStanding) -> Option<prompt::SandboxFacts> {
+        if let SandboxStanding::CommandsInside(plan) = standing {
+            return Some(prompt::SandboxFacts {
+                extent: prompt::SandboxExtent::Commands,
+                walls: Some(walls(plan)),
+                ..prompt::SandboxFacts::default()
+            });
+        }
         let access = standing.access()?;
         let shown = |path: &std::path::Path| path.display().to_string();
-        Some(prompt::Sandbox {
+        Some(prompt::SandboxFacts {
             access: Some(access_of(access)),
             agent_mount: (access == WorkspaceAccess::Ro).then(|| shown(&self.view.workspace.value)),
             elevated: self.elevated(),
             walls: match standing {
-                Standing::Inside(plan) => Some(walls(plan)),
+                SandboxStanding::Inside(plan) => Some(walls(plan)),
                 _ => None,
             },
             missing: match standing {
-                Standing::Refused { why, .. } => Some(why.clone()),
+                SandboxStanding::Refused { why, .. } => Some(why.clone()),
                 _ => None,
             },
-            ..prompt::Sandbox::default()
+            ..prompt::SandboxFacts::default()
         })
     }
 
     /// The same without looking at this machine: what the config wants, whatever can be had.
-    pub fn anywhere(&self) -> Option<prompt::Sandbox> {
+    pub fn anywhere(&self) -> Option<prompt::SandboxFacts> {
         let ask = self.ask(&[]);
         let settings = &self.view.sandbox.value;
-        wants(&ask).then(|| prompt::Sandbox {
+        wants(&ask).then(|| prompt::SandboxFacts {
             access: Some(access_of(settings.workspace_access)),
             elevated: self.elevated(),
-            ..prompt::Sandbox::default()
+            ..prompt::SandboxFacts::default()
         })
     }
 
     /// Who asks decides at the time of a call; the prompt says what the operator allows at all.
-    fn elevated(&self) -> Option<prompt::Elevated> {
+    fn elevated(&self) -> Option<prompt::ElevatedExec> {
         let own = self.view.tools.value.elevated.as_ref();
         let is_on = self.loaded.config.tools.elevated.enabled == Some(true)
             && own.and_then(|own| own.enabled) != Some(false)
@@ -87,11 +99,11 @@ impl Session<'_> {
         }
         let exec = self.view.tools.value.exec.as_ref();
         let exec = exec.unwrap_or(&self.loaded.config.tools.exec);
-        Some(prompt::Elevated {
+        Some(prompt::ElevatedExec {
             permission: prompt::ElevatedPermission::Allowed,
             // The level may change while the session lasts; what stands here may not.
             level: None,
-            full: match exec.mode.is_none_or(|mode| mode == ExecMode::Full) {
+            full: match exec.mode == Some(ExecMode::Full) {
                 true => prompt::FullAccess::Available,
                 false => prompt::FullAccess::Blocked(prompt::FullAccessBlock::HostPolicy),
             },
@@ -107,11 +119,11 @@ fn access_of(access: WorkspaceAccess) -> prompt::WorkspaceAccess {
     }
 }
 
-fn walls(plan: &Plan) -> prompt::SandboxWalls {
+fn walls(plan: &SandboxPlan) -> prompt::SandboxWalls {
     prompt::SandboxWalls {
         hosts: match &plan.network {
-            Network::None => Vec::new(),
-            Network::Hosts(hosts) => hosts.texts().map(str::to_owned).collect(),
+            NetworkAccess::None => Vec::new(),
+            NetworkAccess::Hosts(hosts) => hosts.texts().map(str::to_owned).collect(),
         },
         limits: plan.bounds.to_string(),
     }

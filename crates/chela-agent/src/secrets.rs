@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_config::model::{NamedSecret, Secret as Written};
-use chela_config::{KeyPath, Loaded, is_secret_key, secrets_in};
-use chela_core::secret::{CANARY, Pattern, Redactor, Secret, is_guessable};
+use chela_config::model::{NamedSecret, SecretSetting as Written};
+use chela_config::{KeyPath, LoadedConfig, is_secret_key, secrets_in};
+use chela_core::secret::{CANARY, KnownSecret, Redactor, SecretPattern, is_guessable};
 use chela_core::{AgentId, Host, ok_or_warn};
 use chela_model::KeySource;
-use chela_tools::handles::{Destination, Fetching, Handles, Kind, unknown};
+use chela_tools::handles::{SecretDestination, SecretFuture, SecretHandles, SecretUse, unknown};
 use futures_util::FutureExt;
 use serde_json::Value;
 
@@ -17,9 +17,21 @@ use crate::installation_secret::installation_secret;
 
 /// Words in names of variables whose values are credentials.
 const TELLING: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
+/// Words between underscores that say so too, and would be found in too many names otherwise.
+const TELLING_WORDS: [&str; 7] = [
+    "AUTH",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "DSN",
+    "PASS",
+    "PASSWD",
+    "PWD",
+];
+/// The folder one stands in.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// What takes secrets out of everything an agent keeps, shows or sends.
-pub(crate) fn redactor(host: &Host, loaded: &Loaded) -> Arc<Redactor> {
+pub(crate) fn redactor(host: &Host, loaded: &LoadedConfig) -> Arc<Redactor> {
     let key = ok_or_warn!(
         installation_secret(host),
         "stand-ins for secrets have no digits"
@@ -29,38 +41,38 @@ pub(crate) fn redactor(host: &Host, loaded: &Loaded) -> Arc<Redactor> {
 }
 
 /// The same for prompts that are made without touching anything: its stand-ins have no digits.
-pub(crate) fn redactor_for_prompts(host: &Host, loaded: &Loaded) -> Redactor {
+pub(crate) fn redactor_for_prompts(host: &Host, loaded: &LoadedConfig) -> Redactor {
     Redactor::new(None, known(host, loaded)).with_patterns(patterns(loaded))
 }
 
 /// What the owner wants hidden besides. One that cannot be read is told of with the config.
-fn patterns(loaded: &Loaded) -> Vec<Pattern> {
+fn patterns(loaded: &LoadedConfig) -> Vec<SecretPattern> {
     let patterns = loaded.config.logging.redact_patterns.iter();
     patterns
-        .filter_map(|text| Pattern::parse(text).ok())
+        .filter_map(|text| SecretPattern::parse(text).ok())
         .collect()
 }
 
 /// Every secret that is written in the config, kept where the config says, or lies in the
 /// environment; and the canary. What a command would have to be run for is learned when it is.
-pub fn known(host: &Host, loaded: &Loaded) -> Vec<Secret> {
+pub fn known(host: &Host, loaded: &LoadedConfig) -> Vec<KnownSecret> {
     let written = secrets_in(&loaded.tree)
         .into_iter()
         .filter_map(|(path, value)| {
             let value = value_of(host, loaded, &value)?;
             let name = name_of(&path);
-            (!is_guessable(&value)).then_some(Secret { name, value })
+            (!is_guessable(&value)).then_some(KnownSecret { name, value })
         });
     let env = loaded
         .env()
         .iter()
         .filter(|(name, value)| is_telling(name) && !is_guessable(value))
-        .map(|(name, value)| Secret {
+        .map(|(name, value)| KnownSecret {
             name: format!("env:{name}"),
             value: value.clone(),
         });
     let canary = ok_or_warn!(canary::planted(host), "the canary cannot be read").flatten();
-    let canary = canary.map(|canary| Secret {
+    let canary = canary.map(|canary| KnownSecret {
         name: CANARY.to_owned(),
         value: canary.value().to_owned(),
     });
@@ -69,7 +81,11 @@ pub fn known(host: &Host, loaded: &Loaded) -> Vec<Secret> {
 
 fn is_telling(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
-    is_secret_key(name) || TELLING.iter().any(|word| upper.contains(word))
+    let word_tells = upper
+        .split(['_', '-'])
+        .any(|word| TELLING_WORDS.contains(&word) || word.ends_with("PASS"));
+    !FOLDERS.contains(&upper.as_str())
+        && (is_secret_key(name) || word_tells || TELLING.iter().any(|word| upper.contains(word)))
 }
 
 /// The path of its key; a secret that has a name of its own goes by that.
@@ -85,7 +101,7 @@ fn name_of(path: &KeyPath) -> String {
 }
 
 /// The value, as far as it is to be had without running anything.
-fn value_of(host: &Host, loaded: &Loaded, written: &Value) -> Option<String> {
+fn value_of(host: &Host, loaded: &LoadedConfig, written: &Value) -> Option<String> {
     let secret = match written {
         Value::String(text) => Written::Text(text.clone()),
         Value::Number(number) => return Some(number.to_string()),
@@ -103,20 +119,20 @@ fn value_of(host: &Host, loaded: &Loaded, written: &Value) -> Option<String> {
 }
 
 /// The secrets that have a name, for the tools of one agent.
-pub(crate) struct Vault {
+pub(crate) struct SecretVault {
     /// By name: what may be done with it, and where it is.
     named: BTreeMap<String, (NamedSecret, KeySource)>,
     /// Learns what is fetched.
     redactor: Arc<Redactor>,
 }
 
-impl Vault {
+impl SecretVault {
     pub fn open(
         host: &Host,
-        loaded: &Loaded,
+        loaded: &LoadedConfig,
         agent: &AgentId,
         redactor: Arc<Redactor>,
-    ) -> Arc<dyn Handles> {
+    ) -> Arc<dyn SecretHandles> {
         let secrets = &loaded.config.secrets;
         let named = secrets.named.iter().filter_map(|(name, secret)| {
             let agents = secret.agents.as_deref();
@@ -132,19 +148,19 @@ impl Vault {
         })
     }
 
-    async fn fetch(&self, name: &str, to: Destination<'_>) -> Result<String, String> {
+    async fn fetch(&self, name: &str, to: SecretDestination<'_>) -> Result<String, String> {
         let kind = match to {
-            Destination::Environment => Kind::Commands,
-            Destination::Header { .. } => Kind::Requests,
+            SecretDestination::Environment => SecretUse::Commands,
+            SecretDestination::Header { .. } => SecretUse::Requests,
         };
         let allowed = |secret: &NamedSecret| match to {
-            Destination::Environment => secret.exec,
-            Destination::Header { .. } => !secret.hosts.is_empty(),
+            SecretDestination::Environment => secret.exec,
+            SecretDestination::Header { .. } => !secret.hosts.is_empty(),
         };
         let Some((secret, source)) = self.named.get(name).filter(|(one, _)| allowed(one)) else {
             return Err(unknown(name, &self.names(kind)));
         };
-        if let Destination::Header { host } = to
+        if let SecretDestination::Header { host } = to
             && !secret.hosts.iter().any(|pattern| is_host(pattern, host))
         {
             return Err(format!(
@@ -156,7 +172,7 @@ impl Vault {
             Ok(Some(key)) => {
                 let value = key.expose().to_owned();
                 // From here on it may turn up in what the tool brings back.
-                self.redactor.learn(Secret {
+                self.redactor.learn(KnownSecret {
                     name: name.to_owned(),
                     value: value.clone(),
                 });
@@ -168,18 +184,18 @@ impl Vault {
     }
 }
 
-impl Handles for Vault {
-    fn names(&self, kind: Kind) -> Vec<(String, Option<String>)> {
+impl SecretHandles for SecretVault {
+    fn names(&self, kind: SecretUse) -> Vec<(String, Option<String>)> {
         let fitting = self.named.iter().filter(|(_, (secret, _))| match kind {
-            Kind::Commands => secret.exec,
-            Kind::Requests => !secret.hosts.is_empty(),
+            SecretUse::Commands => secret.exec,
+            SecretUse::Requests => !secret.hosts.is_empty(),
         });
         fitting
             .map(|(name, (secret, _))| (name.clone(), secret.description.clone()))
             .collect()
     }
 
-    fn value<'a>(&'a self, name: &'a str, to: Destination<'a>) -> Fetching<'a> {
+    fn value<'a>(&'a self, name: &'a str, to: SecretDestination<'a>) -> SecretFuture<'a> {
         Box::pin(self.fetch(name, to))
     }
 }
@@ -198,10 +214,10 @@ fn is_host(pattern: &str, host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Vault, is_host, known};
+    use super::{SecretVault, is_host, known};
     use chela_core::secret::Redactor;
     use chela_core::{AgentId, Host};
-    use chela_tools::handles::{Destination, Kind};
+    use chela_tools::handles::{SecretDestination, SecretUse};
     use std::sync::Arc;
 
     #[tokio::test]
@@ -214,14 +230,16 @@ mod tests {
         } } });
         let loaded = chela_config::load_text(&host, &config.to_string());
         let redactor = Arc::new(Redactor::default());
-        let vault = Vault::open(&host, &loaded, &AgentId::main(), Arc::clone(&redactor));
-        assert_eq!(vault.names(Kind::Commands).len(), 1);
+        let vault = SecretVault::open(&host, &loaded, &AgentId::main(), Arc::clone(&redactor));
+        assert_eq!(vault.names(SecretUse::Commands).len(), 1);
         assert_eq!(redactor.redact("value-of-forge-1"), "value-of-forge-1");
-        let got = vault.value("forge", Destination::Environment).await;
+        let got = vault.value("forge", SecretDestination::Environment).await;
         assert_eq!(got.unwrap(), "value-of-forge-1");
         assert_eq!(redactor.redact("value-of-forge-1"), "[secret:forge]");
         for host in ["api.forge.example", "a.cdn.example", "API.Forge.Example"] {
-            let got = vault.value("forge", Destination::Header { host }).await;
+            let got = vault
+                .value("forge", SecretDestination::Header { host })
+                .await;
             assert!(got.is_ok(), "{host}");
         }
         for host in [
@@ -230,11 +248,13 @@ mod tests {
             "evilcdn.example",
             "api.forge.example.evil.example",
         ] {
-            let why = vault.value("forge", Destination::Header { host }).await;
+            let why = vault
+                .value("forge", SecretDestination::Header { host })
+                .await;
             assert!(why.unwrap_err().contains("is not for"), "{host}");
         }
         let why = vault
-            .value("mail", Destination::Environment)
+            .value("mail", SecretDestination::Environment)
             .await
             .unwrap_err();
         assert!(why.contains("there is no secret `mail`"), "{why}");

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use chela_core::Trust;
-use chela_memory::chunk::Speaker;
+use chela_memory::chunk::MessageSpeaker;
 use chela_memory::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
-use chela_model::{Message, Part};
-use chela_session::{Body, Entry, Filter, SessionError, Sessions, Show, Source};
+use chela_model::{MessagePart, ModelMessage};
+use chela_session::{
+    EntryBody, ListScope, MessageSource, SessionError, SessionFilter, Sessions, TranscriptEntry,
+};
 use chela_store::block_on;
 
 /// The sessions of an agent for its memory, which reads on threads of its own and waits there.
@@ -16,9 +18,9 @@ pub(crate) struct SessionTranscripts(pub Arc<Sessions>);
 
 impl TranscriptSource for SessionTranscripts {
     fn sessions(&self) -> Result<Vec<SessionFacts>, TranscriptError> {
-        let wanted = Filter {
-            show: Show::Everything,
-            ..Filter::default()
+        let wanted = SessionFilter {
+            show: ListScope::Everything,
+            ..SessionFilter::default()
         };
         let all = block_on(self.0.list(&wanted)).map_err(|error| unreadable("list", &error))?;
         let foreign =
@@ -54,7 +56,7 @@ impl TranscriptSource for SessionTranscripts {
 }
 
 impl SessionTranscripts {
-    async fn entries_of(&self, session: &str) -> Result<Vec<Entry>, SessionError> {
+    async fn entries_of(&self, session: &str) -> Result<Vec<TranscriptEntry>, SessionError> {
         match self.0.by_id(session).await? {
             Some(found) => self.0.entries(&found).await,
             None => Ok(Vec::new()),
@@ -62,18 +64,25 @@ impl SessionTranscripts {
     }
 }
 
-fn message(entry: &Entry) -> SessionMessage {
+fn message(entry: &TranscriptEntry) -> SessionMessage {
     let (speaker, text) = match &entry.body {
-        Body::Message { message, meta } if meta.source == Source::Person => match message {
-            // What the runtime put before the person's words is not theirs.
-            Message::User { content } => {
-                let lead = usize::try_from(meta.lead).unwrap_or(0);
-                (Speaker::User, said(content.get(lead..).unwrap_or(&[])))
+        EntryBody::Message { message, meta } if meta.source == MessageSource::Person => {
+            match message {
+                // What the runtime put before the person's words is not theirs.
+                ModelMessage::User { content } => {
+                    let lead = usize::try_from(meta.lead).unwrap_or(0);
+                    (
+                        MessageSpeaker::User,
+                        said(content.get(lead..).unwrap_or(&[])),
+                    )
+                }
+                ModelMessage::Assistant { content, .. } => {
+                    (MessageSpeaker::Assistant, said(content))
+                }
+                ModelMessage::ToolResult { .. } => (MessageSpeaker::Other, String::new()),
             }
-            Message::Assistant { content, .. } => (Speaker::Assistant, said(content)),
-            Message::ToolResult { .. } => (Speaker::Other, String::new()),
-        },
-        _ => (Speaker::Other, String::new()),
+        }
+        _ => (MessageSpeaker::Other, String::new()),
     };
     SessionMessage {
         speaker,
@@ -82,11 +91,11 @@ fn message(entry: &Entry) -> SessionMessage {
     }
 }
 
-fn said(content: &[Part]) -> String {
+fn said(content: &[MessagePart]) -> String {
     let texts: Vec<&str> = content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            MessagePart::Text { text } => Some(text.as_str()),
             _ => None,
         })
         .collect();
@@ -109,31 +118,31 @@ mod tests {
     use std::sync::Arc;
 
     use chela_core::{Audience, Host, Origin, SessionKey, Trust};
-    use chela_memory::chunk::Speaker;
+    use chela_memory::chunk::MessageSpeaker;
     use chela_memory::transcript::TranscriptSource;
-    use chela_model::{Message, Part, ToolCall};
-    use chela_session::{Body, Label, Meta, ResetRules, Session, Sessions};
+    use chela_model::{MessagePart, ModelMessage, ToolCall};
+    use chela_session::{EntryBody, EntryMeta, OpenSession, ResetRules, Sessions, TextLabel};
     use chela_store::block_on;
 
     use super::SessionTranscripts;
 
-    fn session(sessions: &Sessions, key: &str) -> Session {
+    fn session(sessions: &Sessions, key: &str) -> OpenSession {
         let key = SessionKey::parse(key).unwrap();
         block_on(sessions.current(&key, &ResetRules::default())).unwrap()
     }
 
-    fn assistant(part: Part) -> Body {
-        Body::plain(Message::Assistant {
+    fn assistant(part: MessagePart) -> EntryBody {
+        EntryBody::plain(ModelMessage::Assistant {
             content: vec![part],
             model: None,
         })
     }
 
-    fn result(text: &str) -> Message {
-        Message::ToolResult {
+    fn result(text: &str) -> ModelMessage {
+        ModelMessage::ToolResult {
             call_id: "a".to_owned(),
             tool: "exec".to_owned(),
-            content: vec![Part::text(text)],
+            content: vec![MessagePart::text(text)],
             is_error: false,
         }
     }
@@ -142,16 +151,19 @@ mod tests {
     fn memory_sees_what_people_and_the_agent_said() {
         let sessions = Arc::new(Sessions::in_memory(&Host::fixed("/home/me")).unwrap());
         let main = session(&sessions, "agent:main:main");
-        let with_lead = Body::Message {
-            message: Message::User {
-                content: vec![Part::text("It is Sunday."), Part::text("I moved to Lisbon")],
+        let with_lead = EntryBody::Message {
+            message: ModelMessage::User {
+                content: vec![
+                    MessagePart::text("It is Sunday."),
+                    MessagePart::text("I moved to Lisbon"),
+                ],
             },
-            meta: Meta {
+            meta: EntryMeta {
                 lead: 1,
-                ..Meta::default()
+                ..EntryMeta::default()
             },
         };
-        let call = Part::ToolCall(ToolCall {
+        let call = MessagePart::ToolCall(ToolCall {
             id: "a".to_owned(),
             name: "exec".to_owned(),
             arguments: serde_json::Map::new(),
@@ -160,19 +172,19 @@ mod tests {
         let said = [
             with_lead,
             assistant(call),
-            Body::plain(result("secret")),
-            assistant(Part::text("Noted.")),
+            EntryBody::plain(result("secret")),
+            assistant(MessagePart::text("RecordedWrites.")),
         ];
         block_on(sessions.append_all(&main, &said)).unwrap();
         let group = session(&sessions, "agent:main:telegram:group:1");
-        let foreign = Body::Message {
+        let foreign = EntryBody::Message {
             message: result("from outside"),
-            meta: Meta {
-                label: Some(Label {
+            meta: EntryMeta {
+                label: Some(TextLabel {
                     trust: Trust::External,
                     origin: Origin::Runtime,
                 }),
-                ..Meta::default()
+                ..EntryMeta::default()
             },
         };
         block_on(sessions.append(&group, foreign)).unwrap();
@@ -197,10 +209,10 @@ mod tests {
         assert_eq!(
             said,
             [
-                (Speaker::User, "I moved to Lisbon"),
-                (Speaker::Assistant, ""),
-                (Speaker::Other, ""),
-                (Speaker::Assistant, "Noted."),
+                (MessageSpeaker::User, "I moved to Lisbon"),
+                (MessageSpeaker::Assistant, ""),
+                (MessageSpeaker::Other, ""),
+                (MessageSpeaker::Assistant, "RecordedWrites."),
             ]
         );
         assert_eq!(sessions.messages(main.id.as_str(), 3, 10).unwrap().len(), 1);

@@ -1,19 +1,27 @@
 //! The skills of one agent, ready for its prompt.
 
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{ContentHash, Host, Origin, Trust, ok_or_warn, sanitize};
 use chela_prompt::SkillsListing;
 use chela_skills::{
-    AgentSkills, FirstLook, Library, News, Places, Skill, SkillsSettings, Source, config_is_on,
+    AgentSkill, AgentSkills, FirstLook, Skill, SkillLibrary, SkillPlaces, SkillSource,
+    SkillsSettings, TrustNews, TrustState, WorkspaceStanding, config_is_on,
 };
 use chela_workspace::OwnerNotice;
+use chela_workspace::trust::FolderGround;
+
+use crate::trust::custody_of;
 
 /// Finds the skills of an agent. What is new or has changed is looked into before it can be
 /// listed: a dangerous skill is in no prompt, not even in the first one. A home that cannot be
 /// written to keeps no note of that, and is looked at again the next time.
-pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills {
-    let mut library = library_of(host, loaded, view);
+pub fn skills_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> AgentSkills {
+    usable_skills(&mut library_of(host, loaded, view), loaded)
+}
+
+/// The same of a library that is kept.
+pub(crate) fn usable_skills(library: &mut SkillLibrary, loaded: &LoadedConfig) -> AgentSkills {
     ok_or_warn!(
         library.settle(&FirstLook),
         "no note is kept of the skills that were looked into"
@@ -22,12 +30,24 @@ pub fn skills_of(host: &Host, loaded: &Loaded, view: &AgentView) -> AgentSkills 
 }
 
 /// The skills of an agent, as they lie on disk.
-pub(crate) fn library_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Library {
+pub(crate) fn library_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> SkillLibrary {
     let mut host = host.clone();
     host.env = loaded.env().clone();
-    let places = Places::of(loaded, view);
-    let settings = SkillsSettings::of(loaded, view);
-    Library::open(&host, places, settings)
+    let places = SkillPlaces::of(loaded, view);
+    let settings = settings_of(&host, loaded, view);
+    SkillLibrary::open(&host, places, settings)
+}
+
+/// What the operator wants of the skills of an agent, and whose folder its workspace is.
+pub fn settings_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> SkillsSettings {
+    let ground = custody_of(host, loaded, view).workspace_ground();
+    SkillsSettings {
+        workspace: match ground {
+            FolderGround::Own => WorkspaceStanding::Own,
+            FolderGround::Foreign => WorkspaceStanding::Foreign,
+        },
+        ..SkillsSettings::of(loaded, view)
+    }
 }
 
 /// What the owner should hear about who wrote into the skills, each thing once.
@@ -35,7 +55,7 @@ pub(crate) fn notices_of(skills: &AgentSkills) -> Vec<OwnerNotice> {
     skills
         .skills()
         .iter()
-        .filter(|skill| skill.entry.trust.news == News::Told)
+        .filter(|skill| skill.entry.trust.news == TrustNews::Told)
         .map(|skill| {
             let trust = &skill.entry.trust;
             let skill = skill.skill();
@@ -57,16 +77,28 @@ pub(crate) fn notices_of(skills: &AgentSkills) -> Vec<OwnerNotice> {
         .collect()
 }
 
-/// The listing as the prompt takes it: each entry with the file it stands for, none with a key
-/// its author left in it.
-pub fn listing_of(skills: &AgentSkills, redactor: &Redactor) -> Option<SkillsListing> {
-    let text = skills.listing().text;
+/// The listing as the prompt of a session with these tools takes it: each entry with the file it
+/// stands for, none with a key its author left in it.
+pub fn listing_of(
+    skills: &AgentSkills,
+    has_tool: &dyn Fn(&str) -> bool,
+    redactor: &Redactor,
+) -> Option<SkillsListing> {
+    let text = skills.listing_for(has_tool).text;
     let text = redactor.redact(&text);
     let listing = SkillsListing::new(&text, Origin::Runtime, Trust::Operator)?;
     Some(listing.label(|name| {
-        let skill = skills.get(name)?.skill();
-        Some((origin(skill), trust(skill)))
+        let found = skills.get(name)?;
+        Some((origin(found.skill()), trust_of_entry(found)))
     }))
+}
+
+/// How far the line about a skill is trusted. What somebody else changed speaks for nobody.
+pub(crate) fn trust_of_entry(found: &AgentSkill) -> Trust {
+    match found.entry.trust.state {
+        TrustState::Changed => trust(found.skill()).join(found.trust_of_words()),
+        _ => trust(found.skill()),
+    }
 }
 
 fn origin(skill: &Skill) -> Origin {
@@ -79,8 +111,8 @@ fn origin(skill: &Skill) -> Origin {
 /// Our own skills speak for the operator, the rest for the owner who keeps them.
 fn trust(skill: &Skill) -> Trust {
     match skill.source {
-        Source::Bundled => Trust::Operator,
-        Source::Plugin(_) => Trust::Plugin,
+        SkillSource::Bundled => Trust::Operator,
+        SkillSource::Plugin(_) => Trust::Plugin,
         _ => Trust::Owner,
     }
 }

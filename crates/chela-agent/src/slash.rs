@@ -2,9 +2,10 @@
 //!
 //! The [`COMMANDS`] table says what there is; help, completion and the reference page read it and
 //! nothing else. [`parse`] tells commands, directives and plain messages apart; [`run`] carries a
-//! command out against a [`Talk`] and answers in Markdown. What only the surface can do - stop the
-//! turn, say the next message, leave - comes back as [`Then`].
+//! command out against a [`CommandContext`] and answers in Markdown. What only the surface can do - stop the
+//! turn, say the next message, leave - comes back as [`SurfaceAction`].
 
+mod command_context;
 mod complete;
 mod context;
 mod levels;
@@ -12,14 +13,16 @@ mod parse;
 mod run;
 mod status;
 mod table;
-mod talk;
 #[cfg(test)]
 mod tests;
 
-pub use complete::{Candidate, complete};
+pub use command_context::{
+    CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState, SessionSetting,
+    SessionStatus, SkillRow, ToolRow, TrustWord, UndoOutcome,
+};
+pub use complete::{CommandCompletion, complete};
 pub use levels::thinking_level;
-pub use parse::{Directive, Parsed, parse};
-pub use run::{Answer, Then, apply, run};
+pub use parse::{InlineDirective, ParsedLine, parse, parse_beside};
+pub use run::{CommandAnswer, SurfaceAction, apply, list_conversations, run};
 pub use status::value;
-pub use table::{COMMANDS, Command, Group, Id, Kind, find, help};
-pub use talk::{ModelRow, ModelState, Setting, SkillRow, Status, Talk, ToolRow, Trouble, Undone};
+pub use table::{COMMANDS, CommandGroup, CommandId, CommandKind, SlashCommand, find, help};

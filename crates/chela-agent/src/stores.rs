@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_core::{AgentId, Host, ok_or_debug};
-use chela_inspect::store_health::{DatabaseFile, StoreGround, StoreKind, StoreOpener};
-use chela_ledger::{Ledger, RecordFilter};
+use chela_inspect::store_health::{DatabaseFile, StoreHealthInput, StoreKind, StoreOpener};
+use chela_ledger::{Ledger, RecordFilter, ledger_file};
 use chela_memory::index_file;
-use chela_session::journal::{Journal, JournalError, ListAsk, Retention, journal_file};
+use chela_session::journal::{FileJournal, JournalError, JournalRetention, ListAsk, journal_file};
 use chela_session::{SessionError, Sessions, session_file};
 use chela_store::{FileState, StoreError, block_on};
 
 /// Gathers the files of every agent, those that are no longer in the config included.
-pub fn store_ground<'a>(host: &'a Host, loaded: &Loaded) -> StoreGround<'a> {
+pub fn store_ground<'a>(host: &'a Host, loaded: &LoadedConfig) -> StoreHealthInput<'a> {
     let agents = agents_with_stores(host, loaded);
     let mut folders = vec![host.state_dir()];
     folders.extend(
@@ -22,16 +22,17 @@ pub fn store_ground<'a>(host: &'a Host, loaded: &Loaded) -> StoreGround<'a> {
             .iter()
             .map(|agent| loaded.workspace_dir(agent).value),
     );
-    StoreGround {
+    StoreHealthInput {
         host,
         databases: agents
             .iter()
             .flat_map(|agent| files_of(host, agent))
             .collect(),
         folders,
+        ledger_had_been: is_listed(&ledger_file(host)) || has_lock(&ledger_file(host)),
         opener: Box::new(AgentStores {
             host,
-            retention: Retention::of(loaded),
+            retention: JournalRetention::of(loaded),
         }),
     }
 }
@@ -40,7 +41,7 @@ pub fn store_ground<'a>(host: &'a Host, loaded: &Loaded) -> StoreGround<'a> {
 #[derive(Debug)]
 struct AgentStores<'a> {
     host: &'a Host,
-    retention: Retention,
+    retention: JournalRetention,
 }
 
 impl StoreOpener for AgentStores<'_> {
@@ -51,7 +52,7 @@ impl StoreOpener for AgentStores<'_> {
                 _ => Ok(()),
             },
             StoreKind::Journal => {
-                let journal = Journal::of(self.host, &file.agent, self.retention);
+                let journal = FileJournal::of(self.host, &file.agent, self.retention);
                 match journal.list(ListAsk { limit: 1 }) {
                     Err(JournalError::File(error)) => Err(error),
                     _ => Ok(()),
@@ -63,7 +64,7 @@ impl StoreOpener for AgentStores<'_> {
     }
 }
 
-fn agents_with_stores(host: &Host, loaded: &Loaded) -> BTreeSet<AgentId> {
+fn agents_with_stores(host: &Host, loaded: &LoadedConfig) -> BTreeSet<AgentId> {
     let kept = std::fs::read_dir(host.state_dir().join("agents"));
     let kept = kept.into_iter().flatten().flatten().filter_map(|folder| {
         let agent = AgentId::parse(folder.file_name().to_str()?).ok()?;
@@ -99,6 +100,11 @@ fn is_listed(path: &Path) -> bool {
     let list = std::fs::read_to_string(path.with_file_name("records.txt")).unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str());
     list.lines().any(|known| Some(known) == name)
+}
+
+/// Whoever writes to the ledger locks a file beside it.
+fn has_lock(ledger: &Path) -> bool {
+    ledger.with_extension("lock").exists()
 }
 
 /// Whether the ledger knows of a request of this agent: then there were sessions.

@@ -3,33 +3,39 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use chela_config::model::WorkspaceAccess;
-use chela_config::{AgentView, Loaded};
+use chela_config::model::{DelegationMode, WorkspaceAccess};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
-use chela_core::{Host, SessionKey, Trust};
+use chela_core::{Host, SessionKey, Trust, ok_or_warn};
 use chela_memory::AgentMemory;
-use chela_model::{Input, ModelInfo, ToolSchema};
-use chela_prompt::Tool as ListedTool;
-use chela_sandbox::Standing;
+use chela_model::{ModelInfo, ModelInput, ToolSchema};
+use chela_prompt::PromptTool as ListedTool;
+use chela_sandbox::{FolderAccess, SandboxStanding, WorkFolder};
+use chela_session::{SessionFilter, Sessions};
 use chela_skills::AgentSkills;
-use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
-use chela_tools::handles::Handles;
-use chela_tools::place::{Access, Root, TrustOf};
+use chela_store::block_on;
+use chela_tools::approvals::{FolderDoubts, NoDoubts};
+use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
+use chela_tools::handles::SecretHandles;
+use chela_tools::place::{PlaceAccess, PlaceRoot, TrustOf};
+use chela_tools::schema::{told, told_briefly};
 use chela_tools::web::web_tools;
 use chela_tools::{
-    ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, NoSpawner, Sender, SessionsView,
-    Spawner, Spec, Toolbox, ToolboxSettings,
+    ChangeJournal, ChildSpawner, ImageInput, MemoryAccess, ModelFacts, NoSessions, NoSpawner,
+    Sender, SessionCompany, SessionsView, ToolSpec, Toolbox, ToolboxSettings,
 };
 
 use crate::agent_memory::{MemoryAsk, agent_memory};
+use crate::bootstrap_pending::BootstrapMeans;
+use crate::documentation::OwnDocumentation;
 use crate::file_trust::FileTrust;
 use crate::sandbox;
-use crate::secrets::Vault;
+use crate::secrets::SecretVault;
 
 /// What the tools of one session are made from.
 pub struct ToolsetAsk<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
     pub model: Option<&'a ModelInfo>,
@@ -38,21 +44,24 @@ pub struct ToolsetAsk<'a> {
     /// Folder for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
+    pub company: SessionCompany,
     /// `None`: no sub-agents, no messages to other sessions.
-    pub spawner: Option<Arc<dyn Spawner>>,
+    pub spawner: Option<Arc<dyn ChildSpawner>>,
     /// Keeps what file tools replace. `None` where nothing is run.
-    pub journal: Option<Arc<dyn Journal>>,
+    pub journal: Option<Arc<dyn ChangeJournal>>,
     pub trust: &'a FileTrust,
     /// The agent's open memory. `None` where it is switched off.
     pub memory: Option<Arc<AgentMemory>>,
     /// Takes secrets out of what tools say.
     pub redactor: Arc<Redactor>,
     /// Secrets tools may use by name.
-    pub handles: Arc<dyn Handles>,
+    pub handles: Arc<dyn SecretHandles>,
     /// The commands of this session, which outlive a message.
-    pub commands: &'a Commands,
+    pub commands: &'a CommandTools,
     /// Tools of whoever embeds the agent.
     pub own: &'a [Arc<dyn chela_tools::Tool>],
+    /// Folders besides the workspace the owner lets it work in.
+    pub folders: &'a [WorkFolder],
 }
 
 /// The tools of a session.
@@ -64,7 +73,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         view: ask.view,
         workspace: standing.workdir(&ask.view.workspace.value),
         session: ask.session,
-        model: ask.model.map(facts_of).unwrap_or_default(),
+        model: model_facts(ask),
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
@@ -72,6 +81,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         journal: ask.journal.clone(),
         spool: ask.spool.clone(),
         sessions: Arc::clone(&ask.sessions),
+        company: ask.company,
         spawner: ask.spawner.clone(),
         memory: ask.memory.clone().map(|memory| MemoryAccess {
             memory,
@@ -100,7 +110,7 @@ const SHORT: [&str; 6] = [
 
 /// How much of the prompt a model can bear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Size {
+pub enum PromptSize {
     #[default]
     Full,
     /// Under a thousand tokens: the minimal sections, a few tools, the beginning of the files.
@@ -108,35 +118,93 @@ pub enum Size {
 }
 
 /// The tools as `size` allows them.
-pub fn fitting(toolbox: Toolbox, size: Size) -> Toolbox {
+pub fn fitting(toolbox: Toolbox, size: PromptSize) -> Toolbox {
     match size {
-        Size::Full => toolbox,
-        Size::Short => toolbox.restrict(&SHORT.map(str::to_owned)),
+        PromptSize::Full => toolbox,
+        PromptSize::Short => toolbox.restrict(&SHORT.map(str::to_owned)),
     }
 }
 
-pub fn schema_of(spec: &Spec) -> ToolSchema {
+/// A tool as a model is told of it: a small one hears of what a call cannot do without.
+pub fn schema_of(spec: &ToolSpec, size: PromptSize) -> ToolSchema {
+    let parameters = match size {
+        PromptSize::Full => told(&spec.parameters),
+        PromptSize::Short => told_briefly(&spec.parameters),
+    };
     ToolSchema {
         name: spec.name.to_string(),
         description: spec.description.to_string(),
-        parameters: spec.parameters.as_ref().clone(),
+        parameters: Arc::new(parameters),
+    }
+}
+
+/// Whether a session has anybody else to do with: then it is told of the tools for that. An
+/// operator who wants work handed on wants them, too.
+pub fn company_of(
+    loaded: &LoadedConfig,
+    view: &AgentView,
+    sessions: Option<&Sessions>,
+    own: &SessionKey,
+) -> SessionCompany {
+    let hands_on = view.delegation_mode.value == Some(DelegationMode::Prefer);
+    let is_other = |sessions: &Sessions| {
+        let list = block_on(sessions.list(&SessionFilter {
+            limit: Some(2),
+            ..SessionFilter::default()
+        }));
+        let list = ok_or_warn!(list, "whether there are other sessions is not known");
+        list.is_some_and(|list| list.iter().any(|session| session.key != *own))
+    };
+    match loaded.agents().len() > 1 || hands_on || sessions.is_some_and(is_other) {
+        true => SessionCompany::Others,
+        false => SessionCompany::Alone,
     }
 }
 
 /// Whose tools are only to be named.
 pub struct PreviewAsk<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
-    pub size: Size,
+    pub size: PromptSize,
     pub channel: Option<&'a str>,
     pub skills: &'a AgentSkills,
+    /// Who will be told of them.
+    pub model: Option<&'a ModelInfo>,
+}
+
+/// The tools of a session, as far as they are only named.
+#[derive(Debug, Clone, Default)]
+pub struct SessionTools {
+    /// Those a model is told of, in order.
+    pub listed: Vec<ToolSchema>,
+    /// Those it finds when it needs them.
+    pub deferred: Vec<ToolSchema>,
+    /// Those the policy keeps out, and why.
+    pub left_out: Vec<(String, String)>,
+    /// What they can do about a first conversation.
+    pub means: BootstrapMeans,
+}
+
+impl SessionTools {
+    pub fn of(toolbox: &Toolbox, size: PromptSize) -> Self {
+        let told = |spec: &ToolSpec| schema_of(spec, size);
+        let (deferred, listed): (Vec<&ToolSpec>, Vec<&ToolSpec>) = toolbox
+            .specs()
+            .partition(|spec| toolbox.is_deferred(&spec.name));
+        Self {
+            listed: listed.into_iter().map(told).collect(),
+            deferred: deferred.into_iter().map(told).collect(),
+            left_out: toolbox.left_out().to_vec(),
+            means: BootstrapMeans::of(toolbox),
+        }
+    }
 }
 
 /// The tools a session would get if it began now.
-pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
-    preview_toolbox(ask).specs().map(schema_of).collect()
+pub fn preview(ask: &PreviewAsk<'_>) -> SessionTools {
+    SessionTools::of(&preview_toolbox(ask), ask.size)
 }
 
 /// What a tool does to the world, and through which arguments.
@@ -144,13 +212,13 @@ pub fn preview(ask: &PreviewAsk<'_>) -> Vec<ToolSchema> {
 pub struct ToolEffect {
     pub tool: String,
     pub effect: chela_tools::Effect,
-    pub sinks: Vec<chela_tools::Sink>,
+    pub sinks: Vec<chela_tools::CallSink>,
 }
 
 /// The effects of the tools an agent's main session would get.
 pub fn effects(
     host: &Host,
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     agent: &chela_core::AgentId,
     skills: &AgentSkills,
 ) -> Vec<ToolEffect> {
@@ -162,11 +230,12 @@ pub fn effects(
         loaded,
         view: &view,
         session: &SessionKey::main(agent),
-        size: Size::Full,
+        size: PromptSize::Full,
         channel: None,
         skills,
+        model: None,
     });
-    let effect = |spec: &Spec| ToolEffect {
+    let effect = |spec: &ToolSpec| ToolEffect {
         tool: spec.name.to_string(),
         effect: spec.effect,
         sinks: spec.sinks.to_vec(),
@@ -175,34 +244,39 @@ pub fn effects(
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
-    let handles = Vault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
-    let session = sandbox::Session {
+    let handles = SecretVault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
+    let session = sandbox::SandboxedSession {
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,
         key: ask.session,
         channel: ask.channel,
         skills: ask.skills,
+        folders: &[],
     };
-    let secrecy = Secrecy {
+    let secrecy = SecretHandling {
         handles: Arc::clone(&handles),
         redactor: Arc::default(),
     };
-    let commands = commands(&session, PathBuf::new(), &secrecy);
+    let commands = commands(&session, PathBuf::new(), &secrecy, Arc::new(NoDoubts));
+    let sessions = Sessions::open_existing(ask.host, &ask.view.id);
+    let sessions = ok_or_warn!(sessions, "the sessions cannot be opened").flatten();
     let toolbox = toolbox(&ToolsetAsk {
         redactor: Arc::default(),
         handles,
         commands: &commands,
         own: &[],
+        folders: &[],
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,
         session: ask.session,
-        model: None,
+        model: ask.model,
         sender: None,
         skills: ask.skills,
         spool: None,
         sessions: Arc::new(NoSessions),
+        company: company_of(ask.loaded, ask.view, sessions.as_ref(), ask.session),
         spawner: Some(Arc::new(NoSpawner)),
         journal: None,
         trust: &FileTrust::default(),
@@ -219,13 +293,18 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
 }
 
 /// What commands may have by name, and what is taken out of what they print.
-pub struct Secrecy {
-    pub handles: Arc<dyn Handles>,
+pub struct SecretHandling {
+    pub handles: Arc<dyn SecretHandles>,
     pub redactor: Arc<Redactor>,
 }
 
 /// What runs the commands of a session. Nothing starts before it is asked for.
-pub fn commands(session: &sandbox::Session<'_>, spool: PathBuf, secrets: &Secrecy) -> Commands {
+pub fn commands(
+    session: &sandbox::SandboxedSession<'_>,
+    spool: PathBuf,
+    secrets: &SecretHandling,
+    doubts: Arc<dyn FolderDoubts>,
+) -> CommandTools {
     let mut setup = CommandsSetup::of(CommandsAsk {
         host: session.host,
         loaded: session.loaded,
@@ -235,7 +314,8 @@ pub fn commands(session: &sandbox::Session<'_>, spool: PathBuf, secrets: &Secrec
     });
     setup.handles = Arc::clone(&secrets.handles);
     setup.redactor = Arc::clone(&secrets.redactor);
-    Commands::new(setup)
+    setup.doubts = doubts;
+    CommandTools::new(setup)
 }
 
 /// A tool as the prompt lists it: tools the prompt has words for need no summary.
@@ -247,43 +327,75 @@ pub fn listed_as(tool: &ToolSchema) -> ListedTool {
     }
 }
 
-fn facts_of(model: &ModelInfo) -> ModelFacts {
+/// Pictures can be looked at where the model sees, or another one looks for it.
+fn model_facts(ask: &ToolsetAsk<'_>) -> ModelFacts {
+    let sees = ask
+        .model
+        .is_some_and(|model| model.reads(ModelInput::Image));
+    let images = match sees || ask.loaded.config.agents.defaults.image_model.is_some() {
+        true => ImageInput::Yes,
+        false => ImageInput::No,
+    };
     ModelFacts {
-        provider: Some(model.provider.clone()),
-        model: Some(model.id.clone()),
-        window: model.context_window,
-        images: if model.reads(Input::Image) {
-            ImageInput::Yes
-        } else {
-            ImageInput::No
-        },
+        provider: ask.model.map(|model| model.provider.clone()),
+        model: ask.model.map(|model| model.id.clone()),
+        window: ask.model.and_then(|model| model.context_window),
+        images,
     }
 }
 
 /// Skills are read where they lie, and so is a workspace that a sandbox may only read.
-fn roots(ask: &ToolsetAsk<'_>, standing: &Standing) -> Vec<Root> {
+fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
     let read_only = standing.access() == Some(WorkspaceAccess::Ro);
     let workspace = read_only.then(|| {
         let workspace = ask.view.workspace.value.clone();
-        Root::new(workspace, Access::Read, Trust::Agent)
+        PlaceRoot::new(workspace, PlaceAccess::Read, Trust::Agent)
     });
     ask.skills
         .listed_with_trust()
         .map(|(skill, words)| {
             let known = ask.trust.clone();
-            Root {
+            PlaceRoot {
                 trust: Arc::new(move |path| words.join(known.ceiling(path))),
-                ..Root::new(&skill.folder, Access::Read, words)
+                ..PlaceRoot::new(&skill.folder, PlaceAccess::Read, words)
             }
         })
         .chain(workspace)
+        .chain(own_docs(ask.host))
+        .chain(
+            ask.folders
+                .iter()
+                .map(|folder| work_root(folder, ask.trust)),
+        )
         .collect()
+}
+
+/// What the prompt names as documentation can be read.
+fn own_docs(host: &Host) -> Option<PlaceRoot> {
+    let docs = OwnDocumentation::find(host).docs?;
+    Some(PlaceRoot::new(docs, PlaceAccess::Read, Trust::Agent))
+}
+
+/// A folder the owner lets the agent work in. Whose text its files hold is a matter of record, as
+/// in the workspace.
+fn work_root(folder: &WorkFolder, known: &FileTrust) -> PlaceRoot {
+    PlaceRoot {
+        trust: known.for_tools(),
+        ..PlaceRoot::new(
+            &folder.path,
+            match folder.access {
+                FolderAccess::Read => PlaceAccess::Read,
+                FolderAccess::Write => PlaceAccess::Write,
+            },
+            Trust::External,
+        )
+    }
 }
 
 /// How far files of the workspace are trusted: those of a skill nobody answers for are not the
 /// agent's own words.
 fn trust_in_workspace(ask: &ToolsetAsk<'_>) -> TrustOf {
-    let files = ask.trust.for_tools();
+    let known = ask.trust.clone();
     let skills: Vec<(PathBuf, Trust)> = ask
         .skills
         .listed_with_trust()
@@ -294,6 +406,10 @@ fn trust_in_workspace(ask: &ToolsetAsk<'_>) -> TrustOf {
             .iter()
             .filter(|(folder, _)| path.starts_with(folder))
             .map(|(_, words)| *words);
-        of_skills.fold(files(path), Trust::join)
+        // The lock of the skills answers for every file of theirs.
+        match of_skills.reduce(Trust::join) {
+            Some(words) => words.join(known.ceiling(path)).min(Trust::Agent),
+            None => known.trust_of_file(path),
+        }
     })
 }

@@ -1,27 +1,23 @@
 //! The files that shape an agent, watched with the guard's detector.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use chela_config::model::{GuardDetection, OnChange};
-use chela_config::{AgentView, Loaded};
-use chela_core::{AgentId, ContentHash, Host, Trust};
-use chela_guard::detect::{Severity, detect};
-use chela_guard::flow::Taint;
-use chela_prompt::Sourced;
-use chela_workspace::trust::{
-    self, Act, Custody, CustodySettings, Found, Hand, Judged, Policies, Scanner, State, Suspicion,
-    TrustError, Writer, Wrote,
-};
-use chela_workspace::{OwnerNotice, Remark};
+use chela_config::{AgentView, LoadedConfig};
+use chela_core::{AgentId, ContentHash, Host};
+use chela_guard::detect::{DetectionSeverity, detect};
+use chela_prompt::SourcedValue;
+use chela_workspace::custody::{Custody, CustodySettings, TextScanner};
+use chela_workspace::trust::{self, ScanFinding, SuspicionLevel, TrustAct, TrustPolicies};
+use chela_workspace::{FileRemark, OwnerNotice};
 
 /// The files of an agent's workspace, under the rules of the config.
-pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
+pub fn custody_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> Custody {
     let guard = &loaded.config.guard;
     Custody::open(CustodySettings {
         host,
         dir: &view.workspace.value,
-        policies: Policies {
+        policies: TrustPolicies {
             own: on_change(guard.trust.workspace),
             foreign: on_change(guard.trust.foreign),
         },
@@ -32,7 +28,7 @@ pub fn custody_of(host: &Host, loaded: &Loaded, view: &AgentView) -> Custody {
 }
 
 /// The same for every agent.
-pub fn custodies_of(host: &Host, loaded: &Loaded) -> Vec<Arc<Custody>> {
+pub fn custodies_of(host: &Host, loaded: &LoadedConfig) -> Vec<Arc<Custody>> {
     let agents = loaded.agents().into_iter();
     agents
         .filter_map(|agent| loaded.agent(&agent))
@@ -53,10 +49,10 @@ pub fn heartbeat_key(agent: &AgentId) -> String {
 pub(crate) fn heartbeat_of(
     custody: &Custody,
     agent: &AgentId,
-    written: Sourced<String>,
-) -> (Result<Sourced<String>, ()>, Option<OwnerNotice>) {
+    written: SourcedValue<String>,
+) -> (Result<SourcedValue<String>, ()>, Option<OwnerNotice>) {
     let judged = custody.look_at_setting(&heartbeat_key(agent), &written.value);
-    let remarks = Remark::of_trust(&judged, HEARTBEAT_PROMPT, agent);
+    let remarks = FileRemark::of_trust(&judged, HEARTBEAT_PROMPT, agent);
     let told: Vec<String> = remarks.iter().map(ToString::to_string).collect();
     let notice = (!told.is_empty()).then(|| {
         let text = format!("The heartbeat prompt {}.", told.join("; it "));
@@ -67,100 +63,13 @@ pub(crate) fn heartbeat_of(
         }
     });
     let used = match judged.judgement.act {
-        Act::Use => Ok(written),
+        TrustAct::Use => Ok(written),
         _ => custody
             .stand_in(&judged)
-            .map(|text| Sourced::new(text, written.origin, written.trust))
+            .map(|text| SourcedValue::new(text, written.origin, written.trust))
             .ok_or(()),
     };
     (used, notice)
-}
-
-/// A change the agent made to a file, as the turn knows it.
-#[derive(Debug, Clone, Copy)]
-pub struct AgentWrite<'a> {
-    pub path: &'a Path,
-    pub tool: &'a str,
-    pub turn: &'a str,
-    /// Whether the turn had read foreign text.
-    pub taint: Taint,
-    /// The question about this very file to which the owner said yes, where they were asked.
-    pub allowed: Option<&'a str>,
-    /// The question to which the owner said yes, whatever it was about.
-    pub asked: Option<&'a str>,
-    /// Where the file stood before.
-    pub before: Option<&'a Judged>,
-    pub extent: Extent,
-}
-
-/// How much of a file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it: nothing of what was there is left.
-    Whole,
-    Part,
-    /// A command that names it did something to it.
-    Command,
-    /// Nobody knows: it changed while a command ran that does not name it.
-    Unseen,
-}
-
-impl Extent {
-    pub(crate) fn is_command(self) -> bool {
-        matches!(self, Self::Command | Self::Unseen)
-    }
-}
-
-/// Puts a change of the agent's on record: with its turn when that had read nothing foreign,
-/// waiting for the owner when it had and nobody was asked.
-pub fn note_agent_write(custody: &Custody, write: &AgentWrite<'_>) -> Result<(), TrustError> {
-    let tainted = write.taint == Taint::Tainted;
-    // The journal knows about files that shape nothing.
-    if custody.kind(write.path).is_none() {
-        return Ok(());
-    }
-    let hand = Hand {
-        turn: write.turn,
-        tool: write.tool,
-        question: write.asked,
-    };
-    let before = write.before.map(|judged| judged.judgement);
-    let waited = before.is_some_and(|before| before.waits());
-    let was_held = before.is_some_and(|before| before.state == State::Held);
-    let present = custody.look(write.path);
-    match (tainted, write.extent) {
-        (true, Extent::Command | Extent::Unseen) => return custody.hold(write.path, &hand),
-        // Whoever wrote it while the command ran may have been anybody: it is somebody else's.
-        (false, Extent::Unseen) => return Ok(()),
-        (true, _) if write.allowed.is_none() => return custody.hold(write.path, &hand),
-        _ if present.is_none() => {}
-        // One edit does not vouch for what somebody else wrote around it.
-        (_, Extent::Part | Extent::Command) if was_held => return custody.hold(write.path, &hand),
-        (_, Extent::Part | Extent::Command) if waited => return Ok(()),
-        _ => {}
-    }
-    let writer = Writer::Agent {
-        turn: write.turn.to_owned(),
-        question: write.allowed.map(str::to_owned),
-    };
-    let Some((_, bytes)) = present else {
-        return custody.record_gone(write.path, &writer, write.tool);
-    };
-    let around = match (write.extent, before) {
-        (Extent::Part | Extent::Command, Some(before)) => before.trust,
-        _ => Trust::Agent,
-    };
-    let trust = match tainted {
-        true => Trust::External,
-        false => Trust::Agent.min(around),
-    };
-    custody.record(&[Wrote {
-        path: &custody.resolved(write.path),
-        bytes: &bytes,
-        writer: &writer,
-        how: write.tool,
-        trust,
-    }])
 }
 
 fn on_change(policy: OnChange) -> trust::OnChange {
@@ -179,20 +88,20 @@ struct Detector {
 /// Of a longer text the beginning and the end are looked at: no prompt holds more.
 const MOST_BYTES: usize = 200_000;
 
-impl Scanner for Detector {
-    fn scan(&self, text: &str) -> Option<Found> {
+impl TextScanner for Detector {
+    fn scan(&self, text: &str) -> Option<ScanFinding> {
         if !self.settings.enabled {
             return None;
         }
         let text = &*ends_of(text);
         let found = detect(text);
         let severity = match found.severity {
-            Severity::None => return None,
-            Severity::Low => Suspicion::Low,
-            Severity::Medium => Suspicion::Medium,
-            Severity::High => Suspicion::High,
+            DetectionSeverity::None => return None,
+            DetectionSeverity::Low => SuspicionLevel::Low,
+            DetectionSeverity::Medium => SuspicionLevel::Medium,
+            DetectionSeverity::High => SuspicionLevel::High,
         };
-        Some(Found {
+        Some(ScanFinding {
             severity,
             what: found.explain(text),
         })

@@ -5,65 +5,91 @@
 //! request of each step is made from what is on disk, so what a later process would send is what
 //! was sent. Nothing but append: an old message is never edited.
 
+mod accept_message;
 mod act;
-mod approving;
-mod book;
-mod changes;
-mod event;
+mod agent_writes;
+mod attached_pictures;
+mod attachments;
+mod authority_files;
+mod changed_files;
+mod changed_skills;
+mod command_reach;
+mod compaction;
+mod context_overflow;
 mod guard;
-mod held;
 mod hook_runner;
-mod inbound;
 mod limits;
+mod message_blocks;
+mod open_question;
+mod open_request;
 mod outlet;
-mod page;
+mod output_taint;
 mod partial;
+mod pending_writes;
 mod phases;
-mod printed;
-mod remembered;
+mod picture_reader;
+mod prompt_rewrite;
+mod recorder;
 mod request;
-mod rewritten;
-mod room;
+mod reserve_spending;
 mod screening;
+mod self_running;
 mod survival;
-mod tail;
-mod told;
+mod told_text;
 mod tool_changes;
-mod wrote;
+mod tool_questions;
+mod trust_notices;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use chela_core::panics::PanicReport;
-use chela_core::{ContentHash, ok_or_warn};
-use chela_ledger::Rewrite;
+use chela_core::{ContentHash, lock, ok_or_warn};
+use chela_ledger::ContextRewrite;
 use chela_model::{
-    Chain, Event, Failure, Message, ModelError, Part, Response, Stage, StopReason, Usage,
+    CallFailure, FallbackChain, MessagePart, ModelError, ModelMessage, ModelResponse,
+    ResponseEvent, StopReason, TurnStage, Usage,
 };
-use chela_tools::Headless;
+use chela_tools::HeadlessApprover;
 use tokio::time::sleep;
 use tracing::Instrument;
 
 use crate::agent::OpenError;
-use crate::conversation::{Conversation, Inbound, Prefix};
-use crate::halt::Halt;
-use crate::hooks::CallWord;
-use chela_reply::{Gate, GateSettings, Reply};
-use chela_session::{AppendBatch, Body, Meta, Session, SessionError, Source, UsageOfCall};
+use crate::assemble::AssembleError;
+use crate::background::BackgroundWork;
+use crate::context_builder::{ContextBuilder, RequestPrefix};
+use crate::file_custody::FileCustody;
+use crate::guarding::Guarding;
+use crate::halt::HaltNotice;
+use crate::hooks::HookVerdict;
+use crate::inbound_message::InboundMessage;
+use crate::scope::ConversationScope;
+use crate::subagents::UntoldRuns;
+use crate::transcript::Transcript;
+use crate::turn_control::TurnControl;
+use attached_pictures::AttachedPictures;
+use chela_reply::{GateSettings, Reply, ReplyGate};
+use chela_session::{
+    AppendBatch, EntryBody, EntryMeta, MessageSource, OpenSession, SessionError, TranscriptEntry,
+    UsageOfCall,
+};
 use hook_runner::HookRunner;
-use limits::Spent;
-use outlet::Outlet;
+use limits::TurnSpending;
+use open_request::CallResult;
+use outlet::TurnOutlet;
+use partial::PartialAnswer;
+use recorder::{RecordedCall, TurnRecorder};
+use request::TurnRequest;
 
-pub(crate) use book::{Book, Call};
-pub use event::{ContextMeter, Ended, Surface, TurnEvent, TurnOutcome};
-pub use held::put_back;
-pub(crate) use page::Reckoning;
-pub(crate) use partial::Partial;
-pub(crate) use request::thinking_named;
+pub use crate::runtime_blocks::{BlockKind, RuntimeBlock, SentBlock};
+pub use crate::surface::{ContextMeter, TurnEnd, TurnEvent, TurnOutcome, TurnSurface};
+pub use compaction::{CompactError, CompactionOutcome};
+pub(crate) use compaction::{compact, threshold, transcript_bytes};
+pub use pending_writes::put_back;
+pub(crate) use reserve_spending::job_of;
 pub(crate) use survival::survive;
-pub use tail::{Block, BlockKind, Sent};
 
 /// Why a turn came to nothing. The message that began it is kept.
 #[derive(Debug, thiserror::Error)]
@@ -75,56 +101,95 @@ pub enum TurnError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("{}", .0.in_words())]
-    Halted(Halt),
+    Halted(HaltNotice),
+    #[error(
+        "stopped while another process runs a turn in this session; the message was not taken in"
+    )]
+    StoppedWaiting,
     /// A fault in our own code, or in that of a surface. The session goes on with the next
     /// message.
     #[error("{}", survival::in_words(.0))]
     Broken(PanicReport),
 }
 
+impl From<AssembleError> for TurnError {
+    fn from(error: AssembleError) -> Self {
+        Self::Open(error.into())
+    }
+}
+
+/// The parts of a conversation, as a turn borrows them.
+#[derive(Clone, Copy)]
+pub(crate) struct TurnParts<'a> {
+    pub scope: &'a Arc<ConversationScope>,
+    pub transcript: &'a Transcript,
+    pub guarding: &'a Guarding,
+    pub custody: &'a Arc<FileCustody>,
+    pub background: &'a BackgroundWork,
+    pub context: &'a ContextBuilder,
+    pub control: &'a TurnControl,
+}
+
+impl TurnParts<'_> {
+    /// What came of sub-agents since the model last heard.
+    fn subagent_news(&self, branch: &[TranscriptEntry]) -> Option<UntoldRuns> {
+        let scope = self.scope;
+        let runs = &self.background.runs;
+        runs.news_for_model(&scope.agents, &scope.key, branch)
+    }
+
+    async fn until_stopped(&self) {
+        self.control.until_stopped(&self.scope.agents.host).await;
+    }
+}
+
 /// Runs one turn to its end.
-pub(crate) async fn run(
-    talk: &Conversation,
-    message: Inbound,
-    source: Source,
-    surface: &dyn Surface,
+pub(crate) async fn run_turn(
+    parts: TurnParts<'_>,
+    message: InboundMessage,
+    source: MessageSource,
+    surface: &dyn TurnSurface,
 ) -> Result<TurnOutcome, TurnError> {
-    to_its_end(Turn::accept(talk, message, source, surface).await?).await
+    run_to_completion(RunningTurn::accept(parts, message, source, surface).await?).await
 }
 
 /// Runs a turn nobody asked for: `ask` is the runtime's, and what is answered is kept in the
 /// conversation but shown to nobody. `chain` answers in place of the session's models.
 pub(crate) async fn run_unheard(
-    talk: &Conversation,
+    parts: TurnParts<'_>,
     ask: String,
-    chain: Option<Chain>,
+    chain: Option<FallbackChain>,
 ) -> Result<TurnOutcome, TurnError> {
-    let message = Inbound {
+    let message = InboundMessage {
         text: ask,
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
-    let mut turn = Turn::accept(talk, message, Source::Event, &Headless).await?;
+    let mut turn =
+        RunningTurn::accept(parts, message, MessageSource::Event, &HeadlessApprover).await?;
     turn.chain = chain.unwrap_or(turn.chain);
-    to_its_end(turn).await
+    run_to_completion(turn).await
 }
 
-async fn to_its_end(turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
-    let (talk, session) = (turn.talk, turn.session.clone());
+async fn run_to_completion(turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> {
+    let (parts, session) = (turn.parts, turn.session.clone());
     let hooks = turn.hooks.clone();
     // The ids of the spans are those of the ledger. They count at every level.
     let span = tracing::error_span!(
         "turn",
-        turn = turn.book.turn(),
+        turn = turn.recorder.turn(),
         session = session.id.as_str()
     );
-    let outcome = survive(talk, run_steps(turn))
+    let outcome = survive(&parts.scope.agents, run_steps(turn))
         .instrument(span.clone())
         .await;
     hooks.end(&outcome).instrument(span.clone()).await;
     span.in_scope(|| log_end(&outcome));
     if let Err(TurnError::Broken(_)) = &outcome {
         let how = "failed".to_owned();
-        let ended = talk.sessions.append(&session, Body::TurnEnded { how });
+        let ended = parts
+            .transcript
+            .sessions
+            .append(&session, EntryBody::TurnEnded { how });
         ok_or_warn!(ended.await, "a turn that broke has no outcome on disk");
     }
     outcome
@@ -146,32 +211,35 @@ fn log_end(outcome: &Result<TurnOutcome, TurnError>) {
 }
 
 /// Step by step, until one is the last.
-async fn run_steps(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
+async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> {
     tracing::info!(
-        agent = %turn.talk.view.id,
-        key = %turn.talk.key,
+        agent = %turn.parts.scope.view.id,
+        key = %turn.parts.scope.key,
         model = turn.chain.primary().reference(),
-        tools = turn.prefix.tools.len(),
+        tools = turn.prefix.text.tools.len(),
         "a turn begins"
     );
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
             tracing::info!(limit, "the turn came to a limit");
-            return turn.end(Ended::Limit(limit)).await;
+            return turn.end(TurnEnd::Limit(limit)).await;
         }
-        if Halt::is_set(&turn.talk.agents.host) {
+        if HaltNotice::is_set(&turn.parts.scope.agents.host) {
             tracing::info!("stopped: every agent is stopped");
-            return turn.end(Ended::Stopped).await;
+            return turn.end(TurnEnd::Stopped).await;
         }
-        turn.steered().await?;
-        turn.precheck().await?;
+        if let Err(error) = turn.get_ready().await {
+            return Err(turn.fail(error).await);
+        }
         let span = tracing::error_span!("step", step = turn.spent.steps + 1);
         match turn.step().instrument(span).await {
-            Ok(Step::Again) => {}
-            Ok(Step::End(ended)) => return turn.end(ended).await,
-            Err(TurnError::Model(error)) if error.failure == Failure::ContextOverflow => {
+            Ok(StepEnd::Again) => {}
+            Ok(StepEnd::End(ended)) => return turn.end(ended).await,
+            Err(TurnError::Model(error)) if error.failure == CallFailure::ContextOverflow => {
                 tracing::info!("the request is too long for the model: making room");
-                turn.make_room(error).await?;
+                if let Err(error) = turn.make_room(error).await {
+                    return Err(turn.fail(error).await);
+                }
             }
             Err(error) => return Err(turn.fail(error).await),
         }
@@ -179,20 +247,26 @@ async fn run_steps(mut turn: Turn<'_>) -> Result<TurnOutcome, TurnError> {
 }
 
 /// A turn under way.
-struct Turn<'a> {
-    talk: &'a Conversation,
-    surface: &'a dyn Surface,
-    outlet: Outlet<'a>,
-    session: Session,
-    chain: Chain,
-    prefix: std::sync::Arc<Prefix>,
+struct RunningTurn<'a> {
+    parts: TurnParts<'a>,
+    surface: &'a dyn TurnSurface,
+    outlet: TurnOutlet<'a>,
+    session: OpenSession,
+    chain: FallbackChain,
+    prefix: std::sync::Arc<RequestPrefix>,
+    /// The tools that results told of since the session began, in that order.
+    found: Vec<String>,
     /// The volatile zone, where it stands at the end of the system prompt.
     system_tail: String,
-    spent: Spent,
-    book: Book,
+    spent: TurnSpending,
+    recorder: TurnRecorder,
     /// The conversation was rewritten since the request before.
-    rewrite: Option<Rewrite>,
+    rewrite: Option<ContextRewrite>,
     usage: Usage,
+    /// Of requests beside the conversation.
+    usage_aside: Mutex<Usage>,
+    /// Why the model stopped speaking last.
+    stop: Option<StopReason>,
     meter: ContextMeter,
     reply: Reply,
     /// The model has been told in this turn what foreign text is.
@@ -201,6 +275,8 @@ struct Turn<'a> {
     warned: Vec<String>,
     /// A request that is too long is shortened once.
     made_room: bool,
+    /// Pictures that came with the message.
+    attached: AttachedPictures,
     /// Whoever steps in from outside.
     hooks: HookRunner,
     /// What they said about the calls at hand.
@@ -208,29 +284,29 @@ struct Turn<'a> {
 }
 
 /// By the id of a call and what it does: ids alone may come again.
-type HookWords = HashMap<(String, ContentHash), (CallWord, String)>;
+type HookWords = HashMap<(String, ContentHash), (HookVerdict, String)>;
 
 /// How a step ended.
-enum Step {
+enum StepEnd {
     /// Tools have run: the model is to see what came of it.
     Again,
-    End(Ended),
+    End(TurnEnd),
 }
 
 /// What came of a model call.
-enum Heard {
-    Answer(Response),
+enum ModelCallOutcome {
+    Answer(ModelResponse),
     /// The person or the clock ended it.
-    Interrupted(Ended),
+    Interrupted(TurnEnd),
 }
 
-impl<'a> Turn<'a> {
+impl<'a> RunningTurn<'a> {
     fn now(&self) -> SystemTime {
-        self.talk.agents.host.clock.now()
+        self.parts.scope.agents.host.clock.now()
     }
 
     /// One model call, and the tools it asks for.
-    async fn step(&mut self) -> Result<Step, TurnError> {
+    async fn step(&mut self) -> Result<StepEnd, TurnError> {
         self.catch_up(&self.prefix.toolbox).await?;
         let request = self.request().await?;
         let target = self.chain.current();
@@ -238,37 +314,37 @@ impl<'a> Turn<'a> {
             model: target.reference().to_owned(),
             step: self.spent.steps + 1,
         });
-        let page = match self.open_page(&request).await {
-            Ok(page) => page,
-            Err(ended) => return Ok(Step::End(ended)),
+        let open = match self.open_request(&request).await {
+            Ok(open) => open,
+            Err(ended) => return Ok(StepEnd::End(ended)),
         };
-        let mut gate = Gate::new(self.gate_settings());
-        let mut partial = Partial::default();
+        let mut gate = ReplyGate::new(self.gate_settings());
+        let mut partial = PartialAnswer::default();
         let heard = self
-            .call(&request, &page.sent, &mut gate, &mut partial)
+            .call(&request.asked, &open.sent, &mut gate, &mut partial)
             .await;
-        self.close_page(page, &request, &heard, &partial).await?;
+        self.close_request(open, &request, &heard, &partial).await?;
         let response = match heard? {
-            Heard::Answer(response) => response,
-            Heard::Interrupted(ended) => {
+            ModelCallOutcome::Answer(response) => response,
+            ModelCallOutcome::Interrupted(ended) => {
                 self.keep_partial(&partial).await?;
                 self.reply = self.close(gate).await;
-                return Ok(Step::End(ended));
+                return Ok(StepEnd::End(ended));
             }
         };
         self.spent.steps += 1;
+        self.stop = Some(response.stop);
         self.account(&request, &response);
         let calls = self.keep(&response).await?;
         self.reply = self.close(gate).await;
         if calls.is_empty() {
-            if response.stop == StopReason::Length {
-                let notice = "The answer was cut off: it reached the model's output limit.";
+            if let Some(notice) = cut_short(response.stop) {
                 self.surface.event(TurnEvent::Notice(notice.to_owned()));
             }
             // Somebody spoke while the model did: it should hear that before it ends.
             return Ok(match self.steered().await? {
-                true => Step::Again,
-                false => Step::End(Ended::Done),
+                true => StepEnd::Again,
+                false => StepEnd::End(TurnEnd::Done),
             });
         }
         self.act(&calls).await
@@ -277,58 +353,58 @@ impl<'a> Turn<'a> {
     /// Calls the model, showing what it says while it says it.
     async fn call(
         &mut self,
-        request: &chela_model::Request,
+        request: &chela_model::ModelRequest,
         encoded: &chela_model::EncodedRequest,
-        gate: &mut Gate,
-        partial: &mut Partial,
-    ) -> Result<Heard, TurnError> {
+        gate: &mut ReplyGate,
+        partial: &mut PartialAnswer,
+    ) -> Result<ModelCallOutcome, TurnError> {
         let stage = match self.spent.steps {
-            0 => Stage::Fresh,
-            _ => Stage::Underway,
+            0 => TurnStage::Fresh,
+            _ => TurnStage::Underway,
         };
         let surface = self.surface;
         let settings = self.gate_settings();
         let outlet = &self.outlet;
-        let mut sink = |event: Event| match event {
-            Event::Text(text) => {
+        let mut sink = |event: ResponseEvent| match event {
+            ResponseEvent::Text(text) => {
                 partial.text.push_str(&text);
                 gate.push(&text)
                     .into_iter()
                     .for_each(|shown| outlet.show(shown));
             }
-            Event::Reasoning(text) => {
+            ResponseEvent::Reasoning(text) => {
                 partial.reasoning.push_str(&text);
                 gate.push_reasoning(&text)
                     .into_iter()
                     .for_each(|shown| outlet.show(shown));
             }
-            Event::ToolCall { .. } => {}
-            Event::Restarted { why } => {
+            ResponseEvent::ToolCall { .. } => {}
+            ResponseEvent::Restarted { why } => {
                 tracing::info!(
                     why,
                     "the answer broke off: what was said of it is taken back"
                 );
-                *gate = Gate::new(settings);
+                *gate = ReplyGate::new(settings);
                 partial.restart();
                 outlet.drop_held();
                 surface.event(TurnEvent::Restarted { why });
             }
-            Event::Waiting { why, wait } => {
+            ResponseEvent::Waiting { why, wait } => {
                 let seconds = wait.as_secs().max(1);
-                surface.event(TurnEvent::Notice(format!(
-                    "{why} Trying again in {seconds} s."
+                surface.event(TurnEvent::Waiting(format!(
+                    "{why}: trying again in {seconds} s"
                 )));
             }
         };
         let time_left = self.spent.time_left(self.now());
-        let http = &self.talk.agents.http;
+        let http = &self.parts.scope.agents.http;
         let answer = self.chain.answer(http, request, encoded, stage, &mut sink);
         tokio::select! {
             biased;
-            () = self.talk.until_stopped() => Ok(Heard::Interrupted(Ended::Stopped)),
-            () = sleep(time_left) => Ok(Heard::Interrupted(Ended::Limit(self.spent.out_of_time()))),
+            () = self.parts.until_stopped() => Ok(ModelCallOutcome::Interrupted(TurnEnd::Stopped)),
+            () = sleep(time_left) => Ok(ModelCallOutcome::Interrupted(TurnEnd::Limit(self.spent.out_of_time()))),
             response = answer => match response {
-                Ok(response) => Ok(Heard::Answer(response)),
+                Ok(response) => Ok(ModelCallOutcome::Answer(response)),
                 Err(error) => {
                     self.keep_partial(partial).await?;
                     Err(error.into())
@@ -338,18 +414,21 @@ impl<'a> Turn<'a> {
     }
 
     /// Puts an answer on disk, with what it cost; gives the calls it asks for.
-    async fn keep(&self, response: &Response) -> Result<Vec<chela_model::ToolCall>, SessionError> {
-        let message = Message::Assistant {
+    async fn keep(
+        &self,
+        response: &ModelResponse,
+    ) -> Result<Vec<chela_model::ToolCall>, SessionError> {
+        let message = ModelMessage::Assistant {
             content: response.content.clone(),
             model: Some(response.model.clone()),
         };
         let calls = message.tool_calls().cloned().collect();
-        let answer = Body::Message {
+        let answer = EntryBody::Message {
             message,
-            meta: Meta {
+            meta: EntryMeta {
                 usage: Some(response.usage),
                 stop: Some(response.stop),
-                ..Meta::default()
+                ..EntryMeta::default()
             },
         };
         let batch = AppendBatch {
@@ -359,7 +438,8 @@ impl<'a> Turn<'a> {
                 context: self.meter.used,
             }),
         };
-        self.talk
+        self.parts
+            .transcript
             .sessions
             .append_batch(&self.session, batch, answer.durability())
             .await?;
@@ -367,10 +447,10 @@ impl<'a> Turn<'a> {
     }
 
     /// What was said before the stream ended early is part of the conversation too.
-    async fn keep_partial(&self, partial: &Partial) -> Result<(), SessionError> {
+    async fn keep_partial(&self, partial: &PartialAnswer) -> Result<(), SessionError> {
         let mut content = Vec::new();
         if !partial.reasoning.is_empty() {
-            content.push(Part::Reasoning {
+            content.push(MessagePart::Reasoning {
                 text: partial.reasoning.clone(),
                 signature: None,
                 redacted: false,
@@ -379,28 +459,29 @@ impl<'a> Turn<'a> {
         if partial.text.is_empty() {
             return Ok(());
         }
-        content.push(Part::text(partial.text.clone()));
-        let message = Message::Assistant {
+        content.push(MessagePart::text(partial.text.clone()));
+        let message = ModelMessage::Assistant {
             content,
             model: Some(self.chain.current().reference().to_owned()),
         };
-        let meta = Meta {
+        let meta = EntryMeta {
             cut: true,
-            ..Meta::default()
+            ..EntryMeta::default()
         };
-        self.talk
+        self.parts
+            .transcript
             .sessions
-            .append(&self.session, Body::Message { message, meta })
+            .append(&self.session, EntryBody::Message { message, meta })
             .await
             .map(drop)
     }
 
-    fn account(&mut self, request: &chela_model::Request, response: &Response) {
+    fn account(&mut self, request: &TurnRequest, response: &ModelResponse) {
         self.usage += response.usage;
         let target = self.chain.current();
         self.meter = ContextMeter {
             used: match response.usage.input {
-                0 => request::estimate(request),
+                0 => request.tokens,
                 input => input,
             },
             window: target.info().context_window,
@@ -408,7 +489,9 @@ impl<'a> Turn<'a> {
         let chosen = self.chain.primary().reference();
         let fallback = (response.model != chosen)
             .then(|| (response.model.clone(), format!("{chosen} did not answer")));
-        self.talk.heard(response.usage, self.meter, fallback);
+        self.parts
+            .transcript
+            .note_answer(response.usage, self.meter, fallback);
         self.surface.event(TurnEvent::Called {
             usage: response.usage,
             context: self.meter,
@@ -416,11 +499,12 @@ impl<'a> Turn<'a> {
     }
 
     fn gate_settings(&self) -> GateSettings {
-        self.talk.gate_settings()
+        let format = self.chain.primary().info().compat.reply_format;
+        self.parts.scope.gate_settings(format)
     }
 
     /// What the gate still held back, and what the answer comes to.
-    async fn close(&self, gate: Gate) -> Reply {
+    async fn close(&self, gate: ReplyGate) -> Reply {
         let finished = gate.finish();
         finished
             .shown
@@ -435,23 +519,35 @@ impl<'a> Turn<'a> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn end(self, ended: Ended) -> Result<TurnOutcome, TurnError> {
+    async fn end(self, ended: TurnEnd) -> Result<TurnOutcome, TurnError> {
         self.record_end(ended.as_str()).await?;
+        let mut usage = self.usage;
+        usage += *lock(&self.usage_aside);
         Ok(TurnOutcome {
-            session: self.talk.key.clone(),
+            session: self.parts.scope.key.clone(),
             model: self.chain.current().reference().to_owned(),
             reply: self.reply,
-            usage: self.usage,
+            usage,
             context: self.meter,
             steps: self.spent.steps,
             tool_calls: self.spent.tool_calls,
+            stop: self.stop,
             ended,
         })
     }
 
     /// The turn has an outcome even when it failed: it is not tried again by itself.
+    /// Before a step: takes in what was said meanwhile, and sees that it fits.
+    async fn get_ready(&mut self) -> Result<(), TurnError> {
+        self.look_at_attached().await?;
+        self.steered().await?;
+        self.precheck().await
+    }
+
     async fn fail(&self, error: TurnError) -> TurnError {
-        match self.record_end("failed").await {
+        let why = self.parts.scope.agents.redactor();
+        let why = why.redact(&error.to_string()).into_owned();
+        match self.record_end(&format!("failed: {why}")).await {
             Ok(()) => error,
             Err(worse) => worse.into(),
         }
@@ -459,10 +555,22 @@ impl<'a> Turn<'a> {
 
     async fn record_end(&self, how: &str) -> Result<(), SessionError> {
         let how = how.to_owned();
-        self.talk
+        self.parts
+            .transcript
             .sessions
-            .append(&self.session, Body::TurnEnded { how })
+            .append(&self.session, EntryBody::TurnEnded { how })
             .await
             .map(drop)
+    }
+}
+
+/// What the person is told of an answer that did not end by itself.
+fn cut_short(stop: StopReason) -> Option<&'static str> {
+    match stop {
+        StopReason::Length => Some("The answer was cut off: it reached the model's output limit."),
+        StopReason::Refused => {
+            Some("The answer was stopped by the provider: a filter or a refusal of the model.")
+        }
+        StopReason::End | StopReason::Tools => None,
     }
 }

@@ -3,22 +3,27 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use chela_config::model::{Secret, SecretSource};
-use chela_config::{AgentView, Loaded};
+use chela_config::model::{SecretSetting, SecretSource};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::Host;
 use chela_core::secret::{self, Redactor};
-use chela_memory::embed::provider::{Chosen, Keys, Wanted, choose};
-use chela_memory::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, Transport};
-use chela_model::{Http, Key, KeySource};
+use chela_memory::embed::provider::{ChosenEmbedder, EmbedKeys, VectorSettings, choose};
+use chela_memory::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, EmbedTransport};
+use chela_model::{KeySource, ModelHttp, ModelKey};
 use tokio::runtime::{Builder, Runtime};
 
 /// What the config says, with the keys of the environment and the network at hand.
 /// A key that is fetched for them is one the redactor knows from then on.
-pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView, redactor: &Redactor) -> Chosen {
+pub fn vectors_of(
+    host: &Host,
+    loaded: &LoadedConfig,
+    view: &AgentView,
+    redactor: &Redactor,
+) -> ChosenEmbedder {
     let env = loaded.env();
-    let mut keys = Keys::of(view, |name| env.get(name).map(|value| value.to_string()));
-    let transport: Arc<dyn Transport> = Arc::new(EmbedHttp::new(Http::new(host, loaded)));
-    let mut wanted = Wanted::of(view);
+    let mut keys = EmbedKeys::of(view, |name| env.get(name).map(|value| value.to_string()));
+    let transport: Arc<dyn EmbedTransport> = Arc::new(EmbedHttp::new(ModelHttp::new(host, loaded)));
+    let mut wanted = VectorSettings::of(view);
     wanted.model_file = wanted
         .model_file
         .map(|file| host.expand(&file.to_string_lossy()));
@@ -28,7 +33,7 @@ pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView, redactor: &Red
         match fetched(&source) {
             Ok(key) => {
                 if let Some(key) = &key {
-                    redactor.learn(secret::Secret {
+                    redactor.learn(secret::KnownSecret {
                         name: "memory.search.remote.apiKey".to_owned(),
                         value: key.expose().to_owned(),
                     });
@@ -43,9 +48,9 @@ pub fn vectors_of(host: &Host, loaded: &Loaded, view: &AgentView, redactor: &Red
 }
 
 /// Where `remote.apiKey` is, when it is in a file or a command prints it.
-fn kept_elsewhere(host: &Host, loaded: &Loaded, view: &AgentView) -> Option<KeySource> {
+fn kept_elsewhere(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> Option<KeySource> {
     let secret = view.memory_search.value.remote.api_key.as_ref()?;
-    let Secret::Reference(reference) = secret else {
+    let SecretSetting::Reference(reference) = secret else {
         return None;
     };
     matches!(reference.source, SecretSource::File | SecretSource::Exec).then(|| {
@@ -55,7 +60,7 @@ fn kept_elsewhere(host: &Host, loaded: &Loaded, view: &AgentView) -> Option<KeyS
 }
 
 /// No file is read and no command run for what is inside the binary.
-fn asks_a_service(wanted: &Wanted) -> bool {
+fn asks_a_service(wanted: &VectorSettings) -> bool {
     match wanted.provider.as_deref() {
         Some("local" | "none") => false,
         None | Some("auto") => wanted.model.is_some(),
@@ -64,7 +69,7 @@ fn asks_a_service(wanted: &Wanted) -> bool {
 }
 
 /// Waits for it in a thread of its own: this may be called from where a runtime is at work.
-fn fetched(source: &KeySource) -> Result<Option<Key>, String> {
+fn fetched(source: &KeySource) -> Result<Option<ModelKey>, String> {
     let fetch = || {
         let runtime = Builder::new_current_thread()
             .enable_all()
@@ -83,12 +88,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// HTTP for code that waits. Nothing is set up before the first request.
 pub struct EmbedHttp {
-    http: Http,
+    http: ModelHttp,
     runtime: OnceLock<Result<Runtime, String>>,
 }
 
 impl EmbedHttp {
-    pub fn new(http: Http) -> Self {
+    pub fn new(http: ModelHttp) -> Self {
         Self {
             http,
             runtime: OnceLock::new(),
@@ -123,7 +128,7 @@ impl Drop for EmbedHttp {
     }
 }
 
-impl Transport for EmbedHttp {
+impl EmbedTransport for EmbedHttp {
     fn post(&self, request: EmbedHttpRequest) -> Result<EmbedHttpResponse, String> {
         let EmbedHttpRequest { url, headers, body } = request;
         let posted = self
@@ -147,8 +152,8 @@ mod tests {
     use std::net::TcpListener;
 
     use super::{EmbedHttp, Redactor, vectors_of};
-    use chela_memory::embed::remote::{EmbedHttpRequest, Transport};
-    use chela_model::Http;
+    use chela_memory::embed::remote::{EmbedHttpRequest, EmbedTransport};
+    use chela_model::ModelHttp;
 
     #[tokio::test]
     async fn a_key_in_a_file_or_from_a_command_is_fetched_or_the_reason_told() {
@@ -203,7 +208,7 @@ mod tests {
                 stream.write_all(reply.as_bytes()).unwrap();
             }
         });
-        let way = EmbedHttp::new(Http::direct());
+        let way = EmbedHttp::new(ModelHttp::direct());
         std::thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| {

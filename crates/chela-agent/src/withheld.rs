@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// A text that was held back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Withheld {
+pub struct WithheldText {
     pub id: String,
     pub agent: String,
     pub session: String,
@@ -39,7 +39,7 @@ pub enum WithheldError {
     },
 }
 
-impl Withheld {
+impl WithheldText {
     fn folder(host: &Host) -> PathBuf {
         host.state_dir().join("withheld")
     }

@@ -9,10 +9,12 @@ mod fill;
 mod forms;
 mod later;
 mod patterns;
+mod providers;
 mod walk;
 
 pub(crate) use fill::fill_in;
-pub(crate) use later::not_in_use;
+pub(crate) use later::{idle_parts, not_in_use};
+pub use providers::MODEL_APIS;
 
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::key_path::{KeyPath, PathSegment};
@@ -42,23 +44,33 @@ pub(crate) struct CheckFinding {
 }
 
 impl CheckFinding {
+    /// The key at `path`, which stands at `at`.
+    pub fn new(
+        severity: Severity,
+        code: &'static str,
+        (path, at): (KeyPath, NodeSpan),
+        message: impl Into<String>,
+    ) -> Self {
+        Self {
+            severity,
+            code,
+            path,
+            at,
+            message: message.into(),
+            hint: None,
+            consequence: None,
+        }
+    }
+
     /// As the strict check tells it.
     pub fn strict(self, place: Option<SourcePlace>) -> ConfigDiagnostic {
-        let Self {
-            severity,
-            code,
-            path,
-            message,
-            hint,
-            ..
-        } = self;
         ConfigDiagnostic {
-            severity,
-            code,
-            path,
+            severity: self.severity,
+            code: self.code,
+            path: self.path,
             place,
-            message,
-            hint,
+            message: self.message,
+            hint: self.hint,
         }
     }
 
@@ -116,6 +128,7 @@ pub(crate) fn check(root: &ConfigNode) -> CheckedTree {
     let mut checked = walk.finish();
     agents::check(root, &mut checked);
     patterns::check(root, &mut checked);
+    providers::check(root, &mut checked);
     checked
         .findings
         .sort_by_key(|finding| (finding.at.file, finding.at.start));

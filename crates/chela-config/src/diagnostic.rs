@@ -31,6 +31,25 @@ pub struct ConfigDiagnostic {
     pub hint: Option<String>,
 }
 
+impl ConfigDiagnostic {
+    /// About the config as a whole.
+    pub(crate) fn whole(
+        severity: Severity,
+        code: &'static str,
+        message: impl Into<String>,
+        hint: &str,
+    ) -> Self {
+        Self {
+            severity,
+            code,
+            path: KeyPath::root(),
+            place: None,
+            message: message.into(),
+            hint: Some(hint.to_owned()),
+        }
+    }
+}
+
 fn as_text<S: serde::Serializer>(path: &KeyPath, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(path)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::diagnostic::SourcePlace;
 use crate::key_path::{KeyPath, PathSegment};
-use crate::load::Loaded;
+use crate::load::LoadedConfig;
 use crate::migrate::written_at;
 use crate::node::ConfigNode;
 use crate::redact::redacted;
@@ -21,6 +21,8 @@ pub struct KeyExplanation {
     pub source: ValueSource,
     pub default: Option<Value>,
     pub doc: Option<String>,
+    /// That nothing uses it, or nothing runs what it belongs to.
+    pub kept: Option<String>,
     /// The type in words.
     pub kind: String,
     /// The words it may be, each with what it means.
@@ -59,11 +61,11 @@ pub struct AgentOverride {
 }
 
 /// Explains a key. `None` if there can be no such key.
-pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<KeyExplanation> {
+pub fn explain(loaded: &LoadedConfig, path: &KeyPath) -> Option<KeyExplanation> {
     let path = &present(loaded, path);
     let (shape, field) = shape_at(path)?;
     let node = loaded.tree.at_path(path);
-    let default = field.and_then(|field| (field.default)());
+    let default = field.and_then(FieldShape::default_value);
     let rules = field.map_or(FieldRules::NONE, |field| field.rules);
     Some(KeyExplanation {
         path: path.clone(),
@@ -73,6 +75,7 @@ pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<KeyExplanation> {
         source: source(loaded, path, node, default.is_some()),
         default,
         doc: doc(shape, field),
+        kept: kept_unused(path),
         kind: kind(shape, &rules),
         allowed: allowed(shape),
         overridden_by: overrides(loaded, path),
@@ -81,7 +84,7 @@ pub fn explain(loaded: &Loaded, path: &KeyPath) -> Option<KeyExplanation> {
 
 /// The path in the present shape: what was asked for under an older name is found as well, and
 /// `agents.list.<id>` names an agent by its id.
-fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
+fn present(loaded: &LoadedConfig, path: &KeyPath) -> KeyPath {
     for moved in loaded.moves.iter() {
         if let Some(path) = path.rebased(&moved.from, &moved.to) {
             return path;
@@ -106,7 +109,7 @@ fn present(loaded: &Loaded, path: &KeyPath) -> KeyPath {
 }
 
 fn source(
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     path: &KeyPath,
     node: Option<&ConfigNode>,
     has_default: bool,
@@ -138,8 +141,25 @@ fn doc(shape: &ValueShape, field: Option<&FieldShape>) -> Option<String> {
         .or_else(|| shape.as_object().map(|object| tidy_doc(object.doc)))
 }
 
+/// What is said of a key that nothing uses, or of the part it belongs to.
+pub fn kept_unused(path: &KeyPath) -> Option<String> {
+    let segments = path.segments();
+    (1..=segments.len()).find_map(|len| {
+        let part = segments
+            .iter()
+            .take(len)
+            .fold(KeyPath::root(), |path, segment| path.with(segment.clone()));
+        let (_, field) = shape_at(&part)?;
+        let told = field?.kept()?;
+        Some(match len == segments.len() {
+            true => told.to_owned(),
+            false => format!("`{part}` is {told}"),
+        })
+    })
+}
+
 /// Agents that set a key of `agents.defaults` for themselves.
-fn overrides(loaded: &Loaded, path: &KeyPath) -> Vec<AgentOverride> {
+fn overrides(loaded: &LoadedConfig, path: &KeyPath) -> Vec<AgentOverride> {
     let defaults = KeyPath::root().key("agents").key("defaults");
     let Some(rest @ [_, ..]) = path.segments().strip_prefix(defaults.segments()) else {
         return Vec::new();

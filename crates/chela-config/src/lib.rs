@@ -1,6 +1,6 @@
 //! What does the operator want? From the config file to the view of one agent.
 //!
-//! [`load`] reads the config of a machine and never fails; [`Loaded::agent`] gives one agent with
+//! [`load`] reads the config of a machine and never fails; [`LoadedConfig::agent`] gives one agent with
 //! the provenance of every value; [`validate`] is the strict check; [`store::ConfigStore`] edits
 //! the file. The types in [`model`] are the single source of keys, docs, limits and defaults.
 
@@ -35,11 +35,13 @@ pub mod sources;
 pub mod store;
 pub mod text;
 
+pub use check::MODEL_APIS;
 pub use diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
-pub use explain::{AgentOverride, KeyExplanation, ValueSource, explain};
+pub use explain::{AgentOverride, KeyExplanation, ValueSource, explain, kept_unused};
 pub use key_path::{KeyPath, KeyPathError, PathSegment};
 pub use load::{
-    ConfigSource, Loaded, WhyDefaults, load, load_text, remember, validate, validate_source,
+    ConfigSource, DefaultsReason, LoadedConfig, load, load_text, remember, validate,
+    validate_source,
 };
 pub use migrate::{KeyMigration, MIGRATIONS, MovedKey, migrated_text};
 pub use model::Config;

@@ -11,7 +11,7 @@ use chela_core::Host;
 use crate::check::{self, CheckFinding, check, prune};
 use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::KeyPath;
-use crate::migrate::{MovedKey, migrate};
+use crate::migrate::{MovedKey, migrate, written_at};
 use crate::model::Config;
 use crate::node::{ConfigNode, NodeSpan};
 use crate::shape::HasShape;
@@ -20,7 +20,7 @@ use crate::store::ConfigStore;
 
 /// A config that can be used, and everything worth saying about it.
 #[derive(Clone)]
-pub struct Loaded {
+pub struct LoadedConfig {
     pub config: Config,
     /// The same as a tree: in the present shape, without what cannot be used. Values keep the
     /// place they were written at.
@@ -34,7 +34,7 @@ pub struct Loaded {
     pub(crate) host: Host,
 }
 
-impl std::fmt::Debug for Loaded {
+impl std::fmt::Debug for LoadedConfig {
     /// Leaves the values out: they hold secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Loaded")
@@ -52,11 +52,11 @@ pub enum ConfigSource {
     /// The file is broken; the last good one, found good at this time (seconds since 1970).
     LastGood { saved_at: u64 },
     /// Nothing but defaults.
-    Defaults(WhyDefaults),
+    Defaults(DefaultsReason),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WhyDefaults {
+pub enum DefaultsReason {
     /// There is no config file.
     Missing,
     /// The file cannot be used and no earlier one was kept.
@@ -64,14 +64,14 @@ pub enum WhyDefaults {
 }
 
 /// Loads the config of this machine. Reads only.
-pub fn load(host: &Host) -> Loaded {
+pub fn load(host: &Host) -> LoadedConfig {
     let gathered = gather(host);
     match gathered.main {
         MainFile::Read => usable(host, gathered, ConfigSource::File, Vec::new()),
         MainFile::Missing => usable(
             host,
             gathered,
-            ConfigSource::Defaults(WhyDefaults::Missing),
+            ConfigSource::Defaults(DefaultsReason::Missing),
             Vec::new(),
         ),
         MainFile::Unusable => fall_back(host, gathered),
@@ -79,36 +79,51 @@ pub fn load(host: &Host) -> Loaded {
 }
 
 /// The same for a text in place of the config file.
-pub fn load_text(host: &Host, source: &str) -> Loaded {
+pub fn load_text(host: &Host, source: &str) -> LoadedConfig {
     let gathered = gather_text(host, source);
     let from = match gathered.main {
         MainFile::Read => ConfigSource::File,
-        MainFile::Missing => ConfigSource::Defaults(WhyDefaults::Missing),
-        MainFile::Unusable => ConfigSource::Defaults(WhyDefaults::Unusable),
+        MainFile::Missing => ConfigSource::Defaults(DefaultsReason::Missing),
+        MainFile::Unusable => ConfigSource::Defaults(DefaultsReason::Unusable),
     };
     usable(host, gathered, from, Vec::new())
 }
 
-/// Keeps a config that was loaded from the file and had no errors as the last good one. Says so
-/// if that fails.
-pub fn remember(loaded: &Loaded) -> Option<ConfigDiagnostic> {
+/// Keeps a config that was loaded from the file as the last good one. Says so if that fails. One
+/// with errors never takes the place of one without.
+pub fn remember(loaded: &LoadedConfig) -> Option<ConfigDiagnostic> {
     if loaded.source != ConfigSource::File {
         return None;
     }
-    ConfigStore::new(&loaded.host).remember_good(&loaded.gathered)
+    let store = ConfigStore::new(&loaded.host);
+    let is_told = |found: &ConfigDiagnostic| found.severity >= Severity::Warning;
+    if loaded.diagnostics.iter().any(is_told)
+        && has_errors(&loaded.gathered)
+        && let Some(kept) = store.last_good()
+        && !has_errors(&kept.gather(&loaded.host))
+    {
+        tracing::debug!("the config has errors, so the last good one stays");
+        return None;
+    }
+    store.remember_good(&loaded.gathered)
+}
+
+fn has_errors(gathered: &GatheredConfig) -> bool {
+    let mut found = strict(gathered).into_iter();
+    found.any(|found| found.severity == Severity::Error)
 }
 
 /// Everything wrong with the config file, strictly. Empty or only notes and warnings: valid.
 pub fn validate(host: &Host) -> Vec<ConfigDiagnostic> {
-    strict(gather(host))
+    strict(&gather(host))
 }
 
 /// Everything that would be wrong if the config file held this text.
 pub fn validate_source(host: &Host, source: &str) -> Vec<ConfigDiagnostic> {
-    strict(gather_text(host, source))
+    strict(&gather_text(host, source))
 }
 
-fn strict(gathered: GatheredConfig) -> Vec<ConfigDiagnostic> {
+fn strict(gathered: &GatheredConfig) -> Vec<ConfigDiagnostic> {
     let mut tree = gathered.root.clone();
     let migrated = migrate(&mut tree);
     check::fill_in(Config::SHAPE, &mut tree);
@@ -119,55 +134,44 @@ fn strict(gathered: GatheredConfig) -> Vec<ConfigDiagnostic> {
         .findings
         .into_iter()
         .chain(written(found, &migrated.moves));
-    diagnostics.extend(placed(&gathered, findings, CheckFinding::strict));
+    diagnostics.extend(placed(gathered, findings, CheckFinding::strict));
     in_file_order(&mut diagnostics);
     diagnostics
 }
 
 /// The file is broken: the last good one has to do.
-fn fall_back(host: &Host, broken: GatheredConfig) -> Loaded {
+fn fall_back(host: &Host, broken: GatheredConfig) -> LoadedConfig {
     let mut diagnostics = broken.diagnostics.clone();
     for found in &diagnostics {
         tracing::warn!(problem = %found, "the config file cannot be used");
     }
+    let file = host.compact(&host.config_file());
+    let mut tell = |code, message| {
+        let hint = "fix the file, or run `chela doctor`";
+        diagnostics.push(ConfigDiagnostic::whole(
+            Severity::Error,
+            code,
+            message,
+            hint,
+        ));
+    };
     match ConfigStore::new(host).last_good() {
         Some(last) => {
-            diagnostics.push(ConfigDiagnostic {
-                severity: Severity::Error,
-                code: "last-good-used",
-                path: KeyPath::root(),
-                place: None,
-                message: format!(
-                    "{} cannot be used, so the last good config is in use",
-                    host.compact(&host.config_file())
-                ),
-                hint: Some("fix the file, or run `chela doctor`".to_owned()),
-            });
-            let source = ConfigSource::LastGood {
-                saved_at: last.saved_at,
-            };
+            let message = format!("{file} cannot be used, so the last good config is in use");
+            tell("last-good-used", message);
+            let saved_at = last.saved_at;
+            let source = ConfigSource::LastGood { saved_at };
             usable(host, last.gather(host), source, diagnostics)
         }
         None => {
-            diagnostics.push(ConfigDiagnostic {
-                severity: Severity::Error,
-                code: "defaults-used",
-                path: KeyPath::root(),
-                place: None,
-                message: format!(
-                    "{} cannot be used and no earlier config was kept, so defaults are in use",
-                    host.compact(&host.config_file())
-                ),
-                hint: Some("fix the file, or run `chela doctor`".to_owned()),
-            });
+            let message = format!(
+                "{file} cannot be used and no earlier config was kept, so defaults are in use"
+            );
+            tell("defaults-used", message);
             let mut empty = broken;
             empty.diagnostics.clear();
-            usable(
-                host,
-                empty,
-                ConfigSource::Defaults(WhyDefaults::Unusable),
-                diagnostics,
-            )
+            let source = ConfigSource::Defaults(DefaultsReason::Unusable);
+            usable(host, empty, source, diagnostics)
         }
     }
 }
@@ -178,7 +182,7 @@ fn usable(
     gathered: GatheredConfig,
     source: ConfigSource,
     mut diagnostics: Vec<ConfigDiagnostic>,
-) -> Loaded {
+) -> LoadedConfig {
     diagnostics.extend(gathered.diagnostics.iter().cloned());
     let mut tree = gathered.root.clone();
     let migrated = migrate(&mut tree);
@@ -192,18 +196,14 @@ fn usable(
     diagnostics.extend(placed(&gathered, findings, CheckFinding::tolerated));
     let config = tree.read().unwrap_or_else(|error| {
         // Whatever the check lets through can be read; if that ever fails, say so and go on.
-        diagnostics.push(ConfigDiagnostic {
-            severity: Severity::Error,
-            code: "unreadable",
-            path: KeyPath::root(),
-            place: None,
-            message: format!("the config could not be read ({error}); defaults are in use"),
-            hint: Some("this is a fault in Chela; please report it".to_owned()),
-        });
+        let message = format!("the config could not be read ({error}); defaults are in use");
+        let hint = "this is a fault in Chela; please report it";
+        let found = ConfigDiagnostic::whole(Severity::Error, "unreadable", message, hint);
+        diagnostics.push(found);
         Config::default()
     });
     in_file_order(&mut diagnostics);
-    Loaded {
+    LoadedConfig {
         config,
         tree: Arc::new(tree),
         source,
@@ -249,7 +249,7 @@ fn in_file_order(diagnostics: &mut [ConfigDiagnostic]) {
     diagnostics.sort_by(|a, b| place(a).cmp(&place(b)));
 }
 
-impl Loaded {
+impl LoadedConfig {
     /// The files the config was read from; the config file first.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         self.gathered.files.iter().map(|file| file.path.as_path())
@@ -260,12 +260,26 @@ impl Loaded {
         self.host.config_file()
     }
 
-    /// The machine this was loaded on, with what the `.env` files add to the environment.
+    /// How many problems the last good config has itself, where it stands in for the file.
+    pub fn problems_of_last_good(&self) -> usize {
+        let ConfigSource::LastGood { .. } = self.source else {
+            return 0;
+        };
+        let kept = ConfigStore::new(&self.host).last_good_path();
+        let is_own = |found: &&ConfigDiagnostic| {
+            let place = found.place.as_ref();
+            found.severity >= Severity::Warning && place.is_some_and(|place| place.file == kept)
+        };
+        self.diagnostics.iter().filter(is_own).count()
+    }
+
+    /// The machine this was loaded on.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The environment with what the `.env` files add to it.
+    /// The environment with what `.env` of the state folder adds to it, and nothing of the current
+    /// folder's.
     pub fn env(&self) -> &chela_core::HostEnv {
         &self.gathered.env
     }
@@ -280,17 +294,17 @@ impl Loaded {
         &self.gathered
     }
 
+    /// Parts of the config that are set and that nothing runs, as they stand in the file.
+    pub fn idle_parts(&self) -> Vec<KeyPath> {
+        check::idle_parts(Config::SHAPE, &self.tree)
+            .into_iter()
+            .map(|part| written_at(&self.moves, &part).map_or(part, |(written, _)| written))
+            .collect()
+    }
+
     /// Where something was written.
     pub fn place(&self, at: NodeSpan) -> Option<crate::diagnostic::SourcePlace> {
         self.gathered.place(at)
-    }
-
-    /// The worst that was found.
-    pub fn worst(&self) -> Option<Severity> {
-        self.diagnostics
-            .iter()
-            .map(|diagnostic| diagnostic.severity)
-            .max()
     }
 }
 

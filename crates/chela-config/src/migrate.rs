@@ -37,129 +37,70 @@ impl std::fmt::Debug for KeyMigration {
     }
 }
 
+const fn row(
+    id: &'static str,
+    run: fn(&mut MigrationTree<'_>),
+    does: &'static str,
+) -> KeyMigration {
+    KeyMigration { id, does, run }
+}
+
 /// All migrations, in the order they are applied: first whole areas find their place, then the
 /// keys inside them.
+#[rustfmt::skip]
 pub const MIGRATIONS: &[KeyMigration] = &[
-    KeyMigration {
-        id: "metadata",
-        does: "`metadata` is `meta`",
-        run: small::metadata,
-    },
-    KeyMigration {
-        id: "channel-roots",
-        does: "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …; Telegram's `requireMention` is a setting of its groups",
-        run: channels::roots,
-    },
-    KeyMigration {
-        id: "agent-root",
-        does: "`agent` is `agents.defaults`; its tools, models and elevated keys go to `tools` and `models`",
-        run: agent_root::run,
-    },
-    KeyMigration {
-        id: "routing-root",
-        does: "`routing` is split into `agents.list`, `bindings`, `messages`, `tools` and `channels`",
-        run: routing::run,
-    },
-    KeyMigration {
-        id: "provider-roots",
-        does: "`providers` at the top holds channels (`channels`) or model endpoints (`models.providers`)",
-        run: channels::providers,
-    },
-    KeyMigration {
-        id: "heartbeat-root",
-        does: "`heartbeat` at the top is `agents.defaults.heartbeat`",
-        run: small::heartbeat_root,
-    },
-    KeyMigration {
-        id: "mcp-root",
-        does: "`mcpServers` is `mcp.servers`",
-        run: small::mcp_root,
-    },
-    KeyMigration {
-        id: "tool-roots",
-        does: "`sandbox` and `exec` at the top are `agents.defaults.sandbox` and `tools.exec`",
-        run: small::tool_roots,
-    },
-    KeyMigration {
-        id: "roster-map",
-        does: "`agents.entries.<id>` (or a map in `agents.list`) is an entry of `agents.list`",
-        run: roster::entries,
-    },
-    KeyMigration {
-        id: "roster-keys",
-        does: "`agents.default` marks the default agent; `agentId` of an agent is its `id`; fallbacks of a model are in the model's `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`",
-        run: roster::keys,
-    },
-    KeyMigration {
-        id: "identity-root",
-        does: "`identity` at the top belongs to the default agent",
-        run: roster::identity,
-    },
-    KeyMigration {
-        id: "memory-root",
-        does: "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`; `memory.query` is the `query` in it",
-        run: memory::roots,
-    },
-    KeyMigration {
-        id: "memory-qmd",
-        does: "paths of the retired `memory.qmd` are `memorySearch.extraPaths`",
-        run: memory::qmd,
-    },
-    KeyMigration {
-        id: "bash-alias",
-        does: "`tools.bash` is `tools.exec`",
-        run: exec::bash,
-    },
-    KeyMigration {
-        id: "exec-policy",
-        does: "`tools.exec.security` and `ask` are `tools.exec.mode`",
-        run: exec::policy,
-    },
-    KeyMigration {
-        id: "channel-keys",
-        does: "older keys of channels: Telegram's `token` is `botToken`, `heartbeat` is `heartbeatVisibility`",
-        run: channels::keys,
-    },
-    KeyMigration {
-        id: "gateway-auth",
-        does: "`gateway.token` is `gateway.auth.token`; addresses in `gateway.bind` are names",
-        run: small::gateway,
-    },
-    KeyMigration {
-        id: "session-reset",
-        does: "`session.resetByType.dm` is `direct`, `session.idleMinutes` is `session.reset`, `pruneDays` is `pruneAfter`",
-        run: small::session,
-    },
-    KeyMigration {
-        id: "peer-dm",
-        does: "the peer kind `dm` of bindings is `direct`",
-        run: small::peer_kind,
-    },
-    KeyMigration {
-        id: "queue-modes",
-        does: "the queue modes `queue`, `steer-backlog` and `steer+backlog` are `followup` and `steer`",
-        run: small::queue_modes,
-    },
-    KeyMigration {
-        id: "tts-enabled",
-        does: "`messages.tts.enabled` is `messages.tts.auto`",
-        run: small::tts,
-    },
-    KeyMigration {
-        id: "audio-transcription",
-        does: "`audio.transcription` is a model of `tools.media.audio`",
-        run: small::transcription,
-    },
-    KeyMigration {
-        id: "sandbox-keys",
-        does: "`sandbox.perSession` is `sandbox.scope`",
-        run: small::sandbox,
-    },
-    KeyMigration {
-        id: "renamed-keys",
-        does: "`timeoutSec` is `timeoutSeconds`, `pdfMaxBytesMb` is `pdfMaxMb`, and other plain renamings",
-        run: small::renamed,
-    },
+    row("metadata", small::metadata,
+        "`metadata` is `meta`"),
+    row("channel-roots", channels::roots,
+        "`telegram`, `whatsapp`, `discord`, … at the top are `channels.telegram`, …; Telegram's `requireMention` is a setting of its groups"),
+    row("agent-root", agent_root::run,
+        "`agent` is `agents.defaults`; its tools, models and elevated keys go to `tools` and `models`"),
+    row("routing-root", routing::run,
+        "`routing` is split into `agents.list`, `bindings`, `messages`, `tools` and `channels`"),
+    row("provider-roots", channels::providers,
+        "`providers` at the top holds channels (`channels`) or model endpoints (`models.providers`)"),
+    row("heartbeat-root", small::heartbeat_root,
+        "`heartbeat` at the top is `agents.defaults.heartbeat`"),
+    row("mcp-root", small::mcp_root,
+        "`mcpServers` is `mcp.servers`"),
+    row("tool-roots", small::tool_roots,
+        "`sandbox` and `exec` at the top are `agents.defaults.sandbox` and `tools.exec`"),
+    row("roster-map", roster::entries,
+        "`agents.entries.<id>` (or a map in `agents.list`) is an entry of `agents.list`"),
+    row("roster-names", roster::named,
+        "`agents.<id>` beside `agents.defaults` is an entry of `agents.list`"),
+    row("roster-keys", roster::keys,
+        "`agents.default` marks the default agent; `agentId` of an agent is its `id`; fallbacks of a model are in the model's `fallbacks`; `temperature`, `maxTokens` and `topP` are in `params`"),
+    row("identity-root", roster::identity,
+        "`identity` at the top belongs to the default agent"),
+    row("memory-root", memory::roots,
+        "`memory.search` is `agents.defaults.memorySearch`; `memory.search` of an agent is its `memorySearch`; `memory.query` is the `query` in it"),
+    row("memory-qmd", memory::qmd,
+        "paths of the retired `memory.qmd` are `memorySearch.extraPaths`"),
+    row("bash-alias", exec::bash,
+        "`tools.bash` is `tools.exec`"),
+    row("exec-policy", exec::policy,
+        "`tools.exec.security` and `ask` are `tools.exec.mode`"),
+    row("channel-keys", channels::keys,
+        "older keys of channels: Telegram's `token` is `botToken`, `heartbeat` is `heartbeatVisibility`"),
+    row("gateway-auth", small::gateway,
+        "`gateway.token` is `gateway.auth.token`; addresses in `gateway.bind` are names"),
+    row("session-reset", small::session,
+        "`session.resetByType.dm` is `direct`, `session.idleMinutes` is `session.reset`, `pruneDays` is `pruneAfter`"),
+    row("peer-dm", small::peer_kind,
+        "the peer kind `dm` of bindings is `direct`"),
+    row("queue-modes", small::queue_modes,
+        "the queue modes `queue`, `steer-backlog` and `steer+backlog` are `followup` and `steer`"),
+    row("tts-enabled", small::tts,
+        "`messages.tts.enabled` is `messages.tts.auto`"),
+    row("audio-transcription", small::transcription,
+        "`audio.transcription` is a model of `tools.media.audio`"),
+    row("sandbox-keys", small::sandbox,
+        "`sandbox.perSession` is `sandbox.scope`"),
+    row("plain-values", small::plain_values,
+        "`timeFormat: 24` is `\"24\"`; `elevatedDefault: true` is `on`, `false` is `off`"),
+    row("renamed-keys", small::renamed,
+        "`timeoutSec` is `timeoutSeconds`, `pdfMaxBytesMb` is `pdfMaxMb`, and other plain renamings"),
 ];
 
 /// One value that was read from another place than it stands.
@@ -173,14 +114,14 @@ pub struct MovedKey {
 
 /// What migrating a tree did.
 #[derive(Debug, Default)]
-pub(crate) struct Migrated {
+pub(crate) struct MigrationReport {
     pub moves: Vec<MovedKey>,
     pub findings: Vec<CheckFinding>,
 }
 
 /// Brings a tree into the present shape.
-pub(crate) fn migrate(root: &mut ConfigNode) -> Migrated {
-    let mut done = Migrated::default();
+pub(crate) fn migrate(root: &mut ConfigNode) -> MigrationReport {
+    let mut done = MigrationReport::default();
     for migration in MIGRATIONS {
         let mut tree = MigrationTree::new(root, migration.id, &mut done);
         (migration.run)(&mut tree);

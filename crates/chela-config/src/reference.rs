@@ -25,18 +25,30 @@ start is tolerant: what cannot be used is left out and named.
 
 ";
 
+const KEPT: &str = "\
+## Kept, and used by nothing yet
+
+These keys are read, checked and kept for what is to come, or for other programs that read the
+file. Setting one changes nothing; `chela config validate` says so.
+
+| key | type | default | |
+|---|---|---|---|
+";
+
 /// The page, in Markdown.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     let mut writer = Writer {
         seen: BTreeMap::new(),
         page: &mut page,
+        kept: Some(Vec::new()),
     };
     if let Some(root) = Config::SHAPE.as_object() {
         for field in root.fields {
             writer.area(field);
         }
     }
+    writer.kept_keys();
     page.push_str(
         "## Older shapes\n\nThese are read as their present form; the file is not changed.\n\n",
     );
@@ -51,10 +63,15 @@ struct Writer<'p> {
     /// Objects that were written already, and where.
     seen: BTreeMap<&'static str, String>,
     page: &'p mut String,
+    /// Keys that nothing uses, for the end of the page. `None`: the end is reached.
+    kept: Option<Vec<(&'static FieldShape, String)>>,
 }
 
 impl Writer<'_> {
     fn area(&mut self, field: &'static FieldShape) {
+        if self.puts_off(field, field.key) {
+            return;
+        }
         let _ = writeln!(self.page, "## `{}`\n\n{}\n", field.key, field.doc());
         self.page
             .push_str("| key | type | default | |\n|---|---|---|---|\n");
@@ -89,17 +106,44 @@ impl Writer<'_> {
         self.seen.insert(object.name, path.to_owned());
         for field in object.fields {
             let inner = format!("{path}.{}", field.key);
-            self.row(field, &inner);
-            // A secret's reference has the same form everywhere.
-            if !field.shape.is_secret() {
-                self.inside(field.shape, &inner);
+            if self.puts_off(field, &inner) {
+                continue;
             }
+            self.row_and_inside(field, &inner);
         }
         match object.rest {
             None | Some(ValueShape::Anything) => {}
             Some(rest) => {
                 self.inside(rest, &format!("{path}.<name>"));
             }
+        }
+    }
+
+    /// A key that nothing uses is written at the end.
+    fn puts_off(&mut self, field: &'static FieldShape, path: &str) -> bool {
+        match &mut self.kept {
+            Some(kept) if field.rules.later => {
+                kept.push((field, path.to_owned()));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn kept_keys(&mut self) {
+        let kept = self.kept.take().unwrap_or_default();
+        self.page.push_str(KEPT);
+        for (field, path) in kept {
+            self.row_and_inside(field, &path);
+        }
+        self.page.push('\n');
+    }
+
+    fn row_and_inside(&mut self, field: &'static FieldShape, path: &str) {
+        self.row(field, path);
+        // A secret's reference has the same form everywhere.
+        if !field.shape.is_secret() {
+            self.inside(field.shape, path);
         }
     }
 
@@ -110,7 +154,9 @@ impl Writer<'_> {
         } else {
             ""
         };
-        let default = (field.default)().map_or_else(String::new, |value| shown(&value));
+        let default = field
+            .default_value()
+            .map_or_else(String::new, |value| shown(&value));
         let doc = field.doc().replace('|', "\\|").replace("\n\n", " ");
         let _ = writeln!(
             self.page,
@@ -137,10 +183,25 @@ mod tests {
             "| `agents.defaults.bootstrapMaxChars` | whole number, from 1 | `20000` | Most characters of one workspace file that enter the prompt. |",
             "| `agents.list[].heartbeat.*` | | | as `agents.defaults.heartbeat.*` |",
             "| `bindings[].match.channel` | text |  | Channel. **Required.** |",
+            "| `agents.list[].tools.exec.mode` | `deny`, `allowlist`, `ask`, `auto`, `full` | `auto` |",
             "| `models.providers.<name>.apiKey` | secret |  | Key. |",
         ] {
             assert!(page.contains(row), "{row}");
         }
         assert!(page.lines().filter(|line| line.starts_with("| `")).count() > 600);
+    }
+
+    #[test]
+    fn what_nothing_uses_stands_at_the_end() {
+        let page = super::page();
+        let (used, kept) = page.split_once("## Kept, and used by nothing yet").unwrap();
+        for key in [
+            "`gateway.port`",
+            "`agents.defaults.heartbeat.every`",
+            "`cron`",
+        ] {
+            assert!(!used.contains(key) && kept.contains(key), "{key}");
+        }
+        assert!(used.contains("`agents.defaults.workspace`"));
     }
 }

@@ -69,8 +69,12 @@ fn document(title: &str, shape: &'static ValueShape, field: Option<&'static Fiel
 
 /// The doc and the default of a key.
 fn annotate(body: &mut Map<String, Value>, field: &FieldShape) {
-    body.insert("description".to_owned(), json!(field.doc()));
-    if let Some(default) = (field.default)() {
+    let doc = match field.kept() {
+        Some(kept) => format!("{} Now {kept}.", field.doc()),
+        None => field.doc(),
+    };
+    body.insert("description".to_owned(), json!(doc));
+    if let Some(default) = field.default_value() {
         body.insert("default".to_owned(), default);
     }
 }

@@ -66,6 +66,8 @@ pub struct FieldRules {
     pub required: bool,
     /// It is read and kept; nothing uses it yet.
     pub later: bool,
+    /// What the program takes where the key is absent, if it has no default of its own.
+    pub means: Option<&'static str>,
 }
 
 impl FieldRules {
@@ -75,6 +77,7 @@ impl FieldRules {
         max_len: None,
         required: false,
         later: false,
+        means: None,
     };
 }
 
@@ -119,14 +122,42 @@ pub trait HasShape {
     }
 }
 
+/// What is said of a key that nothing uses.
+const KEPT_KEY: &str = "kept; nothing uses it yet";
+/// What is said of a part of the config that nothing runs.
+const KEPT_PART: &str = "kept; nothing runs it yet";
+
 impl FieldShape {
     /// The doc in one paragraph per line.
     pub fn doc(&self) -> String {
-        let doc = tidy_doc(self.raw_doc);
-        match self.rules.later {
-            true => format!("{doc} Nothing uses it yet."),
-            false => doc,
+        tidy_doc(self.raw_doc)
+    }
+
+    /// Whether it holds keys of its own.
+    pub fn is_part(&self) -> bool {
+        let holds_keys = |shape: &ValueShape| match shape {
+            ValueShape::Object(_) | ValueShape::Map(_) => true,
+            ValueShape::OneOf(_) => shape.as_object().is_some(),
+            _ => false,
+        };
+        holds_keys(self.shape) || self.shape.item().is_some_and(holds_keys)
+    }
+
+    /// What is to be said of it where nothing uses it.
+    pub fn kept(&self) -> Option<&'static str> {
+        self.rules.later.then(|| self.kept_as())
+    }
+
+    pub(crate) fn kept_as(&self) -> &'static str {
+        match self.is_part() {
+            true => KEPT_PART,
+            false => KEPT_KEY,
         }
+    }
+
+    /// The value that counts while the key is absent.
+    pub fn default_value(&self) -> Option<Value> {
+        (self.default)().or_else(|| self.rules.means.map(Value::from))
     }
 }
 
@@ -148,20 +179,20 @@ impl ValueShape {
     }
 
     /// The shape of what lies under a key.
-    pub fn under_key(&self, key: &str) -> Option<Step> {
+    pub fn under_key(&self, key: &str) -> Option<ShapeStep> {
         match self {
-            Self::Anything => Some(Step {
+            Self::Anything => Some(ShapeStep {
                 shape: &ValueShape::Anything,
                 field: None,
             }),
             Self::Object(object) => match object.field(key) {
-                Some(field) => Some(Step {
+                Some(field) => Some(ShapeStep {
                     shape: field.shape,
                     field: Some(field),
                 }),
-                None => object.rest.map(|shape| Step { shape, field: None }),
+                None => object.rest.map(|shape| ShapeStep { shape, field: None }),
             },
-            Self::Map(shape) => Some(Step { shape, field: None }),
+            Self::Map(shape) => Some(ShapeStep { shape, field: None }),
             Self::OneOf(branches) => branches.iter().find_map(|branch| branch.under_key(key)),
             Self::Secret(inner) => inner.under_key(key),
             _ => None,
@@ -186,7 +217,7 @@ impl ValueShape {
 
 /// One step into a shape.
 #[derive(Debug, Clone, Copy)]
-pub struct Step {
+pub struct ShapeStep {
     pub shape: &'static ValueShape,
     /// The known key, if it is one.
     pub field: Option<&'static FieldShape>,

@@ -1,24 +1,27 @@
 //! Everything the config is made of: the file, what it includes, and the environment.
 //!
 //! [`gather`] reads the config file, puts included files in place, reads the `.env` files and
-//! fills in `${VAR}`. It never fails: whatever is wrong becomes a [`ConfigDiagnostic`] with a place,
+//! fills in `${VAR}`. The state folder's `.env` is the operator's and part of the environment; the
+//! current folder's may be anybody's and gives credentials to `${VAR}` alone. It never fails: whatever is wrong becomes a [`ConfigDiagnostic`] with a place,
 //! and a file that cannot be used leaves an empty config behind. Messages name files, keys and
 //! variables, never values.
 
 mod dotenv;
+mod folder_env;
 mod include;
 mod read;
 mod substitute;
 
 pub(crate) use read::{ReadProblem, read_text};
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chela_core::{Host, HostEnv};
 use serde_json::Value;
 
+use folder_env::FolderEnv;
+
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
-use crate::key_path::KeyPath;
 use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
 use crate::text::{self, LineIndex};
 
@@ -30,7 +33,7 @@ pub struct GatheredConfig {
     /// The config file first, then what it includes, in the order read.
     pub files: Vec<LoadedFile>,
     pub diagnostics: Vec<ConfigDiagnostic>,
-    /// The environment with what the `.env` files add to it.
+    /// The environment with what `.env` of the state folder adds to it.
     pub env: HostEnv,
     pub main: MainFile,
 }
@@ -82,6 +85,7 @@ pub fn gather(host: &Host) -> GatheredConfig {
         Err(ReadProblem::Missing) => {
             let mut gathered = GatheredConfig::start(host);
             gathered.main = MainFile::Missing;
+            gathered.substitute(host);
             gathered
         }
         Err(problem) => {
@@ -112,7 +116,7 @@ pub fn gather_text(host: &Host, source: &str) -> GatheredConfig {
     if let Some(root) = gathered.add(file) {
         gathered.root = include::resolve(host, &mut gathered, root);
         gathered.expect_object();
-        gathered.substitute();
+        gathered.substitute(host);
     }
     gathered
 }
@@ -132,7 +136,7 @@ pub(crate) fn gather_piece(
             None => ConfigNode::empty_object(),
         };
         gathered.expect_object();
-        gathered.substitute();
+        gathered.substitute(host);
     }
     gathered
 }
@@ -157,21 +161,6 @@ impl GatheredConfig {
                 .get(usize::from(at.file.0))?
                 .place(at.start as usize),
         )
-    }
-
-    /// The file a value was written in; for a path that does not exist, the file of the
-    /// innermost value that does.
-    pub fn owner(&self, path: &KeyPath) -> Option<&Path> {
-        let mut node = &self.root;
-        for segment in path.segments() {
-            match node.step(segment) {
-                Some(inner) => node = inner,
-                None => break,
-            }
-        }
-        self.files
-            .get(usize::from(node.at.file.0))
-            .map(|file| file.path.as_path())
     }
 
     pub fn has_errors(&self) -> bool {
@@ -231,32 +220,30 @@ impl GatheredConfig {
         }
         self.main = MainFile::Unusable;
         let root = std::mem::replace(&mut self.root, ConfigNode::empty_object());
+        let kind = root.type_name();
+        let message = format!("the config is {kind}, and has to be an object");
+        let hint = "the whole config is one `{ … }`";
         self.diagnostics.push(ConfigDiagnostic {
-            severity: Severity::Error,
-            code: "not-an-object",
-            path: KeyPath::root(),
             place: self.place(root.at),
-            message: format!(
-                "the config is {}, and has to be an object",
-                root.type_name()
-            ),
-            hint: Some("the whole config is one `{ … }`".to_owned()),
+            ..ConfigDiagnostic::whole(Severity::Error, "not-an-object", message, hint)
         });
     }
 
-    fn substitute(&mut self) {
+    fn substitute(&mut self, host: &Host) {
         let mut root = std::mem::replace(&mut self.root, ConfigNode::empty_object());
-        let missing = substitute::fill_in(&mut root, &self.env);
+        let folder = FolderEnv::read(host, &root, &mut self.diagnostics);
+        let missing = substitute::fill_in(&mut root, &self.env, &folder);
+        self.diagnostics.extend(folder.notice());
         for substitute::MissingVar { name, path, at } in missing {
+            let message =
+                format!("the variable {name} is not set, so `${{{name}}}` stays as it is");
+            let hint = format!(
+                "set {name} in the environment or in .env of the state folder, or write `$${{{name}}}` to mean the text itself"
+            );
             self.diagnostics.push(ConfigDiagnostic {
-                severity: Severity::Warning,
-                code: "missing-variable",
                 path,
                 place: self.place(at),
-                message: format!("the variable {name} is not set, so `${{{name}}}` stays as it is"),
-                hint: Some(format!(
-                    "set {name} in the environment or in a .env file, or write `$${{{name}}}` to mean the text itself"
-                )),
+                ..ConfigDiagnostic::whole(Severity::Warning, "missing-variable", message, &hint)
             });
         }
         self.root = root;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::Host;
-use chela_files::{ExpectedContent, LockError, LockFile, Placement};
+use chela_files::{DraftPlacement, ExpectedContent, LockError, LockFile, announce_write};
 
 use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::sources::{ReadProblem, read_text};
@@ -36,7 +36,7 @@ pub struct ConfigStore {
 /// What an edit came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditOutcome {
-    pub changed: Changed,
+    pub changed: ConfigChanged,
     /// The copy of the text before the edit.
     pub backup: Option<PathBuf>,
     /// The file written; the target, where the config is a symlink.
@@ -46,7 +46,7 @@ pub struct EditOutcome {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
+pub enum ConfigChanged {
     Yes,
     /// The file already said so; nothing was written.
     No,
@@ -145,7 +145,7 @@ impl ConfigStore {
             if old.as_deref() == Some(new.as_str()) || (old.is_none() && new.is_empty()) {
                 let diagnostics = Vec::new();
                 return Ok(EditOutcome {
-                    changed: Changed::No,
+                    changed: ConfigChanged::No,
                     backup: None,
                     path,
                     diagnostics,
@@ -169,11 +169,13 @@ impl ConfigStore {
                 .map(|old| backup::keep(&path, old))
                 .transpose()?;
             let expected = ExpectedContent::of(old.as_deref().map(str::as_bytes));
-            if ready.put_if(expected)? == Placement::Changed {
+            let announced = announce_write(&self.host.state_dir(), &self.path());
+            if ready.put_if(expected)? == DraftPlacement::Changed {
                 continue;
             }
+            announced.finish(new.as_bytes());
             return Ok(EditOutcome {
-                changed: Changed::Yes,
+                changed: ConfigChanged::Yes,
                 backup,
                 path,
                 diagnostics,

@@ -1,10 +1,10 @@
 //! How fast text is counted, cleaned and cut, beside counting its characters:
 //! `cargo bench -p chela-core --bench text`.
 
-use chela_core::cut::{CutRequest, Limit, cut};
-use chela_core::secret::{Redactor, Secret};
+use chela_core::cut::{CutLimit, CutRequest, cut};
+use chela_core::secret::{KnownSecret, Redactor};
 use chela_core::{sanitize, tokens};
-use chela_testkit::bench::{Stats, measure};
+use chela_testkit::bench::{BenchStats, measure};
 
 fn main() {
     let english = PROSE.repeat(1 + MEGABYTE / PROSE.len());
@@ -19,7 +19,7 @@ fn main() {
     chars.print(Some(&copy));
 
     let report = |name: &str, text: &str, work: &dyn Fn(&str) -> usize| {
-        let stats: Stats = measure(name, text.len(), || work(text));
+        let stats: BenchStats = measure(name, text.len(), || work(text));
         stats.print(Some(&chars));
     };
     report("tokens: English", &english, &tokens::count);
@@ -38,7 +38,7 @@ fn main() {
         &|text| sanitize::literal(text).len(),
     );
 
-    let known = (0..20).map(|at| Secret {
+    let known = (0..20).map(|at| KnownSecret {
         name: format!("secret-{at}"),
         value: format!("value-{at}-of-a-secret-that-is-known"),
     });
@@ -48,7 +48,7 @@ fn main() {
     report("secrets: Rust code", &code, &hidden);
     report("secrets: Chinese and others", &cjk, &hidden);
 
-    let cut_to = |text: &str, limit: Limit| {
+    let cut_to = |text: &str, limit: CutLimit| {
         let request = CutRequest {
             name: "NOTES.md",
             first_line: 1,
@@ -59,14 +59,14 @@ fn main() {
         cut(&request).text.len()
     };
     report("cut: a megabyte to 20000 chars", &english, &|text| {
-        cut_to(text, Limit::Chars(20_000))
+        cut_to(text, CutLimit::Chars(20_000))
     });
     report("cut: a megabyte to 5000 tokens", &english, &|text| {
-        cut_to(text, Limit::Tokens(5_000))
+        cut_to(text, CutLimit::Tokens(5_000))
     });
     let large = PROSE.repeat(50 * MEGABYTE / PROSE.len());
     report("cut: 50 megabytes to 20000 chars", &large, &|text| {
-        cut_to(text, Limit::Chars(20_000))
+        cut_to(text, CutLimit::Chars(20_000))
     });
 }
 

@@ -18,13 +18,13 @@ mod settle;
 use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 
-use gauge::Gauge;
-use marker::Detail;
-use outline::Outline;
+use gauge::CutGauge;
+use marker::MarkerDetail;
+use outline::TextOutline;
 
 /// How much of a text may stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum CutLimit {
     /// Unicode scalar values.
     Chars(usize),
     /// Tokens of the o200k vocabulary.
@@ -38,14 +38,14 @@ pub struct CutRequest<'a> {
     pub text: &'a str,
     /// The line of the file at which the text begins: 1, unless something before it was left out.
     pub first_line: u32,
-    pub limit: Limit,
+    pub limit: CutLimit,
     /// Headings whose sections survive every cut; case and leading `#` do not matter.
     pub pinned_headings: &'a [String],
 }
 
 /// What is left of a text, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cut<'a> {
+pub struct CutText<'a> {
     pub text: Cow<'a, str>,
     /// Length of the whole text before the cut.
     pub raw_chars: usize,
@@ -79,22 +79,22 @@ pub enum PinOutcome {
 }
 
 /// Cuts the text to its limit. A text that fits comes back as it is, without a copy.
-pub fn cut<'a>(request: &CutRequest<'a>) -> Cut<'a> {
-    let gauge = Gauge::new(request.limit);
+pub fn cut<'a>(request: &CutRequest<'a>) -> CutText<'a> {
+    let gauge = CutGauge::new(request.limit);
     let raw_chars = request.text.chars().count();
     let fits = match request.limit {
-        Limit::Chars(limit) => raw_chars <= limit,
-        Limit::Tokens(_) => gauge.fits(request.text),
+        CutLimit::Chars(limit) => raw_chars <= limit,
+        CutLimit::Tokens(_) => gauge.fits(request.text),
     };
     if fits {
-        return Cut {
+        return CutText {
             text: Cow::Borrowed(request.text),
             raw_chars,
             dropped: Vec::new(),
             pinned: PinOutcome::Kept,
         };
     }
-    let mut outline = Outline::read(request.text, request.pinned_headings);
+    let mut outline = TextOutline::read(request.text, request.pinned_headings);
     let needed = gauge.cost(&join(request.text, &outline.pins));
     let pinned = if needed <= gauge.limit {
         PinOutcome::Kept
@@ -107,11 +107,11 @@ pub fn cut<'a>(request: &CutRequest<'a>) -> Cut<'a> {
         gauge,
         outline: &outline,
     };
-    let (text, dropped) = [Detail::Full, Detail::Short, Detail::Dots]
+    let (text, dropped) = [MarkerDetail::Full, MarkerDetail::Short, MarkerDetail::Dots]
         .into_iter()
         .find_map(|detail| cutter.with_markers(detail))
         .unwrap_or_else(|| cutter.pins_alone());
-    Cut {
+    CutText {
         text: Cow::Owned(text),
         raw_chars,
         dropped,
@@ -128,7 +128,7 @@ const TAIL_SHARE: usize = 5;
 const MARKER_SHARE: usize = 10;
 
 /// As many pins as fit, the earlier ones first.
-fn fitting_pins(text: &str, pins: &[Range<usize>], gauge: Gauge) -> Vec<Range<usize>> {
+fn fitting_pins(text: &str, pins: &[Range<usize>], gauge: CutGauge) -> Vec<Range<usize>> {
     let mut kept: Vec<Range<usize>> = Vec::new();
     let mut cost = 0;
     for pin in pins {
@@ -144,13 +144,13 @@ fn fitting_pins(text: &str, pins: &[Range<usize>], gauge: Gauge) -> Vec<Range<us
 
 struct Cutter<'r, 'a> {
     request: &'r CutRequest<'a>,
-    gauge: Gauge,
-    outline: &'r Outline,
+    gauge: CutGauge,
+    outline: &'r TextOutline,
 }
 
 impl Cutter<'_, '_> {
     /// The cut with markers of this detail; `None` when they would take too large a share.
-    fn with_markers(&self, detail: Detail) -> Option<(String, Vec<DroppedPart>)> {
+    fn with_markers(&self, detail: MarkerDetail) -> Option<(String, Vec<DroppedPart>)> {
         const TRIES: usize = 8;
         let limit = self.gauge.limit;
         let gaps = self.outline.pins.len() + 1;
@@ -242,8 +242,8 @@ impl Cutter<'_, '_> {
         head
     }
 
-    fn settle(&self) -> settle::Settle<'_> {
-        settle::Settle {
+    fn settle(&self) -> settle::CutPlacement<'_> {
+        settle::CutPlacement {
             text: self.request.text,
             outline: self.outline,
             gauge: self.gauge,
@@ -278,7 +278,12 @@ impl Cutter<'_, '_> {
             .collect()
     }
 
-    fn assemble(&self, kept: &[Range<usize>], dropped: &[DroppedPart], detail: Detail) -> String {
+    fn assemble(
+        &self,
+        kept: &[Range<usize>],
+        dropped: &[DroppedPart],
+        detail: MarkerDetail,
+    ) -> String {
         let text = self.request.text;
         let mut out = String::new();
         let mut dropped = dropped.iter();

@@ -8,6 +8,7 @@ mod agent_id;
 mod figures;
 mod hash;
 mod host;
+mod locking;
 mod logged;
 mod origin;
 mod session_key;
@@ -27,10 +28,11 @@ pub use agent_id::{AgentId, AgentIdError};
 pub use figures::grouped;
 pub use hash::ContentHash;
 pub use host::{Clock, Entropy, FixedClock, FixedEntropy, Host, HostEnv, MachineFacts, vars};
+pub use locking::lock;
 pub use origin::{Audience, Origin, Trust, Zone};
 pub use session_key::{
-    ChatType, Conversation, SessionForm, SessionKey, SessionKeyError, SessionKind, Thread,
-    ThreadWord,
+    ChatType, ConversationWord, SessionForm, SessionKey, SessionKeyError, SessionKind,
+    SessionThread, ThreadWord,
 };
 pub use severity::Severity;
 pub use speaker::{OwnerProof, Sender, Speaker};

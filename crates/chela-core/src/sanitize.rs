@@ -17,11 +17,11 @@ use std::borrow::Cow;
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 use crate::scan::sieve;
-use script::{Invisible, invisible_kind};
+use script::{InvisibleKind, invisible_kind};
 
 /// What [`content`] took out of a text, by kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedCharacters {
     /// Tag characters: a hidden copy of ASCII.
     pub tags: usize,
     /// Embeddings, overrides and isolates, and marks where nothing is written right to left.
@@ -37,7 +37,7 @@ pub struct Removed {
     pub first_lines: Vec<u32>,
 }
 
-impl Removed {
+impl RemovedCharacters {
     const MOST_LINES: usize = 8;
 
     /// How many characters were found and removed.
@@ -45,12 +45,12 @@ impl Removed {
         self.tags + self.bidi + self.zero_width + self.control + self.selectors
     }
 
-    fn add(&mut self, kind: Invisible, line: u32) {
+    fn add(&mut self, kind: InvisibleKind, line: u32) {
         let count = match kind {
-            Invisible::Tag => &mut self.tags,
-            Invisible::BidiControl | Invisible::BidiMark => &mut self.bidi,
-            Invisible::Control => &mut self.control,
-            Invisible::Selector => &mut self.selectors,
+            InvisibleKind::Tag => &mut self.tags,
+            InvisibleKind::BidiControl | InvisibleKind::BidiMark => &mut self.bidi,
+            InvisibleKind::Control => &mut self.control,
+            InvisibleKind::Selector => &mut self.selectors,
             _ => &mut self.zero_width,
         };
         *count += 1;
@@ -95,7 +95,7 @@ fn is_fit_in_a_line(c: char) -> bool {
 }
 
 fn is_lone_selector(value: &str, at: usize, kept_before: Option<char>) -> bool {
-    let is_selector = |c: char| invisible_kind(c) == Some(Invisible::Selector);
+    let is_selector = |c: char| invisible_kind(c) == Some(InvisibleKind::Selector);
     let mut from_here = value[at..].chars();
     let Some(c) = from_here.next().filter(|c| is_selector(*c)) else {
         return false;
@@ -107,9 +107,9 @@ fn is_lone_selector(value: &str, at: usize, kept_before: Option<char>) -> bool {
 
 /// File content without the invisible characters that can hide instructions, and what they were.
 /// Cleaning what is clean changes nothing and copies nothing.
-pub fn content(text: &str) -> (Cow<'_, str>, Removed) {
+pub fn content(text: &str) -> (Cow<'_, str>, RemovedCharacters) {
     match next_invisible(text, 0) {
-        None => (Cow::Borrowed(text), Removed::default()),
+        None => (Cow::Borrowed(text), RemovedCharacters::default()),
         Some(first) => Cleaning::new(text).run(first),
     }
 }
@@ -130,7 +130,7 @@ struct Cleaning<'a> {
     /// Number of the line at `counted`.
     line: u32,
     counted: usize,
-    removed: Removed,
+    removed: RemovedCharacters,
 }
 
 impl<'a> Cleaning<'a> {
@@ -144,11 +144,11 @@ impl<'a> Cleaning<'a> {
             line_direction: (0, false),
             line: 1,
             counted: 0,
-            removed: Removed::default(),
+            removed: RemovedCharacters::default(),
         }
     }
 
-    fn run(mut self, first: usize) -> (Cow<'a, str>, Removed) {
+    fn run(mut self, first: usize) -> (Cow<'a, str>, RemovedCharacters) {
         let mut done = 0;
         let mut found = Some(first);
         while let Some(at) = found {
@@ -177,19 +177,19 @@ impl<'a> Cleaning<'a> {
             return self.text.len();
         };
         let end = at + c.len_utf8();
-        if kind == Invisible::Tag
+        if kind == InvisibleKind::Tag
             && self.text[..at].ends_with(script::BLACK_FLAG)
             && let Some(length) = script::flag_tags(&self.text[at..])
         {
             self.previous = (Some(script::CANCEL_TAG), self.previous.0);
             return at + length;
         }
-        if kind == Invisible::ByteOrderMark && at == 0 {
+        if kind == InvisibleKind::ByteOrderMark && at == 0 {
             self.removed.byte_order_mark = true;
             self.copied = end;
             return end;
         }
-        if kind == Invisible::Selector && self.selectors_from(at) > c.len_utf8() {
+        if kind == InvisibleKind::Selector && self.selectors_from(at) > c.len_utf8() {
             return self.remove_selectors(at);
         }
         if self.belongs(c, kind, at) {
@@ -200,28 +200,28 @@ impl<'a> Cleaning<'a> {
         end
     }
 
-    fn belongs(&mut self, c: char, kind: Invisible, at: usize) -> bool {
+    fn belongs(&mut self, c: char, kind: InvisibleKind, at: usize) -> bool {
         let last = self.previous.0;
         match kind {
-            Invisible::Tag
-            | Invisible::BidiControl
-            | Invisible::Control
-            | Invisible::ByteOrderMark
-            | Invisible::Nowhere => false,
-            Invisible::Selector => last.is_some_and(|base| script::can_be_varied(base, c)),
-            Invisible::BidiMark => {
-                last.and_then(invisible_kind) != Some(Invisible::BidiMark)
+            InvisibleKind::Tag
+            | InvisibleKind::BidiControl
+            | InvisibleKind::Control
+            | InvisibleKind::ByteOrderMark
+            | InvisibleKind::Nowhere => false,
+            InvisibleKind::Selector => last.is_some_and(|base| script::can_be_varied(base, c)),
+            InvisibleKind::BidiMark => {
+                last.and_then(invisible_kind) != Some(InvisibleKind::BidiMark)
                     && self.runs_right_to_left(at)
             }
-            Invisible::Joiner => {
+            InvisibleKind::Joiner => {
                 (c == script::ZERO_WIDTH_JOINER && self.is_between_emoji(at))
                     || self.is_beside(at, script::needs_joiners)
             }
-            Invisible::Space => self.is_beside(at, script::writes_without_spaces),
-            Invisible::WithScript(script) => self.is_beside(at, |c| script.contains(c)),
-            Invisible::BetweenMarks => self.is_beside(at, script::is_combining),
-            Invisible::BreakHint => last.is_some_and(|last| invisible_kind(last).is_none()),
-            Invisible::Filler => last.and_then(invisible_kind) != Some(Invisible::Filler),
+            InvisibleKind::Space => self.is_beside(at, script::writes_without_spaces),
+            InvisibleKind::WithScript(script) => self.is_beside(at, |c| script.contains(c)),
+            InvisibleKind::BetweenMarks => self.is_beside(at, script::is_combining),
+            InvisibleKind::BreakHint => last.is_some_and(|last| invisible_kind(last).is_none()),
+            InvisibleKind::Filler => last.and_then(invisible_kind) != Some(InvisibleKind::Filler),
         }
     }
 
@@ -241,7 +241,7 @@ impl<'a> Cleaning<'a> {
         let (last, before_last) = self.previous;
         let base = match last.and_then(invisible_kind) {
             None => last,
-            Some(Invisible::Selector | Invisible::WithScript(_))
+            Some(InvisibleKind::Selector | InvisibleKind::WithScript(_))
                 if before_last.and_then(invisible_kind).is_none() =>
             {
                 before_last
@@ -278,7 +278,7 @@ impl<'a> Cleaning<'a> {
     /// Length in bytes of the run of variation selectors that starts at `at`.
     fn selectors_from(&self, at: usize) -> usize {
         let run = self.text[at..].chars();
-        run.take_while(|c| invisible_kind(*c) == Some(Invisible::Selector))
+        run.take_while(|c| invisible_kind(*c) == Some(InvisibleKind::Selector))
             .map(char::len_utf8)
             .sum()
     }
@@ -287,13 +287,13 @@ impl<'a> Cleaning<'a> {
         let end = at + self.selectors_from(at);
         let mut start = at;
         for c in self.text[at..end].chars() {
-            self.remove(Invisible::Selector, start..start + c.len_utf8());
+            self.remove(InvisibleKind::Selector, start..start + c.len_utf8());
             start += c.len_utf8();
         }
         end
     }
 
-    fn remove(&mut self, kind: Invisible, range: std::ops::Range<usize>) {
+    fn remove(&mut self, kind: InvisibleKind, range: std::ops::Range<usize>) {
         let newlines = self.text[self.counted..range.start]
             .bytes()
             .filter(|b| *b == b'\n')

@@ -11,21 +11,21 @@ const BLOCK: usize = 32;
 const AHEAD: usize = 2;
 
 /// All bits, or none.
-pub type Mask = u8;
+pub type ByteMask = u8;
 
 #[inline(always)]
-pub fn is(a: u8, b: u8) -> Mask {
+pub fn is(a: u8, b: u8) -> ByteMask {
     u8::from(a == b).wrapping_neg()
 }
 
 #[inline(always)]
-pub fn below(a: u8, b: u8) -> Mask {
+pub fn below(a: u8, b: u8) -> ByteMask {
     u8::from(a < b).wrapping_neg()
 }
 
 /// Whether `a` is one of the `length` bytes from `start` on.
 #[inline(always)]
-pub fn within(a: u8, start: u8, length: u8) -> Mask {
+pub fn within(a: u8, start: u8, length: u8) -> ByteMask {
     below(a.wrapping_sub(start), length)
 }
 
@@ -34,8 +34,8 @@ pub fn within(a: u8, start: u8, length: u8) -> Mask {
 pub fn sieve(
     bytes: &[u8],
     from: usize,
-    coarse: impl Fn(u8) -> Mask,
-    fine: impl Fn(u8, u8, u8) -> Mask,
+    coarse: impl Fn(u8) -> ByteMask,
+    fine: impl Fn(u8, u8, u8) -> ByteMask,
 ) -> Option<usize> {
     let mut at = from;
     while let Some(window) = bytes
@@ -63,8 +63,8 @@ pub fn sieve(
 #[inline(always)]
 fn first_in(
     window: &[u8; BLOCK + AHEAD],
-    coarse: &impl Fn(u8) -> Mask,
-    fine: &impl Fn(u8, u8, u8) -> Mask,
+    coarse: &impl Fn(u8) -> ByteMask,
+    fine: &impl Fn(u8, u8, u8) -> ByteMask,
 ) -> Option<usize> {
     let block = &window[..BLOCK];
     if block.iter().fold(0, |any, byte| any | coarse(*byte)) == 0 {

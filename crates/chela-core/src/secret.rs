@@ -10,7 +10,7 @@ mod assigned;
 mod disguise;
 mod form;
 mod json;
-mod known;
+mod known_secrets;
 mod mask;
 mod pattern;
 mod shape;
@@ -24,23 +24,23 @@ use std::sync::{Arc, PoisonError, RwLock};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use known::Known;
+use known_secrets::KnownSecrets;
 
 pub use assigned::is_guessable;
-pub use form::Form;
-pub use mask::{Masked, Restored};
-pub use pattern::{BadPattern, Pattern};
+pub use form::SecretForm;
+pub use mask::{MaskedText, RestoredText};
+pub use pattern::{BadPattern, SecretPattern};
 pub use shape::starts_like_one;
-pub use stream::{Lines, SecretStream};
+pub use stream::{SecretLines, SecretStream};
 
 /// A value nobody is to see, and the name that stands for it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret {
+pub struct KnownSecret {
     pub name: String,
     pub value: String,
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for KnownSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Secret({})", self.name)
     }
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Secret {
 
 /// A secret in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct SecretHit {
     pub range: Range<usize>,
     /// The name of a known secret, or the kind its shape tells.
     pub name: Arc<str>,
@@ -59,7 +59,7 @@ pub struct Hit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KnownBy {
     /// It is a value the installation holds, written in this form.
-    Value(Form),
+    Value(SecretForm),
     Shape,
 }
 
@@ -71,9 +71,9 @@ pub const CANARY: &str = "canary";
 pub struct Redactor {
     /// Keys the digits of a stand-in, so that they say nothing about the value.
     key: Option<String>,
-    known: RwLock<Arc<Known>>,
+    known: RwLock<Arc<KnownSecrets>>,
     /// What the owner wants hidden besides.
-    patterns: Vec<Pattern>,
+    patterns: Vec<SecretPattern>,
 }
 
 impl std::fmt::Debug for Redactor {
@@ -84,27 +84,33 @@ impl std::fmt::Debug for Redactor {
 
 impl Redactor {
     /// `key` is a secret of the installation, for the digits of stand-ins.
-    pub fn new(key: Option<String>, secrets: Vec<Secret>) -> Self {
+    pub fn new(key: Option<String>, secrets: Vec<KnownSecret>) -> Self {
         Self {
             key,
-            known: RwLock::new(Arc::new(Known::of(secrets))),
+            known: RwLock::new(Arc::new(KnownSecrets::of(secrets))),
             patterns: Vec::new(),
         }
     }
 
     /// Hides what these find, too.
     #[must_use]
-    pub fn with_patterns(self, patterns: Vec<Pattern>) -> Self {
+    pub fn with_patterns(self, patterns: Vec<SecretPattern>) -> Self {
         Self { patterns, ..self }
     }
 
     /// Knows one more value from now on.
-    pub fn learn(&self, secret: Secret) {
+    pub fn learn(&self, secret: KnownSecret) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if !known.secrets().contains(&secret) {
             let all = known.secrets().iter().cloned().chain([secret]).collect();
-            *known = Arc::new(Known::of(all));
+            *known = Arc::new(KnownSecrets::of(all));
         }
+    }
+
+    /// How many values it knows: what was looked through when it knew fewer has to be looked
+    /// through again.
+    pub fn known_values(&self) -> usize {
+        self.known().secrets().len()
     }
 
     /// The value of a known secret.
@@ -115,7 +121,7 @@ impl Redactor {
     }
 
     /// The secrets in a text, in order, none overlapping another.
-    pub fn find(&self, text: &[u8]) -> Vec<Hit> {
+    pub fn find(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = self.known().find(text);
         let mut shapes = shape::find(text);
         for pattern in &self.patterns {
@@ -128,7 +134,7 @@ impl Redactor {
         for hit in shapes {
             // What a known value covers has its name already; the rest is as secret.
             for range in outside(hit.range, &hits[..by_value]) {
-                hits.push(Hit {
+                hits.push(SecretHit {
                     range,
                     name: hit.kind.into(),
                     by: KnownBy::Shape,
@@ -140,7 +146,7 @@ impl Redactor {
     }
 
     /// The same in JSON: only inside of strings, so that what is left is JSON still.
-    pub fn find_in_json(&self, text: &[u8]) -> Vec<Hit> {
+    pub fn find_in_json(&self, text: &[u8]) -> Vec<SecretHit> {
         let mut hits = self.find(text);
         if !hits.is_empty() {
             json::clip(text, &mut hits);
@@ -186,7 +192,7 @@ impl Redactor {
         self.known().begun(text.as_bytes())
     }
 
-    fn replaced<'t>(&self, text: &'t str, hits: &[Hit]) -> Cow<'t, str> {
+    fn replaced<'t>(&self, text: &'t str, hits: &[SecretHit]) -> Cow<'t, str> {
         if hits.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -202,7 +208,7 @@ impl Redactor {
     }
 
     /// What stands where a secret was; fits into a JSON string.
-    pub fn stand_in(&self, hit: &Hit, text: &[u8]) -> String {
+    pub fn stand_in(&self, hit: &SecretHit, text: &[u8]) -> String {
         let name: String = hit
             .name
             .chars()
@@ -231,13 +237,13 @@ impl Redactor {
         Some(format!("{:02x}{:02x}", sum[0], sum[1]))
     }
 
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<KnownSecrets> {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// The parts of a range that no hit covers.
-fn outside(range: Range<usize>, hits: &[Hit]) -> Vec<Range<usize>> {
+fn outside(range: Range<usize>, hits: &[SecretHit]) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     let mut start = range.start;
     for hit in hits {
@@ -256,8 +262,8 @@ fn outside(range: Range<usize>, hits: &[Hit]) -> Vec<Range<usize>> {
 }
 
 /// Of two hits that overlap the first stays, and reaches as far as both do.
-fn without_overlaps(hits: Vec<Hit>) -> Vec<Hit> {
-    let mut kept: Vec<Hit> = Vec::with_capacity(hits.len());
+fn without_overlaps(hits: Vec<SecretHit>) -> Vec<SecretHit> {
+    let mut kept: Vec<SecretHit> = Vec::with_capacity(hits.len());
     for hit in hits {
         match kept.last_mut() {
             Some(last) if hit.range.start < last.range.end => {

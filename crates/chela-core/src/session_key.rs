@@ -15,7 +15,7 @@ pub struct SessionKey {
     pub agent: Option<String>,
     pub form: SessionForm,
     /// `:thread:<id>` and `:topic:<id>` suffixes of a conversation.
-    pub thread: Option<Thread>,
+    pub thread: Option<SessionThread>,
 }
 
 /// What kind of place a key names.
@@ -31,7 +31,7 @@ pub enum SessionForm {
     Chat {
         channel: Option<String>,
         account: Option<String>,
-        conversation: Conversation,
+        conversation: ConversationWord,
         peer: String,
     },
     /// `cron:<job>` or `cron:<job>:<startedAt>`.
@@ -57,7 +57,7 @@ pub enum SessionForm {
 
 /// The word with which a key says what kind of chat it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Conversation {
+pub enum ConversationWord {
     Direct,
     /// The older spelling of `direct`.
     Dm,
@@ -66,7 +66,7 @@ pub enum Conversation {
     Room,
 }
 
-impl Conversation {
+impl ConversationWord {
     const ALL: [Self; 5] = [
         Self::Direct,
         Self::Dm,
@@ -94,7 +94,7 @@ impl Conversation {
 
 /// A thread or topic inside a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Thread {
+pub struct SessionThread {
     pub word: ThreadWord,
     pub id: String,
 }
@@ -190,8 +190,8 @@ impl SessionKey {
                 SessionKind::Main
             }
             SessionForm::Chat { conversation, .. } => match conversation {
-                Conversation::Direct | Conversation::Dm => SessionKind::Main,
-                Conversation::Group | Conversation::Channel | Conversation::Room => {
+                ConversationWord::Direct | ConversationWord::Dm => SessionKind::Main,
+                ConversationWord::Group | ConversationWord::Channel | ConversationWord::Room => {
                     SessionKind::Group
                 }
             },
@@ -205,9 +205,9 @@ impl SessionKey {
     pub fn chat_type(&self) -> ChatType {
         match &self.form {
             SessionForm::Chat { conversation, .. } => match conversation {
-                Conversation::Direct | Conversation::Dm => ChatType::Direct,
-                Conversation::Group => ChatType::Group,
-                Conversation::Channel | Conversation::Room => ChatType::Room,
+                ConversationWord::Direct | ConversationWord::Dm => ChatType::Direct,
+                ConversationWord::Group => ChatType::Group,
+                ConversationWord::Channel | ConversationWord::Room => ChatType::Room,
             },
             _ => ChatType::Direct,
         }
@@ -273,7 +273,7 @@ impl SessionKey {
     }
 }
 
-fn parse_rest(rest: &str, has_agent: bool) -> (SessionForm, Option<Thread>) {
+fn parse_rest(rest: &str, has_agent: bool) -> (SessionForm, Option<SessionThread>) {
     if let Some(form) = parse_fixed_word(rest, has_agent) {
         return (form, None);
     }
@@ -357,14 +357,14 @@ fn parse_subagent(rest: &str) -> Option<SessionForm> {
     Some(SessionForm::Subagent { parent, chain })
 }
 
-fn split_thread(rest: &str) -> (&str, Option<Thread>) {
+fn split_thread(rest: &str) -> (&str, Option<SessionThread>) {
     [ThreadWord::Thread, ThreadWord::Topic]
         .into_iter()
         .filter_map(|word| rest.rfind(word.infix()).map(|at| (at, word)))
         .max_by_key(|(at, _)| *at)
         .map_or((rest, None), |(at, word)| {
             let id = rest[at + word.infix().len()..].to_owned();
-            (&rest[..at], Some(Thread { word, id }))
+            (&rest[..at], Some(SessionThread { word, id }))
         })
 }
 
@@ -372,7 +372,7 @@ fn split_thread(rest: &str) -> (&str, Option<Thread>) {
 fn parse_chat(body: &str) -> Option<SessionForm> {
     let parts: Vec<&str> = body.splitn(4, ':').collect();
     for (at, part) in parts.iter().enumerate().take(3) {
-        let Some(conversation) = Conversation::parse(part) else {
+        let Some(conversation) = ConversationWord::parse(part) else {
             continue;
         };
         let before: usize = parts[..at].iter().map(|part| part.len() + 1).sum();
@@ -394,7 +394,7 @@ impl std::fmt::Display for SessionKey {
         }
         write!(f, "{}", self.form)?;
         match &self.thread {
-            Some(Thread { word, id }) => write!(f, "{}{id}", word.infix()),
+            Some(SessionThread { word, id }) => write!(f, "{}{id}", word.infix()),
             None => Ok(()),
         }
     }

@@ -7,14 +7,14 @@ mod merge;
 mod pieces;
 mod vocabulary;
 
-use merge::Merger;
-use pieces::Pieces;
+use merge::PieceMerger;
+use pieces::TextPieces;
 use vocabulary::{LONGEST, rank};
 
 /// The number of tokens in `text`.
 pub fn count(text: &str) -> usize {
-    let mut merger = Merger::default();
-    Pieces::new(text)
+    let mut merger = PieceMerger::default();
+    TextPieces::new(text)
         .map(|piece| piece_count(&mut merger, piece))
         .sum()
 }
@@ -25,9 +25,9 @@ pub fn count_at_most(text: &str, limit: usize) -> Option<usize> {
     if text.len().div_ceil(LONGEST) > limit {
         return None;
     }
-    let mut merger = Merger::default();
+    let mut merger = PieceMerger::default();
     let mut count = 0;
-    for piece in Pieces::new(text) {
+    for piece in TextPieces::new(text) {
         // No token is longer than `LONGEST`: a piece may be too much before it is merged.
         if count + piece.len().div_ceil(LONGEST) > limit {
             return None;
@@ -43,11 +43,11 @@ pub fn prefix_within(text: &str, limit: usize) -> usize {
     /// How far into a long word to look for each token that may still come.
     const BYTES_PER_TOKEN: usize = 16;
     const LEAST_BYTES: usize = 16 << 10;
-    let mut merger = Merger::default();
+    let mut merger = PieceMerger::default();
     let mut left = limit;
     let mut end = 0;
     let text = &text[..text.floor_char_boundary(limit.saturating_mul(LONGEST))];
-    for piece in Pieces::new(text) {
+    for piece in TextPieces::new(text) {
         let reach = left.saturating_mul(BYTES_PER_TOKEN).max(LEAST_BYTES);
         let reach = piece.floor_char_boundary(reach);
         if reach == piece.len()
@@ -72,9 +72,9 @@ pub fn prefix_within(text: &str, limit: usize) -> usize {
 
 /// The tokens of `text`.
 pub fn encode(text: &str) -> Vec<u32> {
-    let mut merger = Merger::default();
+    let mut merger = PieceMerger::default();
     let mut tokens = Vec::with_capacity(text.len() / 4);
-    for piece in Pieces::new(text) {
+    for piece in TextPieces::new(text) {
         let bytes = piece.as_bytes();
         if let Some(token) = rank(bytes) {
             tokens.push(token);
@@ -99,7 +99,7 @@ pub fn decode(tokens: &[u32]) -> Option<Vec<u8>> {
     parts.map(|parts| parts.concat())
 }
 
-fn piece_count(merger: &mut Merger, piece: &str) -> usize {
+fn piece_count(merger: &mut PieceMerger, piece: &str) -> usize {
     match rank(piece.as_bytes()) {
         Some(_) => 1,
         None => merger.ends(piece.as_bytes()).len(),

@@ -29,6 +29,9 @@ pub enum FileMode {
     KeepOrPrivate,
     /// Whoever might use the older file; a new one is like any other file of the user.
     KeepOrUsual,
+    /// Whoever might use the older file; a new one is read by whom the user lets read, and
+    /// changed by its owner alone.
+    KeepOrOwnersToChange,
 }
 
 /// What must still stand there when the new file is put in place.
@@ -52,7 +55,7 @@ impl<'a> ExpectedContent<'a> {
 /// What became of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
-pub enum Placement {
+pub enum DraftPlacement {
     Placed,
     /// Something else stands there than was expected; it was left as it is.
     Changed,
@@ -92,9 +95,13 @@ pub fn write_file(target: &Path, bytes: &[u8], mode: FileMode) -> Result<(), Wri
 }
 
 /// Makes `target`, never touching anything that has that name, a dangling symlink included.
-pub fn create_file(target: &Path, bytes: &[u8], mode: FileMode) -> Result<Placement, WriteError> {
+pub fn create_file(
+    target: &Path,
+    bytes: &[u8],
+    mode: FileMode,
+) -> Result<DraftPlacement, WriteError> {
     if std::fs::symlink_metadata(target).is_ok() {
-        return Ok(Placement::Changed);
+        return Ok(DraftPlacement::Changed);
     }
     FileDraft::beside(target, bytes, mode)?.put_if(ExpectedContent::Absent)
 }
@@ -116,7 +123,9 @@ impl FileDraft {
             return Err(failed("write", target, source));
         };
         let made = match mode {
-            FileMode::KeepOrUsual => std::fs::create_dir_all(parent),
+            FileMode::KeepOrUsual | FileMode::KeepOrOwnersToChange => {
+                std::fs::create_dir_all(parent)
+            }
             FileMode::Private | FileMode::KeepOrPrivate => create_private_folder(parent),
         };
         made.map_err(|source| failed("create the folder", parent, source))?;
@@ -198,14 +207,14 @@ impl FileDraft {
     /// allows: where two files can trade places, after the trade, so that nothing slips between.
     /// Writers that know of each other take a lock besides ([`crate::PathLocks`]): this is for
     /// those who do not, such as an editor.
-    pub fn put_if(mut self, expected: ExpectedContent<'_>) -> Result<Placement, WriteError> {
+    pub fn put_if(mut self, expected: ExpectedContent<'_>) -> Result<DraftPlacement, WriteError> {
         let placed = match expected {
-            ExpectedContent::Anything => self.rename_over().map(|()| Placement::Placed),
+            ExpectedContent::Anything => self.rename_over().map(|()| DraftPlacement::Placed),
             ExpectedContent::Absent => self.link_into_place(),
             ExpectedContent::Bytes(bytes) => self.trade_places(bytes),
         };
         let placed = placed.map_err(|errno| self.failed("replace", errno.into()))?;
-        if placed == Placement::Placed {
+        if placed == DraftPlacement::Placed {
             // The rename has happened; a folder that cannot be synced makes it no less real.
             let _ = rustix::fs::fsync(&self.folder);
         }
@@ -219,7 +228,7 @@ impl FileDraft {
     }
 
     /// A link to a name that is taken fails, where a rename would not.
-    fn link_into_place(&mut self) -> Result<Placement, Errno> {
+    fn link_into_place(&mut self) -> Result<DraftPlacement, Errno> {
         match linkat(
             &self.folder,
             &self.draft,
@@ -227,13 +236,13 @@ impl FileDraft {
             &self.name,
             AtFlags::empty(),
         ) {
-            Ok(()) => Ok(Placement::Placed),
-            Err(Errno::EXIST) => Ok(Placement::Changed),
+            Ok(()) => Ok(DraftPlacement::Placed),
+            Err(Errno::EXIST) => Ok(DraftPlacement::Changed),
             // Some file systems have no links: the second best is to look first.
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
                 match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-                    Err(Errno::NOENT) => self.rename_over().map(|()| Placement::Placed),
-                    Ok(_) => Ok(Placement::Changed),
+                    Err(Errno::NOENT) => self.rename_over().map(|()| DraftPlacement::Placed),
+                    Ok(_) => Ok(DraftPlacement::Changed),
                     Err(errno) => Err(errno),
                 }
             }
@@ -241,41 +250,41 @@ impl FileDraft {
         }
     }
 
-    fn trade_places(&mut self, expected: &[u8]) -> Result<Placement, Errno> {
+    fn trade_places(&mut self, expected: &[u8]) -> Result<DraftPlacement, Errno> {
         if !holds(&self.folder, &self.name, expected) {
-            return Ok(Placement::Changed);
+            return Ok(DraftPlacement::Changed);
         }
         let own = self.draft_number()?;
         match exchange(&self.folder, &self.draft, &self.name) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                return self.rename_over().map(|()| Placement::Placed);
+                return self.rename_over().map(|()| DraftPlacement::Placed);
             }
-            Err(Errno::NOENT) => return Ok(Placement::Changed),
+            Err(Errno::NOENT) => return Ok(DraftPlacement::Changed),
             Err(errno) => return Err(errno),
         }
         if holds(&self.folder, &self.draft, expected) {
-            return Ok(Placement::Placed);
+            return Ok(DraftPlacement::Placed);
         }
         self.give_back(own)
     }
 
     /// Somebody saved between the look and the trade: their file goes back where it was. Should
     /// they have saved once more meanwhile, that newer file comes out, and goes back in turn.
-    fn give_back(&mut self, own: u64) -> Result<Placement, Errno> {
+    fn give_back(&mut self, own: u64) -> Result<DraftPlacement, Errno> {
         const TRIES: usize = 16;
         for _ in 0..TRIES {
             match exchange(&self.folder, &self.draft, &self.name) {
                 Ok(()) => {}
                 // They took the new file away; theirs must not go with the draft.
-                Err(Errno::NOENT) => return self.rename_over().map(|()| Placement::Changed),
+                Err(Errno::NOENT) => return self.rename_over().map(|()| DraftPlacement::Changed),
                 Err(errno) => {
                     self.gone = true;
                     return Err(errno);
                 }
             }
             if self.draft_number()? == own {
-                return Ok(Placement::Changed);
+                return Ok(DraftPlacement::Changed);
             }
         }
         self.gone = true;
@@ -323,6 +332,7 @@ fn create_draft(folder: &OwnedFd, mode: FileMode) -> Result<(OwnedFd, OsString),
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let rights = Mode::from_raw_mode(match mode {
         FileMode::KeepOrUsual => 0o666,
+        FileMode::KeepOrOwnersToChange => 0o644,
         FileMode::Private | FileMode::KeepOrPrivate => 0o600,
     });
     for _ in 0..TRIES {
@@ -339,13 +349,13 @@ fn create_draft(folder: &OwnedFd, mode: FileMode) -> Result<(OwnedFd, OsString),
 }
 
 /// Mode, user and group of another file.
-fn copy_rights(file: &File, (mode, user, group): (u32, u32, u32)) -> io::Result<()> {
+fn copy_rights(file: &File, (mode, user, group): (impl Into<u32>, u32, u32)) -> io::Result<()> {
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (user, group) {
         // Only root may give files away; everybody else keeps what they create.
         let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
     }
-    file.set_permissions(std::fs::Permissions::from_mode(mode & 0o777))
+    file.set_permissions(std::fs::Permissions::from_mode(mode.into() & 0o777))
 }
 
 /// Whether a plain file of exactly these bytes has that name.

@@ -5,20 +5,31 @@
 //! - [`LockFile`] and [`PathLocks`]: one writer at a time, across threads and processes, with a
 //!   limit on every wait.
 //! - [`unified_diff`] and [`line_changes`]: what changed between two texts.
+//! - [`open_plain`]: nothing but a plain file is opened, whatever lies there by now.
 //! - [`leftovers_below`]: drafts of processes that died are found by their names.
+//! - [`announce_write`] and [`WriteWitness`]: whoever writes a file that another process watches
+//!   says so, and is known by the kernel's word.
+//! - [`is_process_alive`]: whether whoever holds something is still there to give it back.
 //!
 //! This crate knows nothing of what is in a file, and of records in databases.
 
+#[cfg_attr(not(target_os = "linux"), path = "unannounced.rs")]
+mod announced;
 mod diff;
 mod draft;
 mod folder;
 mod leftovers;
 mod lock;
+mod plain;
+mod process;
 
+pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_write};
 pub use diff::{DiffLabels, LineChange, line_changes, unified_diff};
 pub use draft::{
-    ExpectedContent, FileDraft, FileMode, Placement, WriteError, create_file, write_file,
+    DraftPlacement, ExpectedContent, FileDraft, FileMode, WriteError, create_file, write_file,
 };
 pub use folder::{create_private_folder, make_private};
 pub use leftovers::{is_leftover, leftovers_below};
 pub use lock::{LockError, LockFile, PathLocks};
+pub use plain::open_plain;
+pub use process::{is_process_alive, this_boot};

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::{ContentHash, Host};
-use rustix::fs::OFlags;
 
-use crate::create_private_folder;
+use crate::{create_private_folder, open_plain};
 
 /// A lock that is held until this is dropped, or until the process ends in whatever way. The file
 /// itself stays: removing it would let two processes hold locks on two files of the same name.
@@ -99,18 +98,11 @@ impl LockFile {
     }
 }
 
-/// Never waits for a pipe of that name, and never follows a link.
 fn open(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
     let open = || {
-        OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
-            .open(path)
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        open_plain(path, options.mode(0o600))
     };
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use chela_guard::detect::{Example, Model, Weights, detect_with, training};
+use chela_guard::detect::{TrainedWeights, WindowExample, WindowModel, detect_with, training};
 use serde::Deserialize;
 
 const FILES: [&str; 4] = [
@@ -30,7 +30,7 @@ struct Line {
 struct Text {
     line: Line,
     group: usize,
-    windows: Vec<Example>,
+    windows: Vec<WindowExample>,
 }
 
 /// Sources that share their making are left out together.
@@ -83,7 +83,7 @@ fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
             .iter()
             .filter(|text| trains(text) && !half(text) && !is_member(text))
             .collect();
-        let model = Model::of(&train(&seen));
+        let model = WindowModel::of(&train(&seen));
         let unseen = texts.iter().filter(|text| half(text));
         let threshold = quantile(unseen.map(|text| score(&model, text)), 0.01);
         for (text, found) in texts
@@ -96,7 +96,7 @@ fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
     }
     let all: Vec<&Text> = texts.iter().filter(|text| trains(text)).collect();
     let kept: Vec<&Text> = all.iter().copied().filter(|text| !half(text)).collect();
-    let model = Model::of(&train(&kept));
+    let model = WindowModel::of(&train(&kept));
     let unseen = || {
         texts
             .iter()
@@ -110,7 +110,7 @@ fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
             .iter()
             .filter(|text| text.group != group && trains(text))
             .collect();
-        let model = Model::of(&train(&seen));
+        let model = WindowModel::of(&train(&seen));
         let harmless = |text: &Text| text.group == group && text.line.label == 0;
         for (text, found) in texts
             .iter()
@@ -121,7 +121,7 @@ fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
         }
     }
     report(&texts, &found);
-    let model = Model::of(&Weights {
+    let model = WindowModel::of(&TrainedWeights {
         medium,
         high,
         ..train(&all)
@@ -138,7 +138,7 @@ fn run(folder: &str, out: Option<&str>) -> Result<(), String> {
     Ok(())
 }
 
-fn score(model: &Model, text: &Text) -> f32 {
+fn score(model: &WindowModel, text: &Text) -> f32 {
     detect_with(model, &text.line.text).score
 }
 
@@ -180,11 +180,11 @@ fn load(folder: &str) -> Result<Vec<Text>, String> {
 
 /// Logistic regression with a step of its own for each weight. Of an attack only the window that
 /// reads worst is one: the rest of the text is what surrounded it.
-fn train(texts: &[&Text]) -> Weights {
+fn train(texts: &[&Text]) -> TrainedWeights {
     let mut learner = Learner::new();
     let per_group = counts(texts);
     for round in 0..ROUNDS {
-        let mut lessons: Vec<(&Example, f32, f32)> = Vec::new();
+        let mut lessons: Vec<(&WindowExample, f32, f32)> = Vec::new();
         for text in texts {
             let share = 1.0 / per_group[&(text.group, text.line.label)] as f32;
             if text.line.label == 0 {
@@ -212,7 +212,7 @@ fn train(texts: &[&Text]) -> Weights {
             }
         }
     }
-    Weights {
+    TrainedWeights {
         weights: learner.weights,
         families: learner.families,
         bias: learner.bias,
@@ -251,7 +251,7 @@ impl Learner {
         }
     }
 
-    fn words(&self, window: &Example) -> f32 {
+    fn words(&self, window: &WindowExample) -> f32 {
         let sum: f32 = window
             .buckets
             .iter()
@@ -260,7 +260,7 @@ impl Learner {
         sum / training::norm(window.buckets.len())
     }
 
-    fn score(&self, window: &Example) -> f32 {
+    fn score(&self, window: &WindowExample) -> f32 {
         let families: f32 = window
             .families
             .iter()
@@ -269,7 +269,7 @@ impl Learner {
         training::squashed(self.words(window)) + families + self.bias
     }
 
-    fn learn(&mut self, window: &Example, label: f32, weight: f32) {
+    fn learn(&mut self, window: &WindowExample, label: f32, weight: f32) {
         const RATE: f32 = 0.3;
         const SHRINK: f32 = 2e-5;
         let scale =
@@ -382,7 +382,7 @@ fn report(texts: &[Text], found: &[bool]) {
     ));
 }
 
-fn speed(model: &Model, texts: &[Text]) {
+fn speed(model: &WindowModel, texts: &[Text]) {
     let mut page = String::new();
     for text in texts
         .iter()

@@ -15,26 +15,26 @@ use std::ops::Range;
 use chela_config::model::{DetectionOutcome, GuardDetection};
 use serde::Serialize;
 
-pub use consequence::{Consequence, Notice, Spot, id_of, screen};
-pub use family::Family;
-pub use model::{Example, Model, Weights};
-pub use plain::{Form, View, views};
+pub use consequence::{DetectionConsequence, DetectionNotice, NoticeSpot, id_of, screen};
+pub use family::PhraseFamily;
+pub use model::{TrainedWeights, WindowExample, WindowModel};
+pub use plain::{PhraseForm, PlainView, views};
 
 /// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Detection {
-    pub severity: Severity,
+    pub severity: DetectionSeverity,
     /// From 0 to 1: how much the worst stretch reads like an injected instruction.
     pub score: f32,
     /// The worst stretch of the text.
     pub worst: Range<usize>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<PhraseFinding>,
 }
 
 /// How sure it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum DetectionSeverity {
     None,
     /// A phrase that is also used harmlessly.
     Low,
@@ -46,22 +46,22 @@ pub enum Severity {
 
 /// A phrase of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub family: Family,
+pub struct PhraseFinding {
+    pub family: PhraseFamily,
     /// Where it stands in the text as it came.
     pub range: Range<usize>,
     /// How it was written there.
-    pub form: Form,
+    pub form: PhraseForm,
     /// The phrase in plain letters.
     pub phrase: String,
 }
 
 /// What training sees of a text: the same as detection.
 pub mod training {
-    pub use super::model::{BUCKETS, Example, FAMILIES, PRIOR, norm, slope, squashed};
+    pub use super::model::{BUCKETS, FAMILIES, PRIOR, WindowExample, norm, slope, squashed};
 
     /// The windows of all views of a text.
-    pub fn windows_of(text: &str) -> Vec<Example> {
+    pub fn windows_of(text: &str) -> Vec<WindowExample> {
         super::views(text)
             .iter()
             .flat_map(|view| super::model::windows(&view.text, &super::family::find(&view.text)))
@@ -71,17 +71,19 @@ pub mod training {
 
 /// Looks through foreign text with the model that is compiled in.
 pub fn detect(text: &str) -> Detection {
-    detect_with(Model::built_in(), text)
+    detect_with(WindowModel::built_in(), text)
 }
 
 /// Looks through foreign text with a given model.
-pub fn detect_with(model: &Model, text: &str) -> Detection {
+pub fn detect_with(model: &WindowModel, text: &str) -> Detection {
     let mut found = Detection {
-        severity: Severity::None,
+        severity: DetectionSeverity::None,
         score: 0.0,
         worst: 0..0,
         findings: Vec::new(),
     };
+    // What was hidden and says something was hidden for a reason.
+    let mut hidden = false;
     for view in views(text) {
         let phrases = family::find(&view.text);
         let weighed = model.weigh(&view.text, &phrases);
@@ -89,25 +91,26 @@ pub fn detect_with(model: &Model, text: &str) -> Detection {
             found.score = weighed.score;
             found.worst = view.original(&weighed.range);
         }
-        found
-            .findings
-            .extend(phrases.into_iter().map(|phrase| Finding {
-                family: phrase.family,
-                range: view.original(&phrase.range),
-                form: view.form,
-                phrase: view.text.get(phrase.range).unwrap_or_default().to_owned(),
-            }));
+        hidden |= view.form != PhraseForm::Open
+            && phrases.iter().any(|phrase| phrase.family.is_telling());
+        let quiet = family::find_quiet(&view.text);
+        found.findings.extend(
+            phrases
+                .into_iter()
+                .chain(quiet)
+                .map(|phrase| PhraseFinding {
+                    family: phrase.family,
+                    range: view.original(&phrase.range),
+                    form: view.form,
+                    phrase: view.text.get(phrase.range).unwrap_or_default().to_owned(),
+                }),
+        );
     }
-    // What was hidden and says something was hidden for a reason.
-    let hidden = found
-        .findings
-        .iter()
-        .any(|finding| finding.form != Form::Open && finding.family.is_telling());
     found.severity = match found.score {
-        score if score >= model.high() || hidden => Severity::High,
-        score if score >= model.medium() => Severity::Medium,
-        _ if !found.findings.is_empty() => Severity::Low,
-        _ => Severity::None,
+        score if score >= model.high() || hidden => DetectionSeverity::High,
+        score if score >= model.medium() => DetectionSeverity::Medium,
+        _ if !found.findings.is_empty() => DetectionSeverity::Low,
+        _ => DetectionSeverity::None,
     };
     found
 }
@@ -116,10 +119,10 @@ impl Detection {
     /// What the operator wants done; `None` when there is nothing to do.
     pub fn outcome(&self, settings: &GuardDetection) -> Option<DetectionOutcome> {
         let outcome = match self.severity {
-            Severity::None => return None,
-            Severity::Low => &settings.low,
-            Severity::Medium => &settings.medium,
-            Severity::High => &settings.high,
+            DetectionSeverity::None => return None,
+            DetectionSeverity::Low => &settings.low,
+            DetectionSeverity::Medium => &settings.medium,
+            DetectionSeverity::High => &settings.high,
         };
         settings.enabled.then_some(*outcome)
     }

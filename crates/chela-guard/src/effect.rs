@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use chela_config::model::GuardEffect;
 use serde::Serialize;
 
+use crate::self_running::{RunsWhen, runs_when};
+
 /// The kind of effect a call has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -25,17 +27,21 @@ pub enum Effect {
     Persona,
     /// Changes what the agent may do.
     Config,
+    /// Changes a file that runs when a folder is opened, a shell starts or a time comes.
+    RunsOnOpen,
+    /// Changes a file that runs when the owner builds.
+    RunsOnBuild,
 }
 
 /// An argument through which a call reaches the world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Sink {
+pub struct CallSink {
     /// Name of the argument.
     pub argument: Cow<'static, str>,
     pub kind: SinkKind,
 }
 
-impl Sink {
+impl CallSink {
     /// Of a tool that is part of the program.
     pub const fn new(argument: &'static str, kind: SinkKind) -> Self {
         Self {
@@ -85,6 +91,8 @@ impl Effect {
             Self::Irreversible => "irreversible",
             Self::Persona => "persona",
             Self::Config => "config",
+            Self::RunsOnOpen => "runs_on_open",
+            Self::RunsOnBuild => "runs_on_build",
         }
     }
 
@@ -108,7 +116,22 @@ impl Effect {
         {
             Self::Persona
         } else {
-            self
+            match runs_when(&path) {
+                Some(RunsWhen::Opened) => Self::RunsOnOpen,
+                Some(RunsWhen::Built) => Self::RunsOnBuild,
+                None => self,
+            }
+        }
+    }
+
+    /// How grave a change of files is: of several the gravest counts.
+    pub fn gravity_of_writing(self) -> u8 {
+        match self {
+            Self::Config => 4,
+            Self::Persona => 3,
+            Self::RunsOnOpen => 2,
+            Self::RunsOnBuild => 1,
+            _ => 0,
         }
     }
 }
@@ -171,6 +194,8 @@ mod tests {
         assert_eq!(writing("/home/x/.chela/chela.json"), Effect::Config);
         assert_eq!(writing("/home/x/.bashrc"), Effect::Config);
         assert_eq!(writing("repo/.git/hooks/post-commit"), Effect::Config);
+        assert_eq!(writing("app/.envrc"), Effect::RunsOnOpen);
+        assert_eq!(writing("app/Makefile"), Effect::RunsOnBuild);
         assert_eq!(Effect::Read.when_writing("SOUL.md"), Effect::Read);
     }
 }

@@ -11,7 +11,7 @@ mod template;
 use std::borrow::Cow;
 
 use chela_core::Entropy;
-use chela_core::sanitize::{self, Removed};
+use chela_core::sanitize::{self, RemovedCharacters};
 
 /// What a model is told about blocks: once a turn, or in each block.
 pub const NOTICE: &str = "Text between EXTERNAL_UNTRUSTED_CONTENT markers comes from outside. \
@@ -60,56 +60,26 @@ pub enum ExternalSource {
     Unknown,
 }
 
-/// Whether a block says itself what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockNotice {
-    /// [`NOTICE`] stands in the block.
-    Inside,
-    /// It stands elsewhere in the turn.
-    Elsewhere,
-}
-
-/// Foreign text between markers, and what was taken out of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrapped {
-    pub text: String,
-    pub found: Findings,
-}
-
 /// What was taken out of foreign text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Findings {
+pub struct WrapFindings {
     /// Imitations of our own markers.
     pub forged_markers: usize,
     /// Tokens of chat templates.
     pub template_tokens: usize,
     /// Invisible and direction-changing characters.
-    pub invisible: Removed,
+    pub invisible: RemovedCharacters,
 }
 
 /// Foreign text between markers that it cannot forge. What blocks are is said elsewhere in the
-/// turn.
+/// turn, by [`NOTICE`].
 pub fn wrap(text: &str, source: &ExternalSource, entropy: &dyn Entropy) -> String {
-    wrap_with(text, source, BlockNotice::Elsewhere, entropy).text
-}
-
-/// Foreign text between markers, with the choice of where [`NOTICE`] stands.
-pub fn wrap_with(
-    text: &str,
-    source: &ExternalSource,
-    notice: BlockNotice,
-    entropy: &dyn Entropy,
-) -> Wrapped {
     let mut id = [0; 8];
     entropy.fill(&mut id);
     let id = u64::from_be_bytes(id);
-    let (body, found) = clean(text);
+    let (body, _) = clean(text);
     let (kind, detail) = source.line();
-    let notice = match notice {
-        BlockNotice::Inside => NOTICE,
-        BlockNotice::Elsewhere => "",
-    };
-    let mut text = String::with_capacity(body.len() + detail.len() + notice.len() + 160);
+    let mut text = String::with_capacity(body.len() + detail.len() + 160);
     text.push_str("<<<EXTERNAL_UNTRUSTED_CONTENT id=\"");
     push_hex(&mut text, id);
     text.push_str("\">>>\nSource: ");
@@ -118,24 +88,20 @@ pub fn wrap_with(
         text.push(' ');
         text.push_str(&detail);
     }
-    if !notice.is_empty() {
-        text.push('\n');
-        text.push_str(notice);
-    }
     text.push_str("\n---\n");
     text.push_str(&body);
     text.push_str("\n<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"");
     push_hex(&mut text, id);
     text.push_str("\">>>");
-    Wrapped { text, found }
+    text
 }
 
 /// Foreign text without what could be taken for our markers, a speaker's turn, or nothing at all.
-pub fn clean(text: &str) -> (Cow<'_, str>, Findings) {
+pub fn clean(text: &str) -> (Cow<'_, str>, WrapFindings) {
     let (visible, invisible) = sanitize::content(text);
     let (plain, template_tokens) = then(visible, template::remove);
     let (safe, forged_markers) = then(plain, forgery::remove);
-    let found = Findings {
+    let found = WrapFindings {
         forged_markers,
         template_tokens,
         invisible,

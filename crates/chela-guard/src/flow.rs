@@ -1,21 +1,30 @@
 //! Information flow: where the words of a call come from, and what follows.
 //!
-//! Everything a session has read or been told is in its [`Provenance`], cut into atoms: words,
-//! numbers, addresses, URLs, paths. A call is a [`Deed`]; [`decide`] looks up the atoms of the
-//! arguments through which it reaches the world and says whether it may happen, must be asked
-//! about, or may not. Nothing here knows the name of any tool.
+//! Everything a session has read or been told is in its [`Provenance`]. A call is a
+//! [`ProposedCall`] with the targets it will really use; [`decide`] looks up whether the owner named
+//! each of them as a whole, and says whether the call may happen, must be asked about, or may
+//! not. Free text is looked through for what tells: addresses, links, numbers. Nothing here knows
+//! the name of any tool.
 
+mod address_index;
 mod atom;
 mod decide;
 mod decision;
 mod defang;
+mod domain;
+mod link;
+mod owner_facts;
+mod owner_texts;
+mod phrase;
 mod provenance;
+mod weigh;
 
-pub use atom::{Atom, AtomKind, atoms};
-pub use decide::{Deed, Judge, Standing, decide};
-pub use decision::{ArgumentAtom, Decision, Rule, Source, Verdict};
-pub use defang::{Defanged, defang};
-pub use provenance::{Passage, Provenance, Span, SpanId, Taint};
+pub use atom::{AtomKind, FlowAtom, atoms};
+pub use decide::{CallJudge, HostStanding, ProposedCall, ShelvedWhy, decide};
+pub use decision::{ArgumentAtom, AtomSource, CallVerdict, Decision, DecisionRule};
+pub use defang::{DefangedReply, defang};
+pub use link::{FoundLink, links_in};
+pub use provenance::{Provenance, SessionTaint, SourcePassage, SpanId, TextSpan};
 
 #[cfg(test)]
 mod tests;

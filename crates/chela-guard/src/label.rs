@@ -13,13 +13,13 @@ use crate::external::{ExternalSource, wrap};
 /// There is no way to build one of foreign text without wrapping it: what forgets to wrap does
 /// not compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Labelled {
+pub struct LabelledText {
     text: String,
     trust: Trust,
     origin: Origin,
 }
 
-impl Labelled {
+impl LabelledText {
     /// The runtime's own words: confirmations, errors, listings it computed.
     pub fn runtime(text: impl Into<String>) -> Self {
         Self {

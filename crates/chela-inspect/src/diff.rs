@@ -3,7 +3,8 @@
 use chela_core::{Zone, tokens};
 use serde::Serialize;
 
-use crate::saved::{SavedPrompt, Stretch};
+use crate::assembled::TOOLS;
+use crate::saved::{NamedStretch, SavedPrompt, SavedTool};
 
 /// What differs between two prompts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -21,7 +22,7 @@ pub struct PromptDiff {
 pub struct SectionChange {
     pub section: String,
     pub zone: Zone,
-    pub change: Change,
+    pub change: ChangeKind,
     pub tokens_a: usize,
     pub tokens_b: usize,
     /// The files, tools or skills inside that were added, removed or changed.
@@ -30,7 +31,7 @@ pub struct SectionChange {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Change {
+pub enum ChangeKind {
     Same,
     Changed,
     Added,
@@ -40,7 +41,7 @@ pub enum Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PartChange {
     pub part: String,
-    pub change: Change,
+    pub change: ChangeKind,
 }
 
 /// The first byte at which a provider's cache stops matching.
@@ -60,12 +61,84 @@ pub struct CacheBreak {
     pub line_b: String,
 }
 
+/// Tools are compared where both sides have them: a saved prompt is text alone.
 pub fn diff(a: &SavedPrompt, b: &SavedPrompt) -> PromptDiff {
+    let tools = tool_change(a, b);
+    let (tools_a, tools_b) = tools
+        .as_ref()
+        .map_or((0, 0), |change| (change.tokens_a, change.tokens_b));
+    let tools_differ = tools
+        .as_ref()
+        .is_some_and(|change| change.change != ChangeKind::Same);
+    let mut sections = section_changes(a, b);
+    sections.extend(tools);
     PromptDiff {
-        tokens_a: tokens::count(&a.text),
-        tokens_b: tokens::count(&b.text),
-        sections: section_changes(a, b),
-        first_break: first_break(a, b),
+        tokens_a: tokens::count(&a.text) + tools_a,
+        tokens_b: tokens::count(&b.text) + tools_b,
+        sections,
+        first_break: first_break(a, b).or_else(|| tools_differ.then(|| tool_break(a, b))),
+    }
+}
+
+/// The tools of both, as one more section.
+fn tool_change(a: &SavedPrompt, b: &SavedPrompt) -> Option<SectionChange> {
+    let (in_a, in_b) = (a.tools.as_ref()?, b.tools.as_ref()?);
+    let cost = |tools: &[SavedTool]| tools.iter().map(|tool| tokens::count(&tool.text)).sum();
+    let in_other = |tools: &[SavedTool], name: &str| {
+        let same = tools.iter().find(|tool| tool.name == name);
+        same.map(|tool| tool.text.clone())
+    };
+    let mut inside = Vec::new();
+    let part = |tool: &SavedTool, change| PartChange {
+        part: format!("tool {}", tool.name),
+        change,
+    };
+    for tool in in_b {
+        match in_other(in_a, &tool.name) {
+            None => inside.push(part(tool, ChangeKind::Added)),
+            Some(text) if text != tool.text => inside.push(part(tool, ChangeKind::Changed)),
+            Some(_) => {}
+        }
+    }
+    let gone = in_a
+        .iter()
+        .filter(|tool| in_other(in_b, &tool.name).is_none());
+    inside.extend(gone.map(|tool| part(tool, ChangeKind::Removed)));
+    Some(SectionChange {
+        section: TOOLS.to_owned(),
+        zone: Zone::Stable,
+        change: match in_a == in_b {
+            true => ChangeKind::Same,
+            false => ChangeKind::Changed,
+        },
+        tokens_a: cost(in_a),
+        tokens_b: cost(in_b),
+        inside,
+    })
+}
+
+/// Equal words with other tools: nothing of the request is served from the cache for sure.
+fn tool_break(a: &SavedPrompt, b: &SavedPrompt) -> CacheBreak {
+    let first = |tools: &Option<Vec<SavedTool>>, at: usize| {
+        let tool = tools.as_ref().and_then(|tools| tools.get(at));
+        tool.map(|tool| tool.text.clone()).unwrap_or_default()
+    };
+    let same = |at: &usize| first(&a.tools, *at) == first(&b.tools, *at);
+    let most = a
+        .tools
+        .as_ref()
+        .map_or(0, Vec::len)
+        .max(b.tools.as_ref().map_or(0, Vec::len));
+    let at = (0..most).find(|at| !same(at)).unwrap_or(0);
+    CacheBreak {
+        byte: b.boundary,
+        section: TOOLS.to_owned(),
+        zone: Zone::Stable,
+        cause: "the tools differ".to_owned(),
+        tokens_kept: 0,
+        tokens_after: tokens::count(&b.text),
+        line_a: first(&a.tools, at),
+        line_b: first(&b.tools, at),
     }
 }
 
@@ -104,16 +177,16 @@ fn has(prompt: &SavedPrompt, section: &str) -> bool {
 fn change(
     a: &SavedPrompt,
     b: &SavedPrompt,
-    in_a: Option<&Stretch>,
-    in_b: Option<&Stretch>,
+    in_a: Option<&NamedStretch>,
+    in_b: Option<&NamedStretch>,
 ) -> SectionChange {
     let text_a = in_a.map_or("", |section| section_text(a, section));
     let text_b = in_b.map_or("", |section| section_text(b, section));
     let change = match (in_a, in_b) {
-        (None, _) => Change::Added,
-        (_, None) => Change::Removed,
-        _ if text_a == text_b => Change::Same,
-        _ => Change::Changed,
+        (None, _) => ChangeKind::Added,
+        (_, None) => ChangeKind::Removed,
+        _ if text_a == text_b => ChangeKind::Same,
+        _ => ChangeKind::Changed,
     };
     let either = in_b.or(in_a);
     SectionChange {
@@ -121,7 +194,7 @@ fn change(
             .map(|section| section.name.clone())
             .unwrap_or_default(),
         zone: either.map_or(Zone::Stable, |section| section.zone),
-        inside: if change == Change::Changed {
+        inside: if change == ChangeKind::Changed {
             part_changes(a, b, in_a, in_b)
         } else {
             Vec::new()
@@ -133,7 +206,7 @@ fn change(
 }
 
 /// Without the blank line that separates it from the next one: the last section has none.
-fn section_text<'a>(prompt: &'a SavedPrompt, section: &Stretch) -> &'a str {
+fn section_text<'a>(prompt: &'a SavedPrompt, section: &NamedStretch) -> &'a str {
     prompt
         .text
         .get(section.range.clone())
@@ -144,8 +217,8 @@ fn section_text<'a>(prompt: &'a SavedPrompt, section: &Stretch) -> &'a str {
 fn part_changes(
     a: &SavedPrompt,
     b: &SavedPrompt,
-    in_a: Option<&Stretch>,
-    in_b: Option<&Stretch>,
+    in_a: Option<&NamedStretch>,
+    in_b: Option<&NamedStretch>,
 ) -> Vec<PartChange> {
     let parts_a = parts_inside(a, in_a);
     let parts_b = parts_inside(b, in_b);
@@ -158,8 +231,8 @@ fn part_changes(
     let mut changes = Vec::new();
     for (name, text) in &parts_b {
         let change = match text_in(&parts_a, name) {
-            None => Change::Added,
-            Some(old) if old != *text => Change::Changed,
+            None => ChangeKind::Added,
+            Some(old) if old != *text => ChangeKind::Changed,
             Some(_) => continue,
         };
         changes.push(PartChange {
@@ -172,16 +245,19 @@ fn part_changes(
         .filter(|(name, _)| text_in(&parts_b, name).is_none());
     changes.extend(removed.map(|(name, _)| PartChange {
         part: (*name).to_owned(),
-        change: Change::Removed,
+        change: ChangeKind::Removed,
     }));
     changes
 }
 
-fn parts_inside<'a>(prompt: &'a SavedPrompt, section: Option<&Stretch>) -> Vec<(&'a str, &'a str)> {
+fn parts_inside<'a>(
+    prompt: &'a SavedPrompt,
+    section: Option<&NamedStretch>,
+) -> Vec<(&'a str, &'a str)> {
     let Some(section) = section else {
         return Vec::new();
     };
-    let inside = |part: &&Stretch| {
+    let inside = |part: &&NamedStretch| {
         section.range.start <= part.range.start && part.range.end <= section.range.end
     };
     prompt

@@ -2,7 +2,8 @@
 //!
 //! Questions about what a model reads and what an installation risks: what the context is made of
 //! and what each part costs, why something is in it or is not, what changed between two prompts,
-//! what is unwise about its words, what is risky about a home, whether what it keeps can be used.
+//! what is unwise about its words, what is set up and what is risky about it, whether what it keeps
+//! can be used, what a turn decided and did.
 //! Every answer is data; commands, the chat and whoever else prints it.
 
 mod assembled;
@@ -11,7 +12,10 @@ pub mod lint;
 pub mod report;
 pub mod saved;
 pub mod security;
+pub mod skill_report;
+pub mod status;
 pub mod store_health;
+pub mod turn_audit;
 pub mod why;
 
-pub use assembled::Assembled;
+pub use assembled::{AssembledPrompt, RequestShape, ToolPlace};

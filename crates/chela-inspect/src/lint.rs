@@ -5,19 +5,21 @@ mod contradict;
 mod repeat;
 mod secrets;
 mod statement;
+mod tool_text;
 
 use std::ops::RangeInclusive;
 
 use chela_core::{Severity, sanitize};
 use serde::Serialize;
 
-use statement::{Statement, statements};
+use statement::{FileStatement, statements};
 
 pub(crate) use secrets::in_words as secret_in_words;
+pub use tool_text::lint_tools;
 
 /// One finding, with the place and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct LintFinding {
     pub severity: Severity,
     pub code: &'static str,
     pub file: String,
@@ -32,12 +34,12 @@ pub struct Finding {
 pub struct LintFile {
     pub name: String,
     pub text: String,
-    pub fate: Fate,
+    pub fate: FileFate,
 }
 
 /// What becomes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum FileFate {
     /// All of it reaches the model; `limit` is the most characters it may have.
     Whole { limit: Option<usize> },
     /// These lines are left out.
@@ -52,11 +54,11 @@ pub enum Fate {
 /// From this share of its limit on, a file is about to be cut.
 const NEAR_LIMIT: f64 = 0.9;
 
-pub fn lint(files: &[LintFile]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = files.iter().flat_map(lint_one).collect();
-    let all: Vec<Statement<'_>> = files
+pub fn lint(files: &[LintFile]) -> Vec<LintFinding> {
+    let mut findings: Vec<LintFinding> = files.iter().flat_map(lint_one).collect();
+    let all: Vec<FileStatement<'_>> = files
         .iter()
-        .filter(|file| !matches!(file.fate, Fate::Unseen { .. }))
+        .filter(|file| !matches!(file.fate, FileFate::Unseen { .. }))
         .flat_map(|file| statements(&file.name, &file.text))
         // Findings quote what they are about; a secret is never quoted.
         .filter(|statement| secrets::what_secret(&statement.text).is_none())
@@ -73,17 +75,36 @@ pub fn lint(files: &[LintFile]) -> Vec<Finding> {
     findings
 }
 
-fn lint_one(file: &LintFile) -> Vec<Finding> {
+fn lint_one(file: &LintFile) -> Vec<LintFinding> {
     let mut findings = reach(file);
     findings.extend(invisible(file));
     findings.extend(secrets::secrets(&file.name, &file.text));
     findings.extend(markers(file));
+    findings.extend(borrowed(file));
     findings
 }
 
+/// Headings that read like sections of the prompt itself.
+fn borrowed(file: &LintFile) -> Vec<LintFinding> {
+    let found = chela_prompt::borrowed_headings(&file.text).into_iter();
+    found
+        .map(|found| LintFinding {
+            severity: Severity::Warning,
+            code: "section-heading",
+            file: file.name.clone(),
+            line: found.line,
+            message: format!(
+                "`{}` reads like a section of the prompt itself: what follows may be taken for its rules",
+                found.heading
+            ),
+            suggestion: "choose another title, or a deeper heading".to_owned(),
+        })
+        .collect()
+}
+
 /// Text that never reaches the model, or is about to be cut.
-fn reach(file: &LintFile) -> Vec<Finding> {
-    let finding = |severity, code, line, message, suggestion: &str| Finding {
+fn reach(file: &LintFile) -> Vec<LintFinding> {
+    let finding = |severity, code, line, message, suggestion: &str| LintFinding {
         severity,
         code,
         file: file.name.clone(),
@@ -92,7 +113,7 @@ fn reach(file: &LintFile) -> Vec<Finding> {
         suggestion: suggestion.to_owned(),
     };
     match &file.fate {
-        Fate::Whole { limit: Some(limit) } => {
+        FileFate::Whole { limit: Some(limit) } => {
             let chars = file.text.chars().count();
             let share = chars as f64 / (*limit).max(1) as f64;
             if share < NEAR_LIMIT {
@@ -102,7 +123,7 @@ fn reach(file: &LintFile) -> Vec<Finding> {
             let advice = "shorten it, move details to memory/ or a skill, or raise agents.defaults.bootstrapMaxChars";
             vec![finding(Severity::Note, "near-limit", 0, message, advice)]
         }
-        Fate::Cut { dropped, limit } => dropped
+        FileFate::Cut { dropped, limit } => dropped
             .iter()
             .map(|lines| {
                 let message = format!(
@@ -114,21 +135,21 @@ fn reach(file: &LintFile) -> Vec<Finding> {
                 finding(Severity::Warning, "cut", *lines.start(), message, advice)
             })
             .collect(),
-        Fate::Unseen { why, expected: false } if !file.text.trim().is_empty() => {
+        FileFate::Unseen { why, expected: false } if !file.text.trim().is_empty() => {
             let message = format!("this file never reaches the model: {why}");
             vec![finding(Severity::Warning, "unseen", 0, message, "`chela context why` tells the whole story")]
         }
-        Fate::Whole { limit: None } | Fate::Unseen { .. } => Vec::new(),
+        FileFate::Whole { limit: None } | FileFate::Unseen { .. } => Vec::new(),
     }
 }
 
 /// Characters nobody sees, which can hide instructions.
-fn invisible(file: &LintFile) -> Option<Finding> {
+fn invisible(file: &LintFile) -> Option<LintFinding> {
     let (_, removed) = sanitize::content(&file.text);
     if removed.total() == 0 {
         return None;
     }
-    Some(Finding {
+    Some(LintFinding {
         severity: Severity::Warning,
         code: "invisible",
         file: file.name.clone(),
@@ -142,7 +163,7 @@ fn invisible(file: &LintFile) -> Option<Finding> {
 }
 
 /// `keep` markers and code fences that do not pair up.
-fn markers(file: &LintFile) -> Vec<Finding> {
+fn markers(file: &LintFile) -> Vec<LintFinding> {
     let mut findings = Vec::new();
     let mut fence: Option<(u32, String)> = None;
     let mut keep: Option<u32> = None;
@@ -178,7 +199,7 @@ fn markers(file: &LintFile) -> Vec<Finding> {
     ];
     for (line, code, what, suggestion) in open {
         if let Some(line) = line {
-            findings.push(Finding {
+            findings.push(LintFinding {
                 severity: Severity::Warning,
                 code,
                 file: file.name.clone(),

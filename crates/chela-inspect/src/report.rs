@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use chela_core::{Audience, Trust, Zone, tokens};
+use chela_core::{Audience, Trust, Zone, ok_or_warn, tokens};
 use chela_ledger::{Ledger, RecordFilter};
 use chela_model::ToolSchema;
 use chela_prompt::{PartKind, Prompt, SectionId};
-use chela_workspace::{FileReport, FileStatus, Need};
+use chela_workspace::{FileNeed, FileReport, FileStatus};
 use serde::Serialize;
 
-use crate::assembled::Assembled;
-pub use crate::assembled::{Limits, SandboxState};
+use crate::assembled::{AssembledPrompt, ToolPlace, tool_origin};
+pub use crate::assembled::{FileLimits, SandboxState};
 use crate::why::RawFiles;
 
 /// The answer to `context list`, `detail`, `map` and `json`.
@@ -23,34 +23,49 @@ pub struct ContextReport {
     pub workspace: PathBuf,
     /// Where the figures come from.
     pub source: ReportSource,
-    pub limits: Limits,
+    pub limits: FileLimits,
     pub sandbox: SandboxState,
-    pub prompt: Size,
-    pub stable: Size,
-    pub volatile: Size,
-    pub project_context: Size,
+    /// All the endpoint is sent before a person has said a word: system text, tools, and what the
+    /// first message begins with. The one total.
+    pub total: TextSize,
+    /// The wire format it is counted in; empty where no model is configured.
+    pub wire: String,
+    /// The system prompt, both zones.
+    pub prompt: TextSize,
+    /// Of the total, what stays the same from turn to turn, and what does not.
+    pub stable: TextSize,
+    pub volatile: TextSize,
+    /// What the first message begins with.
+    pub message_head: TextSize,
+    pub project_context: TextSize,
     pub files: Vec<FileRow>,
     pub sections: Vec<SectionRow>,
-    pub skills: Listing,
-    pub tools: Listing,
-    pub tool_schemas: Size,
+    pub skills: ReportListing,
+    /// The tools that go with the request, each as it is sent.
+    pub tools: ReportListing,
+    /// The lines about tools in the system prompt.
+    pub tool_list: TextSize,
+    /// All of [`Self::tools`].
+    pub tool_schemas: TextSize,
+    /// The tools that can be called and are not in the request until they are looked for.
+    pub deferred: Vec<ReportEntry>,
     /// What the provider reported for the last run; absent as long as there was none.
     pub session_tokens: Option<usize>,
     pub context_window: Option<usize>,
     /// Our count of the last request against its provider's; absent as long as none is on record.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_request: Option<Reconciled>,
+    pub last_request: Option<RequestCount>,
 }
 
 /// A request that was counted twice: by us, and by whoever read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Reconciled {
+pub struct RequestCount {
     pub counted: u64,
     /// Absent where the provider says nothing: then our own count decides everything.
     pub reported: Option<u64>,
 }
 
-impl Reconciled {
+impl RequestCount {
     /// The last request of a session that was answered.
     pub fn last(ledger: &Ledger, session: &str) -> Option<Self> {
         let filter = RecordFilter {
@@ -58,7 +73,8 @@ impl Reconciled {
             limit: Some(RECENT),
             ..RecordFilter::default()
         };
-        let records = chela_store::block_on(ledger.list(&filter)).ok()?;
+        let records = chela_store::block_on(ledger.list(&filter));
+        let records = ok_or_warn!(records, "the last request cannot be read")?;
         let last = records
             .into_iter()
             .filter(|record| record.usage.is_some())
@@ -109,16 +125,27 @@ pub enum ReportSource {
 
 /// Length in characters and in tokens (o200k).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct Size {
+pub struct TextSize {
     pub chars: usize,
     pub tokens: usize,
 }
 
-impl Size {
+impl TextSize {
     pub fn of(text: &str) -> Self {
         Self {
             chars: text.chars().count(),
             tokens: tokens::count(text),
+        }
+    }
+}
+
+impl std::ops::Add for TextSize {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            chars: self.chars + other.chars,
+            tokens: self.tokens + other.tokens,
         }
     }
 }
@@ -129,8 +156,8 @@ pub struct FileRow {
     pub name: String,
     pub path: PathBuf,
     pub status: FileWord,
-    pub raw: Size,
-    pub injected: Size,
+    pub raw: TextSize,
+    pub injected: TextSize,
     pub trust: Trust,
     pub audience: Audience,
     pub zone: Zone,
@@ -170,31 +197,53 @@ pub struct SectionRow {
     pub origin: String,
     pub trust: Trust,
     pub audience: Audience,
-    pub size: Size,
-    /// Its own sentences, without the files, skills and tools listed in it.
-    pub own: Size,
+    pub size: TextSize,
+    /// Its own sentences, without the files and skills listed in it.
+    pub own: TextSize,
 }
 
-/// Skills or tools as the prompt lists them.
+/// Skills as the prompt lists them, or tools as they are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Listing {
-    pub size: Size,
+pub struct ReportListing {
+    pub size: TextSize,
     /// How many it names; more than it has entries when there is no room to describe all.
     pub named: usize,
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ReportEntry>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct ReportEntry {
     pub name: String,
-    pub size: Size,
+    pub size: TextSize,
     pub origin: String,
 }
 
 impl ContextReport {
+    /// What is in the total and in none of the parts: what holds them together.
+    pub fn frame_tokens(&self) -> usize {
+        let files = self.files.iter().map(|file| file.injected.tokens);
+        let sections = self.sections.iter().map(|section| section.own.tokens);
+        let listed = self.skills.entries.iter().chain(&self.tools.entries);
+        let listed = listed.map(|entry| entry.size.tokens);
+        let parts: usize = files.chain(sections).chain(listed).sum();
+        self.total.tokens.saturating_sub(parts)
+    }
+
     /// `raw` gives the text of a file that is not in the prompt as it is on the disk.
-    pub fn of(assembled: &Assembled, raw: RawFiles<'_>) -> Self {
+    pub fn of(assembled: &AssembledPrompt, raw: RawFiles<'_>) -> Self {
         let prompt = &assembled.prompt;
+        let shape = &assembled.shape;
+        let tools = tool_rows(assembled);
+        let message_head = TextSize::of(&shape.message_head);
+        let beside = match shape.tool_place {
+            ToolPlace::Beside => tools.size,
+            ToolPlace::InSystem => TextSize::default(),
+        };
+        let total = TextSize::of(&shape.system) + beside + message_head;
+        let volatile = match shape.message_head.is_empty() {
+            true => TextSize::of(prompt.volatile().trim()),
+            false => message_head,
+        };
         let context_sections = [SectionId::ProjectContext, SectionId::DynamicContext];
         let project_context: String = context_sections
             .iter()
@@ -209,10 +258,16 @@ impl ContextReport {
             source: ReportSource::Estimate,
             limits: assembled.limits.clone(),
             sandbox: assembled.sandbox.clone(),
-            prompt: Size::of(&prompt.text),
-            stable: Size::of(prompt.stable()),
-            volatile: Size::of(prompt.volatile()),
-            project_context: Size::of(&project_context),
+            total,
+            wire: shape.wire.clone(),
+            prompt: TextSize::of(&prompt.text),
+            stable: TextSize {
+                chars: total.chars.saturating_sub(volatile.chars),
+                tokens: total.tokens.saturating_sub(volatile.tokens),
+            },
+            volatile,
+            message_head,
+            project_context: TextSize::of(&project_context),
             files: assembled
                 .files
                 .iter()
@@ -220,8 +275,10 @@ impl ContextReport {
                 .collect(),
             sections: section_rows(prompt),
             skills: skills(assembled),
-            tools: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })),
-            tool_schemas: schemas(&assembled.tools),
+            tool_schemas: tools.size,
+            tools,
+            tool_list: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })).size,
+            deferred: assembled.deferred.iter().map(deferred_row).collect(),
             session_tokens: None,
             context_window: assembled.context_window,
             last_request: None,
@@ -229,20 +286,37 @@ impl ContextReport {
     }
 }
 
-/// What the tools cost besides their lines in the prompt.
-fn schemas(tools: &[ToolSchema]) -> Size {
-    let text: Vec<String> = tools
+/// The tools, each as it is sent.
+fn tool_rows(assembled: &AssembledPrompt) -> ReportListing {
+    let texts = assembled.shape.tool_texts.iter();
+    let entries: Vec<ReportEntry> = assembled
+        .tools
         .iter()
-        .map(|tool| {
-            let schema = serde_json::json!({
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            });
-            schema.to_string()
+        .zip(texts)
+        .map(|(tool, text)| ReportEntry {
+            name: tool.name.clone(),
+            size: TextSize::of(text),
+            origin: tool_origin(&tool.name),
         })
         .collect();
-    Size::of(&text.join(","))
+    ReportListing {
+        size: entries
+            .iter()
+            .fold(TextSize::default(), |sum, entry| sum + entry.size),
+        named: entries.len(),
+        entries,
+    }
+}
+
+fn deferred_row(tool: &ToolSchema) -> ReportEntry {
+    ReportEntry {
+        name: tool.name.clone(),
+        size: TextSize::of(&format!(
+            "{} {} {}",
+            tool.name, tool.description, tool.parameters
+        )),
+        origin: tool_origin(&tool.name),
+    }
 }
 
 fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {
@@ -254,7 +328,7 @@ fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {
             let mut at = section.range.start;
             let listed = prompt
                 .parts_of(section.id)
-                .filter(|part| part.kind.name().is_some());
+                .filter(|part| matches!(part.kind, PartKind::File { .. } | PartKind::Skill { .. }));
             for part in listed {
                 own.push_str(prompt.slice(&(at..part.range.start)));
                 at = part.range.end;
@@ -267,8 +341,8 @@ fn section_rows(prompt: &Prompt) -> Vec<SectionRow> {
                 origin: section.origin.to_string(),
                 trust: section.trust,
                 audience: section.audience,
-                size: Size::of(prompt.slice(&section.range)),
-                own: Size::of(&own),
+                size: TextSize::of(prompt.slice(&section.range)),
+                own: TextSize::of(&own),
             }
         })
         .collect()
@@ -279,7 +353,9 @@ fn file_row(prompt: &Prompt, file: &FileReport, raw: RawFiles<'_>) -> FileRow {
         PartKind::File { path, .. } => *path == file.shown_path,
         _ => false,
     });
-    let injected = part.map_or_else(Size::default, |part| Size::of(prompt.slice(&part.range)));
+    let injected = part.map_or_else(TextSize::default, |part| {
+        TextSize::of(prompt.slice(&part.range))
+    });
     let status = match &file.status {
         FileStatus::Injected => FileWord::Ok,
         FileStatus::Truncated { .. } => FileWord::Truncated,
@@ -291,7 +367,7 @@ fn file_row(prompt: &Prompt, file: &FileReport, raw: RawFiles<'_>) -> FileRow {
         file.status,
         FileStatus::Injected
             | FileStatus::Missing {
-                need: Need::Optional
+                need: FileNeed::Optional
             }
     ) {
         remarks.insert(0, file.status.to_string());
@@ -311,19 +387,19 @@ fn file_row(prompt: &Prompt, file: &FileReport, raw: RawFiles<'_>) -> FileRow {
 
 /// What the file costs before anything is done to it. A file that is in the prompt whole costs
 /// what it costs there; others are counted by their own text.
-fn raw_size(file: &FileReport, injected: Size, raw: RawFiles<'_>) -> Size {
+fn raw_size(file: &FileReport, injected: TextSize, raw: RawFiles<'_>) -> TextSize {
     let tokens = match &file.status {
         FileStatus::Injected => injected.tokens,
         _ => raw(file).map_or(0, |text| tokens::count(&text)),
     };
-    Size {
+    TextSize {
         chars: file.raw_chars,
         tokens,
     }
 }
 
 /// The whole list counts, the names without a description included.
-fn skills(assembled: &Assembled) -> Listing {
+fn skills(assembled: &AssembledPrompt) -> ReportListing {
     let listed = listing(&assembled.prompt, |kind| {
         matches!(kind, PartKind::Skill { .. })
     });
@@ -331,8 +407,8 @@ fn skills(assembled: &Assembled) -> Listing {
         &assembled.input.skills,
         assembled.prompt.section(SectionId::Skills),
     ) {
-        (Some(skills), Some(_)) => Listing {
-            size: Size::of(skills.text()),
+        (Some(skills), Some(_)) => ReportListing {
+            size: TextSize::of(skills.text()),
             named: assembled.skills.listed().len(),
             ..listed
         },
@@ -340,20 +416,20 @@ fn skills(assembled: &Assembled) -> Listing {
     }
 }
 
-fn listing(prompt: &Prompt, wanted: impl Fn(&PartKind) -> bool) -> Listing {
+fn listing(prompt: &Prompt, wanted: impl Fn(&PartKind) -> bool) -> ReportListing {
     let parts: Vec<_> = prompt
         .parts
         .iter()
         .filter(|part| wanted(&part.kind))
         .collect();
     let text: String = parts.iter().map(|part| prompt.slice(&part.range)).collect();
-    let entries = parts.iter().map(|part| Entry {
+    let entries = parts.iter().map(|part| ReportEntry {
         name: part.kind.name().unwrap_or_default().to_owned(),
-        size: Size::of(prompt.slice(&part.range)),
+        size: TextSize::of(prompt.slice(&part.range)),
         origin: part.origin.to_string(),
     });
-    Listing {
-        size: Size::of(&text),
+    ReportListing {
+        size: TextSize::of(&text),
         named: parts.len(),
         entries: entries.collect(),
     }

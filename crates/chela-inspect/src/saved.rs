@@ -6,19 +6,30 @@ use chela_core::Zone;
 use chela_prompt::Prompt;
 use serde::Deserialize;
 
+use crate::assembled::AssembledPrompt;
+
 /// The text of a prompt and what each stretch of it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SavedPrompt {
     pub text: String,
     pub boundary: usize,
-    pub sections: Vec<Stretch>,
+    pub sections: Vec<NamedStretch>,
     /// Files, tools and skills inside the sections; a document may have been saved without.
-    pub parts: Vec<Stretch>,
+    pub parts: Vec<NamedStretch>,
+    /// The tools that go with it, each as it is sent; a document is saved without.
+    pub tools: Option<Vec<SavedTool>>,
+}
+
+/// A tool that goes with a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SavedTool {
+    pub name: String,
+    pub text: String,
 }
 
 /// A named stretch of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stretch {
+pub struct NamedStretch {
     /// The id of a section; for a part what it is, such as `file SOUL.md`.
     pub name: String,
     pub range: Range<usize>,
@@ -40,7 +51,8 @@ pub enum SavedPromptError {
 impl SavedPrompt {
     pub fn from_json(document: &str) -> Result<Self, SavedPromptError> {
         let raw: Document = serde_json::from_str(document)?;
-        let sections: Vec<Stretch> = raw.sections.into_iter().map(Stretch::from).collect();
+        let sections: Vec<NamedStretch> =
+            raw.sections.into_iter().map(NamedStretch::from).collect();
         let mut at = 0;
         for section in &sections {
             if section.range.start != at || raw.text.get(section.range.clone()).is_none() {
@@ -51,25 +63,44 @@ impl SavedPrompt {
         if at != raw.text.len() || !raw.text.is_char_boundary(raw.boundary) {
             return Err(SavedPromptError::Gap { at });
         }
-        let inside = |part: &Stretch| raw.text.get(part.range.clone()).is_some();
+        let inside = |part: &NamedStretch| raw.text.get(part.range.clone()).is_some();
         let parts = raw
             .parts
             .into_iter()
-            .map(Stretch::from)
+            .map(NamedStretch::from)
             .filter(inside)
             .collect();
         Ok(Self {
             boundary: raw.boundary,
             sections,
             parts,
+            tools: None,
             text: raw.text,
         })
     }
 
-    pub fn section_at(&self, offset: usize) -> Option<&Stretch> {
+    pub fn section_at(&self, offset: usize) -> Option<&NamedStretch> {
         self.sections
             .iter()
             .find(|section| section.range.contains(&offset))
+    }
+}
+
+impl From<&AssembledPrompt> for SavedPrompt {
+    fn from(assembled: &AssembledPrompt) -> Self {
+        let texts = assembled.shape.tool_texts.iter();
+        let tools = assembled
+            .tools
+            .iter()
+            .zip(texts)
+            .map(|(tool, text)| SavedTool {
+                name: tool.name.clone(),
+                text: text.clone(),
+            });
+        Self {
+            tools: Some(tools.collect()),
+            ..Self::from(&assembled.prompt)
+        }
     }
 }
 
@@ -82,13 +113,13 @@ impl From<&Prompt> for SavedPrompt {
                 Zone::Volatile
             }
         };
-        let sections = prompt.sections.iter().map(|section| Stretch {
+        let sections = prompt.sections.iter().map(|section| NamedStretch {
             name: section.id.as_str().to_owned(),
             range: section.range.clone(),
             zone: section.zone,
             origin: section.origin.to_string(),
         });
-        let parts = prompt.parts.iter().map(|part| Stretch {
+        let parts = prompt.parts.iter().map(|part| NamedStretch {
             name: match part.kind.name() {
                 Some(name) => format!("{} {name}", part.kind.as_str()),
                 None => part.kind.as_str().to_owned(),
@@ -102,6 +133,7 @@ impl From<&Prompt> for SavedPrompt {
             boundary: prompt.boundary,
             sections: sections.collect(),
             parts: parts.collect(),
+            tools: None,
         }
     }
 }
@@ -131,7 +163,7 @@ struct RawStretch {
     origin: String,
 }
 
-impl From<RawStretch> for Stretch {
+impl From<RawStretch> for NamedStretch {
     fn from(raw: RawStretch) -> Self {
         let named = raw.kind.map(|kind| match raw.name {
             Some(name) => format!("{kind} {name}"),

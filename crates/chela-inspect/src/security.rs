@@ -14,11 +14,11 @@ mod unconfirmed;
 
 use std::path::{Path, PathBuf};
 
-use chela_config::{KeyPath, Loaded};
+use chela_config::{KeyPath, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host};
 use chela_skills::AgentSkills;
-use chela_workspace::trust::Watched;
+use chela_workspace::custody::WatchedFile;
 use serde::Serialize;
 
 pub use rule::RULES;
@@ -26,7 +26,7 @@ pub use rule::RULES;
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Severity {
+pub enum RiskSeverity {
     /// Worth knowing.
     Note,
     /// Opens a way that needs something else to be used.
@@ -37,22 +37,22 @@ pub enum Severity {
 
 /// One thing that is risky.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct RiskFinding {
     /// A short stable name, such as `gateway.no-auth`.
     pub id: &'static str,
-    pub severity: Severity,
+    pub severity: RiskSeverity,
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<Evidence>,
+    pub evidence: Option<RiskEvidence>,
     /// What to do about it.
     pub fix: String,
     #[serde(skip)]
-    pub remedy: Option<Remedy>,
+    pub remedy: Option<SecurityRemedy>,
 }
 
 /// Where it was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Evidence {
+pub struct RiskEvidence {
     pub file: PathBuf,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
@@ -63,7 +63,7 @@ pub struct Evidence {
 
 /// What can be done without a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remedy {
+pub enum SecurityRemedy {
     Chmod {
         path: PathBuf,
         mode: u32,
@@ -72,8 +72,8 @@ pub enum Remedy {
     Unset(KeyPath),
 }
 
-impl Finding {
-    fn new(id: &'static str, severity: Severity, message: impl Into<String>) -> Self {
+impl RiskFinding {
+    fn new(id: &'static str, severity: RiskSeverity, message: impl Into<String>) -> Self {
         Self {
             id,
             severity,
@@ -90,7 +90,7 @@ impl Finding {
     }
 
     fn in_file(mut self, file: &Path, line: Option<u32>) -> Self {
-        self.evidence = Some(Evidence {
+        self.evidence = Some(RiskEvidence {
             file: file.to_owned(),
             line,
             key: None,
@@ -98,7 +98,7 @@ impl Finding {
         self
     }
 
-    fn remedy(mut self, remedy: Remedy) -> Self {
+    fn remedy(mut self, remedy: SecurityRemedy) -> Self {
         self.remedy = Some(remedy);
         self
     }
@@ -106,9 +106,9 @@ impl Finding {
 
 /// What is looked at: an installation, as whoever runs it sees it.
 #[derive(Debug)]
-pub struct AuditGround<'a> {
+pub struct AuditInput<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub agents: Vec<AuditedAgent>,
     /// Knows the secrets of the installation.
     pub redactor: Redactor,
@@ -120,22 +120,22 @@ pub struct AuditedAgent {
     pub id: AgentId,
     pub skills: AgentSkills,
     /// The files under watch that shape it, and how they stand.
-    pub watched: Vec<Watched>,
+    pub watched: Vec<WatchedFile>,
 }
 
-impl AuditGround<'_> {
+impl AuditInput<'_> {
     /// A finding about a setting.
-    fn at_key(&self, finding: Finding, key: &KeyPath) -> Finding {
+    fn at_key(&self, finding: RiskFinding, key: &KeyPath) -> RiskFinding {
         let node = self.loaded.get(key);
         let place = node.and_then(|node| self.loaded.place(node.at));
-        let evidence = Evidence {
+        let evidence = RiskEvidence {
             file: place
                 .as_ref()
                 .map_or_else(|| self.loaded.file(), |place| place.file.clone()),
             line: place.map(|place| place.line),
             key: Some(key.to_string()),
         };
-        Finding {
+        RiskFinding {
             evidence: Some(evidence),
             ..finding
         }
@@ -143,7 +143,7 @@ impl AuditGround<'_> {
 }
 
 /// Looks at everything. The worst comes first.
-pub fn audit(ground: &AuditGround<'_>) -> Vec<Finding> {
+pub fn audit(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let mut findings = config::config(ground);
     findings.extend(file::permissions(ground));
     findings.extend(rule::settings(ground));

@@ -86,22 +86,24 @@ pub trait StoreOpener: std::fmt::Debug {
 
 /// What is looked at.
 #[derive(Debug)]
-pub struct StoreGround<'a> {
+pub struct StoreHealthInput<'a> {
     pub host: &'a Host,
     pub databases: Vec<DatabaseFile>,
     /// Folders that are written to, each on its disk.
     pub folders: Vec<PathBuf>,
+    /// Something beside the ledger speaks of it: it had been there.
+    pub ledger_had_been: bool,
     pub opener: Box<dyn StoreOpener + 'a>,
 }
 
 /// Looks at every store.
-pub fn check_stores(ground: &StoreGround<'_>) -> Vec<StoreFinding> {
+pub fn check_stores(ground: &StoreHealthInput<'_>) -> Vec<StoreFinding> {
     let mut findings: Vec<StoreFinding> = ground
         .databases
         .iter()
         .flat_map(|file| database::check_agent_file(ground, file))
         .collect();
-    findings.extend(database::check_ledger(ground.host));
+    findings.extend(database::check_ledger(ground));
     findings.extend(document::check_trust(ground.host));
     findings.extend(document::check_approvals(ground.host));
     findings

@@ -3,30 +3,32 @@
 use std::path::PathBuf;
 
 use chela_core::{Audience, Trust, Zone, suggest, tokens};
-use chela_prompt::{Absence, PartKind, PartSpan, SectionId};
+use chela_model::ToolSchema;
+use chela_prompt::{PartKind, PartSpan, SectionAbsence, SectionId};
 use chela_workspace::FileReport;
 use serde::Serialize;
 
-use crate::assembled::Assembled;
+pub use crate::assembled::TOOLS;
+use crate::assembled::{AssembledPrompt, tool_origin};
 
 /// One answer; a question may have several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct WhyAnswer {
     /// What was found: `section safety`, `file SOUL.md`, `text`.
     pub what: String,
-    pub presence: Presence,
+    pub presence: TextPresence,
     /// In one sentence.
     pub because: String,
-    /// Where it stands in the prompt.
-    pub spot: Option<Spot>,
+    /// Where it stands in the prompt, or beside it.
+    pub spot: Option<PromptSpot>,
     /// Where it comes from on the disk.
-    pub source: Option<Source>,
+    pub source: Option<FilePosition>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Presence {
+pub enum TextPresence {
     Present,
     /// Some of it is there, some is not.
     Partly,
@@ -35,7 +37,7 @@ pub enum Presence {
 
 /// A place in the prompt and what it costs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Spot {
+pub struct PromptSpot {
     pub section: &'static str,
     pub start: usize,
     pub end: usize,
@@ -49,7 +51,7 @@ pub struct Spot {
 
 /// A place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Source {
+pub struct FilePosition {
     pub path: PathBuf,
     /// From 1; 0 when the file as a whole is meant.
     pub line: u32,
@@ -64,15 +66,19 @@ pub type RawFiles<'a> = &'a dyn Fn(&FileReport) -> Option<String>;
 const MOST_PLACES: usize = 5;
 
 /// Looks for a file, a section, a tool or skill, and then for words in the text.
-pub fn why(assembled: &Assembled, raw: RawFiles<'_>, asked: &str) -> Vec<Answer> {
+pub fn why(assembled: &AssembledPrompt, raw: RawFiles<'_>, asked: &str) -> Vec<WhyAnswer> {
     let asked = asked.trim();
     let files = about_files(assembled, asked);
     if !files.is_empty() {
         return files;
     }
-    let named: Vec<Answer> = about_section(assembled, asked)
+    let named: Vec<WhyAnswer> = about_section(assembled, asked)
         .into_iter()
-        .chain(about_entry(assembled, asked).or_else(|| about_skill(assembled, asked)))
+        .chain(
+            about_tool(assembled, asked)
+                .or_else(|| about_entry(assembled, asked))
+                .or_else(|| about_skill(assembled, asked)),
+        )
         .collect();
     if !named.is_empty() {
         return named;
@@ -84,7 +90,7 @@ pub fn why(assembled: &Assembled, raw: RawFiles<'_>, asked: &str) -> Vec<Answer>
     vec![nowhere(assembled, asked)]
 }
 
-fn about_files(assembled: &Assembled, asked: &str) -> Vec<Answer> {
+fn about_files(assembled: &AssembledPrompt, asked: &str) -> Vec<WhyAnswer> {
     let asked = asked.strip_prefix("./").unwrap_or(asked);
     let is_asked = |file: &&FileReport| {
         file.name.eq_ignore_ascii_case(asked)
@@ -99,16 +105,16 @@ fn about_files(assembled: &Assembled, asked: &str) -> Vec<Answer> {
         .collect()
 }
 
-fn about_file(assembled: &Assembled, file: &FileReport) -> Answer {
+fn about_file(assembled: &AssembledPrompt, file: &FileReport) -> WhyAnswer {
     let part = file_part(assembled, file);
     let cut = matches!(file.status, chela_workspace::FileStatus::Truncated { .. });
     let presence = match part {
-        Some(_) if cut => Presence::Partly,
-        Some(_) if file.status.is_in_prompt() => Presence::Present,
-        _ => Presence::Absent,
+        Some(_) if cut => TextPresence::Partly,
+        Some(_) if file.status.is_in_prompt() => TextPresence::Present,
+        _ => TextPresence::Absent,
     };
     let mut because = format!("{} {}.", file.name, file.status);
-    if presence == Presence::Absent && file.status.is_in_prompt() {
+    if presence == TextPresence::Absent && file.status.is_in_prompt() {
         because = format!(
             "{} would be loaded, but a {} prompt has no project context.",
             file.name,
@@ -118,12 +124,12 @@ fn about_file(assembled: &Assembled, file: &FileReport) -> Answer {
     for remark in &file.remarks {
         because.push_str(&format!(" It {remark}."));
     }
-    Answer {
+    WhyAnswer {
         what: format!("file {}", file.shown_path),
         presence,
         because,
         spot: part.map(|part| part_spot(assembled, part)),
-        source: Some(Source {
+        source: Some(FilePosition {
             path: file.path.clone(),
             line: 0,
             text: String::new(),
@@ -131,14 +137,14 @@ fn about_file(assembled: &Assembled, file: &FileReport) -> Answer {
     }
 }
 
-fn file_part<'a>(assembled: &'a Assembled, file: &FileReport) -> Option<&'a PartSpan> {
+fn file_part<'a>(assembled: &'a AssembledPrompt, file: &FileReport) -> Option<&'a PartSpan> {
     assembled.prompt.parts.iter().find(|part| match &part.kind {
         PartKind::File { path, .. } => *path == file.shown_path,
         _ => false,
     })
 }
 
-fn about_section(assembled: &Assembled, asked: &str) -> Option<Answer> {
+fn about_section(assembled: &AssembledPrompt, asked: &str) -> Option<WhyAnswer> {
     let id = section_named(assembled, asked)?;
     let what = format!("section {id}");
     if let Some(span) = assembled.prompt.section(id) {
@@ -150,7 +156,7 @@ fn about_section(assembled: &Assembled, asked: &str) -> Option<Answer> {
             needs => format!("It needs {needs}, which there is."),
         };
         let text = assembled.prompt.slice(&span.range);
-        let spot = Spot {
+        let spot = PromptSpot {
             section: id.as_str(),
             start: span.range.start,
             end: span.range.end,
@@ -161,23 +167,23 @@ fn about_section(assembled: &Assembled, asked: &str) -> Option<Answer> {
             chars: text.chars().count(),
             tokens: tokens::count(text),
         };
-        return Some(Answer {
+        return Some(WhyAnswer {
             what,
-            presence: Presence::Present,
+            presence: TextPresence::Present,
             because,
             spot: Some(spot),
             source: None,
         });
     }
     let because = match chela_prompt::why_absent(&assembled.input, id) {
-        Some(Absence::Mode { mode }) => format!("A {} prompt leaves it out.", mode.as_str()),
-        Some(Absence::Needs { what }) => format!("It needs {what}."),
-        Some(Absence::Replaced) => "A plugin's prompt stands in its place.".to_owned(),
+        Some(SectionAbsence::Mode { mode }) => format!("A {} prompt leaves it out.", mode.as_str()),
+        Some(SectionAbsence::Needs { what }) => format!("It needs {what}."),
+        Some(SectionAbsence::Replaced) => "A plugin's prompt stands in its place.".to_owned(),
         None => "It had nothing to say.".to_owned(),
     };
-    Some(Answer {
+    Some(WhyAnswer {
         what,
-        presence: Presence::Absent,
+        presence: TextPresence::Absent,
         because,
         spot: None,
         source: None,
@@ -185,7 +191,7 @@ fn about_section(assembled: &Assembled, asked: &str) -> Option<Answer> {
 }
 
 /// By id, with `-` or blanks for `_`, or by heading.
-fn section_named(assembled: &Assembled, asked: &str) -> Option<SectionId> {
+fn section_named(assembled: &AssembledPrompt, asked: &str) -> Option<SectionId> {
     let title = asked.trim_start_matches('#').trim();
     let as_id = title.to_lowercase().replace(['-', ' '], "_");
     SectionId::from_id(&as_id).or_else(|| {
@@ -208,7 +214,63 @@ fn section_named(assembled: &Assembled, asked: &str) -> Option<SectionId> {
     })
 }
 
-fn about_entry(assembled: &Assembled, asked: &str) -> Option<Answer> {
+/// A tool: its schema goes with every request, or it waits to be found, or it may not be used.
+fn about_tool(assembled: &AssembledPrompt, asked: &str) -> Option<WhyAnswer> {
+    let named = |tool: &&ToolSchema| tool.name.eq_ignore_ascii_case(asked);
+    let answer = |name: &str, presence, because, spot| WhyAnswer {
+        what: format!("tool {name}"),
+        presence,
+        because,
+        spot,
+        source: None,
+    };
+    if let Some((at, tool)) = assembled
+        .tools
+        .iter()
+        .enumerate()
+        .find(|(_, tool)| named(tool))
+    {
+        let text = assembled
+            .shape
+            .tool_texts
+            .get(at)
+            .map_or("", String::as_str);
+        let spot = PromptSpot {
+            section: TOOLS,
+            start: 0,
+            end: text.len(),
+            zone: Zone::Stable,
+            origin: tool_origin(&tool.name),
+            trust: Trust::Operator,
+            audience: Audience::Shared,
+            chars: text.chars().count(),
+            tokens: tokens::count(text),
+        };
+        let because = "The agent may use it, so its schema goes with every request.".to_owned();
+        return Some(answer(
+            &tool.name,
+            TextPresence::Present,
+            because,
+            Some(spot),
+        ));
+    }
+    if let Some(tool) = assembled.deferred.iter().find(named) {
+        let because = format!(
+            "Deferred: found by tools_find, or called by its name. Nobody needs it yet; listed, it would cost about {} tokens.",
+            tokens::count(&format!(
+                "{} {} {}",
+                tool.name, tool.description, tool.parameters
+            ))
+        );
+        return Some(answer(&tool.name, TextPresence::Absent, because, None));
+    }
+    let is_out = |(name, _): &&(String, String)| name.eq_ignore_ascii_case(asked);
+    let (name, why) = assembled.left_out.iter().find(is_out)?;
+    let because = format!("The agent may not use it: {why}.");
+    Some(answer(name, TextPresence::Absent, because, None))
+}
+
+fn about_entry(assembled: &AssembledPrompt, asked: &str) -> Option<WhyAnswer> {
     let is_asked = |part: &&PartSpan| {
         !matches!(part.kind, PartKind::File { .. })
             && part
@@ -218,9 +280,9 @@ fn about_entry(assembled: &Assembled, asked: &str) -> Option<Answer> {
     };
     let part = assembled.prompt.parts.iter().find(is_asked)?;
     let kind = part.kind.as_str();
-    Some(Answer {
+    Some(WhyAnswer {
         what: format!("{kind} {asked}"),
-        presence: Presence::Present,
+        presence: TextPresence::Present,
         because: format!("This {kind} is available to the agent, so it is listed."),
         spot: Some(part_spot(assembled, part)),
         source: None,
@@ -228,45 +290,45 @@ fn about_entry(assembled: &Assembled, asked: &str) -> Option<Answer> {
 }
 
 /// A skill that has no entry of its own in the list.
-fn about_skill(assembled: &Assembled, asked: &str) -> Option<Answer> {
+fn about_skill(assembled: &AssembledPrompt, asked: &str) -> Option<WhyAnswer> {
     let skill = assembled.skills.get(asked)?;
     let inner = skill.skill();
     let listing = assembled.prompt.section(SectionId::Skills);
     let (presence, because) = match skill.presence() {
-        chela_skills::Presence::Quarantined => (
-            Presence::Absent,
+        chela_skills::SkillPresence::Quarantined => (
+            TextPresence::Absent,
             "It is quarantined: nobody has trusted it yet.".to_owned(),
         ),
-        chela_skills::Presence::Hidden => {
+        chela_skills::SkillPresence::Hidden => {
             let reasons: Vec<String> = skill.hidden.iter().map(ToString::to_string).collect();
             (
-                Presence::Absent,
+                TextPresence::Absent,
                 format!("It is hidden: {}.", reasons.join("; ")),
             )
         }
-        chela_skills::Presence::OnCall => (
-            Presence::Absent,
+        chela_skills::SkillPresence::OnCall => (
+            TextPresence::Absent,
             "It keeps itself out of the list; it can be called by name.".to_owned(),
         ),
-        chela_skills::Presence::Listed if listing.is_some() => (
-            Presence::Partly,
+        chela_skills::SkillPresence::Listed if listing.is_some() => (
+            TextPresence::Partly,
             "The list had no room for its description, so it stands there by name and place."
                 .to_owned(),
         ),
-        chela_skills::Presence::Listed => (
-            Presence::Absent,
+        chela_skills::SkillPresence::Listed => (
+            TextPresence::Absent,
             format!(
                 "A {} prompt has no list of skills.",
                 assembled.input.mode.as_str()
             ),
         ),
     };
-    Some(Answer {
+    Some(WhyAnswer {
         what: format!("skill {}", inner.name),
         presence,
         because,
         spot: None,
-        source: Some(Source {
+        source: Some(FilePosition {
             path: inner.file.clone(),
             line: 0,
             text: String::new(),
@@ -274,9 +336,9 @@ fn about_skill(assembled: &Assembled, asked: &str) -> Option<Answer> {
     })
 }
 
-fn part_spot(assembled: &Assembled, part: &PartSpan) -> Spot {
+fn part_spot(assembled: &AssembledPrompt, part: &PartSpan) -> PromptSpot {
     let text = assembled.prompt.slice(&part.range);
-    Spot {
+    PromptSpot {
         section: part.section.as_str(),
         start: part.range.start,
         end: part.range.end,
@@ -294,7 +356,7 @@ fn part_spot(assembled: &Assembled, part: &PartSpan) -> Spot {
 }
 
 /// Words: first in the prompt, then in the files that did not make it there.
-fn about_text(assembled: &Assembled, raw: RawFiles<'_>, asked: &str) -> Vec<Answer> {
+fn about_text(assembled: &AssembledPrompt, raw: RawFiles<'_>, asked: &str) -> Vec<WhyAnswer> {
     if asked.is_empty() {
         return Vec::new();
     }
@@ -345,7 +407,7 @@ fn contains_words(line: &str, asked: &str) -> bool {
     fold(line).contains(&fold(asked))
 }
 
-fn found_at(assembled: &Assembled, raw: RawFiles<'_>, at: usize) -> Answer {
+fn found_at(assembled: &AssembledPrompt, raw: RawFiles<'_>, at: usize) -> WhyAnswer {
     let prompt = &assembled.prompt;
     let start = prompt.text[..at]
         .rfind('\n')
@@ -356,7 +418,7 @@ fn found_at(assembled: &Assembled, raw: RawFiles<'_>, at: usize) -> Answer {
     let line = &prompt.text[start..end];
     let section = prompt.section_at(at);
     let part = prompt.part_at(at);
-    let spot = section.map(|section| Spot {
+    let spot = section.map(|section| PromptSpot {
         section: section.id.as_str(),
         start,
         end,
@@ -376,9 +438,9 @@ fn found_at(assembled: &Assembled, raw: RawFiles<'_>, at: usize) -> Answer {
         Some(PartKind::Line | PartKind::Block) => "It was contributed to this section.".to_owned(),
         None => "It is Chela's own text.".to_owned(),
     };
-    Answer {
+    WhyAnswer {
         what: format!("“{}”", line.trim()),
-        presence: Presence::Present,
+        presence: TextPresence::Present,
         because,
         source: part.and_then(|part| file_line(assembled, raw, part, start)),
         spot,
@@ -388,11 +450,11 @@ fn found_at(assembled: &Assembled, raw: RawFiles<'_>, at: usize) -> Answer {
 /// The line of the file that a line of the prompt was read from. Cutting keeps the order of
 /// lines, so the n-th occurrence here is the n-th there.
 fn file_line(
-    assembled: &Assembled,
+    assembled: &AssembledPrompt,
     raw: RawFiles<'_>,
     part: &PartSpan,
     start: usize,
-) -> Option<Source> {
+) -> Option<FilePosition> {
     let PartKind::File { path, content } = &part.kind else {
         return None;
     };
@@ -412,23 +474,23 @@ fn file_line(
         .zip(original.lines())
         .filter(|(_, other)| other.trim_end() == line.trim_end());
     let (number, _) = same.nth(nth)?;
-    Some(Source {
+    Some(FilePosition {
         path: file.path.clone(),
         line: number,
         text: line.to_owned(),
     })
 }
 
-fn not_in_prompt(file: &FileReport, number: u32, line: &str) -> Answer {
-    Answer {
+fn not_in_prompt(file: &FileReport, number: u32, line: &str) -> WhyAnswer {
+    WhyAnswer {
         what: format!("“{}”", line.trim()),
-        presence: Presence::Absent,
+        presence: TextPresence::Absent,
         because: format!(
             "It is in {}, but {} {}.",
             file.shown_path, file.name, file.status
         ),
         spot: None,
-        source: Some(Source {
+        source: Some(FilePosition {
             path: file.path.clone(),
             line: number,
             text: line.to_owned(),
@@ -436,19 +498,21 @@ fn not_in_prompt(file: &FileReport, number: u32, line: &str) -> Answer {
     }
 }
 
-fn nowhere(assembled: &Assembled, asked: &str) -> Answer {
+fn nowhere(assembled: &AssembledPrompt, asked: &str) -> WhyAnswer {
+    let tools = assembled.tools.iter().chain(&assembled.deferred);
     let names = assembled
         .files
         .iter()
         .map(|file| file.name.as_str())
+        .chain(tools.map(|tool| tool.name.as_str()))
         .chain(SectionId::ALL.iter().map(|id| id.as_str()));
     let because = match suggest::nearest(asked, names) {
         Some(near) => format!("No file, section, tool or text of the prompt or the workspace is called that; did you mean `{near}`?"),
         None => "No file, section or tool is called that, and the words are neither in the prompt nor in the workspace files.".to_owned(),
     };
-    Answer {
+    WhyAnswer {
         what: format!("“{asked}”"),
-        presence: Presence::Absent,
+        presence: TextPresence::Absent,
         because,
         spot: None,
         source: None,

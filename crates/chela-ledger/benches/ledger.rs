@@ -8,8 +8,8 @@
 
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
 use chela_ledger::{
-    Amount, AuditKind, Ledger, Outcome, RecordFilter, RequestRecord, ReserveAsk, SectionMark,
-    ToolMark,
+    Amount, AuditKind, Ledger, RecordFilter, RequestOutcome, RequestRecord, ReserveAsk,
+    SectionMark, ToolMark,
 };
 use chela_store::WaitHere as _;
 use chela_testkit::bench::measure;
@@ -196,7 +196,7 @@ impl Talk {
 
 fn record(ledger: &Ledger, talk: &Talk, body: &[u8]) {
     let (id, _) = ledger.begin(&talk.record(body)).wait().expect("a record");
-    let outcome = Outcome {
+    let outcome = RequestOutcome {
         response: talk.messages.last().cloned().unwrap_or_default(),
         usage: Some(Usage {
             input: 25_000,
@@ -204,7 +204,7 @@ fn record(ledger: &Ledger, talk: &Talk, body: &[u8]) {
             ..Usage::default()
         }),
         cost: Some(1234),
-        ..Outcome::default()
+        ..RequestOutcome::default()
     };
     ledger.finish(id, &outcome).wait().expect("an outcome");
 }

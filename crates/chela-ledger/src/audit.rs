@@ -1,28 +1,30 @@
 //! The audit chain: what was decided and done, each entry bound to the one before it.
 //!
 //! An entry's hash covers its place, its time, its content and the hash before it; the newest one
-//! also lies in a small file beside the ledger. So an entry cannot be changed, left out, moved or
-//! cut off without that being seen, and where.
+//! is also noted apart from the chain. So an entry cannot be changed, left out, moved or cut off
+//! without that being seen, and where. Every agent or node that writes has a chain of its own. Who
+//! wrote an entry is shown by a proof under the installation's key (`installation_key.rs`).
 
-mod end;
+mod check;
 mod export;
-mod head;
-mod verify;
+mod proof;
+
+use std::sync::Arc;
 
 use chela_core::ContentHash;
 use chela_core::secret::Redactor;
-use chela_store::Durability;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use chela_store::{
+    AuditEntry, ChainHead, ChainId, EntryQuery, LedgerTransaction, NotedHead, WriteDurability,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::seal::Seal;
-use crate::store::{Ledger, LedgerError, LedgerFuture, Trouble};
+use crate::installation_key::InstallationKey;
+use crate::ledger::{Ledger, LedgerError, LedgerFuture};
 
-pub(crate) use end::ChainEnd;
-pub use export::{ExportError, verify_export};
-pub(crate) use head::{Found, Head};
-pub use verify::{Damage, DamagedPlace, Verdict, What, verify_absent};
+pub(crate) use check::ChainCheck;
+pub use check::{DamageKind, DamagedPlace, LedgerDamage};
+pub use export::{ExportError, ExportReport, verify_export};
 
 /// What an entry is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -98,44 +100,41 @@ impl AuditKind {
 }
 
 /// The number of an entry, from 1.
-pub type Seq = u64;
+pub type EntrySeq = u64;
 
-/// One entry of the chain, as it is stored and exported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditEntry {
-    pub seq: Seq,
-    /// Milliseconds since 1970.
-    pub at: u64,
-    /// See [`AuditKind`]; a newer version may know more.
-    pub kind: String,
-    /// JSON, exactly as it was hashed.
-    pub body: String,
-    pub prev: ContentHash,
-    pub hash: ContentHash,
+/// The hash the content of an entry ought to have. Each value has its length before it: no two
+/// entries give the same bytes.
+fn true_hash(entry: &AuditEntry) -> ContentHash {
+    let values: [&[u8]; 6] = [
+        b"chela audit 1",
+        &entry.seq.to_be_bytes(),
+        &entry.at.to_be_bytes(),
+        entry.kind.as_bytes(),
+        entry.body.as_bytes(),
+        entry.prev.as_bytes(),
+    ];
+    let mut bytes = Vec::new();
+    for value in values {
+        bytes.extend((value.len() as u64).to_be_bytes());
+        bytes.extend(value);
+    }
+    ContentHash::of(bytes)
 }
 
-impl AuditEntry {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or(Value::Null)
-    }
-
-    /// The hash its content ought to have.
-    fn true_hash(&self) -> ContentHash {
-        Seal::new("chela audit 1")
-            .number(self.seq)
-            .number(self.at)
-            .text(&self.kind)
-            .text(&self.body)
-            .bytes(self.prev.as_bytes())
-            .hash()
-    }
+/// What the first entry of a chain is bound to. An entry of one chain fits into no other.
+fn beginning_of(chain: &ChainId) -> ChainHead {
+    let hash = match chain.is_default() {
+        true => ContentHash::of("chela audit: the beginning"),
+        false => ContentHash::of(format!("chela audit: the beginning of {chain}")),
+    };
+    ChainHead { seq: 0, hash }
 }
 
 /// Which entries to show.
 #[derive(Debug, Clone, Default)]
 pub struct AuditFilter {
     pub kind: Option<AuditKind>,
-    pub since: Option<Seq>,
+    pub since: Option<EntrySeq>,
     /// Text the body contains, such as a session id.
     pub about: Option<String>,
     /// The newest so many; all when `None`.
@@ -145,122 +144,116 @@ pub struct AuditFilter {
 impl Ledger {
     /// Adds an entry. On the disk when this is answered: wait for it before the effect it is
     /// about.
-    pub fn append(&self, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
-        self.added(Durability::Disk, kind, body)
+    pub fn append(&self, kind: AuditKind, body: &Value) -> LedgerFuture<EntrySeq> {
+        self.added(WriteDurability::Disk, kind, body)
     }
 
     /// Adds an entry about something that has happened already. Whoever does not wait for the
     /// answer finds it in the chain before anything that is asked for later.
-    pub fn note(&self, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
-        self.added(Durability::Process, kind, body)
+    pub fn note(&self, kind: AuditKind, body: &Value) -> LedgerFuture<EntrySeq> {
+        self.added(WriteDurability::Process, kind, body)
     }
 
-    fn added(&self, durability: Durability, kind: AuditKind, body: &Value) -> LedgerFuture<Seq> {
+    fn added(
+        &self,
+        durability: WriteDurability,
+        kind: AuditKind,
+        body: &Value,
+    ) -> LedgerFuture<EntrySeq> {
         let body = body.clone();
-        self.chained(durability, move |tx, chain| chain.add(tx, kind, &body))
+        self.chained(durability, move |tx, entries| entries.add(tx, kind, &body))
     }
 
     /// Entries in order.
     pub async fn audit(&self, filter: &AuditFilter) -> Result<Vec<AuditEntry>, LedgerError> {
-        let filter = filter.clone();
-        self.scan(move |tx| {
-            let limit = filter
-                .limit
-                .and_then(|limit| i64::try_from(limit).ok())
-                .unwrap_or(-1);
-            let mut statement = tx.prepare_cached(
-                "SELECT seq, at, kind, body, prev, hash FROM audit \
-                 WHERE (?1 IS NULL OR kind = ?1) AND seq >= ?2 \
-                 AND (?3 IS NULL OR instr(body, ?3)) ORDER BY seq DESC LIMIT ?4",
-            )?;
-            let rows = statement.query_map(
-                params![
-                    filter.kind.map(AuditKind::as_str),
-                    filter.since.unwrap_or(0),
-                    filter.about,
-                    limit
-                ],
-                entry_of,
-            )?;
-            let mut entries = rows
-                .map(|row| row?.map_err(Trouble::Damaged))
-                .collect::<Result<Vec<_>, _>>()?;
-            entries.reverse();
-            Ok(entries)
-        })
-        .await
+        let entries = self.store.entries(EntryQuery {
+            chain: self.chain.clone(),
+            kind: filter.kind.map(|kind| kind.as_str().to_owned()),
+            since: filter.since,
+            about: filter.about.clone(),
+            limit: filter.limit,
+        });
+        Ok(entries.await?)
     }
 
-    /// A transaction that may add to the chain. The head is written before anybody else can add.
+    /// A transaction that may add to the chain. The newest entry is noted before anybody else can
+    /// add.
     pub(crate) fn chained<T: Send + 'static>(
         &self,
-        durability: Durability,
-        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Trouble> + Send + 'static,
+        durability: WriteDurability,
+        work: impl FnOnce(&mut dyn LedgerTransaction, &EntryWriter) -> Result<T, LedgerError>
+        + Send
+        + 'static,
     ) -> LedgerFuture<T> {
-        let (end, now, redactor) = (self.chain_end(), self.host.unix_millis(), self.redactor());
-        self.write(durability, move |tx| {
-            end.extend(now, redactor, |chain| work(tx, chain))
-        })
+        let entries = self.entry_writer();
+        self.write(durability, move |tx| work(tx, &entries))
     }
 
-    /// What `work` would do; all of it is taken back.
-    pub(crate) async fn tried<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Connection, &mut Chain) -> Result<T, Trouble> + Send + 'static,
-    ) -> Result<T, LedgerError> {
-        let (end, now, redactor) = (self.chain_end(), self.host.unix_millis(), self.redactor());
-        self.write(Durability::Process, move |tx| {
-            tx.execute_batch("SAVEPOINT trial")?;
-            let tried = end.pretend(now, redactor, |chain| work(tx, chain));
-            tx.execute_batch("ROLLBACK TO trial; RELEASE trial")?;
-            tried
-        })
-        .await
+    pub(crate) fn entry_writer(&self) -> EntryWriter {
+        EntryWriter {
+            chain: self.chain.clone(),
+            now: self.host.unix_millis(),
+            redactor: self.redactor(),
+            key: self.key.clone(),
+        }
     }
 }
 
-/// The end of the chain while something is added to it.
+/// Adds entries to a chain.
 #[derive(Debug)]
-pub(crate) struct Chain {
-    /// Known once something was added.
-    end: Option<Head>,
-    head: Found,
+pub(crate) struct EntryWriter {
+    pub chain: ChainId,
     now: u64,
-    redactor: std::sync::Arc<Redactor>,
+    redactor: Arc<Redactor>,
+    key: Option<Arc<InstallationKey>>,
 }
 
-impl Chain {
-    pub fn add(&mut self, tx: &Connection, kind: AuditKind, body: &Value) -> Result<Seq, Trouble> {
-        let end = match self.end {
-            Some(end) => end,
-            None => self.begin(tx)?,
-        };
-        self.push(tx, end, kind, body)
+impl EntryWriter {
+    pub fn add(
+        &self,
+        tx: &mut dyn LedgerTransaction,
+        kind: AuditKind,
+        body: &Value,
+    ) -> Result<EntrySeq, LedgerError> {
+        let end = self.end(tx)?;
+        Ok(self.push(tx, end, kind, body)?.seq)
     }
 
-    /// Where the next entry is bound to. The file beside the ledger has the last word: when it
-    /// knows of entries that are gone, the gap stays visible for ever.
-    fn begin(&mut self, tx: &Connection) -> Result<Head, Trouble> {
-        let last = last(tx)?;
-        match (self.head, last) {
-            (Found::Head(head), Some(last)) if head.seq < last.seq => Ok(last),
-            (Found::Head(head), _) => Ok(head),
-            (_, None) => Ok(Head::start()),
-            (_, Some(last)) => {
-                let body = serde_json::json!({ "entries": last.seq });
-                self.push(tx, last, AuditKind::HeadMissing, &body)?;
-                Ok(self.end.unwrap_or(last))
+    /// Where the next entry is bound to. What is noted apart from the chain has the last word:
+    /// when it knows of entries that are gone, the gap stays visible for ever.
+    fn end(&self, tx: &mut dyn LedgerTransaction) -> Result<ChainHead, LedgerError> {
+        let end = tx.chain_end(&self.chain)?;
+        match (end.noted, end.newest) {
+            (NotedHead::Head(noted), Some(newest)) if noted.seq < newest.seq => {
+                tracing::debug!(
+                    noted = noted.seq,
+                    newest = newest.seq,
+                    "the chain has entries after the one that is noted as its newest"
+                );
+                Ok(newest)
+            }
+            (NotedHead::Head(noted), newest) => {
+                if newest != Some(noted) {
+                    tracing::warn!(chain = %self.chain, "the end of the audit chain is not the one noted");
+                }
+                Ok(noted)
+            }
+            (_, None) => Ok(beginning_of(&self.chain)),
+            (_, Some(newest)) => {
+                tracing::warn!(chain = %self.chain, "the newest hash of the audit chain was gone");
+                let body = serde_json::json!({ "entries": newest.seq });
+                self.push(tx, newest, AuditKind::HeadMissing, &body)
             }
         }
     }
 
     fn push(
-        &mut self,
-        tx: &Connection,
-        end: Head,
+        &self,
+        tx: &mut dyn LedgerTransaction,
+        end: ChainHead,
         kind: AuditKind,
         body: &Value,
-    ) -> Result<Seq, Trouble> {
+    ) -> Result<ChainHead, LedgerError> {
         let mut entry = AuditEntry {
             seq: end.seq + 1,
             at: self.now,
@@ -268,78 +261,14 @@ impl Chain {
             body: self.redactor.redact_json(&body.to_string()).into_owned(),
             prev: end.hash,
             hash: end.hash,
+            proof: None,
         };
-        entry.hash = entry.true_hash();
-        tx.prepare_cached(
-            "INSERT INTO audit (seq, at, kind, body, prev, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )?
-        .execute(params![
-            entry.seq,
-            entry.at,
-            entry.kind,
-            entry.body,
-            entry.prev.as_bytes(),
-            entry.hash.as_bytes()
-        ])?;
-        self.end = Some(Head {
-            seq: entry.seq,
-            hash: entry.hash,
-        });
-        Ok(entry.seq)
+        entry.hash = true_hash(&entry);
+        let key = self.key.as_ref();
+        entry.proof = key.map(|key| key.prove(&self.chain, &entry));
+        tx.add_entry(&self.chain, &entry)?;
+        Ok(entry.head())
     }
-}
-
-/// The newest entry there is.
-fn last(tx: &Connection) -> Result<Option<Head>, Trouble> {
-    let newest = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
-    Ok(tx
-        .prepare_cached(newest)?
-        .query_row([], head_of)
-        .optional()?)
-}
-
-/// The entry of a number.
-fn head_at(tx: &Connection, seq: Seq) -> Result<Option<Head>, Trouble> {
-    Ok(tx
-        .prepare_cached("SELECT seq, hash FROM audit WHERE seq = ?1")?
-        .query_row([seq], head_of)
-        .optional()?)
-}
-
-fn head_of(row: &Row<'_>) -> rusqlite::Result<Head> {
-    Ok(Head {
-        seq: row.get(0)?,
-        // A hash that is none fits nothing, which is what is to be found out.
-        hash: hash_of(&row.get::<_, Vec<u8>>(1)?).unwrap_or(Head::start().hash),
-    })
-}
-
-/// A row as an entry; or what cannot be read of it.
-fn entry_of(row: &Row<'_>) -> rusqlite::Result<Result<AuditEntry, String>> {
-    let seq: Seq = row.get(0)?;
-    let read = || -> rusqlite::Result<Option<AuditEntry>> {
-        let hash = |at| Ok::<_, rusqlite::Error>(hash_of(&row.get::<_, Vec<u8>>(at)?));
-        let (Some(prev), Some(own)) = (hash(4)?, hash(5)?) else {
-            return Ok(None);
-        };
-        Ok(Some(AuditEntry {
-            seq,
-            at: row.get(1)?,
-            kind: row.get(2)?,
-            body: row.get(3)?,
-            prev,
-            hash: own,
-        }))
-    };
-    Ok(read()
-        .ok()
-        .flatten()
-        .ok_or_else(|| format!("audit entry {seq} cannot be read")))
-}
-
-pub(crate) fn hash_of(bytes: &[u8]) -> Option<ContentHash> {
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    ContentHash::from_hex(&hex)
 }
 
 #[cfg(test)]

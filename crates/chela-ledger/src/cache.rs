@@ -1,20 +1,16 @@
 //! How much of a request the provider has read before, and why not more.
 
-mod report;
-
 use std::ops::Range;
 
 use chela_core::Origin;
 use serde::{Deserialize, Serialize};
 
 use crate::mark::SectionMark;
-use crate::shape::{Place, Shape, Unit, same};
-
-pub use report::{CacheReport, CacheTurn};
+use crate::shape::{RequestPlace, RequestShape, RequestUnit, same};
 
 /// A request, as far as the cache is concerned.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct CachedRequest<'a> {
     pub body: &'a [u8],
     /// `provider/model`.
     pub model: &'a str,
@@ -25,7 +21,7 @@ pub struct Seen<'a> {
 /// What was done to the conversation on purpose since the request before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Rewrite {
+pub enum ContextRewrite {
     Compaction,
     /// A compaction was taken back.
     CompactionUndone,
@@ -40,7 +36,7 @@ pub enum Rewrite {
 /// How much of a request was read before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reuse {
+pub struct PrefixReuse {
     /// The reused prefix, of tools, system prompt and conversation in this order.
     pub bytes: u64,
     pub tokens: u64,
@@ -49,25 +45,25 @@ pub struct Reuse {
     /// Tokens that would not have been read again without the break.
     pub reread_tokens: u64,
     #[serde(rename = "break", default, skip_serializing_if = "Option::is_none")]
-    pub broken: Option<Break>,
+    pub broken: Option<PrefixBreak>,
 }
 
 /// Where the reused prefix ends too early, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Break {
+pub struct PrefixBreak {
     /// In the body of the later request.
     pub offset: u64,
     /// Where that is, as a path: `tools[3]`, `messages[0].content`.
     pub path: String,
-    pub place: Place,
-    pub cause: Cause,
+    pub place: RequestPlace,
+    pub cause: BreakCause,
 }
 
 /// Why a prefix broke.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Cause {
+pub enum BreakCause {
     FirstRequest,
     Compaction,
     CompactionUndone,
@@ -114,7 +110,7 @@ pub enum Cause {
     SystemChanged,
 }
 
-impl Cause {
+impl BreakCause {
     /// Whether somebody asked for it, or nothing was there to break.
     pub fn is_meant(&self) -> bool {
         matches!(
@@ -152,7 +148,7 @@ impl Cause {
     }
 }
 
-impl std::fmt::Display for Cause {
+impl std::fmt::Display for BreakCause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::FirstRequest => f.write_str("first request"),
@@ -187,15 +183,15 @@ impl std::fmt::Display for Cause {
 /// Compares a request with the one before it. `weigh` says what a range of the later body costs
 /// in tokens.
 pub fn compare(
-    before: Option<&Seen<'_>>,
-    after: &Seen<'_>,
-    rewrite: Option<Rewrite>,
+    before: Option<&CachedRequest<'_>>,
+    after: &CachedRequest<'_>,
+    rewrite: Option<ContextRewrite>,
     weigh: &dyn Fn(Range<usize>) -> u64,
-) -> Reuse {
-    let shape = Shape::of(after.body);
+) -> PrefixReuse {
+    let shape = RequestShape::of(after.body);
     let total_bytes = shape.units().map(|unit| unit.range.len() as u64).sum();
     let total_tokens = shape.units().map(|unit| weigh(unit.range.clone())).sum();
-    let mut reuse = Reuse {
+    let mut reuse = PrefixReuse {
         bytes: 0,
         tokens: 0,
         total_bytes,
@@ -204,10 +200,10 @@ pub fn compare(
         broken: None,
     };
     let Some(before) = before else {
-        reuse.broken = Some(whole(Cause::FirstRequest));
+        reuse.broken = Some(whole(BreakCause::FirstRequest));
         return reuse;
     };
-    let earlier = Shape::of(before.body);
+    let earlier = RequestShape::of(before.body);
     if let Some(cause) = elsewhere(before, after) {
         reuse.broken = Some(whole(cause));
     } else {
@@ -229,8 +225,9 @@ pub fn compare(
             reuse.bytes += length as u64;
             reuse.tokens += weigh(unit.range.start..unit.range.start + length);
         }
-        let is_taken_back = |broken: &Break| {
-            rewrite == Some(Rewrite::Undo) && matches!(broken.cause, Cause::HistoryEdited { .. })
+        let is_taken_back = |broken: &PrefixBreak| {
+            rewrite == Some(ContextRewrite::Undo)
+                && matches!(broken.cause, BreakCause::HistoryEdited { .. })
         };
         reuse.broken = found
             .map(|found| found.broken)
@@ -238,11 +235,11 @@ pub fn compare(
     }
     if let Some(broken) = &mut reuse.broken {
         match rewrite {
-            Some(Rewrite::Compaction) => broken.cause = Cause::Compaction,
-            Some(Rewrite::CompactionUndone) => broken.cause = Cause::CompactionUndone,
-            Some(Rewrite::Pruning) => broken.cause = Cause::Pruning,
-            Some(Rewrite::Reset) => broken.cause = Cause::Reset,
-            Some(Rewrite::Undo) | None => {}
+            Some(ContextRewrite::Compaction) => broken.cause = BreakCause::Compaction,
+            Some(ContextRewrite::CompactionUndone) => broken.cause = BreakCause::CompactionUndone,
+            Some(ContextRewrite::Pruning) => broken.cause = BreakCause::Pruning,
+            Some(ContextRewrite::Reset) => broken.cause = BreakCause::Reset,
+            Some(ContextRewrite::Undo) | None => {}
         }
         // By bytes, as the tokens of the earlier request are not at hand here.
         let earlier_bytes: u64 = earlier.units().map(|unit| unit.range.len() as u64).sum();
@@ -257,17 +254,17 @@ pub fn compare(
     reuse
 }
 
-fn whole(cause: Cause) -> Break {
-    Break {
+fn whole(cause: BreakCause) -> PrefixBreak {
+    PrefixBreak {
         offset: 0,
         path: String::new(),
-        place: Place::Request,
+        place: RequestPlace::Request,
         cause,
     }
 }
 
 /// Another model or another endpoint has a cache of its own.
-fn elsewhere(before: &Seen<'_>, after: &Seen<'_>) -> Option<Cause> {
+fn elsewhere(before: &CachedRequest<'_>, after: &CachedRequest<'_>) -> Option<BreakCause> {
     let provider = |model: &str| {
         model
             .split_once('/')
@@ -276,21 +273,21 @@ fn elsewhere(before: &Seen<'_>, after: &Seen<'_>) -> Option<Cause> {
     if before.model != after.model {
         let (from, to) = (before.model.to_owned(), after.model.to_owned());
         return Some(match (provider(&from), provider(&to)) {
-            (Some(one), Some(other)) if one != other => Cause::ProviderChanged { from, to },
-            _ => Cause::ModelChanged { from, to },
+            (Some(one), Some(other)) if one != other => BreakCause::ProviderChanged { from, to },
+            _ => BreakCause::ModelChanged { from, to },
         });
     }
-    (before.url != after.url).then(|| Cause::ProviderChanged {
+    (before.url != after.url).then(|| BreakCause::ProviderChanged {
         from: before.url.to_owned(),
         to: after.url.to_owned(),
     })
 }
 
 struct Compared<'a> {
-    before: &'a Seen<'a>,
-    after: &'a Seen<'a>,
-    earlier: &'a Shape,
-    later: &'a Shape,
+    before: &'a CachedRequest<'a>,
+    after: &'a CachedRequest<'a>,
+    earlier: &'a RequestShape,
+    later: &'a RequestShape,
 }
 
 /// The first place where two requests differ.
@@ -299,7 +296,7 @@ struct Difference {
     unit: usize,
     /// How many bytes of that unit are the same.
     shared: usize,
-    broken: Break,
+    broken: PrefixBreak,
 }
 
 impl Compared<'_> {
@@ -310,7 +307,7 @@ impl Compared<'_> {
         }
         passed += self.later.tools.len();
         if let Some(at) = self.differing(&self.earlier.system, &self.later.system) {
-            let mut found = self.at(passed, &self.later.system, at, Cause::SystemChanged);
+            let mut found = self.at(passed, &self.later.system, at, BreakCause::SystemChanged);
             self.name_section(&mut found.broken);
             return Some(found);
         }
@@ -321,9 +318,9 @@ impl Compared<'_> {
                 .flatten()
                 .next()
                 .map_or_else(String::new, |unit| unit.path.clone());
-            let cause = Cause::SettingChanged { key: key.clone() };
+            let cause = BreakCause::SettingChanged { key: key.clone() };
             let mut found = self.at(passed, &self.later.settings, at, cause);
-            found.broken.place = Place::Setting { key };
+            found.broken.place = RequestPlace::Setting { key };
             found.shared = 0;
             return Some(found);
         }
@@ -332,15 +329,15 @@ impl Compared<'_> {
         let both = self.earlier.messages.len().min(self.later.messages.len());
         let at = self.differing(&self.earlier.messages[..both], &self.later.messages[..both])?;
         let message = match self.later.messages.get(at).map(|unit| &unit.place) {
-            Some(Place::Message { index, .. }) => *index,
+            Some(RequestPlace::Message { index, .. }) => *index,
             _ => at,
         };
-        let cause = Cause::HistoryEdited { message };
+        let cause = BreakCause::HistoryEdited { message };
         Some(self.at(passed, &self.later.messages, at, cause))
     }
 
     /// The first place where two lists differ, their ends included.
-    fn differing(&self, earlier: &[Unit], later: &[Unit]) -> Option<usize> {
+    fn differing(&self, earlier: &[RequestUnit], later: &[RequestUnit]) -> Option<usize> {
         let both = earlier.len().min(later.len());
         (0..both)
             .find(|at| {
@@ -352,17 +349,17 @@ impl Compared<'_> {
             .or((earlier.len() != later.len()).then_some(both))
     }
 
-    fn at(&self, passed: usize, later: &[Unit], at: usize, cause: Cause) -> Difference {
+    fn at(&self, passed: usize, later: &[RequestUnit], at: usize, cause: BreakCause) -> Difference {
         let Some(unit) = later.get(at) else {
             // The later list ends here: the break is behind its last element.
             let last = later.last();
             return Difference {
                 unit: passed + at,
                 shared: 0,
-                broken: Break {
+                broken: PrefixBreak {
                     offset: last.map_or(0, |unit| unit.range.end as u64),
                     path: last.map_or_else(String::new, |unit| unit.path.clone()),
-                    place: last.map_or(Place::Request, |unit| unit.place.clone()),
+                    place: last.map_or(RequestPlace::Request, |unit| unit.place.clone()),
                     cause,
                 },
             };
@@ -377,7 +374,7 @@ impl Compared<'_> {
         Difference {
             unit: passed + at,
             shared,
-            broken: Break {
+            broken: PrefixBreak {
                 offset: (unit.range.start + shared) as u64,
                 path: unit.path.clone(),
                 place: unit.place.clone(),
@@ -386,25 +383,27 @@ impl Compared<'_> {
         }
     }
 
-    fn tool_cause(&self, at: usize) -> Cause {
+    fn tool_cause(&self, at: usize) -> BreakCause {
         let (earlier, later) = (&self.earlier.tools, &self.later.tools);
-        let has = |list: &[Unit], unit: &Unit| list.iter().any(|other| other.place == unit.place);
-        let named = |unit: &Unit| match &unit.place {
-            Place::Tool { name } => name.clone(),
+        let has = |list: &[RequestUnit], unit: &RequestUnit| {
+            list.iter().any(|other| other.place == unit.place)
+        };
+        let named = |unit: &RequestUnit| match &unit.place {
+            RequestPlace::Tool { name } => name.clone(),
             other => other.to_string(),
         };
         match (earlier.get(at), later.get(at)) {
             (Some(old), Some(new)) if old.place == new.place => {
-                Cause::ToolChanged { name: named(new) }
+                BreakCause::ToolChanged { name: named(new) }
             }
-            (_, Some(new)) if !has(earlier, new) => Cause::ToolAdded { name: named(new) },
-            (Some(old), _) if !has(later, old) => Cause::ToolRemoved { name: named(old) },
-            _ => Cause::ToolsReordered,
+            (_, Some(new)) if !has(earlier, new) => BreakCause::ToolAdded { name: named(new) },
+            (Some(old), _) if !has(later, old) => BreakCause::ToolRemoved { name: named(old) },
+            _ => BreakCause::ToolsReordered,
         }
     }
 
     /// Which section made the system prompt differ.
-    fn name_section(&self, broken: &mut Break) {
+    fn name_section(&self, broken: &mut PrefixBreak) {
         let (before, after) = (self.before.sections, self.after.sections);
         let at = before
             .iter()
@@ -421,7 +420,7 @@ impl Compared<'_> {
             (Some(old), None) => old,
             (None, None) => return,
         };
-        broken.place = Place::Section {
+        broken.place = RequestPlace::Section {
             id: mark.id.clone(),
         };
         let old = before.iter().find(|old| old.is_same_place(mark));
@@ -430,7 +429,11 @@ impl Compared<'_> {
     }
 }
 
-fn cause_of(mark: &SectionMark, old: Option<&SectionMark>, new: Option<&SectionMark>) -> Cause {
+fn cause_of(
+    mark: &SectionMark,
+    old: Option<&SectionMark>,
+    new: Option<&SectionMark>,
+) -> BreakCause {
     let listed = |mark: Option<&SectionMark>| mark.map_or(Vec::new(), |mark| mark.lists.clone());
     let (was, is) = (listed(old), listed(new));
     if !was.is_empty() || !is.is_empty() {
@@ -442,17 +445,17 @@ fn cause_of(mark: &SectionMark, old: Option<&SectionMark>, new: Option<&SectionM
         };
         let mut names = only(&is, &was);
         names.extend(only(&was, &is));
-        return Cause::SkillsChanged { names };
+        return BreakCause::SkillsChanged { names };
     }
     match &mark.origin {
-        Origin::File { path, .. } => Cause::FileChanged { path: path.clone() },
-        Origin::Config { key } => Cause::SettingChanged { key: key.clone() },
-        Origin::Plugin { id, .. } => Cause::PluginChanged { id: id.clone() },
+        Origin::File { path, .. } => BreakCause::FileChanged { path: path.clone() },
+        Origin::Config { key } => BreakCause::SettingChanged { key: key.clone() },
+        Origin::Plugin { id, .. } => BreakCause::PluginChanged { id: id.clone() },
         Origin::BuiltIn
         | Origin::Runtime
         | Origin::Tool { .. }
         | Origin::Channel { .. }
-        | Origin::Provider { .. } => Cause::SectionChanged {
+        | Origin::Provider { .. } => BreakCause::SectionChanged {
             id: mark.id.clone(),
         },
     }

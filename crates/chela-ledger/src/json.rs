@@ -11,23 +11,23 @@ const TOO_DEEP: usize = 128;
 
 /// The values of a text in the order they begin; the first is the whole.
 #[derive(Debug)]
-pub struct Tree<'b> {
+pub struct JsonTree<'b> {
     body: &'b [u8],
     nodes: Vec<Node>,
 }
 
 #[derive(Debug)]
 struct Node {
-    name: Name,
+    name: JsonName,
     range: Range<usize>,
-    kind: Kind,
+    kind: JsonKind,
     /// One past the last node inside this one.
     last: usize,
 }
 
 /// What a value is called by what holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Name {
+pub enum JsonName {
     Root,
     /// The raw text between the quotes.
     Member(Range<usize>),
@@ -35,7 +35,7 @@ pub enum Name {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     Object,
     Array,
     Text,
@@ -43,14 +43,14 @@ pub enum Kind {
     Word,
 }
 
-/// One value of a [`Tree`].
+/// One value of a [`JsonTree`].
 #[derive(Debug, Clone, Copy)]
-pub struct Value<'t, 'b> {
-    tree: &'t Tree<'b>,
+pub struct JsonValue<'t, 'b> {
+    tree: &'t JsonTree<'b>,
     at: usize,
 }
 
-impl<'b> Tree<'b> {
+impl<'b> JsonTree<'b> {
     /// `None` when the text is no JSON.
     pub fn of(body: &'b [u8]) -> Option<Self> {
         let mut scan = Scan {
@@ -58,7 +58,7 @@ impl<'b> Tree<'b> {
             at: 0,
             nodes: Vec::new(),
         };
-        scan.value(Name::Root, 0)?;
+        scan.value(JsonName::Root, 0)?;
         scan.blank();
         (scan.at == body.len()).then_some(Self {
             body,
@@ -66,12 +66,12 @@ impl<'b> Tree<'b> {
         })
     }
 
-    pub fn root(&self) -> Value<'_, 'b> {
-        Value { tree: self, at: 0 }
+    pub fn root(&self) -> JsonValue<'_, 'b> {
+        JsonValue { tree: self, at: 0 }
     }
 }
 
-impl<'t, 'b> Value<'t, 'b> {
+impl<'t, 'b> JsonValue<'t, 'b> {
     pub fn range(&self) -> Range<usize> {
         self.node().range.clone()
     }
@@ -80,37 +80,37 @@ impl<'t, 'b> Value<'t, 'b> {
         &self.tree.body[self.range()]
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> JsonKind {
         self.node().kind
     }
 
     /// The values directly inside this one.
-    pub fn children(&self) -> impl Iterator<Item = Value<'t, 'b>> + use<'t, 'b> {
+    pub fn children(&self) -> impl Iterator<Item = JsonValue<'t, 'b>> + use<'t, 'b> {
         let tree = self.tree;
         let last = self.node().last;
         let mut next = self.at + 1;
         std::iter::from_fn(move || {
             let at = (next < last).then_some(next)?;
             next = tree.nodes.get(at)?.last;
-            Some(Value { tree, at })
+            Some(JsonValue { tree, at })
         })
     }
 
     /// The name of a member as it stands in the text.
     pub fn name(&self) -> Option<&'b str> {
         match &self.node().name {
-            Name::Member(range) => std::str::from_utf8(&self.tree.body[range.clone()]).ok(),
-            Name::Root | Name::Element(_) => None,
+            JsonName::Member(range) => std::str::from_utf8(&self.tree.body[range.clone()]).ok(),
+            JsonName::Root | JsonName::Element(_) => None,
         }
     }
 
-    pub fn member(&self, name: &str) -> Option<Value<'t, 'b>> {
+    pub fn member(&self, name: &str) -> Option<JsonValue<'t, 'b>> {
         self.children().find(|child| child.name() == Some(name))
     }
 
     /// The decoded text of a string.
     pub fn text(&self) -> Option<String> {
-        (self.kind() == Kind::Text)
+        (self.kind() == JsonKind::Text)
             .then(|| serde_json::from_slice(self.bytes()).ok())
             .flatten()
     }
@@ -118,10 +118,10 @@ impl<'t, 'b> Value<'t, 'b> {
     /// Appends how this value is called inside `outer`: `tools[3]`, `messages[0].content`.
     pub fn path_within(&self, outer: &str) -> String {
         match &self.node().name {
-            Name::Root => outer.to_owned(),
-            Name::Element(index) => format!("{outer}[{index}]"),
-            Name::Member(_) if outer.is_empty() => self.name().unwrap_or("?").to_owned(),
-            Name::Member(_) => format!("{outer}.{}", self.name().unwrap_or("?")),
+            JsonName::Root => outer.to_owned(),
+            JsonName::Element(index) => format!("{outer}[{index}]"),
+            JsonName::Member(_) if outer.is_empty() => self.name().unwrap_or("?").to_owned(),
+            JsonName::Member(_) => format!("{outer}.{}", self.name().unwrap_or("?")),
         }
     }
 
@@ -138,17 +138,17 @@ struct Scan<'b> {
 }
 
 impl Scan<'_> {
-    fn value(&mut self, name: Name, depth: usize) -> Option<()> {
+    fn value(&mut self, name: JsonName, depth: usize) -> Option<()> {
         if depth > TOO_DEEP {
             return None;
         }
         self.blank();
         let start = self.at;
         let kind = match self.peek()? {
-            b'{' => Kind::Object,
-            b'[' => Kind::Array,
-            b'"' => Kind::Text,
-            _ => Kind::Word,
+            b'{' => JsonKind::Object,
+            b'[' => JsonKind::Array,
+            b'"' => JsonKind::Text,
+            _ => JsonKind::Word,
         };
         let place = (depth <= DEEPEST).then(|| {
             self.nodes.push(Node {
@@ -160,9 +160,9 @@ impl Scan<'_> {
             self.nodes.len() - 1
         });
         match kind {
-            Kind::Object | Kind::Array => self.inside(kind, depth)?,
-            Kind::Text => self.quoted().map(|_| ())?,
-            Kind::Word => self.word()?,
+            JsonKind::Object | JsonKind::Array => self.inside(kind, depth)?,
+            JsonKind::Text => self.quoted().map(|_| ())?,
+            JsonKind::Word => self.word()?,
         }
         let last = self.nodes.len();
         if let Some(node) = place.and_then(|place| self.nodes.get_mut(place)) {
@@ -173,8 +173,8 @@ impl Scan<'_> {
     }
 
     /// The members of an object or the elements of an array.
-    fn inside(&mut self, kind: Kind, depth: usize) -> Option<()> {
-        let close = if kind == Kind::Object { b'}' } else { b']' };
+    fn inside(&mut self, kind: JsonKind, depth: usize) -> Option<()> {
+        let close = if kind == JsonKind::Object { b'}' } else { b']' };
         self.at += 1;
         self.blank();
         if self.peek()? == close {
@@ -183,14 +183,14 @@ impl Scan<'_> {
         }
         let mut index = 0;
         loop {
-            let name = if kind == Kind::Object {
+            let name = if kind == JsonKind::Object {
                 self.blank();
                 let name = self.quoted()?;
                 self.blank();
                 self.take(b':')?;
-                Name::Member(name)
+                JsonName::Member(name)
             } else {
-                Name::Element(index)
+                JsonName::Element(index)
             };
             self.value(name, depth + 1)?;
             index += 1;

@@ -2,44 +2,51 @@
 //!
 //! Every request to a model on record, byte for byte and kept once; an audit chain that shows
 //! tampering; how much of each request the provider's cache could reuse and why not more; what
-//! was spent, and limits that hold across processes. One SQLite file, `state/ledger.sqlite`.
+//! was spent, and limits that hold across processes. All of it lies in a
+//! [`chela_store::LedgerStore`], on one machine the file `state/ledger.sqlite`.
 //!
 //! It knows nothing of prompts, tools or providers beyond what it is told: requests are JSON,
 //! sections are marks.
 
 mod audit;
-mod blob;
 mod cache;
+mod cache_report;
+mod installation_key;
 mod json;
-mod manifest;
+mod ledger;
 mod mark;
 mod pieces;
+mod recent;
 mod record;
 mod redact;
+mod request;
 mod retain;
-mod schema;
-mod seal;
 mod shape;
 mod spend;
-mod store;
 #[cfg(test)]
 mod testing;
+mod verify;
 
 pub use audit::{
-    AuditEntry, AuditFilter, AuditKind, Damage, DamagedPlace, ExportError, Seq, Verdict, What,
-    verify_absent, verify_export,
+    AuditFilter, AuditKind, DamageKind, DamagedPlace, EntrySeq, ExportError, ExportReport,
+    LedgerDamage, verify_export,
 };
-pub use cache::{Break, CacheReport, CacheTurn, Cause, Reuse, Rewrite, Seen, compare};
+pub use cache::{BreakCause, CachedRequest, ContextRewrite, PrefixBreak, PrefixReuse, compare};
+pub use cache_report::{CacheReport, CacheTurn};
+pub use chela_store::{AuditEntry, ChainId, RequestQuery as RecordFilter, SpentAmount as Amount};
+pub use installation_key::InstallationKey;
+pub use ledger::{Ledger, LedgerError, LedgerFuture, ledger_file};
 pub use mark::{SectionMark, ToolMark};
-pub use record::{
-    ApprovalMark, CallMark, Change, Difference, OpenedRequest, Outcome, Record, RecordFilter,
-    RecordId, Replayed, RequestRecord, Side, Summary,
+pub use record::{DifferenceSide, DraftedRequest, OpenedRequest, RequestChange, RequestDifference};
+pub use redact::RequestRedaction;
+pub use request::{
+    ApprovalMark, CallMark, RecordId, RecordedRequest, ReplayedRequest, RequestOutcome,
+    RequestRecord, RequestSummary,
 };
-pub use redact::Redaction;
-pub use retain::{Forgotten, Retention};
-pub use shape::Place;
+pub use retain::{LedgerRetention, RetentionReport};
+pub use shape::RequestPlace;
 pub use spend::{
-    Amount, Limit, LimitOf, LimitReached, LimitScope, Reservation, ReserveAsk, ReserveError,
+    LimitOf, LimitReached, LimitScope, ReserveAsk, ReserveError, SpendReservation, SpendingBound,
     UsageBy, UsageRange, UsageSum, dollars,
 };
-pub use store::{Ledger, LedgerError, LedgerFuture, ledger_file};
+pub use verify::{VerifyReport, verify_absent};

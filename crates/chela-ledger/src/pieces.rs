@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::json::{Kind, Tree, Value};
+use crate::json::{JsonKind, JsonTree, JsonValue};
 
 /// Strings longer than this are pieces of their own, whatever they are part of.
 const LONG: usize = 256;
@@ -17,21 +17,21 @@ const SHALLOW: usize = 2;
 /// Cuts a request. A body that is no JSON is one piece.
 pub fn pieces(body: &[u8]) -> Vec<Range<usize>> {
     let mut marks = Vec::new();
-    if let Some(tree) = Tree::of(body) {
+    if let Some(tree) = JsonTree::of(body) {
         mark(tree.root(), 0, &mut marks);
     }
     tiled(body.len(), marks)
 }
 
-fn mark(value: Value<'_, '_>, depth: usize, marks: &mut Vec<Range<usize>>) {
+fn mark(value: JsonValue<'_, '_>, depth: usize, marks: &mut Vec<Range<usize>>) {
     let range = value.range();
     match value.kind() {
-        Kind::Text if range.len() > LONG => marks.push(range),
-        Kind::Text | Kind::Word => {}
-        Kind::Object => value
+        JsonKind::Text if range.len() > LONG => marks.push(range),
+        JsonKind::Text | JsonKind::Word => {}
+        JsonKind::Object => value
             .children()
             .for_each(|child| mark(child, depth + 1, marks)),
-        Kind::Array => {
+        JsonKind::Array => {
             for element in value.children() {
                 let before = marks.len();
                 mark(element, depth + 1, marks);

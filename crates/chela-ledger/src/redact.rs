@@ -1,12 +1,12 @@
 //! Secrets never reach the disk: what stands for them does.
 
-use chela_core::secret::{Form, KnownBy, Redactor};
+use chela_core::secret::{KnownBy, Redactor, SecretForm};
 use serde::{Deserialize, Serialize};
 
 /// Where a secret was taken out of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Redaction {
+pub struct RequestRedaction {
     /// Where its stand-in begins, in the stored bytes.
     pub offset: usize,
     pub stand_in: usize,
@@ -16,15 +16,15 @@ pub struct Redaction {
     pub name: String,
     /// How it was written there.
     #[serde(default, skip_serializing_if = "is_plain")]
-    pub form: Form,
+    pub form: SecretForm,
 }
 
-fn is_plain(form: &Form) -> bool {
-    *form == Form::Plain
+fn is_plain(form: &SecretForm) -> bool {
+    *form == SecretForm::Plain
 }
 
 /// The JSON without the secrets, and what was done.
-pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<Redaction>) {
+pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<RequestRedaction>) {
     let found = redactor.find_in_json(body);
     let mut clean = Vec::with_capacity(body.len());
     let mut redactions = Vec::with_capacity(found.len());
@@ -32,14 +32,14 @@ pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<Redaction>) {
     for hit in found {
         clean.extend(&body[end..hit.range.start]);
         let stand_in = redactor.stand_in(&hit, body);
-        redactions.push(Redaction {
+        redactions.push(RequestRedaction {
             offset: clean.len(),
             stand_in: stand_in.len(),
             length: hit.range.len(),
             name: hit.name.to_string(),
             form: match hit.by {
                 KnownBy::Value(form) => form,
-                KnownBy::Shape => Form::Plain,
+                KnownBy::Shape => SecretForm::Plain,
             },
         });
         clean.extend(stand_in.as_bytes());
@@ -52,7 +52,7 @@ pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<Redaction>) {
 /// Puts the secrets back; names of those that could not be found are given as the error.
 pub fn restore(
     stored: &[u8],
-    redactions: &[Redaction],
+    redactions: &[RequestRedaction],
     resolve: &dyn Fn(&str) -> Option<String>,
 ) -> (Vec<u8>, Vec<String>) {
     let mut body = Vec::with_capacity(stored.len());
@@ -82,11 +82,11 @@ pub fn restore(
 #[cfg(test)]
 mod tests {
     use super::{Redactor, redact, restore};
-    use chela_core::secret::Secret;
+    use chela_core::secret::KnownSecret;
     use proptest::prelude::*;
 
-    fn secret(name: &str, value: &str) -> Secret {
-        Secret {
+    fn secret(name: &str, value: &str) -> KnownSecret {
+        KnownSecret {
             name: name.into(),
             value: value.into(),
         }

@@ -1,29 +1,30 @@
 //! How long requests stay on record.
 
-use std::collections::HashSet;
+use std::path::Path;
 
-use chela_store::{Durability, StoreError};
-use rusqlite::{Connection, params};
+use chela_core::ok_or_warn;
+use chela_files::{FileMode, write_file};
+use chela_store::{LedgerTransaction, StoreError, WriteDurability};
 use serde_json::{Value, json};
 
-use crate::audit::{AuditKind, Chain};
-use crate::manifest::{self, StoredList};
-use crate::store::{Ledger, LedgerError, Trouble};
+use crate::audit::{AuditKind, EntryWriter};
+use crate::ledger::{Ledger, LedgerError};
 
 /// What limits by the month look back on, in milliseconds; calls are kept at least as long.
 const LONGEST_LIMIT: u64 = 32 * DAY;
 const DAY: u64 = 86_400_000;
 /// Requests deleted at once.
-const PART: i64 = 256;
+const PART: u64 = 256;
 /// A clock that moved further since the last look may be wrong: nothing goes before it has gone on
 /// for another day.
 const PLAUSIBLE: u64 = 31 * DAY;
-/// Of all requests, at most this share goes by age in one day.
-const SHARE_PER_DAY: i64 = 4;
+/// Of all requests and of all calls, at most one in so many goes in a day: a clock that stays wrong
+/// is noticed before the record is gone.
+const SHARE_PER_DAY: u64 = 4;
 
 /// How much is kept. The audit chain itself is never shortened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retention {
+pub struct LedgerRetention {
     /// Requests older than this go, in milliseconds.
     pub age: Option<u64>,
     /// Bytes of stored contents; the oldest requests go first.
@@ -41,56 +42,68 @@ enum Haste {
 
 /// What was deleted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Forgotten {
+pub struct RetentionReport {
     pub requests: usize,
     pub contents: usize,
     /// Bytes of the contents, as they were stored.
     pub bytes: u64,
+    /// What calls cost, which only limits look back on.
+    pub calls: usize,
+    /// The clock had jumped ahead the last time, so that it may be wrong.
+    pub after_jump: bool,
+}
+
+/// When the last look was, as a file beside the ledger says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LastLook {
+    at: u64,
+    /// The clock was too far ahead of the look before.
+    jumped: bool,
 }
 
 impl Ledger {
     /// Deletes the requests of a session and what only they used.
-    pub async fn forget_session(&self, session: &str) -> Result<Forgotten, LedgerError> {
+    pub async fn forget_session(&self, session: &str) -> Result<RetentionReport, LedgerError> {
         let session = session.to_owned();
         let forgotten = self
-            .chained(Durability::Disk, move |tx, chain| {
-                let ids = ids(
-                    tx,
-                    "SELECT records.id FROM records \
-                     JOIN sessions ON sessions.row = records.session \
-                     WHERE sessions.id = ?1 ORDER BY records.id",
-                    params![session],
-                )?;
-                let forgotten = forget(tx, chain, &ids, "session deleted")?;
-                tx.execute("DELETE FROM sessions WHERE id = ?1", [session])?;
+            .chained(WriteDurability::Disk, move |tx, entries| {
+                let ids = tx.session_requests(&session)?;
+                let forgotten = forget(tx, entries, &ids, "session deleted")?;
+                tx.forget_session(&session)?;
                 Ok(forgotten)
             })
             .await?;
-        self.tidy().await;
+        self.store.give_room_back().await?;
         Ok(forgotten)
     }
 
     /// Deletes what is older or more than wanted, a part at a time: nobody who wants to put a
     /// request on record has to wait long.
-    pub async fn retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+    pub async fn retain(&self, retention: LedgerRetention) -> Result<RetentionReport, LedgerError> {
         self.retain_with(retention, Haste::AtOnce).await
     }
 
     async fn retain_with(
         &self,
-        retention: Retention,
+        retention: LedgerRetention,
         haste: Haste,
-    ) -> Result<Forgotten, LedgerError> {
+    ) -> Result<RetentionReport, LedgerError> {
         let now = self.host.unix_millis();
-        let most = match haste {
-            Haste::AtOnce => usize::MAX,
-            Haste::ByAndBy => self.read(daily_share).await?,
+        let most = haste.share_of(self.store.count_requests().await?);
+        let calls = self
+            .chained(WriteDurability::Disk, move |tx, _| {
+                retention.forget_calls(tx, now, haste)
+            })
+            .await?;
+        let mut sum = RetentionReport {
+            calls,
+            ..RetentionReport::default()
         };
-        let mut sum = Forgotten::default();
-        while sum.requests < most {
+        loop {
+            let left = most.saturating_sub(sum.requests as u64);
             let part = self
-                .chained(Durability::Disk, move |tx, chain| {
-                    retention.apply_part(tx, chain, now)
+                .chained(WriteDurability::Disk, move |tx, entries| {
+                    retention.apply_part(tx, entries, now, left.min(PART))
                 })
                 .await?;
             if part.requests == 0 {
@@ -99,97 +112,145 @@ impl Ledger {
             sum.add(part);
         }
         if sum.requests > 0 {
-            self.tidy().await;
+            self.store.give_room_back().await?;
         }
         Ok(sum)
     }
 
     /// What [`Ledger::retain`] would delete now. Changes nothing.
-    pub async fn would_retain(&self, retention: Retention) -> Result<Forgotten, LedgerError> {
+    pub async fn would_retain(
+        &self,
+        retention: LedgerRetention,
+    ) -> Result<RetentionReport, LedgerError> {
         let now = self.host.unix_millis();
-        self.tried(move |tx, chain| {
-            let mut sum = Forgotten::default();
+        let entries = self.entry_writer();
+        let tried = self.store.try_out(move |tx| {
+            let mut sum = RetentionReport {
+                calls: retention.forget_calls(tx, now, Haste::AtOnce)?,
+                ..RetentionReport::default()
+            };
             loop {
-                let part = retention.apply_part(tx, chain, now)?;
+                let part = retention.apply_part(tx, &entries, now, PART)?;
                 if part.requests == 0 {
                     return Ok(sum);
                 }
                 sum.add(part);
             }
-        })
-        .await
+        });
+        tried.await
     }
 
     /// The same as [`Ledger::retain`], unless it was done within a day; `None` then. A clock that
-    /// is far ahead of the last time deletes nothing, and none deletes much in a day.
+    /// is far ahead of the last time, or that nothing can be compared with, deletes nothing, and
+    /// none deletes much in a day.
     pub async fn retain_daily(
         &self,
-        retention: Retention,
-    ) -> Result<Option<Forgotten>, LedgerError> {
+        retention: LedgerRetention,
+    ) -> Result<Option<RetentionReport>, LedgerError> {
         let note = self.path().with_extension("kept");
         let now = self.host.unix_millis();
-        let last = std::fs::read_to_string(&note)
-            .ok()
-            .and_then(|text| text.trim().parse::<u64>().ok());
+        let last = LastLook::read(&note);
         // A note from the future is from another clock.
-        if last.is_some_and(|last| (last..last.saturating_add(DAY)).contains(&now)) {
+        if last.is_some_and(|last| (last.at..last.at.saturating_add(DAY)).contains(&now)) {
             return Ok(None);
         }
+        let jumped = last.is_some_and(|last| now > last.at.saturating_add(PLAUSIBLE));
         let forgotten = match last {
-            Some(last) if now > last.saturating_add(PLAUSIBLE) => Forgotten::default(),
-            _ => self.retain_with(retention, Haste::ByAndBy).await?,
+            None => {
+                tracing::info!(
+                    now,
+                    "nothing says what the clock was: no request is deleted today"
+                );
+                RetentionReport::default()
+            }
+            Some(last) if jumped => {
+                tracing::warn!(
+                    last = last.at,
+                    now,
+                    "the clock is far ahead: no request is deleted today"
+                );
+                RetentionReport::default()
+            }
+            Some(last) => RetentionReport {
+                after_jump: last.jumped,
+                ..self.retain_with(retention, Haste::ByAndBy).await?
+            },
         };
-        std::fs::write(&note, format!("{now}\n"))
-            .map_err(|source| StoreError::File { path: note, source })?;
+        if forgotten.after_jump && !forgotten.is_empty() {
+            tracing::warn!(
+                requests = forgotten.requests,
+                calls = forgotten.calls,
+                "old records are deleted by a clock that had jumped ahead"
+            );
+        }
+        let look = LastLook { at: now, jumped };
+        write_file(&note, look.to_text().as_bytes(), FileMode::Private).map_err(|error| {
+            StoreError::File {
+                path: note,
+                source: error.into(),
+            }
+        })?;
         Ok(Some(forgotten))
     }
 
     /// Bytes of all stored contents.
     pub async fn stored_bytes(&self) -> Result<u64, LedgerError> {
-        self.scan(size).await
+        Ok(self.store.content_bytes().await?)
     }
 }
 
-impl Retention {
-    /// Deletes some of what is to go; nothing when nothing is.
+impl LedgerRetention {
+    /// Deletes what calls cost, once no limit looks back on it.
+    fn forget_calls(
+        &self,
+        tx: &mut dyn LedgerTransaction,
+        now: u64,
+        haste: Haste,
+    ) -> Result<usize, LedgerError> {
+        let Some(age) = self.age else {
+            return Ok(0);
+        };
+        let most = haste.share_of(tx.count_calls()?);
+        let before = now.saturating_sub(age.max(LONGEST_LIMIT));
+        Ok(tx.forget_calls(before, most)?)
+    }
+
+    /// Deletes some of what is to go, at most so many requests; nothing when nothing is.
     fn apply_part(
         &self,
-        tx: &Connection,
-        chain: &mut Chain,
+        tx: &mut dyn LedgerTransaction,
+        entries: &EntryWriter,
         now: u64,
-    ) -> Result<Forgotten, Trouble> {
+        most_requests: u64,
+    ) -> Result<RetentionReport, LedgerError> {
+        if most_requests == 0 {
+            return Ok(RetentionReport::default());
+        }
         if let Some(age) = self.age {
-            tx.execute(
-                "DELETE FROM calls WHERE at < ?1",
-                [now.saturating_sub(age.max(LONGEST_LIMIT))],
-            )?;
-            let old = ids(
-                tx,
-                "SELECT id FROM records WHERE at < ?1 ORDER BY id LIMIT ?2",
-                params![now.saturating_sub(age), PART],
-            )?;
+            let old = tx.oldest_requests(Some(now.saturating_sub(age)), most_requests)?;
             if !old.is_empty() {
-                return forget(tx, chain, &old, "age");
+                return forget(tx, entries, &old, "age");
             }
         }
         let Some(most) = self.bytes else {
-            return Ok(Forgotten::default());
+            return Ok(RetentionReport::default());
         };
-        if size(tx)? <= most {
-            return Ok(Forgotten::default());
+        if tx.content_bytes()? <= most {
+            return Ok(RetentionReport::default());
         }
         // Contents are shared, so how much a request frees shows only afterwards.
-        let all: i64 = tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-        let oldest = ids(
-            tx,
-            "SELECT id FROM records ORDER BY id LIMIT ?1",
-            params![(all / 8).clamp(1, PART)],
-        )?;
-        forget(tx, chain, &oldest, "size")
+        let part = (tx.count_requests()? / 8).clamp(1, most_requests);
+        let oldest = tx.oldest_requests(None, part)?;
+        forget(tx, entries, &oldest, "size")
     }
 }
 
-impl Forgotten {
+impl RetentionReport {
+    /// Whether nothing was deleted.
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0 && self.calls == 0
+    }
+
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.contents += other.contents;
@@ -197,103 +258,65 @@ impl Forgotten {
     }
 }
 
-/// How many requests may go by themselves in a day.
-fn daily_share(tx: &Connection) -> Result<usize, Trouble> {
-    let all: i64 = tx.query_row("SELECT count(*) FROM records", [], |row| row.get(0))?;
-    Ok(usize::try_from(PART.max(all / SHARE_PER_DAY)).unwrap_or(usize::MAX))
+impl Haste {
+    /// How many of all may go.
+    fn share_of(self, all: u64) -> u64 {
+        match self {
+            Self::AtOnce => all,
+            Self::ByAndBy => (all / SHARE_PER_DAY).max(1),
+        }
+    }
 }
 
-fn size(tx: &Connection) -> Result<u64, Trouble> {
-    Ok(tx.query_row(
-        "SELECT coalesce(sum(length(data)), 0) FROM blobs",
-        [],
-        |row| row.get(0),
-    )?)
-}
+impl LastLook {
+    const JUMPED: &str = "jumped";
 
-fn ids(tx: &Connection, query: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<i64>, Trouble> {
-    let mut statement = tx.prepare(query)?;
-    let rows = statement.query_map(values, |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    /// `None` where there is no note or none that can be read.
+    fn read(note: &Path) -> Option<Self> {
+        let text = match std::fs::read_to_string(note) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            read => ok_or_warn!(read, "the note of the last look at old records is lost")?,
+        };
+        let mut words = text.split_whitespace();
+        let at = words.next().unwrap_or_default().parse::<u64>();
+        Some(Self {
+            at: ok_or_warn!(at, "the note of the last look at old records is damaged")?,
+            jumped: words.next() == Some(Self::JUMPED),
+        })
+    }
+
+    fn to_text(self) -> String {
+        match self.jumped {
+            true => format!("{} {}\n", self.at, Self::JUMPED),
+            false => format!("{}\n", self.at),
+        }
+    }
 }
 
 /// Deletes requests and what no other uses, and says so in the chain.
 fn forget(
-    tx: &Connection,
-    chain: &mut Chain,
+    tx: &mut dyn LedgerTransaction,
+    entries: &EntryWriter,
     ids: &[i64],
     why: &str,
-) -> Result<Forgotten, Trouble> {
+) -> Result<RetentionReport, LedgerError> {
     if ids.is_empty() {
-        return Ok(Forgotten::default());
+        return Ok(RetentionReport::default());
     }
-    let mut candidates = HashSet::new();
-    for id in ids {
-        used(tx, "WHERE id = ?1", &[id], |blob| {
-            candidates.insert(blob);
-        })?;
-        tx.prepare_cached("DELETE FROM records WHERE id = ?1")?
-            .execute([id])?;
-    }
-    used(tx, "", &[], |blob| {
-        candidates.remove(&blob);
-    })?;
-    let mut forgotten = Forgotten {
-        requests: ids.len(),
-        contents: candidates.len(),
-        bytes: 0,
-    };
-    for blob in candidates {
-        forgotten.bytes += tx
-            .prepare_cached("DELETE FROM blobs WHERE id = ?1 RETURNING length(data)")?
-            .query_row([blob], |row| row.get::<_, u64>(0))
-            .or_else(|error| match error {
-                rusqlite::Error::QueryReturnedNoRows => Ok(0),
-                error => Err(error),
-            })?;
-    }
-    tx.execute(
-        "DELETE FROM sessions WHERE row NOT IN (SELECT session FROM records)",
-        [],
-    )?;
+    let deleted = tx.delete_requests(ids)?;
     let body = json!({ "why": why, "records": spans(ids) });
-    chain.add(tx, AuditKind::Forgotten, &body)?;
-    Ok(forgotten)
-}
-
-/// Every content that some requests are made of.
-fn used(
-    tx: &Connection,
-    which: &str,
-    values: &[&dyn rusqlite::ToSql],
-    mut take: impl FnMut(i64),
-) -> Result<(), Trouble> {
-    let mut statement = tx.prepare_cached(&format!(
-        "SELECT manifest, sections, tools, outcome FROM records {which}"
-    ))?;
-    let mut rows = statement.query(values)?;
-    let mut runs = HashSet::new();
-    let unreadable = |_: Trouble| {
-        Trouble::Damaged("a list of contents cannot be read, so nothing was deleted".to_owned())
-    };
-    while let Some(row) = rows.next()? {
-        let bytes: Vec<u8> = row.get(0)?;
-        let list = StoredList::of(&bytes).map_err(unreadable)?;
-        for run in list.runs {
-            take(run);
-            if runs.insert(run) {
-                let ids = manifest::run_of(tx, run).map_err(unreadable)?;
-                ids.into_iter().for_each(&mut take);
-            }
-        }
-        list.rest.into_iter().for_each(&mut take);
-        for column in 1..4 {
-            row.get::<_, Option<i64>>(column)?
-                .into_iter()
-                .for_each(&mut take);
-        }
-    }
-    Ok(())
+    entries.add(tx, AuditKind::Forgotten, &body)?;
+    tracing::info!(
+        requests = ids.len(),
+        why,
+        "requests are deleted from the ledger"
+    );
+    Ok(RetentionReport {
+        requests: ids.len(),
+        contents: deleted.contents,
+        bytes: deleted.bytes,
+        ..RetentionReport::default()
+    })
 }
 
 /// Ids in order as first and last of each run.

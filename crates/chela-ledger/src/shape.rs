@@ -8,12 +8,12 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use crate::json::{Kind, Tree, Value};
+use crate::json::{JsonKind, JsonTree, JsonValue};
 
 /// Where in a request something stands, in words of the domain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Place {
+pub enum RequestPlace {
     /// The request as a whole.
     Request,
     Tool {
@@ -33,7 +33,7 @@ pub enum Place {
     },
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for RequestPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Request => f.write_str("the whole request"),
@@ -48,8 +48,8 @@ impl std::fmt::Display for Place {
 
 /// A part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
-    pub place: Place,
+pub struct RequestUnit {
+    pub place: RequestPlace,
     /// Where it stands in the JSON, as a path.
     pub path: String,
     pub range: Range<usize>,
@@ -57,14 +57,14 @@ pub struct Unit {
 
 /// A request taken apart, each list in the order it is sent.
 #[derive(Debug, Default)]
-pub struct Shape {
-    pub tools: Vec<Unit>,
-    pub system: Vec<Unit>,
+pub struct RequestShape {
+    pub tools: Vec<RequestUnit>,
+    pub system: Vec<RequestUnit>,
     /// Parameters that change how the prompt is written for the model.
-    pub settings: Vec<Unit>,
-    pub messages: Vec<Unit>,
+    pub settings: Vec<RequestUnit>,
+    pub messages: Vec<RequestUnit>,
     /// Every other parameter: nothing the cache cares about.
-    pub others: Vec<Unit>,
+    pub others: Vec<RequestUnit>,
 }
 
 const SYSTEM: [&str; 4] = [
@@ -88,14 +88,14 @@ const SHAPING: [&str; 8] = [
 /// A mark for the provider's cache, no part of what is cached; it moves with every turn.
 const MARK: &str = "cache_control";
 
-impl Shape {
+impl RequestShape {
     /// A body that is no JSON object is one message.
     pub fn of(body: &[u8]) -> Self {
         let mut shape = Self::default();
-        let tree = Tree::of(body).filter(|tree| tree.root().kind() == Kind::Object);
+        let tree = JsonTree::of(body).filter(|tree| tree.root().kind() == JsonKind::Object);
         let Some(tree) = tree else {
-            shape.messages.push(Unit {
-                place: Place::Request,
+            shape.messages.push(RequestUnit {
+                place: RequestPlace::Request,
                 path: String::new(),
                 range: 0..body.len(),
             });
@@ -112,9 +112,9 @@ impl Shape {
                         true => &mut shape.settings,
                         false => &mut shape.others,
                     };
-                    list.push(Unit {
+                    list.push(RequestUnit {
                         path: key.clone(),
-                        place: Place::Setting { key },
+                        place: RequestPlace::Setting { key },
                         range: member.range(),
                     });
                 }
@@ -124,7 +124,7 @@ impl Shape {
     }
 
     /// Every unit the cache reads, in its order.
-    pub fn units(&self) -> impl Iterator<Item = &Unit> {
+    pub fn units(&self) -> impl Iterator<Item = &RequestUnit> {
         self.tools
             .iter()
             .chain(&self.system)
@@ -132,7 +132,7 @@ impl Shape {
             .chain(&self.messages)
     }
 
-    fn take_tools(&mut self, list: Value<'_, '_>, path: &str) {
+    fn take_tools(&mut self, list: JsonValue<'_, '_>, path: &str) {
         for tool in list.children() {
             let path = tool.path_within(path);
             // One provider wraps the list in a list.
@@ -149,8 +149,8 @@ impl Shape {
                 .or_else(|| tool.member("function")?.member("name"))
                 .or_else(|| tool.member("type"))
                 .and_then(|name| name.text());
-            self.tools.push(Unit {
-                place: Place::Tool {
+            self.tools.push(RequestUnit {
+                place: RequestPlace::Tool {
                     name: name.unwrap_or_else(|| "?".to_owned()),
                 },
                 path,
@@ -159,17 +159,17 @@ impl Shape {
         }
     }
 
-    fn take_system(&mut self, value: Value<'_, '_>, path: &str) {
+    fn take_system(&mut self, value: JsonValue<'_, '_>, path: &str) {
         let blocks = match value.kind() {
-            Kind::Array => Some(value),
-            Kind::Object => value
+            JsonKind::Array => Some(value),
+            JsonKind::Object => value
                 .member("parts")
-                .filter(|parts| parts.kind() == Kind::Array),
-            Kind::Text | Kind::Word => None,
+                .filter(|parts| parts.kind() == JsonKind::Array),
+            JsonKind::Text | JsonKind::Word => None,
         };
-        let mut take = |value: Value<'_, '_>, path: String| {
-            self.system.push(Unit {
-                place: Place::System,
+        let mut take = |value: JsonValue<'_, '_>, path: String| {
+            self.system.push(RequestUnit {
+                place: RequestPlace::System,
                 path,
                 range: value.range(),
             });
@@ -177,7 +177,7 @@ impl Shape {
         match blocks {
             Some(blocks) => {
                 let outer = match value.kind() {
-                    Kind::Object => blocks.path_within(path),
+                    JsonKind::Object => blocks.path_within(path),
                     _ => path.to_owned(),
                 };
                 for block in blocks.children() {
@@ -188,10 +188,10 @@ impl Shape {
         }
     }
 
-    fn take_messages(&mut self, list: Value<'_, '_>, path: &str) {
-        if list.kind() != Kind::Array {
-            self.messages.push(Unit {
-                place: Place::Message {
+    fn take_messages(&mut self, list: JsonValue<'_, '_>, path: &str) {
+        if list.kind() != JsonKind::Array {
+            self.messages.push(RequestUnit {
+                place: RequestPlace::Message {
                     index: 0,
                     role: "user".to_owned(),
                 },
@@ -217,8 +217,8 @@ impl Shape {
                 }
                 continue;
             }
-            self.messages.push(Unit {
-                place: Place::Message { index, role },
+            self.messages.push(RequestUnit {
+                place: RequestPlace::Message { index, role },
                 path,
                 range: message.range(),
             });

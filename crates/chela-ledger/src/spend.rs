@@ -8,31 +8,12 @@ mod money;
 mod reserve;
 mod usage;
 
-use serde::{Deserialize, Serialize};
+use chela_store::SpentAmount as Amount;
+use serde::Serialize;
 
 pub use money::dollars;
-pub(crate) use reserve::{damaged_calls, reseal_calls, take_room};
+pub(crate) use reserve::take_room;
 pub use usage::{UsageBy, UsageRange, UsageSum};
-
-/// Tokens and money.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Amount {
-    pub tokens: u64,
-    /// Millionths of a dollar.
-    pub micro_dollars: u64,
-}
-
-impl std::ops::Add for Amount {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            tokens: self.tokens.saturating_add(other.tokens),
-            micro_dollars: self.micro_dollars.saturating_add(other.micro_dollars),
-        }
-    }
-}
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +30,7 @@ pub struct ReserveAsk {
     /// What it costs once it is sent, whatever comes of it: the request. Counts when nobody is
     /// left to say what the call came to.
     pub known: Amount,
-    pub limits: Vec<Limit>,
+    pub limits: Vec<SpendingBound>,
     /// In the owner's time zone: `2026-11-15`.
     pub day: String,
     /// `2026-11`.
@@ -60,7 +41,7 @@ pub struct ReserveAsk {
 
 /// A bound on what may be spent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Limit {
+pub struct SpendingBound {
     pub scope: LimitScope,
     /// What it counts: calls of this agent, of this job, or all.
     pub of: LimitOf,
@@ -82,7 +63,6 @@ pub enum LimitScope {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitOf {
-    Everything,
     /// The agent that asks.
     Agent,
     /// The agent and the job that ask.
@@ -93,7 +73,7 @@ pub enum LimitOf {
 /// known of its cost counts once the process is dead or the time is over; the rest is given back.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "settle it or release it"]
-pub struct Reservation {
+pub struct SpendReservation {
     pub(crate) id: i64,
     pub(crate) ask: ReserveAsk,
 }
@@ -104,7 +84,7 @@ pub enum ReserveError {
     #[error(transparent)]
     Limit(#[from] LimitReached),
     #[error(transparent)]
-    Ledger(#[from] crate::LedgerError),
+    Ledger(#[from] crate::ledger::LedgerError),
 }
 
 /// A limit that leaves no room.

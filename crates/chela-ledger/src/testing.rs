@@ -9,9 +9,9 @@ use chela_store::WaitHere as _;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::{Ledger, RecordId, RequestRecord, Reuse, Rewrite, SectionMark, ToolMark};
+use crate::{ContextRewrite, Ledger, PrefixReuse, RecordId, RequestRecord, SectionMark, ToolMark};
 
-pub struct Desk {
+pub struct LedgerFixture {
     pub home: TempDir,
     pub host: Host,
     pub ledger: std::sync::Arc<Ledger>,
@@ -28,7 +28,7 @@ impl Clock for HandClock {
     }
 }
 
-impl Desk {
+impl LedgerFixture {
     pub fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(HandClock(AtomicU64::new(1_700_000_000_000)));
@@ -48,7 +48,7 @@ impl Desk {
         Ledger::open(&self.host).unwrap()
     }
 
-    pub fn record(&self, request: &Said) -> (RecordId, Reuse) {
+    pub fn record(&self, request: &TestRequest) -> (RecordId, PrefixReuse) {
         self.ledger.begin(&request.record()).wait().unwrap()
     }
 
@@ -64,19 +64,19 @@ impl Desk {
 
 /// A request, in the terms of a conversation.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct TestRequest {
     pub agent: AgentId,
     pub key: SessionKey,
     pub session: String,
     pub model: String,
     pub url: String,
-    pub rewrite: Option<Rewrite>,
+    pub rewrite: Option<ContextRewrite>,
     pub sections: Vec<SectionMark>,
     pub tools: Vec<ToolMark>,
     pub body: Vec<u8>,
 }
 
-impl Said {
+impl TestRequest {
     pub fn new(session: &str, body: &Value) -> Self {
         Self {
             agent: AgentId::main(),

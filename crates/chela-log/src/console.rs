@@ -2,7 +2,6 @@
 
 use anstyle::{AnsiColor, Style};
 use chela_core::sanitize;
-use jiff::tz::TimeZone;
 use serde_json::{Map, Value};
 
 use crate::line::{LogLevel, LogLine};
@@ -34,7 +33,7 @@ pub(crate) fn for_console(line: &LogLine, json: &str, style: ConsoleStyle, colou
 /// One line of text: nothing in it moves the cursor or ends the line.
 pub fn pretty(line: &LogLine, colour: bool) -> String {
     let dim = Style::new().dimmed();
-    let time = wear(colour, dim, &local_time(&line.time));
+    let time = wear(colour, dim, &time_of_day(&line.time));
     let level = format!("{:5}", line.level.as_str());
     let level = wear(colour, style_of(line.level), &level);
     let target = line.target.strip_prefix("chela_").unwrap_or(&line.target);
@@ -75,13 +74,10 @@ fn shown(text: &str) -> String {
     sanitize::literal(&one_line).into_owned()
 }
 
-/// `2026-11-16 14:55:01.123` where the reader is.
-fn local_time(time: &str) -> String {
+/// `2026-11-16 14:55:01.123Z`: the same as in the file, wherever the reader is.
+fn time_of_day(time: &str) -> String {
     match time.parse::<jiff::Timestamp>() {
-        Ok(stamp) => {
-            let here = stamp.to_zoned(TimeZone::system());
-            here.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string()
-        }
+        Ok(stamp) => stamp.strftime("%Y-%m-%d %H:%M:%S%.3fZ").to_string(),
         Err(_) => shown(time),
     }
 }
@@ -125,6 +121,7 @@ mod tests {
                 .unwrap(),
         };
         let text = pretty(&line, false);
+        assert!(text.starts_with("2026-11-16 14:55:01.123Z warn"), "{text}");
         assert!(
             text.ends_with("warn  model::chain: went [2Jon why=\"two words\" n=3 turn=ab12"),
             "{text}"

@@ -5,10 +5,12 @@
 //! another file and follow. A lock that cannot be had in time makes the file a little larger, and
 //! loses nothing.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use chela_files::{LockError, LockFile, open_plain};
 
 /// Files before the present one.
 pub const GENERATIONS: usize = 3;
@@ -61,7 +63,7 @@ impl LogFile {
     /// Sees to it that the open file is the one the name leads to; gives its size.
     fn follow_name(&mut self) -> io::Result<u64> {
         if let Some(file) = &self.open
-            && let Ok(named) = std::fs::metadata(&self.path)
+            && let Ok(named) = self.path.symlink_metadata()
             && is_same(&file.metadata()?, &named)
         {
             return Ok(named.len());
@@ -77,11 +79,14 @@ impl LogFile {
         if self.busy.is_some_and(|since| since.elapsed() < PAUSE) {
             return Ok(());
         }
-        let lock = open_private(&with_end(&self.path, "lock"))?;
-        if !lock_in_time(&lock)? {
-            self.busy = Some(Instant::now());
-            return Ok(());
-        }
+        let _lock = match LockFile::take(&with_end(&self.path, "lock"), PATIENCE) {
+            Ok(lock) => lock,
+            Err(LockError::Busy { .. }) => {
+                self.busy = Some(Instant::now());
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
         self.busy = None;
         if self.follow_name()?.saturating_add(length) <= self.most {
             return Ok(());
@@ -119,28 +124,16 @@ fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-fn lock_in_time(lock: &File) -> io::Result<bool> {
-    let began = Instant::now();
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(true),
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) if began.elapsed() >= PATIENCE => return Ok(false),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(2)),
-        }
-    }
-}
-
 /// Opens a file for appending that nobody else may read, in a folder nobody else may enter.
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    match options.open(path) {
+    match open_plain(path, &mut options) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make_private_folder(path)?;
-            options.open(path)
+            open_plain(path, &mut options)
         }
         opened => opened,
     }

@@ -31,7 +31,7 @@ pub struct LogFilter {
 /// Why a filter cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    #[error("`{word}` is no log level; {hint}")]
+    #[error("`{word}` is not a log level; {hint}")]
     Level { word: String, hint: String },
     #[error("`{part}` has no name before the `=`; write it like `model=debug`")]
     Name { part: String },
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_told() {
         let why = LogFilter::parse("inof").unwrap_err().to_string();
-        assert_eq!(why, "`inof` is no log level; did you mean `info`?");
+        assert_eq!(why, "`inof` is not a log level; did you mean `info`?");
         let why = LogFilter::parse("model=loud").unwrap_err();
         assert!(matches!(why, FilterError::Level { .. }), "{why}");
         let why = LogFilter::parse("=debug").unwrap_err();

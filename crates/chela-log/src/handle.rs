@@ -12,9 +12,9 @@ use tracing::level_filters::LevelFilter;
 use crate::console::{ConsoleStyle, for_console};
 use crate::file::LogFile;
 use crate::filter::LogFilter;
-use crate::hush::Hush;
 use crate::line::LogLine;
-use crate::redaction::LogRedaction;
+use crate::log_silence::LogSilence;
+use crate::redaction::{CleanLine, LogRedaction};
 
 /// Lines that wait for the config at most; with more the defaults count.
 const MOST_WAITING: usize = 256;
@@ -61,11 +61,11 @@ impl LogSettings {
 
 /// The log of this process.
 #[derive(Debug, Clone)]
-pub struct LogHandle(Arc<Shared>);
+pub struct LogHandle(Arc<LogState>);
 
 impl LogHandle {
     pub(crate) fn new(host: &Host, standard: LogSettings, redaction: LogRedaction) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(LogState {
             host: host.clone(),
             filters: RwLock::new(Filters::of(&standard)),
             outlets: Mutex::new(Outlets::Waiting {
@@ -107,14 +107,14 @@ impl LogHandle {
         self.0.open_standard();
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<LogState> {
         &self.0
     }
 }
 
 /// What the layer and the handle share.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LogState {
     pub host: Host,
     pub redaction: LogRedaction,
     filters: RwLock<Filters>,
@@ -170,7 +170,7 @@ struct OpenOutlets {
     told: bool,
 }
 
-impl Shared {
+impl LogState {
     pub fn now(&self) -> String {
         let millis = i64::try_from(self.host.unix_millis()).unwrap_or(i64::MAX);
         let stamp =
@@ -201,18 +201,28 @@ impl Shared {
                 console: metadata.is_none_or(|metadata| filters.on_console(metadata)),
             }
         };
-        let full = match &mut *self.outlets() {
+        let written = match &mut *self.outlets() {
             Outlets::Waiting { lines, .. } => {
                 lines.push((line, goes));
-                lines.len() >= MOST_WAITING
+                if lines.len() < MOST_WAITING {
+                    return;
+                }
+                None
             }
-            Outlets::Open(open) => {
-                open.write(&self.redaction, line, goes);
-                false
-            }
+            Outlets::Open(_) => Some(line),
         };
-        if full {
-            self.open_standard();
+        match written {
+            Some(line) => self.write(line, goes),
+            None => self.open_standard(),
+        }
+    }
+
+    /// Every way out leads past the redaction. It may have to read the config first, so nothing
+    /// is locked meanwhile.
+    fn write(&self, line: LogLine, goes: GoesTo) {
+        let line = self.redaction.clean(line);
+        if let Outlets::Open(open) = &mut *self.outlets() {
+            open.write(&line, goes);
         }
     }
 
@@ -235,21 +245,20 @@ impl Shared {
 
     fn open(&self, settings: LogSettings) {
         // What makes the redactor for the lines that wait may have something to say itself.
-        let _hush = Hush::begin();
+        let _hush = LogSilence::begin();
         *self.filters.write().unwrap_or_else(PoisonError::into_inner) = Filters::of(&settings);
         let console = settings.console.map(|one| (one.style, one.colour));
-        let mut outlets = self.outlets();
-        let mut open = OpenOutlets {
+        let open = OpenOutlets {
             file: LogFile::new(settings.file.path, settings.file.most),
             console,
             told: false,
         };
-        if let Outlets::Waiting { lines, .. } = &mut *outlets {
-            for (line, goes) in std::mem::take(lines) {
-                open.write(&self.redaction, line, goes);
+        let before = std::mem::replace(&mut *self.outlets(), Outlets::Open(open));
+        if let Outlets::Waiting { lines, .. } = before {
+            for (line, goes) in lines {
+                self.write(line, goes);
             }
         }
-        *outlets = Outlets::Open(open);
     }
 
     fn outlets(&self) -> MutexGuard<'_, Outlets> {
@@ -258,18 +267,14 @@ impl Shared {
 }
 
 impl OpenOutlets {
-    /// Every way out leads past the redaction.
-    fn write(&mut self, redaction: &LogRedaction, mut line: LogLine, goes: GoesTo) {
-        redaction.clean_line(&mut line);
-        let json = redaction.clean_json(line.to_json());
+    fn write(&mut self, line: &CleanLine, goes: GoesTo) {
         if let Some((style, colour)) = self.console.filter(|_| goes.console) {
-            let line = LogLine::parse(&json).unwrap_or(line);
-            let text = for_console(&line, &json, style, colour);
+            let text = for_console(&line.line, &line.json, style, colour);
             // Nobody reads it: then nobody misses it.
             let _ = writeln!(std::io::stderr().lock(), "{text}");
         }
         if goes.file
-            && let Err(error) = self.file.append(&json)
+            && let Err(error) = self.file.append(&line.json)
             && self.console.is_some()
             && !std::mem::replace(&mut self.told, true)
         {

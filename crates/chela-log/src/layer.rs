@@ -13,13 +13,10 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::handle::{LogHandle, LogSettings, Shared};
-use crate::hush::Hush;
+use crate::handle::{LogHandle, LogSettings, LogState};
 use crate::line::LogLine;
+use crate::log_silence::LogSilence;
 use crate::redaction::LogRedaction;
-
-/// Longest text of one field, in bytes: a line is for reading.
-const MOST_TEXT: usize = 4_096;
 
 impl LogHandle {
     /// Begins to listen, for the whole process. Lines wait until [`LogHandle::configure`] says
@@ -40,7 +37,7 @@ impl LogHandle {
 }
 
 /// Gathers what is said, with the spans it is said in.
-pub(crate) struct LogLayer(pub Arc<Shared>);
+pub(crate) struct LogLayer(pub Arc<LogState>);
 
 /// The fields of a span, kept with it.
 struct SpanFields(Map<String, Value>);
@@ -76,7 +73,7 @@ where
     }
 
     fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
-        let Some(_hush) = Hush::begin() else {
+        let Some(_hush) = LogSilence::begin() else {
             return;
         };
         let mut fields = Fields::default();
@@ -168,17 +165,10 @@ impl Visit for Fields {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, shortened(value).into());
+        self.put(field, value.into());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.put(field, shortened(&format!("{value:?}")).into());
-    }
-}
-
-fn shortened(text: &str) -> String {
-    match text.get(..text.floor_char_boundary(MOST_TEXT)) {
-        Some(head) if head.len() < text.len() => format!("{head}…"),
-        _ => text.to_owned(),
+        self.put(field, format!("{value:?}").into());
     }
 }

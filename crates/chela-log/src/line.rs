@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tracing::Level;
 
+/// Longest text of one field, in bytes: a line is for reading.
+const MOST_TEXT: usize = 4_096;
+
 /// How much a line matters, the most first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -71,6 +74,24 @@ impl LogLine {
     /// The line as the file keeps it, without the line's end.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Cuts what is longer than anybody reads; says whether anything was.
+    pub(crate) fn shorten(&mut self) -> bool {
+        let values = self.ids.values_mut().chain(self.fields.values_mut());
+        let texts = values.filter_map(|value| match value {
+            Value::String(text) => Some(text),
+            _ => None,
+        });
+        let mut cut = false;
+        for text in texts.chain([&mut self.message]) {
+            if text.len() > MOST_TEXT {
+                text.truncate(text.floor_char_boundary(MOST_TEXT));
+                text.push('…');
+                cut = true;
+            }
+        }
+        cut
     }
 
     /// `None` for what is no line of a log.

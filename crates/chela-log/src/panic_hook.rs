@@ -14,10 +14,10 @@ use chela_core::secret::Redactor;
 use serde_json::{Map, Value};
 
 use crate::file::make_private_folder;
-use crate::handle::{LogHandle, Shared};
-use crate::hush::Hush;
+use crate::handle::{LogHandle, LogState};
 use crate::layer::spans_here;
 use crate::line::{LogLevel, LogLine};
+use crate::log_silence::LogSilence;
 
 /// Longest wait for the report to be written.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub fn set_panic_hook(log: &LogHandle, version: &'static str) {
     let shared = Arc::clone(log.shared());
     std::panic::set_hook(Box::new(move |info| {
         // A panic in what writes the log is not reported by the same means.
-        let hush = Hush::begin();
+        let hush = LogSilence::begin();
         let told = Told::of(info, version);
         let written = match hush {
             Some(_) => told.clone().write_elsewhere(&shared),
@@ -74,11 +74,11 @@ impl Told {
 
     /// Writes on a thread of its own: whatever goes wrong there does not end the process, which a
     /// second panic on this thread would.
-    fn write_elsewhere(self, shared: &Arc<Shared>) -> Option<(Option<PathBuf>, String)> {
+    fn write_elsewhere(self, shared: &Arc<LogState>) -> Option<(Option<PathBuf>, String)> {
         let shared = Arc::clone(shared);
         let (done, written) = mpsc::channel();
         let writer = std::thread::Builder::new().spawn(move || {
-            let _hush = Hush::begin();
+            let _hush = LogSilence::begin();
             // The one who waits may have gone.
             let _ = done.send(self.write(&shared));
         });
@@ -87,7 +87,7 @@ impl Told {
     }
 
     /// Where the report is, and what may be said about it.
-    fn write(self, shared: &Shared) -> (Option<PathBuf>, String) {
+    fn write(self, shared: &LogState) -> (Option<PathBuf>, String) {
         let clean = shared.redaction.clean_text(self.message.clone());
         let report = self.write_report(shared);
         let mut fields = Map::new();
@@ -115,7 +115,7 @@ impl Told {
         (report.ok(), clean)
     }
 
-    fn write_report(&self, shared: &Shared) -> io::Result<PathBuf> {
+    fn write_report(&self, shared: &LogState) -> io::Result<PathBuf> {
         let time = shared.now();
         let stamp: String = time.chars().filter(char::is_ascii_digit).take(14).collect();
         let name = format!("panic-{stamp}-{}.txt", shared.host.random_hex(4));

@@ -1,9 +1,11 @@
 //! Reading the log again: the newest lines, and those that come.
 
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, Read};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+
+use chela_files::open_plain;
 
 use crate::file::{GENERATIONS, generation, is_same};
 use crate::line::{LogLevel, LogLine};
@@ -56,25 +58,65 @@ impl LogQuery {
     }
 }
 
+/// Most bytes of one file that are looked through, from its end: several times what a log may
+/// grow to.
+const MOST_BYTES: u64 = 64 << 20;
+/// Bytes that are read at once.
+const STRETCH: u64 = 1 << 16;
+/// Longest line of a log, by far.
+const MOST_LINE: u64 = 1 << 20;
+
 /// The newest lines that are wanted, at most `most`, the oldest first. A log that is not there
 /// yet has none.
 pub fn read_newest(path: &Path, query: &LogQuery, most: usize) -> io::Result<Vec<LogLine>> {
     let mut found = VecDeque::new();
     for older in 0..=GENERATIONS {
-        let bytes = match std::fs::read(generation(path, older)) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
+        let Some(log) = OpenLog::open(&generation(path, older))? else {
+            continue;
         };
-        let text = String::from_utf8_lossy(&bytes);
-        for line in text.lines().rev().filter_map(|line| query.taken(line)) {
-            if found.len() >= most {
-                return Ok(found.into());
+        read_backwards(log.file, |line| {
+            if found.len() < most
+                && let Some(line) = query.taken(line)
+            {
+                found.push_front(line);
             }
-            found.push_front(line);
-        }
+            found.len() < most
+        })?;
     }
     Ok(found.into())
+}
+
+/// Gives the lines of a file from its end on, as long as they are wanted.
+fn read_backwards(mut file: File, mut each: impl FnMut(&str) -> bool) -> io::Result<()> {
+    let mut at = file.metadata()?.len();
+    let end = at.saturating_sub(MOST_BYTES);
+    // What is read of a line whose beginning lies before.
+    let mut rest: Vec<u8> = Vec::new();
+    while at > end {
+        let from = at.saturating_sub(STRETCH).max(end);
+        file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        (&mut file).take(at - from).read_to_end(&mut bytes)?;
+        let first_end = bytes.iter().position(|byte| *byte == b'\n');
+        bytes.append(&mut rest);
+        at = from;
+        let begins = match (at > 0, first_end) {
+            (false, _) => 0,
+            (true, Some(first)) => first + 1,
+            (true, None) => bytes.len(),
+        };
+        let text = String::from_utf8_lossy(bytes.get(begins..).unwrap_or_default());
+        if !text.lines().rev().all(&mut each) {
+            return Ok(());
+        }
+        bytes.truncate(begins);
+        // A line that long is none.
+        match bytes.len() as u64 <= MOST_LINE {
+            true => rest = bytes,
+            false => rest.clear(),
+        }
+    }
+    Ok(())
 }
 
 /// Follows a log from its present end on, also when it is renamed.
@@ -84,6 +126,9 @@ pub struct LogFollower {
     query: LogQuery,
     /// The file that is read, and those before it that a slow process may still append to.
     open: VecDeque<OpenLog>,
+    /// Every file that was there at the beginning or was opened since: it is no news, whatever it
+    /// is called by now.
+    known: Vec<Metadata>,
 }
 
 #[derive(Debug)]
@@ -100,10 +145,17 @@ impl LogFollower {
             path: path.to_owned(),
             query,
             open: VecDeque::new(),
+            known: Vec::new(),
         };
-        if let Some(mut log) = OpenLog::open(path)? {
-            io::Seek::seek(&mut log.file, io::SeekFrom::End(0))?;
-            follower.open.push_back(log);
+        for older in 0..=GENERATIONS {
+            let Some(mut log) = OpenLog::open(&generation(path, older))? else {
+                continue;
+            };
+            follower.known.push(log.file.metadata()?);
+            if older == 0 {
+                log.file.seek(SeekFrom::End(0))?;
+                follower.open.push_back(log);
+            }
         }
         Ok(follower)
     }
@@ -122,24 +174,22 @@ impl LogFollower {
         Ok(lines)
     }
 
-    /// Opens what was begun since the newest file that is open.
+    /// Opens what was begun since the last look.
     fn open_new_files(&mut self) -> io::Result<()> {
-        let newest = match self.open.back() {
-            Some(log) => Some(log.file.metadata()?),
-            None => None,
-        };
         let mut fresh = VecDeque::new();
         for older in 0..=GENERATIONS {
             let Some(log) = OpenLog::open(&generation(&self.path, older))? else {
                 continue;
             };
             let about = log.file.metadata()?;
-            if newest
-                .as_ref()
-                .is_some_and(|newest| is_same(newest, &about))
-            {
+            // A number is given again when its file is gone, a time of birth is not.
+            let is_known = |known: &Metadata| {
+                is_same(known, &about) && known.created().ok() == about.created().ok()
+            };
+            if self.known.iter().any(is_known) {
                 break;
             }
+            self.known.push(about);
             fresh.push_front(log);
         }
         self.open.extend(fresh);
@@ -149,7 +199,7 @@ impl LogFollower {
 
 impl OpenLog {
     fn open(path: &Path) -> io::Result<Option<Self>> {
-        match File::open(path) {
+        match open_plain(path, OpenOptions::new().read(true)) {
             Ok(file) => Ok(Some(Self {
                 file,
                 begun: Vec::new(),

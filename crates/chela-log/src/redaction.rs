@@ -12,6 +12,13 @@ use serde_json::{Map, Value};
 
 use crate::line::LogLine;
 
+/// A line that may leave, and the same as the file keeps it.
+#[derive(Debug)]
+pub(crate) struct CleanLine {
+    pub line: LogLine,
+    pub json: String,
+}
+
 /// Takes the secrets out of lines.
 pub struct LogRedaction {
     shared: RwLock<Vec<Arc<Redactor>>>,
@@ -44,15 +51,21 @@ impl LogRedaction {
         }
     }
 
-    pub fn clean_line(&self, line: &mut LogLine) {
+    /// Without secrets first, short then: half a secret is known to nobody.
+    pub(crate) fn clean(&self, mut line: LogLine) -> CleanLine {
         self.clean_string(&mut line.message);
         self.clean_map(&mut line.ids);
         self.clean_map(&mut line.fields);
-    }
-
-    /// A finished line: a name and its value tell more together than each alone.
-    pub fn clean_json(&self, json: String) -> String {
-        self.through(json, |redactor, text| redactor.redact_json(text))
+        // A name and its value tell more together than each alone.
+        let json = self.through(line.to_json(), |redactor, text| redactor.redact_json(text));
+        let mut line = LogLine::parse(&json).unwrap_or(line);
+        match line.shorten() {
+            true => CleanLine {
+                json: line.to_json(),
+                line,
+            },
+            false => CleanLine { json, line },
+        }
     }
 
     pub fn clean_text(&self, text: String) -> String {

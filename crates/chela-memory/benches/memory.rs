@@ -11,9 +11,9 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use chela_core::{Audience, Host};
-use chela_memory::index::Depth;
-use chela_memory::source::Places;
-use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+use chela_memory::index::SyncDepth;
+use chela_memory::source::MemoryPlaces;
+use chela_memory::{Memory, MemoryQuestion, MemorySettings, OpenMemory};
 use chela_testkit::bench::measure;
 
 /// Different questions asked of each index.
@@ -68,7 +68,7 @@ fn open<'a>(host: &'a Host, home: &std::path::Path) -> Memory<'a> {
     Memory::local(OpenMemory {
         host,
         index_file: home.join("state/main.sqlite"),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.join("w"),
             sessions: None,
             ceiling: Default::default(),
@@ -98,7 +98,7 @@ fn search_at(chunks: usize) {
     let mut memory = open(&host, home);
     let (wall, cpu) = (Instant::now(), cpu_seconds());
     memory
-        .sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))
+        .sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     println!(
         "index {chunks} chunks: {:.2} s, {:.2} s CPU, {} MB at most",
@@ -111,7 +111,7 @@ fn search_at(chunks: usize) {
     let mut ask = |prose: &mut Prose| {
         let question = prose.line(6);
         let start = Instant::now();
-        let ask = Ask {
+        let ask = MemoryQuestion {
             question: &question,
             max_results: None,
             min_score: None,
@@ -149,7 +149,7 @@ fn index_notes() {
     let mut memory = open(&host, home);
     let (wall, cpu) = (Instant::now(), cpu_seconds());
     let report = memory
-        .sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))
+        .sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     println!(
         "first index of 2,000 notes ({:.1} MB, {} chunks): {:.2} s, {:.2} s CPU",

@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use chela_core::Host;
 
 use crate::embed::Embedder;
-use crate::memory::{Memory, OpenMemory, Warm};
+use crate::memory::{Memory, OpenMemory, WarmMemory};
 use crate::settings::MemorySettings;
-use crate::source::Places;
+use crate::source::MemoryPlaces;
 use crate::store::StoreError;
 use crate::transcript::TranscriptSource;
 
@@ -25,7 +25,7 @@ pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
 pub struct MemoryParts {
     pub host: Host,
     pub index_file: PathBuf,
-    pub places: Places,
+    pub places: MemoryPlaces,
     pub settings: MemorySettings,
     /// `None` searches by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
@@ -46,7 +46,7 @@ impl std::fmt::Debug for MemoryParts {
 
 impl MemoryParts {
     /// A memory of these parts, which goes on with what an earlier use has opened.
-    pub(crate) fn open(&self, warm: Option<Warm>) -> Result<Memory<'_>, StoreError> {
+    pub(crate) fn open(&self, warm: Option<WarmMemory>) -> Result<Memory<'_>, StoreError> {
         let with = OpenMemory {
             host: &self.host,
             index_file: self.index_file.clone(),
@@ -67,7 +67,7 @@ impl MemoryParts {
 pub struct AgentMemory {
     parts: MemoryParts,
     /// What questions use; opened by the first.
-    reader: Mutex<Option<Warm>>,
+    reader: Mutex<Option<WarmMemory>>,
     keeper: Mutex<Weak<MemoryKeeper>>,
 }
 
@@ -93,7 +93,7 @@ impl AgentMemory {
     ) -> Result<T, E> {
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
         // The index may have been deleted since: then it is made anew.
-        let warm = reader.take().filter(Warm::is_in_place);
+        let warm = reader.take().filter(WarmMemory::is_in_place);
         let mut memory = self.parts.open(warm)?;
         let result = use_it(&mut memory);
         *reader = Some(memory.pause());

@@ -2,7 +2,7 @@
 //!
 //! By default a unit is what a person would call one entry: a list item, a message, a paragraph,
 //! a table, a code block. Small units find more per character shown; neighbours are put together
-//! again when an answer is shown. `Cut::Fixed` is the reference's way: runs of lines of a fixed
+//! again when an answer is shown. `ChunkCut::Fixed` is the reference's way: runs of lines of a fixed
 //! size that overlap.
 
 mod blocks;
@@ -10,15 +10,15 @@ mod fixed;
 
 use chela_core::tokens;
 
-use crate::day::Day;
+use crate::day::CalendarDay;
 use crate::front;
-use crate::importance::Importance;
+use crate::importance::NoteImportance;
 
 pub use blocks::mark_speakers;
 
 /// One unit of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
+pub struct NoteChunk {
     /// First and last line, from 1.
     pub start_line: u32,
     pub end_line: u32,
@@ -27,15 +27,15 @@ pub struct Chunk {
     /// Which part of the file it belongs to: units under one heading are one part.
     pub section: u32,
     /// The day it is about, from the nearest dated heading, the front matter or the file name.
-    pub date: Option<Day>,
+    pub date: Option<CalendarDay>,
     pub text: String,
     /// Where the text starts without list mark and speaker: `- Ann: hello` says `hello`.
     pub body_at: u32,
-    pub speaker: Option<Speaker>,
-    pub importance: Importance,
+    pub speaker: Option<MessageSpeaker>,
+    pub importance: NoteImportance,
 }
 
-impl Chunk {
+impl NoteChunk {
     /// The text without list mark and speaker.
     pub fn body(&self) -> &str {
         self.text.get(self.body_at as usize..).unwrap_or(&self.text)
@@ -44,7 +44,7 @@ impl Chunk {
 
 /// Who says a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaker {
+pub enum MessageSpeaker {
     User,
     Assistant,
     /// A name.
@@ -53,31 +53,31 @@ pub enum Speaker {
 
 /// How notes are cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum ChunkCut {
     /// One entry each, at most this many tokens.
     Units { tokens: usize },
     /// Runs of lines of so many tokens, the next repeating the end of the last.
     Fixed { tokens: usize, overlap: usize },
 }
 
-impl Default for Cut {
+impl Default for ChunkCut {
     fn default() -> Self {
         Self::Units { tokens: 160 }
     }
 }
 
-impl Cut {
+impl ChunkCut {
     /// A name for the index: chunks made another way are made again.
     pub fn identity(self) -> String {
         match self {
-            Self::Units { tokens } => format!("units-2/{tokens}"),
+            Self::Units { tokens } => format!("units-3/{tokens}"),
             Self::Fixed { tokens, overlap } => format!("fixed-2/{tokens}/{overlap}"),
         }
     }
 
     /// Cuts a Markdown file. `path` may carry a date.
-    pub fn markdown(self, path: &str, text: &str) -> Vec<Chunk> {
-        let named = Day::find(path.rsplit('/').next().unwrap_or(path));
+    pub fn markdown(self, path: &str, text: &str) -> Vec<NoteChunk> {
+        let named = CalendarDay::find(path.rsplit('/').next().unwrap_or(path));
         let mut chunks = match self {
             Self::Units { tokens } => blocks::cut(text, tokens.max(16), named),
             Self::Fixed { tokens, overlap } => fixed::cut(text, tokens.max(16), overlap, named),
@@ -85,11 +85,14 @@ impl Cut {
         let whole = front::read(text).importance.unwrap_or_default();
         let mut next = None;
         chunks.retain_mut(|chunk| {
-            if let Some(alone) = Importance::alone(&chunk.text) {
+            if blocks::is_blank_label(&chunk.text) {
+                return false;
+            }
+            if let Some(alone) = NoteImportance::alone(&chunk.text) {
                 next = Some(alone);
                 return false;
             }
-            let said = Importance::in_entry(&chunk.text).or(next.take());
+            let said = NoteImportance::in_entry(&chunk.text).or(next.take());
             chunk.importance = said.unwrap_or(whole);
             true
         });

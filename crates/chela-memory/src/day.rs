@@ -2,7 +2,7 @@
 
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Day(pub i32);
+pub struct CalendarDay(pub i32);
 
 const MONTHS: [&str; 12] = [
     "january",
@@ -19,7 +19,7 @@ const MONTHS: [&str; 12] = [
     "december",
 ];
 
-impl Day {
+impl CalendarDay {
     /// `None` for a day the calendar does not have.
     pub fn from_civil(year: i32, month: u32, day: u32) -> Option<Self> {
         if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
@@ -112,7 +112,7 @@ impl Day {
     }
 }
 
-impl std::fmt::Display for Day {
+impl std::fmt::Display for CalendarDay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (year, month, day) = self.civil();
         write!(f, "{year:04}-{month:02}-{day:02}")
@@ -121,19 +121,19 @@ impl std::fmt::Display for Day {
 
 /// A stretch of days that a question names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Span {
-    pub first: Day,
-    pub last: Day,
+pub struct DaySpan {
+    pub first: CalendarDay,
+    pub last: CalendarDay,
 }
 
-impl Span {
-    pub fn contains(self, day: Day) -> bool {
+impl DaySpan {
+    pub fn contains(self, day: CalendarDay) -> bool {
         (self.first..=self.last).contains(&day)
     }
 
     /// The days a question names: a date, a month with its year, `yesterday`, `last week`.
-    pub fn in_question(question: &str, today: Day) -> Option<Self> {
-        if let Some(day) = Day::find_written(question) {
+    pub fn in_question(question: &str, today: CalendarDay) -> Option<Self> {
+        if let Some(day) = CalendarDay::find_written(question) {
             return Some(Self {
                 first: day,
                 last: day,
@@ -146,8 +146,8 @@ impl Span {
             .collect();
         let back = |first: i32, last: i32| {
             Some(Self {
-                first: Day(today.0 - first),
-                last: Day(today.0 - last),
+                first: CalendarDay(today.0 - first),
+                last: CalendarDay(today.0 - last),
             })
         };
         for (at, word) in words.iter().enumerate() {
@@ -164,7 +164,7 @@ impl Span {
                     .and_then(|days| back(days as i32, days as i32)),
                 _ => match (month_named(word), number(next)) {
                     (Some(month), Some(year)) if (1900..2200).contains(&year) => {
-                        Day::from_civil(year as i32, month, 1).map(month_of)
+                        CalendarDay::from_civil(year as i32, month, 1).map(month_of)
                     }
                     _ => None,
                 },
@@ -177,18 +177,18 @@ impl Span {
     }
 }
 
-fn month_of(day: Day) -> Span {
+fn month_of(day: CalendarDay) -> DaySpan {
     let (year, month, of_month) = day.civil();
-    let first = Day(day.0 - of_month as i32 + 1);
-    Span {
+    let first = CalendarDay(day.0 - of_month as i32 + 1);
+    DaySpan {
         first,
-        last: Day(first.0 + days_in(year, month) as i32 - 1),
+        last: CalendarDay(first.0 + days_in(year, month) as i32 - 1),
     }
 }
 
-fn month_before(day: Day) -> Span {
+fn month_before(day: CalendarDay) -> DaySpan {
     let (_, _, of_month) = day.civil();
-    month_of(Day(day.0 - of_month as i32))
+    month_of(CalendarDay(day.0 - of_month as i32))
 }
 
 fn days_in(year: i32, month: u32) -> u32 {
@@ -218,12 +218,12 @@ fn month_named(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Day, Span};
+    use super::{CalendarDay, DaySpan};
     use proptest::prelude::*;
 
     #[test]
     fn dates_are_found() {
-        let day = |text| Day::find_written(text).map(|day| day.to_string());
+        let day = |text| CalendarDay::find_written(text).map(|day| day.to_string());
         assert_eq!(
             day("memory/2026-03-04-dentist.md").as_deref(),
             Some("2026-03-04")
@@ -236,9 +236,9 @@ mod tests {
 
     #[test]
     fn questions_name_stretches_of_days() {
-        let today = Day::find("2026-11-15").unwrap();
+        let today = CalendarDay::find("2026-11-15").unwrap();
         let span = |text| {
-            Span::in_question(text, today).map(|span| format!("{}..{}", span.first, span.last))
+            DaySpan::in_question(text, today).map(|span| format!("{}..{}", span.first, span.last))
         };
         assert_eq!(
             span("what did we decide yesterday?").as_deref(),
@@ -266,8 +266,8 @@ mod tests {
     proptest! {
         #[test]
         fn days_come_back_from_the_calendar(day in -800_000..800_000_i32) {
-            let (year, month, of_month) = Day(day).civil();
-            prop_assert_eq!(Day::from_civil(year, month, of_month), Some(Day(day)));
+            let (year, month, of_month) = CalendarDay(day).civil();
+            prop_assert_eq!(CalendarDay::from_civil(year, month, of_month), Some(CalendarDay(day)));
         }
     }
 }

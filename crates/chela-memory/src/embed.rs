@@ -7,7 +7,7 @@ pub mod remote;
 pub mod table;
 mod wordpiece;
 
-use table::{DIMENSIONS, Table};
+use table::{DIMENSIONS, WordTable};
 
 /// Which model made a vector. Vectors of different models are never compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -46,15 +46,15 @@ pub enum EmbedCost {
     PerBatch {
         texts: usize,
         /// Of a token.
-        price: Price,
+        price: EmbedPrice,
         tokens_per_second: f64,
     },
 }
 
-/// What something costs. Nothing is spent unasked where this is not [`Price::Free`], beyond what a
+/// What something costs. Nothing is spent unasked where this is not [`EmbedPrice::Free`], beyond what a
 /// few changed notes need.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum Price {
+pub enum EmbedPrice {
     #[default]
     Free,
     /// In thousandths of a cent, as far as is remembered.
@@ -63,7 +63,7 @@ pub enum Price {
     Unknown,
 }
 
-impl Price {
+impl EmbedPrice {
     pub fn times(self, count: usize) -> Self {
         match self {
             Self::About(each) if count > 0 => Self::About(each * count as f64),
@@ -75,7 +75,7 @@ impl Price {
 
 /// How far the vectors of a model can be relied on, beside the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Grasp {
+pub enum VectorGrasp {
     /// Words one by one: a table.
     Words,
     /// Whole sentences: a network.
@@ -87,12 +87,12 @@ pub enum Grasp {
 pub struct EmbedError {
     pub provider: String,
     pub reason: String,
-    pub retry: Retry,
+    pub retry: RetryAdvice,
 }
 
 /// Whether trying again may help.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retry {
+pub enum RetryAdvice {
     Never,
     Later,
 }
@@ -103,8 +103,8 @@ pub trait Embedder: Send + Sync {
     fn cost(&self) -> EmbedCost;
     /// One vector per text, in order. Called from a thread that may wait.
     fn embed(&self, texts: &[EmbedText<'_>], role: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError>;
-    fn grasp(&self) -> Grasp {
-        Grasp::Sentences
+    fn grasp(&self) -> VectorGrasp {
+        VectorGrasp::Sentences
     }
     /// Who answers while this one has no vectors yet, or fails.
     fn stand_in(&self) -> Option<&dyn Embedder> {
@@ -123,10 +123,10 @@ pub struct LocalTable;
 
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
-    pub const MODEL: &str = "table-2";
+    pub const MODEL: &str = "table-3";
 
     fn vector(text: EmbedText<'_>) -> [f32; DIMENSIONS] {
-        let table = Table::built_in();
+        let table = WordTable::built_in();
         let mut sum = [0.0; DIMENSIONS];
         table.add(&table.encode(text.text), 1.0, &mut sum);
         if !text.context.is_empty() {
@@ -154,8 +154,8 @@ impl Embedder for LocalTable {
         EmbedCost::Instant
     }
 
-    fn grasp(&self) -> Grasp {
-        Grasp::Words
+    fn grasp(&self) -> VectorGrasp {
+        VectorGrasp::Words
     }
 
     fn embed(&self, texts: &[EmbedText<'_>], _: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -168,7 +168,7 @@ impl Embedder for LocalTable {
 
 #[cfg(test)]
 mod tests {
-    use super::{EmbedText, LocalTable, table::Table};
+    use super::{EmbedText, LocalTable, table::WordTable};
 
     fn cosine(a: &str, b: &str) -> f32 {
         let vector = |text| LocalTable::vector(EmbedText { text, context: "" });
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn word_pieces_are_those_of_the_vocabulary() {
-        let ids = |text: &str| Table::built_in().encode(text);
+        let ids = |text: &str| WordTable::built_in().encode(text);
         assert_eq!(ids("Hello, world!"), [7592, 1010, 2088, 999]);
         assert_eq!(
             ids("unaffable embeddings"),

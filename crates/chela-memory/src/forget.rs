@@ -5,16 +5,16 @@
 //! was deleted and made again.
 
 use std::collections::HashSet;
-use std::io::Write;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use chela_core::{Audience, ContentHash};
-use chela_files::{ExpectedContent, FileDraft, FileMode, PathLocks, Placement, write_file};
+use chela_core::{ContentHash, ok_or_warn};
+use chela_files::{DraftPlacement, ExpectedContent, FileDraft, FileMode, PathLocks, write_file};
 
-use crate::chunk::{Chunk, Cut};
-use crate::index::Depth;
-use crate::memory::{Ask, Memory};
+use crate::chunk::{ChunkCut, NoteChunk};
+use crate::forgotten;
+use crate::index::SyncDepth;
+use crate::memory::Memory;
 use crate::source::{self, FileSource};
 use crate::store::StoreError;
 use crate::transcript;
@@ -35,7 +35,7 @@ pub enum ForgetError {
 
 /// What to forget.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum ForgetTarget {
     /// Every entry that contains these words, whatever their case.
     Text(String),
     /// Entries of a file that touch these lines.
@@ -48,7 +48,7 @@ pub enum What {
 
 /// An entry that would go.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Doomed {
+pub struct ForgetCandidate {
     pub label: String,
     pub start_line: u32,
     pub end_line: u32,
@@ -59,41 +59,48 @@ pub struct Doomed {
 
 /// What was forgotten.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Forgotten {
-    pub entries: Vec<Doomed>,
+pub struct ForgottenEntries {
+    pub entries: Vec<ForgetCandidate>,
     /// Where the files are kept as they were.
     pub copies: Vec<PathBuf>,
 }
 
 impl Memory<'_> {
     /// The entries that would go. Changes nothing.
-    pub fn find_to_forget(&self, what: &What) -> Vec<Doomed> {
+    pub fn find_to_forget(&self, what: &ForgetTarget) -> Vec<ForgetCandidate> {
         let mut found = source::find(self.host(), self.places(), self.settings());
-        transcript::add_sessions(self.transcripts(), self.settings(), &mut found);
+        found.add_sessions(self.transcripts(), self.settings());
         let wanted = match what {
-            What::Text(text) => text.trim().to_lowercase(),
-            What::Lines { .. } => String::new(),
+            ForgetTarget::Text(text) => text.trim().to_lowercase(),
+            ForgetTarget::Lines { .. } => String::new(),
         };
         let mut doomed = Vec::new();
         for file in found.files.values() {
-            if matches!(what, What::Lines { label, .. } if *label != file.label) {
+            if matches!(what, ForgetTarget::Lines { label, .. } if *label != file.label) {
                 continue;
             }
-            let Ok(content) = source::content(file, self.transcripts()) else {
+            let content = source::content(file, self.transcripts());
+            let Some(content) = ok_or_warn!(
+                content,
+                "what is in a note is not forgotten",
+                label = file.label
+            ) else {
                 continue;
             };
             let content = String::from_utf8_lossy(&content);
-            let units: Vec<Chunk> = match file.source {
+            let units: Vec<NoteChunk> = match file.source {
                 FileSource::Sessions => transcript::cut(&content, file.page.as_ref()),
-                _ => Cut::default().markdown(&file.label, &content),
+                _ => ChunkCut::default().markdown(&file.label, &content),
             };
-            let hit = |unit: &Chunk| match what {
-                What::Text(_) => !wanted.is_empty() && unit.text.to_lowercase().contains(&wanted),
-                What::Lines { first, last, .. } => {
+            let hit = |unit: &NoteChunk| match what {
+                ForgetTarget::Text(_) => {
+                    !wanted.is_empty() && unit.text.to_lowercase().contains(&wanted)
+                }
+                ForgetTarget::Lines { first, last, .. } => {
                     unit.start_line <= *last && unit.end_line >= *first
                 }
             };
-            doomed.extend(units.into_iter().filter(hit).map(|unit| Doomed {
+            doomed.extend(units.into_iter().filter(hit).map(|unit| ForgetCandidate {
                 label: file.label.clone(),
                 start_line: unit.start_line,
                 end_line: unit.end_line,
@@ -105,8 +112,11 @@ impl Memory<'_> {
     }
 
     /// Forgets these entries, as [`Memory::find_to_forget`] named them.
-    pub fn forget(&mut self, entries: Vec<Doomed>) -> Result<Forgotten, ForgetError> {
-        let mut forgotten = Forgotten {
+    pub fn forget(
+        &mut self,
+        entries: Vec<ForgetCandidate>,
+    ) -> Result<ForgottenEntries, ForgetError> {
+        let mut forgotten = ForgottenEntries {
             copies: Vec::new(),
             entries,
         };
@@ -148,7 +158,7 @@ impl Memory<'_> {
             let placed = FileDraft::beside(&file.path, kept.as_bytes(), FileMode::KeepOrPrivate)
                 .and_then(|draft| draft.put_if(ExpectedContent::Bytes(&content)))
                 .map_err(|error| fail(error.source))?;
-            if placed == Placement::Changed {
+            if placed == DraftPlacement::Changed {
                 let why = "it was changed at this very moment; try again";
                 return Err(fail(std::io::Error::other(why)));
             }
@@ -158,15 +168,16 @@ impl Memory<'_> {
             .map(|entry| ContentHash::of(&entry.text))
             .collect();
         if !hashes.is_empty() {
-            let path = list_file(self.store().path());
-            append(&path, &hashes).map_err(|source| ForgetError::Write { path, source })?;
+            let path = forgotten::list_file(self.store().path());
+            forgotten::append(&path, &hashes)
+                .map_err(|source| ForgetError::Write { path, source })?;
         }
         self.forget_in_index(&forgotten.entries)?;
         Ok(forgotten)
     }
 
-    fn forget_in_index(&mut self, entries: &[Doomed]) -> Result<(), ForgetError> {
-        let drop_rows = |store: &crate::store::Store| {
+    fn forget_in_index(&mut self, entries: &[ForgetCandidate]) -> Result<(), ForgetError> {
+        let drop_rows = |store: &crate::store::IndexStore| {
             let connection = store.connection();
             for entry in entries {
                 // The time of change may be the same; a size that cannot be makes it new.
@@ -180,8 +191,8 @@ impl Memory<'_> {
                 .map(drop)
         };
         drop_rows(self.store()).map_err(|error| self.store().explain(error))?;
-        self.sync(Depth::Verify, &mut |_| ControlFlow::Continue(()))?;
-        let compact = |store: &crate::store::Store| {
+        self.sync(SyncDepth::Verify, &mut |_| ControlFlow::Continue(()))?;
+        let compact = |store: &crate::store::IndexStore| {
             let connection = store.connection();
             connection.execute(
                 "INSERT INTO chunks_fts (chunks_fts) VALUES ('optimize')",
@@ -210,45 +221,6 @@ impl Memory<'_> {
         write_file(&path, content, FileMode::Private)?;
         Ok(path)
     }
-
-    /// Whether nothing about a text is found any more.
-    pub fn is_forgotten(&mut self, text: &str) -> Result<bool, StoreError> {
-        let ask = Ask {
-            question: text,
-            max_results: Some(20),
-            min_score: None,
-            audience: Audience::Private,
-        };
-        let found = self.search(&ask)?;
-        Ok(!found
-            .excerpts
-            .iter()
-            .any(|excerpt| excerpt.text.contains(text)))
-    }
-}
-
-/// The list of what was forgotten in transcripts. It survives the index.
-pub(crate) fn list_file(index: &Path) -> PathBuf {
-    index.with_extension("forgotten")
-}
-
-/// The hashes of units that are not to be indexed.
-pub(crate) fn list(index: &Path) -> HashSet<ContentHash> {
-    let text = std::fs::read_to_string(list_file(index)).unwrap_or_default();
-    text.lines()
-        .filter_map(|line| ContentHash::from_hex(line.trim()))
-        .collect()
-}
-
-fn append(path: &Path, hashes: &[ContentHash]) -> std::io::Result<()> {
-    let mut file = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(path)?;
-    for hash in hashes {
-        writeln!(file, "{hash}")?;
-    }
-    file.sync_data()
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 
 use chela_core::Audience;
 
-use crate::day::Day;
-use crate::importance::Importance;
+use crate::day::CalendarDay;
+use crate::importance::NoteImportance;
 
 /// The facts at the top of a note; each may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FrontMatter {
     /// Lines it takes, with both marks; 0 when there is none.
     pub lines: usize,
-    pub date: Option<Day>,
-    pub importance: Option<Importance>,
+    pub date: Option<CalendarDay>,
+    pub importance: Option<NoteImportance>,
     pub audience: Option<Audience>,
 }
 
@@ -32,8 +32,8 @@ pub fn read(text: &str) -> FrontMatter {
         };
         let value = value.trim().trim_matches(['"', '\'']);
         match key.trim() {
-            key if key.starts_with("date") => front.date = front.date.or(Day::find(value)),
-            "importance" => front.importance = Importance::read(value),
+            key if key.starts_with("date") => front.date = front.date.or(CalendarDay::find(value)),
+            "importance" => front.importance = NoteImportance::read(value),
             "audience" => {
                 front.audience = match value {
                     "shared" => Some(Audience::Shared),

@@ -6,11 +6,11 @@
 
 /// From 0, which says nothing, to 100 percent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Importance(u8);
+pub struct NoteImportance(u8);
 
 const MARK: &str = "!important";
 
-impl Importance {
+impl NoteImportance {
     pub const MOST: Self = Self(100);
 
     pub fn from_percent(percent: u8) -> Self {
@@ -78,11 +78,11 @@ fn comment(text: &str) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Importance;
+    use super::NoteImportance;
 
     #[test]
     fn entries_say_how_much_they_matter() {
-        let said = |text: &str| Importance::in_entry(text).map(Importance::percent);
+        let said = |text: &str| NoteImportance::in_entry(text).map(NoteImportance::percent);
         assert_eq!(said("- code 1234 <!-- importance: 0.8 -->"), Some(80));
         assert_eq!(
             said("<!-- trigger: x --> <!-- importance: 35% -->"),
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_line_of_its_own_is_told_from_one_with_text() {
-        assert!(Importance::alone(" <!-- importance: high -->\n").is_some());
-        assert!(Importance::alone("- x <!-- importance: high -->").is_none());
+        assert!(NoteImportance::alone(" <!-- importance: high -->\n").is_some());
+        assert!(NoteImportance::alone("- x <!-- importance: high -->").is_none());
     }
 }

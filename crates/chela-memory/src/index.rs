@@ -15,21 +15,20 @@ use std::ops::ControlFlow;
 use chela_core::Host;
 use rusqlite::params;
 
-use crate::embed::{EmbedText, Embedder};
+use crate::embed::{EmbedCost, EmbedText, Embedder};
 use crate::settings::MemorySettings;
-use crate::source::{self, Places};
-use crate::store::{Store, StoreError, touch};
-use crate::transcript::{self, TranscriptSource};
-use crate::vectors;
-use turn::Turn;
-pub(crate) use work::Known;
-use work::Work;
+use crate::source::{self, MemoryPlaces};
+use crate::store::{IndexStore, StoreError, touch};
+use crate::transcript::TranscriptSource;
+use crate::vectors::{FillLimit, FillOutcome, FillRules, fill};
+use turn::WriteTurn;
+use work::SyncWork;
 
-pub use batch::{Prepared, write as write_prepared};
+pub use batch::{PreparedFile, write as write_prepared};
 
 /// How closely files are compared with the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum SyncDepth {
     /// By size and time of change.
     Quick,
     /// By content, for file systems that lie about times.
@@ -42,13 +41,13 @@ pub enum Depth {
 #[derive(Clone, Copy)]
 pub struct SyncRequest<'a> {
     pub host: &'a Host,
-    pub places: &'a Places,
+    pub places: &'a MemoryPlaces,
     pub settings: &'a MemorySettings,
     /// `None` keeps to keywords.
     pub embedder: Option<&'a dyn Embedder>,
     /// Conversations kept elsewhere than in files.
     pub transcripts: Option<&'a dyn TranscriptSource>,
-    pub depth: Depth,
+    pub depth: SyncDepth,
 }
 
 impl std::fmt::Debug for SyncRequest<'_> {
@@ -61,7 +60,7 @@ impl std::fmt::Debug for SyncRequest<'_> {
 
 /// How far a sync is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct SyncProgress {
     pub files_done: usize,
     pub files_total: usize,
     pub bytes_done: u64,
@@ -100,17 +99,17 @@ pub enum SyncOutcome {
 
 /// Brings the index up to date. `progress` may stop the work between files.
 pub fn sync(
-    store: &mut Store,
+    store: &mut IndexStore,
     request: &SyncRequest<'_>,
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(SyncProgress) -> ControlFlow<()>,
 ) -> Result<SyncReport, StoreError> {
-    if store.access() == crate::store::Access::Read {
+    if store.access() == crate::store::IndexAccess::Read {
         return Ok(SyncReport {
             outcome: SyncOutcome::ReadOnly,
             ..SyncReport::default()
         });
     }
-    let Some(_turn) = Turn::take(store) else {
+    let Some(_turn) = WriteTurn::take(store) else {
         return Ok(SyncReport {
             outcome: SyncOutcome::Busy,
             ..SyncReport::default()
@@ -125,10 +124,10 @@ pub fn sync(
             request.places.workspace.display()
         ));
     }
-    transcript::add_sessions(request.transcripts, request.settings, &mut found);
+    found.add_sessions(request.transcripts, request.settings);
     let known = work::known_files(store)?;
     let problems = std::mem::take(&mut found.problems);
-    let mut work = Work::plan(&found, &known, request);
+    let mut work = SyncWork::plan(&found, &known, request);
     let mut report = SyncReport {
         unchanged: work.unchanged,
         problems,
@@ -139,16 +138,66 @@ pub fn sync(
     work.run(store, request, &known, progress, &mut report)?;
     merge::tidy(store)?;
     if report.outcome == SyncOutcome::Complete {
-        vectors::keep_up(store, request, &mut report)?;
+        keep_up(store, request, &mut report)?;
     }
+    for problem in &report.problems {
+        tracing::warn!(problem, "a part of memory is not up to date");
+    }
+    tracing::debug!(?report, "memory was brought up to date");
     Ok(report)
 }
 
-fn remove(store: &mut Store, gone: &[i64]) -> Result<(), StoreError> {
+/// After the words are indexed: makes the few vectors that are missing, and says why others are.
+/// Who stands in for a provider gets its vectors too, where that costs nothing or the provider
+/// fails.
+fn keep_up(
+    store: &mut IndexStore,
+    request: &SyncRequest<'_>,
+    report: &mut SyncReport,
+) -> Result<(), StoreError> {
+    let Some(embedder) = request.embedder else {
+        return Ok(());
+    };
+    let rules = FillRules {
+        cache: &request.settings.cache,
+        now: request.host.unix_time(),
+        spend: FillLimit::Little,
+    };
+    let mut make = |embedder| {
+        fill(
+            store,
+            embedder,
+            rules,
+            &mut |_, _| ControlFlow::Continue(()),
+        )
+    };
+    let other = embedder.stand_in();
+    let at_once = other.filter(|other| other.cost() == EmbedCost::Instant);
+    if let Some(other) = at_once {
+        make(other)?;
+    }
+    match make(embedder)? {
+        FillOutcome::Complete | FillOutcome::Stopped => {}
+        FillOutcome::Waiting { chunks } => {
+            tracing::info!(chunks, "vectors are not made unasked: too many are missing");
+            report.unmade = chunks;
+        }
+        FillOutcome::Failed { problem } => {
+            tracing::warn!(%problem, "no vectors were made");
+            report.problems.push(problem.to_string());
+            if let (Some(other), None) = (other, at_once) {
+                make(other)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn remove(store: &mut IndexStore, gone: &[i64]) -> Result<(), StoreError> {
     if gone.is_empty() {
         return Ok(());
     }
-    let run = |store: &mut Store| {
+    let run = |store: &mut IndexStore| {
         let transaction = store
             .connection_mut()
             .transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -163,7 +212,7 @@ fn remove(store: &mut Store, gone: &[i64]) -> Result<(), StoreError> {
 }
 
 /// The context a unit is embedded with: the unit before it, under the same heading.
-pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::Chunk], at: usize) -> EmbedText<'a> {
+pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::NoteChunk], at: usize) -> EmbedText<'a> {
     let Some(unit) = units.get(at) else {
         return EmbedText {
             text: "",
@@ -182,7 +231,7 @@ pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::Chunk], at: usize) -> Emb
 }
 
 /// The labels of all files in the index with their number of chunks, for reports.
-pub fn indexed_files(store: &Store) -> Result<BTreeMap<String, usize>, StoreError> {
+pub fn indexed_files(store: &IndexStore) -> Result<BTreeMap<String, usize>, StoreError> {
     let read = || {
         let mut statement = store
             .connection()

@@ -9,6 +9,8 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod agent_memory;
+mod card_index;
+mod forgotten;
 mod memory;
 mod snapshot;
 
@@ -40,5 +42,6 @@ pub mod words;
 mod tests_support;
 
 pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
-pub use memory::{Ask, Found, Memory, OpenMemory, index_file};
+pub use card_index::{CardIndex, IndexCard};
+pub use memory::{Memory, MemoryAnswer, MemoryQuestion, OpenMemory, index_file};
 pub use settings::MemorySettings;

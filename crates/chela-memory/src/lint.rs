@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use chela_files::{DiffLabels, unified_diff};
 
-use crate::chunk::{Chunk, Cut};
-use crate::day::Day;
-use crate::words::Terms;
+use crate::chunk::{ChunkCut, NoteChunk};
+use crate::day::CalendarDay;
+use crate::words::TermReader;
 
 /// A finding, with the places it is about.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Finding {
+pub struct NoteFinding {
     pub kind: FindingKind,
     pub message: String,
-    pub places: Vec<Place>,
+    pub places: Vec<NotePlace>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -26,7 +26,7 @@ pub enum FindingKind {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Place {
+pub struct NotePlace {
     pub label: String,
     pub line: u32,
     pub text: String,
@@ -34,7 +34,7 @@ pub struct Place {
 
 /// A note to look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Note<'a> {
+pub struct LintedNote<'a> {
     pub label: &'a str,
     pub text: &'a str,
 }
@@ -58,11 +58,11 @@ impl Default for LintLimits {
 }
 
 /// Looks at all notes.
-pub fn lint(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Vec<Finding> {
-    let units: Vec<(&str, Chunk)> = notes
+pub fn lint(notes: &[LintedNote<'_>], today: CalendarDay, limits: &LintLimits) -> Vec<NoteFinding> {
+    let units: Vec<(&str, NoteChunk)> = notes
         .iter()
         .flat_map(|note| {
-            Cut::default()
+            ChunkCut::default()
                 .markdown(note.label, note.text)
                 .into_iter()
                 .map(|unit| (note.label, unit))
@@ -77,10 +77,10 @@ pub fn lint(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Vec<Finding>
 }
 
 /// Entries in the same words. Short ones ("done", "ok") repeat for good reasons.
-fn duplicates(units: &[(&str, Chunk)]) -> Vec<Finding> {
+fn duplicates(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
     const FEWEST_TERMS: usize = 4;
-    let mut terms = Terms::default();
-    let mut by_words: BTreeMap<Vec<String>, Vec<Place>> = BTreeMap::new();
+    let mut terms = TermReader::default();
+    let mut by_words: BTreeMap<Vec<String>, Vec<NotePlace>> = BTreeMap::new();
     for (label, unit) in units {
         let words = terms.of(unit.body());
         if words.len() >= FEWEST_TERMS {
@@ -90,7 +90,7 @@ fn duplicates(units: &[(&str, Chunk)]) -> Vec<Finding> {
     by_words
         .into_values()
         .filter(|places| places.len() > 1)
-        .map(|places| Finding {
+        .map(|places| NoteFinding {
             kind: FindingKind::Duplicate,
             message: format!("the same entry stands in {} places; keep one", places.len()),
             places,
@@ -99,8 +99,8 @@ fn duplicates(units: &[(&str, Chunk)]) -> Vec<Finding> {
 }
 
 /// `X is …` said twice with different endings.
-fn contradictions(units: &[(&str, Chunk)]) -> Vec<Finding> {
-    let mut by_key: BTreeMap<String, Vec<(String, Place)>> = BTreeMap::new();
+fn contradictions(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
+    let mut by_key: BTreeMap<String, Vec<(String, NotePlace)>> = BTreeMap::new();
     for (label, unit) in units {
         for line in unit.body().lines() {
             if let Some((key, value)) = statement(line) {
@@ -117,7 +117,7 @@ fn contradictions(units: &[(&str, Chunk)]) -> Vec<Finding> {
             let first = said.first().map(|(value, _)| value);
             said.iter().any(|(value, _)| Some(value) != first)
         })
-        .map(|(key, said)| Finding {
+        .map(|(key, said)| NoteFinding {
             kind: FindingKind::Contradiction,
             message: format!("\"{key}\" is said to be different things; keep what holds"),
             places: said.into_iter().map(|(_, place)| place).collect(),
@@ -155,14 +155,14 @@ fn normal(text: &str) -> String {
 }
 
 /// Dated entries in files that are read into every session.
-fn stale(units: &[(&str, Chunk)], today: Day, limits: &LintLimits) -> Vec<Finding> {
+fn stale(units: &[(&str, NoteChunk)], today: CalendarDay, limits: &LintLimits) -> Vec<NoteFinding> {
     units
         .iter()
         .filter(|(label, _)| is_core(label))
         .filter_map(|(label, unit)| {
-            let day = Day::find_written(&unit.text)?;
+            let day = CalendarDay::find_written(&unit.text)?;
             let age = today.0 - day.0;
-            (age > limits.stale_days).then(|| Finding {
+            (age > limits.stale_days).then(|| NoteFinding {
                 kind: FindingKind::StaleDate,
                 message: format!("{day} is {age} days ago; is it still worth reading every time?"),
                 places: vec![place(label, unit)],
@@ -171,19 +171,19 @@ fn stale(units: &[(&str, Chunk)], today: Day, limits: &LintLimits) -> Vec<Findin
         .collect()
 }
 
-fn oversized(notes: &[Note<'_>], limits: &LintLimits) -> Vec<Finding> {
+fn oversized(notes: &[LintedNote<'_>], limits: &LintLimits) -> Vec<NoteFinding> {
     notes
         .iter()
         .filter(|note| is_core(note.label))
         .filter_map(|note| {
             let chars = note.text.chars().count();
-            (chars > limits.memory_chars).then(|| Finding {
+            (chars > limits.memory_chars).then(|| NoteFinding {
                 kind: FindingKind::Oversized,
                 message: format!(
                     "{} has {chars} characters, {} fit into a session; move what is rarely needed to daily notes",
                     note.label, limits.memory_chars
                 ),
-                places: vec![Place { label: note.label.into(), line: 1, text: String::new() }],
+                places: vec![NotePlace { label: note.label.into(), line: 1, text: String::new() }],
             })
         })
         .collect()
@@ -193,8 +193,8 @@ fn is_core(label: &str) -> bool {
     matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
 }
 
-fn place(label: &str, unit: &Chunk) -> Place {
-    Place {
+fn place(label: &str, unit: &NoteChunk) -> NotePlace {
+    NotePlace {
         label: label.to_owned(),
         line: unit.start_line,
         text: unit.text.clone(),
@@ -213,7 +213,11 @@ pub struct Proposal {
 
 /// Proposes to move repeated, stale and, while the file is too large, the oldest dated entries of
 /// MEMORY.md into a daily note. Nothing is written.
-pub fn propose_move(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Option<Proposal> {
+pub fn propose_move(
+    notes: &[LintedNote<'_>],
+    today: CalendarDay,
+    limits: &LintLimits,
+) -> Option<Proposal> {
     let memory = notes.iter().find(|note| note.label == "MEMORY.md")?;
     let findings = lint(notes, today, limits);
     let mut lines: Vec<u32> = Vec::new();
@@ -235,8 +239,8 @@ pub fn propose_move(notes: &[Note<'_>], today: Day, limits: &LintLimits) -> Opti
             FindingKind::Contradiction | FindingKind::Oversized => {}
         }
     }
-    let units = Cut::default().markdown(memory.label, memory.text);
-    let mut moved: Vec<&Chunk> = units
+    let units = ChunkCut::default().markdown(memory.label, memory.text);
+    let mut moved: Vec<&NoteChunk> = units
         .iter()
         .filter(|u| lines.contains(&u.start_line))
         .collect();

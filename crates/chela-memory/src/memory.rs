@@ -5,17 +5,18 @@ use std::path::PathBuf;
 
 use chela_core::{AgentId, Audience, Host};
 
-use crate::day::Day;
+use crate::day::CalendarDay;
 use crate::embed::{Embedder, LocalTable};
-use crate::index::{self, Depth, Progress, SyncReport, SyncRequest};
+use crate::index::{self, SyncDepth, SyncProgress, SyncReport, SyncRequest};
 use crate::search::{
-    Budget, Excerpt, SearchAnswer, SearchRequest, Searcher, VectorState, Weights, excerpts,
+    ExcerptBudget, FileExcerpt, IndexSearcher, RankWeights, SearchAnswer, SearchRequest,
+    VectorState, excerpts,
 };
-use crate::settings::{MemorySettings, Switch};
-use crate::source::Places;
-use crate::store::{Notice, Store, StoreError};
+use crate::settings::{MemorySettings, MemorySwitch};
+use crate::source::MemoryPlaces;
+use crate::store::{IndexNotice, IndexStore, StoreError};
 use crate::transcript::TranscriptSource;
-use crate::vectors::{self, Filled, Quote, Spend, Step};
+use crate::vectors::{self, FillLimit, FillOutcome, FillRules, FillStep, VectorQuote};
 
 /// Where the index of an agent lies.
 pub fn index_file(host: &Host, agent: &AgentId) -> PathBuf {
@@ -30,7 +31,7 @@ pub fn index_file(host: &Host, agent: &AgentId) -> PathBuf {
 pub struct OpenMemory<'a> {
     pub host: &'a Host,
     pub index_file: PathBuf,
-    pub places: Places,
+    pub places: MemoryPlaces,
     pub settings: MemorySettings,
     /// `None` searches by words alone. The default is [`LocalTable`].
     pub embedder: Option<&'a dyn Embedder>,
@@ -47,22 +48,22 @@ impl std::fmt::Debug for OpenMemory<'_> {
 /// An agent's memory.
 pub struct Memory<'a> {
     with: OpenMemory<'a>,
-    store: Store,
-    searcher: Searcher,
-    weights: Weights,
-    notices: Vec<Notice>,
+    store: IndexStore,
+    searcher: IndexSearcher,
+    weights: RankWeights,
+    notices: Vec<IndexNotice>,
     transcripts: Option<&'a dyn TranscriptSource>,
 }
 
 /// What a memory has opened and read, without what it was lent: kept between two uses.
 #[derive(Debug)]
-pub(crate) struct Warm {
-    store: Store,
-    searcher: Searcher,
-    notices: Vec<Notice>,
+pub(crate) struct WarmMemory {
+    store: IndexStore,
+    searcher: IndexSearcher,
+    notices: Vec<IndexNotice>,
 }
 
-impl Warm {
+impl WarmMemory {
     /// Whether the file that was opened is still the one that lies there: an index may be deleted
     /// or replaced at any time.
     pub(crate) fn is_in_place(&self) -> bool {
@@ -80,14 +81,14 @@ impl std::fmt::Debug for Memory<'_> {
 
 /// An answer ready to be shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct MemoryAnswer {
     pub answer: SearchAnswer,
-    pub excerpts: Vec<Excerpt>,
+    pub excerpts: Vec<FileExcerpt>,
 }
 
 /// One question.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ask<'q> {
+pub struct MemoryQuestion<'q> {
     pub question: &'q str,
     pub max_results: Option<usize>,
     pub min_score: Option<f32>,
@@ -101,32 +102,35 @@ const HITS_PER_RESULT: usize = 4;
 
 impl<'a> Memory<'a> {
     pub fn open(with: OpenMemory<'a>) -> Result<Self, StoreError> {
-        let store = Store::open(&with.index_file, with.host.unix_time())?;
+        let store = IndexStore::open(&with.index_file, with.host.unix_time())?;
         let notices = store.notices().to_vec();
+        for notice in &notices {
+            tracing::warn!(path = %with.index_file.display(), "{notice}");
+        }
         Ok(Self {
             with,
             store,
-            searcher: Searcher::default(),
-            weights: Weights::default(),
+            searcher: IndexSearcher::default(),
+            weights: RankWeights::default(),
             notices,
             transcripts: None,
         })
     }
 
     /// Goes on with what an earlier use has opened.
-    pub(crate) fn resume(with: OpenMemory<'a>, warm: Warm) -> Self {
+    pub(crate) fn resume(with: OpenMemory<'a>, warm: WarmMemory) -> Self {
         Self {
             with,
             store: warm.store,
             searcher: warm.searcher,
-            weights: Weights::default(),
+            weights: RankWeights::default(),
             notices: warm.notices,
             transcripts: None,
         }
     }
 
-    pub(crate) fn pause(self) -> Warm {
-        Warm {
+    pub(crate) fn pause(self) -> WarmMemory {
+        WarmMemory {
             store: self.store,
             searcher: self.searcher,
             notices: self.notices,
@@ -153,7 +157,7 @@ impl<'a> Memory<'a> {
         &self.with.settings
     }
 
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &MemoryPlaces {
         &self.with.places
     }
 
@@ -165,20 +169,20 @@ impl<'a> Memory<'a> {
         self.with.embedder
     }
 
-    pub fn store(&self) -> &Store {
+    pub fn store(&self) -> &IndexStore {
         &self.store
     }
 
     /// What the owner should know about the index, from opening it and since.
-    pub fn notices(&self) -> &[Notice] {
+    pub fn notices(&self) -> &[IndexNotice] {
         &self.notices
     }
 
     /// Brings the index up to date.
     pub fn sync(
         &mut self,
-        depth: Depth,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        depth: SyncDepth,
+        progress: &mut dyn FnMut(SyncProgress) -> ControlFlow<()>,
     ) -> Result<SyncReport, StoreError> {
         match self.try_sync(depth, progress) {
             Err(StoreError::Damaged { .. }) => {
@@ -191,8 +195,8 @@ impl<'a> Memory<'a> {
 
     fn try_sync(
         &mut self,
-        depth: Depth,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        depth: SyncDepth,
+        progress: &mut dyn FnMut(SyncProgress) -> ControlFlow<()>,
     ) -> Result<SyncReport, StoreError> {
         let request = SyncRequest {
             host: self.with.host,
@@ -206,11 +210,11 @@ impl<'a> Memory<'a> {
     }
 
     /// Searches what is indexed. A damaged index is replaced and filled before it answers.
-    pub fn search(&mut self, ask: &Ask<'_>) -> Result<Found, StoreError> {
+    pub fn search(&mut self, ask: &MemoryQuestion<'_>) -> Result<MemoryAnswer, StoreError> {
         match self.try_search(ask) {
             Err(StoreError::Damaged { .. }) => {
                 self.reopen()?;
-                self.sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))?;
+                self.sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))?;
                 self.try_search(ask)
             }
             other => other,
@@ -229,11 +233,11 @@ impl<'a> Memory<'a> {
 
     /// Whether a search should look at the files first.
     pub fn syncs_on_search(&self) -> bool {
-        self.with.settings.sync.on_search == Switch::On
+        self.with.settings.sync.on_search == MemorySwitch::On
     }
 
     /// What making the vectors that are missing would take, before anything is spent.
-    pub fn quote(&self) -> Result<Option<Quote>, StoreError> {
+    pub fn quote(&self) -> Result<Option<VectorQuote>, StoreError> {
         self.with
             .embedder
             .map(|embedder| vectors::quote(&self.store, embedder))
@@ -242,22 +246,19 @@ impl<'a> Memory<'a> {
 
     /// Makes the vectors that are missing, however many. Stopped or killed, it goes on where it
     /// was the next time; searches answer meanwhile.
-    pub fn make_vectors(&mut self, step: Step<'_>) -> Result<Filled, StoreError> {
+    pub fn make_vectors(&mut self, step: FillStep<'_>) -> Result<FillOutcome, StoreError> {
         let Some(embedder) = self.with.embedder else {
-            return Ok(Filled::Complete);
+            return Ok(FillOutcome::Complete);
         };
-        let request = SyncRequest {
-            host: self.with.host,
-            places: &self.with.places,
-            settings: &self.with.settings,
-            embedder: Some(embedder),
-            transcripts: None,
-            depth: Depth::Quick,
+        let rules = FillRules {
+            cache: &self.with.settings.cache,
+            now: self.with.host.unix_time(),
+            spend: FillLimit::All,
         };
-        vectors::fill(&mut self.store, embedder, &request, Spend::All, step)
+        vectors::fill(&mut self.store, embedder, rules, step)
     }
 
-    fn try_search(&mut self, ask: &Ask<'_>) -> Result<Found, StoreError> {
+    fn try_search(&mut self, ask: &MemoryQuestion<'_>) -> Result<MemoryAnswer, StoreError> {
         let mut query = self.with.settings.query.clone();
         query.max_results = ask.max_results.unwrap_or(query.max_results).clamp(1, 100);
         query.min_score = ask.min_score.or(query.min_score);
@@ -267,7 +268,7 @@ impl<'a> Memory<'a> {
             settings: &query,
             weights: &self.weights,
             embedder: self.with.embedder,
-            today: Day::of_unix(self.with.host.unix_time()),
+            today: CalendarDay::of_unix(self.with.host.unix_time()),
             audience: ask.audience,
             hits: count * HITS_PER_RESULT,
         };
@@ -277,7 +278,10 @@ impl<'a> Memory<'a> {
         if stand_in.is_none() || self.has_vectors()? {
             let first = self.searcher.search(&self.store, &request)?;
             match first.vectors.clone() {
-                VectorState::Failed { problem: why } if stand_in.is_some() => problem = Some(why),
+                VectorState::Failed { problem: why } if stand_in.is_some() => {
+                    tracing::warn!(problem = %why, "another table of vectors stands in");
+                    problem = Some(why);
+                }
                 _ => answer = Some(first),
             }
         }
@@ -295,12 +299,12 @@ impl<'a> Memory<'a> {
         };
         let excerpts = excerpts(
             &answer.hits,
-            Budget::Results {
+            ExcerptBudget::Results {
                 count,
                 chars: EXCERPT_CHARS,
             },
         );
-        Ok(Found { answer, excerpts })
+        Ok(MemoryAnswer { answer, excerpts })
     }
 
     /// Whether the provider's own vectors are there to search with.
@@ -312,11 +316,12 @@ impl<'a> Memory<'a> {
     }
 
     fn reopen(&mut self) -> Result<(), StoreError> {
+        tracing::warn!(path = %self.with.index_file.display(), "the index of memory is damaged and made anew");
         // The file is closed before it is moved.
-        self.store = Store::temporary()?;
-        self.searcher = Searcher::default();
+        self.store = IndexStore::temporary()?;
+        self.searcher = IndexSearcher::default();
         let path = &self.with.index_file;
-        self.store = Store::open_after_damage(path, self.with.host.unix_time())?;
+        self.store = IndexStore::open_after_damage(path, self.with.host.unix_time())?;
         self.notices.extend_from_slice(self.store.notices());
         Ok(())
     }

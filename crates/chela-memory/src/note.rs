@@ -1,36 +1,29 @@
-//! Notes written at the end of a session, from its last messages. No model is needed.
+//! Notes written at the end of a session: what the person asked in it, and where the rest is. No
+//! model is needed, and nothing a model said is in them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use crate::day::Day;
+use crate::day::CalendarDay;
 
 /// How many messages a note keeps.
 pub const MESSAGES: usize = 15;
 /// A message longer than this is cut: a note is to be found again, not to be complete.
-const LONGEST_MESSAGE: usize = 800;
-
-/// One message of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said<'a> {
-    /// `User` or `Assistant`, or a name.
-    pub by: &'a str,
-    pub text: &'a str,
-}
+const LONGEST_MESSAGE: usize = 300;
+/// What a note of this kind says of itself: a new conversation does not begin with it.
+const SESSION_NOTE: &str = "kind: session-note";
 
 /// A session that ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEnd<'a> {
     pub workspace: &'a Path,
     pub session_key: &'a str,
-    pub day: Day,
+    pub session_id: &'a str,
+    pub day: CalendarDay,
     /// Hour and minute in the user's zone.
     pub time: (u32, u32),
-    pub messages: &'a [Said<'a>],
-    /// A few words for the file name, from a model; the time stands in for it.
-    pub slug: Option<&'a str>,
-    /// A better text than the messages themselves, from a model.
-    pub summary: Option<&'a str>,
+    /// What the person wrote, in order.
+    pub messages: &'a [&'a str],
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +31,27 @@ pub struct SessionEnd<'a> {
 pub struct NoteError {
     pub path: PathBuf,
     pub source: std::io::Error,
+}
+
+/// Whether a path of a workspace is that of such a note: `memory/YYYY-MM-DD-HHMM.md`, perhaps with
+/// a number.
+pub fn is_session_note(workspace: &Path, path: &Path) -> bool {
+    let Some(stem) = path
+        .strip_prefix(workspace.join("memory"))
+        .ok()
+        .and_then(Path::to_str)
+        .and_then(|name| name.strip_suffix(".md"))
+    else {
+        return false;
+    };
+    let mut parts = stem.split('-');
+    let mut has_digits = |count: usize| {
+        parts.next().is_some_and(|part| {
+            part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit())
+        })
+    };
+    let is_dated = [4, 2, 2, 4].into_iter().all(&mut has_digits);
+    is_dated && parts.all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Writes `memory/YYYY-MM-DD-HHMM.md`. Nothing is overwritten; nothing is written when nothing
@@ -52,10 +66,7 @@ pub fn write_session_note(end: &SessionEnd<'_>) -> Result<Option<PathBuf>, NoteE
         source,
     };
     std::fs::create_dir_all(&folder).map_err(|source| fail(&folder, source))?;
-    let stem = match end.slug.map(slug).filter(|slug| !slug.is_empty()) {
-        Some(slug) => format!("{}-{slug}", end.day),
-        None => format!("{}-{:02}{:02}", end.day, end.time.0, end.time.1),
-    };
+    let stem = format!("{}-{:02}{:02}", end.day, end.time.0, end.time.1);
     for copy in 1..1000 {
         let name = if copy == 1 {
             format!("{stem}.md")
@@ -82,35 +93,36 @@ pub fn write_session_note(end: &SessionEnd<'_>) -> Result<Option<PathBuf>, NoteE
 
 /// The text of the note.
 pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
-    let said: Vec<&Said<'_>> = end
+    let said: Vec<&str> = end
         .messages
         .iter()
-        .filter(|m| !m.text.trim().is_empty())
+        .copied()
+        .filter(|text| !text.trim().is_empty())
         .collect();
     let last = said
         .get(said.len().saturating_sub(MESSAGES)..)
-        .unwrap_or_default();
-    if last.is_empty() && end.summary.is_none() {
-        return None;
-    }
+        .filter(|last| !last.is_empty())?;
     let mut text = format!(
-        "# Session {} {:02}:{:02}\n\nSession key: {}\n\n",
-        end.day, end.time.0, end.time.1, end.session_key
+        "---\n{SESSION_NOTE}\n---\n\n# Session {} {:02}:{:02}\n\n\
+         Session key: {}\nThe whole conversation: `chela resume {}`\n\n## You asked\n\n",
+        end.day, end.time.0, end.time.1, end.session_key, end.session_id
     );
-    if let Some(summary) = end
-        .summary
-        .map(str::trim)
-        .filter(|summary| !summary.is_empty())
-    {
-        text.push_str(&format!("## Summary\n\n{summary}\n\n"));
-    }
-    if !last.is_empty() {
-        text.push_str("## Last messages\n\n");
-        for message in last {
-            text.push_str(&format!("- {}: {}\n", message.by, one_line(message.text)));
-        }
+    for message in last {
+        text.push_str(&format!("- {}\n", one_line(message)));
     }
     Some(text)
+}
+
+/// Whether a note was written at the end of a session. Older ones say so by their first lines.
+pub(crate) fn is_session_note_text(text: &str) -> bool {
+    if text.starts_with("# Session ") && text.contains("\nSession key: ") {
+        return true;
+    }
+    let mut lines = text.lines();
+    lines.next().map(str::trim_end) == Some("---")
+        && lines
+            .take_while(|line| line.trim_end() != "---")
+            .any(|line| line.trim() == SESSION_NOTE)
 }
 
 fn one_line(text: &str) -> String {
@@ -121,48 +133,39 @@ fn one_line(text: &str) -> String {
     }
 }
 
-fn slug(text: &str) -> String {
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .take(6)
-        .map(str::to_lowercase)
-        .collect();
-    words.join("-").chars().take(48).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Said, SessionEnd, session_note, write_session_note};
-    use crate::day::Day;
+    use super::{SessionEnd, is_session_note_text, session_note, write_session_note};
+    use crate::day::CalendarDay;
 
-    fn end<'a>(workspace: &'a std::path::Path, messages: &'a [Said<'a>]) -> SessionEnd<'a> {
+    fn end<'a>(workspace: &'a std::path::Path, messages: &'a [&'a str]) -> SessionEnd<'a> {
         SessionEnd {
             workspace,
             session_key: "agent:main:main",
-            day: Day::find("2026-03-04").unwrap(),
+            session_id: "3f2a9c01-aaaa",
+            day: CalendarDay::find("2026-03-04").unwrap(),
             time: (9, 5),
             messages,
-            slug: None,
-            summary: None,
         }
     }
 
     #[test]
-    fn the_last_messages_become_a_dated_note() {
+    fn what_was_asked_last_becomes_a_dated_note() {
         let home = tempfile::tempdir().unwrap();
         let many: Vec<String> = (0..20).map(|i| format!("message\n{i}")).collect();
-        let said: Vec<Said<'_>> = many.iter().map(|text| Said { by: "User", text }).collect();
+        let said: Vec<&str> = many.iter().map(String::as_str).collect();
         let path = write_session_note(&end(home.path(), &said))
             .unwrap()
             .unwrap();
         assert_eq!(path.file_name().unwrap(), "2026-03-04-0905.md");
         let text = std::fs::read_to_string(&path).unwrap();
-        assert!(text.contains("- User: message 19\n"), "{text}");
+        assert!(text.contains("- message 19\n"), "{text}");
         assert!(
-            text.contains("- User: message 5\n") && !text.contains("message 4\n"),
+            text.contains("- message 5\n") && !text.contains("message 4\n"),
             "{text}"
         );
+        assert!(text.contains("`chela resume 3f2a9c01-aaaa`"), "{text}");
+        assert!(is_session_note_text(&text) && !is_session_note_text("# Session\n"));
         // A second one in the same minute has a name of its own.
         let again = write_session_note(&end(home.path(), &said))
             .unwrap()
@@ -172,10 +175,6 @@ mod tests {
 
     #[test]
     fn nothing_said_is_no_note() {
-        let blank = [Said {
-            by: "User",
-            text: "  ",
-        }];
-        assert_eq!(session_note(&end("/nowhere".as_ref(), &blank)), None);
+        assert_eq!(session_note(&end("/nowhere".as_ref(), &["  "])), None);
     }
 }

@@ -2,23 +2,29 @@
 
 use std::path::Path;
 
-use chela_core::cut::{CutRequest, Limit, cut};
+use chela_core::cut::{CutLimit, CutRequest, cut};
+use chela_core::ok_or_warn;
 
-use crate::day::Day;
+use crate::day::CalendarDay;
+use crate::note::is_session_note_text;
 use crate::settings::PreludeSettings;
 
 /// One recent daily note, cut to its limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DailyNote {
     pub label: String,
-    pub day: Day,
+    pub day: CalendarDay,
     pub text: String,
     /// Characters of the whole note.
     pub raw_chars: usize,
 }
 
 /// The notes of today and the days before, newest first, within the limits.
-pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> Vec<DailyNote> {
+pub fn daily_notes(
+    workspace: &Path,
+    today: CalendarDay,
+    settings: &PreludeSettings,
+) -> Vec<DailyNote> {
     if !settings.enabled {
         return Vec::new();
     }
@@ -28,12 +34,12 @@ pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> 
     let oldest = today
         .0
         .saturating_sub(settings.days.saturating_sub(1) as i32);
-    let mut names: Vec<(Day, String)> = entries
+    let mut names: Vec<(CalendarDay, String)> = entries
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter_map(|entry| {
             let name = entry.file_name().to_string_lossy().into_owned();
-            let day = Day::find(name.get(..10)?)?;
+            let day = CalendarDay::find(name.get(..10)?)?;
             let wanted = name.ends_with(".md") && (oldest..=today.0).contains(&day.0);
             wanted.then_some((day, name))
         })
@@ -46,6 +52,10 @@ pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> 
         let Some(content) = read_start(&path, settings.max_file_bytes) else {
             continue;
         };
+        // What was said in another conversation is found when it is asked for.
+        if is_session_note_text(&content) {
+            continue;
+        }
         let content = content.trim();
         let limit = settings.max_file_chars.min(left);
         if content.is_empty() || limit == 0 {
@@ -56,7 +66,7 @@ pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> 
             name: &label,
             first_line: 1,
             text: content,
-            limit: Limit::Chars(limit),
+            limit: CutLimit::Chars(limit),
             pinned_headings: &[],
         };
         let text = cut(&request).text.into_owned();
@@ -74,11 +84,9 @@ pub fn daily_notes(workspace: &Path, today: Day, settings: &PreludeSettings) -> 
 fn read_start(path: &Path, bytes: u64) -> Option<String> {
     use std::io::Read;
     let mut content = Vec::new();
-    std::fs::File::open(path)
-        .ok()?
-        .take(bytes)
-        .read_to_end(&mut content)
-        .ok()?;
+    let read =
+        std::fs::File::open(path).and_then(|file| file.take(bytes).read_to_end(&mut content));
+    ok_or_warn!(read, "a daily note is left out", path = %path.display())?;
     Some(
         String::from_utf8_lossy(&content)
             .trim_end_matches('\u{fffd}')
@@ -112,7 +120,9 @@ pub fn triggered(workspace: &Path, message: &str) -> Vec<Triggered> {
         if !crate::source::inside(&path, workspace) {
             continue;
         }
-        let Ok(content) = std::fs::read_to_string(&path) else {
+        let content = std::fs::read_to_string(&path);
+        let Some(content) = ok_or_warn!(content, "the entries of a file call nothing up", label)
+        else {
             continue;
         };
         let mut waiting: Option<String> = None;

@@ -1,16 +1,16 @@
 //! What a question asks for.
 
-use crate::day::{Day, Span};
-use crate::words::{Terms, is_stop_word};
+use crate::day::{CalendarDay, DaySpan};
+use crate::words::{TermReader, is_stop_word};
 
 /// A question, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Query {
+pub struct ParsedQuery {
     pub terms: Vec<QueryTerm>,
     /// What stands in quotes, word for word.
     pub phrases: Vec<String>,
     /// The days it names.
-    pub span: Option<Span>,
+    pub span: Option<DaySpan>,
     pub kind: QueryKind,
     /// Words such as "latest" ask for the newest.
     pub wants_newest: bool,
@@ -76,8 +76,8 @@ const NEWEST: &[&str] = &[
     "recently",
 ];
 
-impl Query {
-    pub fn read(question: &str, today: Day, terms: &mut Terms) -> Self {
+impl ParsedQuery {
+    pub fn read(question: &str, today: CalendarDay, terms: &mut TermReader) -> Self {
         let phrases = quoted(question);
         let text = question.replace(['"', '“', '”'], " ");
         let words: Vec<&str> = text
@@ -121,7 +121,7 @@ impl Query {
         Self {
             terms: found,
             phrases,
-            span: Span::in_question(question, today),
+            span: DaySpan::in_question(question, today),
             kind,
             wants_newest: lower.iter().any(|word| NEWEST.contains(&word.as_str())),
             capitalised,
@@ -207,12 +207,12 @@ fn numbers(words: &[&str]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, QueryKind};
-    use crate::day::Day;
-    use crate::words::Terms;
+    use super::{ParsedQuery, QueryKind};
+    use crate::day::CalendarDay;
+    use crate::words::TermReader;
 
-    fn read(question: &str) -> Query {
-        Query::read(question, Day(20_000), &mut Terms::default())
+    fn read(question: &str) -> ParsedQuery {
+        ParsedQuery::read(question, CalendarDay(20_000), &mut TermReader::default())
     }
 
     #[test]

@@ -19,26 +19,26 @@ mod weights;
 use chela_core::{Audience, Trust};
 use rusqlite::Connection;
 
-use crate::day::Day;
+use crate::day::CalendarDay;
 use crate::embed::{EmbedError, Embedder};
-use crate::query::{Query, QueryKind};
-use crate::settings::{Duplicates, QueryMode, QuerySettings};
-use crate::snapshot::Snapshot;
-use crate::store::{Store, StoreError};
-use crate::words::Terms;
+use crate::query::{ParsedQuery, QueryKind};
+use crate::settings::{DuplicateHits, QueryMode, QuerySettings};
+use crate::snapshot::IndexSnapshot;
+use crate::store::{IndexStore, StoreError};
+use crate::words::TermReader;
 
-pub use excerpt::{Budget, Excerpt, excerpts};
-use rank::Legs;
-pub use weights::{Shares, Weights};
+pub use excerpt::{ExcerptBudget, FileExcerpt, excerpts};
+use rank::ScoreLegs;
+pub use weights::{RankWeights, VectorShares};
 
 /// A question and how to answer it.
 #[derive(Clone, Copy)]
 pub struct SearchRequest<'a> {
     pub question: &'a str,
     pub settings: &'a QuerySettings,
-    pub weights: &'a Weights,
+    pub weights: &'a RankWeights,
     pub embedder: Option<&'a dyn Embedder>,
-    pub today: Day,
+    pub today: CalendarDay,
     /// Who will read the answer.
     pub audience: Audience,
     /// How many hits to rank; excerpts are made of these.
@@ -57,8 +57,8 @@ impl std::fmt::Debug for SearchRequest<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchAnswer {
     /// Best first.
-    pub hits: Vec<Hit>,
-    pub confidence: Confidence,
+    pub hits: Vec<SearchHit>,
+    pub confidence: HitConfidence,
     pub kind: QueryKind,
     /// Chunks that were searched.
     pub searched: usize,
@@ -68,7 +68,7 @@ pub struct SearchAnswer {
 
 /// Whether the best hit is likely to be what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Confidence {
+pub enum HitConfidence {
     None,
     Low,
     High,
@@ -96,26 +96,26 @@ pub enum VectorState {
 
 /// One unit that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hit {
+pub struct SearchHit {
     pub chunk: i64,
     pub label: String,
     pub start_line: u32,
     pub end_line: u32,
     pub heading: String,
-    pub date: Option<Day>,
+    pub date: Option<CalendarDay>,
     pub text: String,
     pub trust: Trust,
     pub audience: Audience,
     /// Between 0 and 1, where 1 is as good as a hit can be for this question.
     pub score: f32,
-    pub explain: Explain,
+    pub explain: ScoreParts,
     /// Its place in the index: neighbours in a file have neighbouring places.
     pub slot: usize,
 }
 
 /// Where a score comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Explain {
+pub struct ScoreParts {
     /// BM25, as computed and relative to the best.
     pub bm25: f32,
     pub keyword: f32,
@@ -143,24 +143,24 @@ pub struct Explain {
 
 /// Searches one index and keeps what it read for the next question.
 #[derive(Debug, Default)]
-pub struct Searcher {
-    snapshot: Option<Snapshot>,
-    terms: Terms,
-    scratch: Scratch,
+pub struct IndexSearcher {
+    snapshot: Option<IndexSnapshot>,
+    terms: TermReader,
+    scratch: ScoreScratch,
 }
 
 #[derive(Debug, Default)]
-struct Scratch {
+struct ScoreScratch {
     keyword: Vec<f32>,
     section: Vec<f32>,
     cosine: Vec<f32>,
 }
 
-impl Searcher {
+impl IndexSearcher {
     /// Ranks the chunks of `store` for a question.
     pub fn search(
         &mut self,
-        store: &Store,
+        store: &IndexStore,
         request: &SearchRequest<'_>,
     ) -> Result<SearchAnswer, StoreError> {
         let connection = store.connection();
@@ -184,12 +184,13 @@ impl Searcher {
         &mut self,
         connection: &Connection,
         request: &SearchRequest<'_>,
-    ) -> rusqlite::Result<&Snapshot> {
+    ) -> rusqlite::Result<&IndexSnapshot> {
         let model = request
             .embedder
             .map(|embedder| embedder.id().to_string())
             .unwrap_or_default();
-        let snapshot = Snapshot::load(connection, &model, request.audience, self.snapshot.take())?;
+        let snapshot =
+            IndexSnapshot::load(connection, &model, request.audience, self.snapshot.take())?;
         Ok(self.snapshot.insert(snapshot))
     }
 
@@ -207,7 +208,7 @@ impl Searcher {
         else {
             return Ok(nothing(QueryKind::Prose));
         };
-        let query = Query::read(request.question, request.today, terms);
+        let query = ParsedQuery::read(request.question, request.today, terms);
         let weights = request.weights;
         let counts = keyword::score(
             snapshot,
@@ -219,7 +220,7 @@ impl Searcher {
         let meant = meaning::of(&query, &counts, snapshot, weights, terms);
         let (query_vector, vectors) = meaning::embed(request, snapshot, &meant);
         meaning::cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
-        let legs = Legs::measure(scratch, snapshot);
+        let legs = ScoreLegs::measure(scratch, snapshot);
         let share = match query_vector {
             Some(_) => meaning::share(request, snapshot, query.kind),
             None => 0.0,
@@ -230,7 +231,8 @@ impl Searcher {
             false => 0.0,
         };
         let mut ranked = legs.rank(scratch, snapshot, &query, request, (share, subject));
-        let mut question = closer::Question::new(snapshot.live, &query, &counts, &meant, terms);
+        let mut question =
+            closer::QuestionWords::new(snapshot.live, &query, &counts, &meant, terms);
         question.subject = subject;
         closer::look(connection, snapshot, question, request, &mut ranked, terms)?;
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
@@ -261,7 +263,7 @@ impl Searcher {
         else {
             return Ok(nothing(QueryKind::Prose));
         };
-        let query = Query::read(request.question, request.today, terms);
+        let query = ParsedQuery::read(request.question, request.today, terms);
         let (vector, state) = meaning::embed(request, snapshot, request.question);
         meaning::cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
         let ranked = compat::rank(
@@ -272,9 +274,9 @@ impl Searcher {
             vector.is_some(),
         )?;
         let confidence = if ranked.is_empty() {
-            Confidence::None
+            HitConfidence::None
         } else {
-            Confidence::High
+            HitConfidence::High
         };
         let mut hits = fetch::hits(connection, &ranked, request)?;
         hits.truncate(request.hits);
@@ -291,7 +293,7 @@ impl Searcher {
 fn nothing(kind: QueryKind) -> SearchAnswer {
     SearchAnswer {
         hits: Vec::new(),
-        confidence: Confidence::None,
+        confidence: HitConfidence::None,
         kind,
         searched: 0,
         vectors: VectorState::Off,
@@ -300,19 +302,21 @@ fn nothing(kind: QueryKind) -> SearchAnswer {
 
 /// A chunk on its way to the answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ranked {
+pub(crate) struct RankedChunk {
     pub slot: usize,
     pub chunk: i64,
     pub file: i64,
     pub score: f32,
-    pub explain: Explain,
+    pub explain: ScoreParts,
 }
 
-fn confidence(ranked: &[Ranked]) -> Confidence {
+fn confidence(ranked: &[RankedChunk]) -> HitConfidence {
     match ranked.first() {
-        None => Confidence::None,
-        Some(best) if best.explain.coverage < 0.34 && best.explain.cosine < 0.35 => Confidence::Low,
-        Some(_) => Confidence::High,
+        None => HitConfidence::None,
+        Some(best) if best.explain.coverage < 0.34 && best.explain.cosine < 0.35 => {
+            HitConfidence::Low
+        }
+        Some(_) => HitConfidence::High,
     }
 }
 
@@ -320,16 +324,16 @@ fn confidence(ranked: &[Ranked]) -> Confidence {
 const UNLIKE: f32 = 0.15;
 
 /// Leaves out what repeats or falls far behind.
-fn finish(hits: &mut Vec<Hit>, settings: &QuerySettings, terms: &mut Terms) {
+fn finish(hits: &mut Vec<SearchHit>, settings: &QuerySettings, terms: &mut TermReader) {
     if let Some(least) = settings.min_score {
         hits.retain(|hit| hit.score >= least);
     }
     // Nothing speaks for these but that something had to be last.
     hits.retain(|hit| hit.explain.bm25 > 0.0 || hit.explain.cosine > UNLIKE);
     match settings.duplicates {
-        Duplicates::Keep => {}
-        Duplicates::Drop { above } => copies::drop_copies(hits, above, terms),
-        Duplicates::Mmr { lambda } => copies::diversify(hits, lambda, terms),
+        DuplicateHits::Keep => {}
+        DuplicateHits::Drop { above } => copies::drop_copies(hits, above, terms),
+        DuplicateHits::Mmr { lambda } => copies::diversify(hits, lambda, terms),
     }
 }
 

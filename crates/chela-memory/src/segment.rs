@@ -14,8 +14,8 @@ mod bytes;
 
 use std::ops::Range;
 
-use crate::day::Day;
-use crate::importance::Importance;
+use crate::day::CalendarDay;
+use crate::importance::NoteImportance;
 
 pub use build::SegmentBuilder;
 
@@ -26,16 +26,16 @@ pub struct DocFacts {
     pub file: i64,
     /// The number of its section within the file.
     pub section: u32,
-    pub date: Option<Day>,
-    pub flags: Flags,
-    pub importance: Importance,
+    pub date: Option<CalendarDay>,
+    pub flags: ChunkFlags,
+    pub importance: NoteImportance,
 }
 
 /// Small facts that change a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Flags(pub u8);
+pub struct ChunkFlags(pub u8);
 
-impl Flags {
+impl ChunkFlags {
     pub const DATED_NOTE: u8 = 1;
     pub const SAID_BY_USER: u8 = 2;
     pub const TRANSCRIPT: u8 = 4;
@@ -52,7 +52,7 @@ impl Flags {
 
 /// A segment in memory.
 #[derive(Debug, Default)]
-pub struct Segment {
+pub struct IndexSegment {
     pub docs: Vec<DocFacts>,
     /// Number of terms in each chunk.
     pub lengths: Vec<u32>,
@@ -66,9 +66,9 @@ pub struct Segment {
     posting_starts: Vec<u32>,
 }
 
-impl Segment {
+impl IndexSegment {
     /// Where each chunk with this exact term is, and how often it stands there.
-    pub fn postings(&self, term: &str) -> Option<Postings<'_>> {
+    pub fn postings(&self, term: &str) -> Option<TermPostings<'_>> {
         self.find(term.as_bytes())
             .ok()
             .map(|at| self.postings_at(at))
@@ -115,8 +115,8 @@ impl Segment {
         slice(&self.terms, self.term_starts[at]..self.term_starts[at + 1])
     }
 
-    fn postings_at(&self, at: usize) -> Postings<'_> {
-        Postings {
+    fn postings_at(&self, at: usize) -> TermPostings<'_> {
+        TermPostings {
             bytes: slice(
                 &self.postings,
                 self.posting_starts[at]..self.posting_starts[at + 1],
@@ -143,12 +143,12 @@ impl Segment {
 
 /// Chunks and counts, in order.
 #[derive(Debug, Clone)]
-pub struct Postings<'a> {
+pub struct TermPostings<'a> {
     bytes: &'a [u8],
     doc: u32,
 }
 
-impl Iterator for Postings<'_> {
+impl Iterator for TermPostings<'_> {
     type Item = (u32, u32);
 
     #[inline]

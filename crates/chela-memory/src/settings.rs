@@ -2,7 +2,7 @@
 
 mod from_config;
 
-use crate::chunk::Cut;
+use crate::chunk::ChunkCut;
 
 pub use from_config::{configured_index_file, keys_without_effect};
 
@@ -12,11 +12,11 @@ pub struct MemorySettings {
     pub enabled: bool,
     pub sources: Vec<SourceKind>,
     pub extra_paths: Vec<ExtraPath>,
-    pub cut: Cut,
+    pub cut: ChunkCut,
     pub query: QuerySettings,
     pub sync: SyncSettings,
     pub cache: CacheSettings,
-    pub citations: Citations,
+    pub citations: CitationSetting,
     pub limits: ReadLimits,
     pub prelude: PreludeSettings,
 }
@@ -27,11 +27,11 @@ impl Default for MemorySettings {
             enabled: true,
             sources: vec![SourceKind::Memory],
             extra_paths: Vec::new(),
-            cut: Cut::default(),
+            cut: ChunkCut::default(),
             query: QuerySettings::default(),
             sync: SyncSettings::default(),
             cache: CacheSettings::default(),
-            citations: Citations::Auto,
+            citations: CitationSetting::Auto,
             limits: ReadLimits::default(),
             prelude: PreludeSettings::default(),
         }
@@ -66,8 +66,8 @@ pub struct QuerySettings {
     pub vector_weight: Option<f32>,
     pub text_weight: Option<f32>,
     pub candidate_multiplier: usize,
-    pub duplicates: Duplicates,
-    pub recency: Recency,
+    pub duplicates: DuplicateHits,
+    pub recency: RecencySetting,
 }
 
 impl Default for QuerySettings {
@@ -79,8 +79,8 @@ impl Default for QuerySettings {
             vector_weight: None,
             text_weight: None,
             candidate_multiplier: 4,
-            duplicates: Duplicates::Drop { above: 0.9 },
-            recency: Recency {
+            duplicates: DuplicateHits::Drop { above: 0.9 },
+            recency: RecencySetting {
                 half_life_days: 30.0,
                 weight: 0.02,
             },
@@ -102,7 +102,7 @@ pub enum QueryMode {
 
 /// What becomes of hits that say the same.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Duplicates {
+pub enum DuplicateHits {
     Keep,
     /// Only near-copies go: this share of their words is common.
     Drop {
@@ -116,16 +116,16 @@ pub enum Duplicates {
 
 /// How much newer notes are preferred. It breaks ties: the most it adds is `weight`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Recency {
+pub struct RecencySetting {
     pub half_life_days: f32,
     pub weight: f32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyncSettings {
-    pub on_session_start: Switch,
-    pub on_search: Switch,
-    pub watch: Switch,
+    pub on_session_start: MemorySwitch,
+    pub on_search: MemorySwitch,
+    pub watch: MemorySwitch,
     pub watch_debounce_ms: u64,
     /// 0 is never.
     pub interval_minutes: u64,
@@ -136,9 +136,9 @@ pub struct SyncSettings {
 impl Default for SyncSettings {
     fn default() -> Self {
         Self {
-            on_session_start: Switch::On,
-            on_search: Switch::On,
-            watch: Switch::On,
+            on_session_start: MemorySwitch::On,
+            on_search: MemorySwitch::On,
+            watch: MemorySwitch::On,
             watch_debounce_ms: 1500,
             interval_minutes: 0,
             session_delta_bytes: 100_000,
@@ -148,7 +148,7 @@ impl Default for SyncSettings {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
+pub enum MemorySwitch {
     On,
     Off,
 }
@@ -170,7 +170,7 @@ impl Default for CacheSettings {
 
 /// Whether results carry `Source: path#L10-L14`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Citations {
+pub enum CitationSetting {
     On,
     Off,
     /// In private sessions, where the reader may open the file.

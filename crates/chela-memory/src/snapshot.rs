@@ -6,17 +6,17 @@ use std::sync::Arc;
 use chela_core::Audience;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::segment::{DocFacts, Flags, Segment};
-use crate::vector::Matrix;
+use crate::segment::{ChunkFlags, DocFacts, IndexSegment};
+use crate::vector::VectorMatrix;
 
 /// From this average of terms on, chunks are pages.
 const PAGE_TERMS: u64 = 50;
 
 /// A consistent view of the index.
 #[derive(Debug)]
-pub struct Snapshot {
+pub struct IndexSnapshot {
     pub generation: i64,
-    pub parts: Vec<Part>,
+    pub parts: Vec<SnapshotPart>,
     /// Chunks that are current.
     pub live: usize,
     pub live_terms: u64,
@@ -32,18 +32,18 @@ pub struct Snapshot {
 
 /// One segment, its vectors and what of it is current.
 #[derive(Debug)]
-pub struct Part {
+pub struct SnapshotPart {
     pub id: i64,
-    pub segment: Arc<Segment>,
+    pub segment: Arc<IndexSegment>,
     /// `None` until the model has seen this segment.
-    pub matrix: Option<Arc<Matrix>>,
+    pub matrix: Option<Arc<VectorMatrix>>,
     pub alive: Vec<bool>,
     /// Number of the first chunk and section in arrays over all parts.
     pub base: usize,
     pub section_base: usize,
 }
 
-impl Snapshot {
+impl IndexSnapshot {
     /// The current view, reusing what `old` has read. Call within a read transaction.
     pub fn load(
         connection: &Connection,
@@ -52,7 +52,7 @@ impl Snapshot {
         old: Option<Self>,
     ) -> rusqlite::Result<Self> {
         let generation = generation(connection)?;
-        let mut kept: HashMap<i64, (Arc<Segment>, Option<Arc<Matrix>>)> = HashMap::new();
+        let mut kept: HashMap<i64, (Arc<IndexSegment>, Option<Arc<VectorMatrix>>)> = HashMap::new();
         if let Some(old) = old {
             if old.generation == generation && old.model == model && old.audience == audience {
                 return Ok(old);
@@ -98,7 +98,7 @@ impl Snapshot {
             };
             let section_base = this.sections;
             let alive = alive(id, &segment, &homes, audience);
-            let part = Part {
+            let part = SnapshotPart {
                 id,
                 segment,
                 matrix,
@@ -117,7 +117,7 @@ impl Snapshot {
             };
             this.live += live().count();
             this.spoken += live()
-                .filter(|(doc, _)| doc.flags.has(Flags::SPOKEN))
+                .filter(|(doc, _)| doc.flags.has(ChunkFlags::SPOKEN))
                 .count();
             this.live_terms += part
                 .alive
@@ -149,7 +149,7 @@ impl Snapshot {
     }
 
     /// The part a slot is in, and its place there.
-    pub fn locate(&self, slot: usize) -> Option<(&Part, usize)> {
+    pub fn locate(&self, slot: usize) -> Option<(&SnapshotPart, usize)> {
         let at = self
             .parts
             .partition_point(|part| part.base <= slot)
@@ -165,14 +165,19 @@ impl Snapshot {
 }
 
 /// Which chunks of a segment are current and may be shown.
-fn alive(id: i64, segment: &Segment, homes: &HashMap<i64, i64>, audience: Audience) -> Vec<bool> {
+fn alive(
+    id: i64,
+    segment: &IndexSegment,
+    homes: &HashMap<i64, i64>,
+    audience: Audience,
+) -> Vec<bool> {
     // Chunks of a file lie together, so the answer is looked up once per file.
     let mut last = (i64::MIN, false);
     let current = |doc: &DocFacts| {
         if doc.file != last.0 {
             last = (doc.file, homes.get(&doc.file) == Some(&id));
         }
-        last.1 && (audience == Audience::Private || doc.flags.has(Flags::SHARED))
+        last.1 && (audience == Audience::Private || doc.flags.has(ChunkFlags::SHARED))
     };
     segment.docs.iter().map(current).collect()
 }
@@ -185,11 +190,15 @@ fn generation(connection: &Connection) -> rusqlite::Result<i64> {
     Ok(value.and_then(|value| value.parse().ok()).unwrap_or(0))
 }
 
-fn load_segment(connection: &Connection, id: i64) -> rusqlite::Result<Option<Segment>> {
+fn load_segment(connection: &Connection, id: i64) -> rusqlite::Result<Option<IndexSegment>> {
     connection
         .prepare_cached("SELECT data FROM segments WHERE id = ?1")?
         .query_row([id], |row| {
-            Ok(row.get_ref(0)?.as_blob().ok().and_then(Segment::from_bytes))
+            Ok(row
+                .get_ref(0)?
+                .as_blob()
+                .ok()
+                .and_then(IndexSegment::from_bytes))
         })
 }
 
@@ -198,12 +207,12 @@ fn load_matrix(
     id: i64,
     model: &str,
     rows: usize,
-) -> rusqlite::Result<Option<Arc<Matrix>>> {
+) -> rusqlite::Result<Option<Arc<VectorMatrix>>> {
     let data: Option<Vec<u8>> = connection
         .prepare_cached("SELECT data FROM vectors WHERE segment = ?1 AND model = ?2")?
         .query_row(params![id, model], |row| row.get(0))
         .optional()?;
     Ok(data
-        .and_then(|data| Matrix::from_bytes(data, rows))
+        .and_then(|data| VectorMatrix::from_bytes(data, rows))
         .map(Arc::new))
 }

@@ -1,5 +1,7 @@
 //! The files memory is made of.
 
+mod conversations;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,7 +52,7 @@ impl FileSource {
 
 /// What a look at the disk found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundFiles {
     /// By label.
     pub files: BTreeMap<String, FoundFile>,
     /// What was left out or could not be read, for the owner.
@@ -59,7 +61,7 @@ pub struct Found {
     pub unreadable: Vec<String>,
 }
 
-impl Found {
+impl FoundFiles {
     /// Whether a label lies in a folder that could not be listed.
     pub(crate) fn is_away(&self, label: &str) -> bool {
         self.unreadable.iter().any(|folder| {
@@ -74,11 +76,11 @@ impl Found {
 /// The most a file may be trusted, by its path: where text written down in bad company lies, only
 /// whoever watched it being written can say.
 #[derive(Clone, Default)]
-pub struct Ceiling(Option<Arc<TrustOfPath>>);
+pub struct TrustCeiling(Option<Arc<TrustOfPath>>);
 
 type TrustOfPath = dyn Fn(&Path) -> Trust + Send + Sync;
 
-impl Ceiling {
+impl TrustCeiling {
     pub fn new(of: impl Fn(&Path) -> Trust + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(of)))
     }
@@ -88,7 +90,7 @@ impl Ceiling {
     }
 }
 
-impl std::fmt::Debug for Ceiling {
+impl std::fmt::Debug for TrustCeiling {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.0 {
             Some(_) => "Ceiling(by file)",
@@ -99,17 +101,17 @@ impl std::fmt::Debug for Ceiling {
 
 /// Where an agent's memory lies.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct MemoryPlaces {
     pub workspace: PathBuf,
     /// Folder of session transcripts (`*.jsonl`), when they may be searched.
     pub sessions: Option<PathBuf>,
     /// How far its files may be trusted at most.
-    pub ceiling: Ceiling,
+    pub ceiling: TrustCeiling,
 }
 
 /// Lists every file that belongs to memory.
-pub fn find(host: &Host, places: &Places, settings: &MemorySettings) -> Found {
-    let mut found = Found::default();
+pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> FoundFiles {
+    let mut found = FoundFiles::default();
     if settings.sources.contains(&SourceKind::Memory) {
         core_files(&mut found, places);
         let notes = places.workspace.join("memory");
@@ -158,7 +160,7 @@ pub(crate) fn content(
 }
 
 /// MEMORY.md, memory.md when it is another file, USER.md.
-fn core_files(found: &mut Found, places: &Places) {
+fn core_files(found: &mut FoundFiles, places: &MemoryPlaces) {
     for name in ["MEMORY.md", "memory.md", "USER.md"] {
         let path = places.workspace.join(name);
         let same = name == "memory.md"
@@ -172,7 +174,7 @@ fn core_files(found: &mut Found, places: &Places) {
     }
 }
 
-fn extra_path(found: &mut Found, host: &Host, places: &Places, extra: &ExtraPath) {
+fn extra_path(found: &mut FoundFiles, host: &Host, places: &MemoryPlaces, extra: &ExtraPath) {
     let is_glob = extra.path.contains(['*', '?', '[', '{']);
     let (base, pattern) = if is_glob {
         let cut = extra.path.find(['*', '?', '[', '{']).unwrap_or(0);
@@ -235,8 +237,8 @@ fn glob(pattern: &str) -> Result<GlobMatcher, String> {
 }
 
 struct Walk<'a> {
-    found: &'a mut Found,
-    places: &'a Places,
+    found: &'a mut FoundFiles,
+    places: &'a MemoryPlaces,
     root: &'a Path,
     source: FileSource,
     matcher: Option<GlobMatcher>,
@@ -285,7 +287,7 @@ impl Walk<'_> {
     }
 }
 
-fn add(found: &mut Found, places: &Places, path: &Path, source: FileSource) {
+fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileSource) {
     let facts = match std::fs::metadata(path) {
         Ok(facts) => facts,
         Err(error) => {
@@ -340,7 +342,7 @@ pub fn audience_of(file: &FoundFile, text: &str) -> Audience {
 }
 
 /// How a file is named in results: relative to the workspace, with forward slashes.
-pub fn label(places: &Places, path: &Path) -> String {
+pub fn label(places: &MemoryPlaces, path: &Path) -> String {
     let inside = path.strip_prefix(&places.workspace).ok();
     let shown = match (&places.sessions, inside) {
         (_, Some(inside)) => inside.display().to_string(),

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use crate::embed::Embedder;
 use crate::memory::Memory;
 use crate::source::{self, FileSource};
-use crate::store::{Access, StoreError};
-use crate::transcript;
+use crate::store::{IndexAccess, StoreError};
 
 /// A report on an index.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
-pub struct Status {
+pub struct IndexStatus {
     pub path: String,
     pub writable: bool,
     pub bytes: u64,
@@ -41,7 +40,7 @@ pub struct SourceStatus {
 
 impl Memory<'_> {
     /// Looks at index and files; changes nothing.
-    pub fn status(&self) -> Result<Status, StoreError> {
+    pub fn status(&self) -> Result<IndexStatus, StoreError> {
         let store = self.store();
         let read = || {
             let connection = store.connection();
@@ -82,7 +81,7 @@ impl Memory<'_> {
         };
         let read = read().map_err(|error| store.explain(error))?;
         let mut found = source::find(self.host(), self.places(), self.settings());
-        transcript::add_sessions(self.transcripts(), self.settings(), &mut found);
+        found.add_sessions(self.transcripts(), self.settings());
         let changed = |file: &&source::FoundFile| {
             read.known.get(&file.label) != Some(&(file.size, file.modified))
         };
@@ -95,9 +94,9 @@ impl Memory<'_> {
         let model = self.embedder().map(Embedder::id).map(|id| id.to_string());
         let mut problems = found.problems;
         problems.extend(self.notices().iter().map(ToString::to_string));
-        Ok(Status {
+        Ok(IndexStatus {
             path: self.host().compact(store.path()),
-            writable: store.access() == Access::Write,
+            writable: store.access() == IndexAccess::Write,
             bytes: read.bytes,
             files: read.known.len(),
             chunks: read.sources.values().map(|source| source.chunks).sum(),

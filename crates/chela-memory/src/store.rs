@@ -1,7 +1,7 @@
 //! The index on disk: one SQLite file per agent, made from the notes and deletable at any time.
 //!
 //! A file that cannot be used - torn, foreign, newer, read-only - is never a reason to fail: it
-//! is set aside, read as far as it goes, or replaced by an index in memory, and a [`Notice`] says
+//! is set aside, read as far as it goes, or replaced by an index in memory, and a [`IndexNotice`] says
 //! which. Writers commit whole files at a time, so a reader sees each note either as it was or as
 //! it is.
 
@@ -12,25 +12,26 @@ mod trouble;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chela_core::ok_or_debug;
 use chela_files::{FileMode, create_file, create_private_folder, make_private};
-use chela_store::Fault;
+use chela_store::EngineFault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
-use repair::Repair;
+use repair::RepairRight;
 pub use schema::VERSION;
-use trouble::Trouble;
-pub use trouble::{Notice, StoreError, explain};
+use trouble::OpenTrouble;
+pub use trouble::{IndexNotice, StoreError, explain};
 
 /// How long a writer waits for another before it gives up.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// An open index.
 #[derive(Debug)]
-pub struct Store {
+pub struct IndexStore {
     connection: Connection,
     path: PathBuf,
-    access: Access,
-    notices: Vec<Notice>,
+    access: IndexAccess,
+    notices: Vec<IndexNotice>,
     /// The file that was opened. `None` for an index in memory.
     file: Option<FileId>,
 }
@@ -39,38 +40,41 @@ pub struct Store {
 type FileId = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum IndexAccess {
     Write,
     Read,
 }
 
-impl Store {
+impl IndexStore {
     /// Opens or makes the index at `path`. `stamp` names a damaged file that is set aside.
     pub fn open(path: &Path, stamp: u64) -> Result<Self, StoreError> {
         let mut notices = Vec::new();
         let opened = {
-            let _no_repair = Repair::kept_away(path);
+            let _no_repair = RepairRight::kept_away(path);
             Self::open_writable(path)
         };
         match opened {
-            Ok(connection) => Ok(Self::ready(connection, path, Access::Write, notices)),
-            Err(Trouble::Newer(version)) => {
+            Ok(connection) => Ok(Self::ready(connection, path, IndexAccess::Write, notices)),
+            Err(OpenTrouble::Newer(version)) => {
                 let own = own_name(path);
-                notices.push(Notice::Newer {
+                notices.push(IndexNotice::Newer {
                     version,
                     using: own.clone(),
                 });
                 match Self::open_writable(&own) {
-                    Ok(connection) => Ok(Self::ready(connection, &own, Access::Write, notices)),
+                    Ok(connection) => {
+                        Ok(Self::ready(connection, &own, IndexAccess::Write, notices))
+                    }
                     Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
                 }
             }
-            Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {
-                let repaired = Repair::begin(path).and_then(|repair| {
+            Err(OpenTrouble::Sql(error)) if EngineFault::of(&error) == EngineFault::Damaged => {
+                let repaired = RepairRight::begin(path).and_then(|repair| {
                     // Another process may have been faster.
                     match Self::open_writable(path) {
                         Ok(connection) => return Ok((None, connection)),
-                        Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {}
+                        Err(OpenTrouble::Sql(error))
+                            if EngineFault::of(&error) == EngineFault::Damaged => {}
                         Err(trouble) => return Err(trouble),
                     }
                     let aside = repair.set_aside(stamp)?;
@@ -78,39 +82,44 @@ impl Store {
                 });
                 match repaired {
                     Ok((aside, connection)) => {
-                        notices.extend(aside.map(|aside| Notice::Replaced {
+                        notices.extend(aside.map(|aside| IndexNotice::Replaced {
                             aside,
                             why: error.to_string(),
                         }));
-                        Ok(Self::ready(connection, path, Access::Write, notices))
+                        Ok(Self::ready(connection, path, IndexAccess::Write, notices))
                     }
                     Err(trouble) => Self::in_memory(path, notices, &trouble.to_string()),
                 }
             }
-            Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Busy => Err(StoreError::Busy {
-                path: path.to_owned(),
-                source: error,
-            }),
+            Err(OpenTrouble::Sql(error)) if EngineFault::of(&error) == EngineFault::Busy => {
+                Err(StoreError::Busy {
+                    path: path.to_owned(),
+                    source: error,
+                })
+            }
             Err(trouble) => match Self::open_readable(path) {
                 Ok(connection) => {
-                    notices.push(Notice::ReadOnly {
+                    notices.push(IndexNotice::ReadOnly {
                         why: trouble.to_string(),
                     });
-                    Ok(Self::ready(connection, path, Access::Read, notices))
+                    Ok(Self::ready(connection, path, IndexAccess::Read, notices))
                 }
-                Err(_) => Self::in_memory(path, notices, &trouble.to_string()),
+                Err(error) => {
+                    tracing::debug!(%error, "the index of memory cannot be read either");
+                    Self::in_memory(path, notices, &trouble.to_string())
+                }
             },
         }
     }
 
     /// Opens after a read failed on damage that opening does not see.
     pub fn open_after_damage(path: &Path, stamp: u64) -> Result<Self, StoreError> {
-        let aside = Repair::begin(path).and_then(|repair| {
+        let aside = RepairRight::begin(path).and_then(|repair| {
             // Another process may have put a whole file there since.
             match Self::open_writable(path).and_then(|connection| is_whole(&connection)) {
                 Ok(true) => Ok(None),
                 Ok(false) => repair.set_aside(stamp).map(Some),
-                Err(Trouble::Sql(error)) if Fault::of(&error) == Fault::Damaged => {
+                Err(OpenTrouble::Sql(error)) if EngineFault::of(&error) == EngineFault::Damaged => {
                     repair.set_aside(stamp).map(Some)
                 }
                 // One that is busy being filled is no damaged one.
@@ -118,9 +127,15 @@ impl Store {
             }
         });
         let mut store = Self::open(path, stamp)?;
-        if let Ok(Some(aside)) = aside {
-            let why = "a page could not be read".to_owned();
-            store.notices.insert(0, Notice::Replaced { aside, why });
+        match aside {
+            Ok(Some(aside)) => {
+                let why = "a page could not be read".to_owned();
+                store
+                    .notices
+                    .insert(0, IndexNotice::Replaced { aside, why });
+            }
+            Ok(None) => tracing::debug!("another process has repaired the index of memory"),
+            Err(error) => tracing::warn!(%error, "a damaged index of memory stays in place"),
         }
         Ok(store)
     }
@@ -133,7 +148,7 @@ impl Store {
                 schema::create(&connection)?;
                 Ok(Self {
                     file: None,
-                    ..Self::ready(connection, &path, Access::Write, Vec::new())
+                    ..Self::ready(connection, &path, IndexAccess::Write, Vec::new())
                 })
             })
             .map_err(|error| explain(&path, error))
@@ -149,12 +164,12 @@ impl Store {
         self.file.is_some() && self.file == file_id(&self.path)
     }
 
-    pub fn access(&self) -> Access {
+    pub fn access(&self) -> IndexAccess {
         self.access
     }
 
     /// What was unusual about opening it.
-    pub fn notices(&self) -> &[Notice] {
+    pub fn notices(&self) -> &[IndexNotice] {
         &self.notices
     }
 
@@ -192,7 +207,12 @@ impl Store {
         explain(&self.path, error)
     }
 
-    fn ready(connection: Connection, path: &Path, access: Access, notices: Vec<Notice>) -> Self {
+    fn ready(
+        connection: Connection,
+        path: &Path,
+        access: IndexAccess,
+        notices: Vec<IndexNotice>,
+    ) -> Self {
         Self {
             connection,
             path: path.to_owned(),
@@ -202,17 +222,21 @@ impl Store {
         }
     }
 
-    fn in_memory(path: &Path, mut notices: Vec<Notice>, why: &str) -> Result<Self, StoreError> {
+    fn in_memory(
+        path: &Path,
+        mut notices: Vec<IndexNotice>,
+        why: &str,
+    ) -> Result<Self, StoreError> {
         let mut store = Self::temporary()?;
         store.path = path.to_owned();
-        notices.push(Notice::InMemory {
+        notices.push(IndexNotice::InMemory {
             why: why.to_owned(),
         });
         store.notices = notices;
         Ok(store)
     }
 
-    fn open_writable(path: &Path) -> Result<Connection, Trouble> {
+    fn open_writable(path: &Path) -> Result<Connection, OpenTrouble> {
         // What is remembered is nobody else's business, also in a home others may look into.
         if let Some(folder) = path.parent() {
             create_private_folder(folder)?;
@@ -221,13 +245,13 @@ impl Store {
             .map(drop)
             .map_err(std::io::Error::from)?;
         // One that somebody else owns can be used all the same.
-        let _ = make_private(path);
+        ok_or_debug!(make_private(path), "others may read the index of memory");
         let connection = Connection::open(path)?;
         connection.busy_timeout(BUSY)?;
         // Fails on a file that is no database, before anything is changed.
         let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         if version > VERSION {
-            return Err(Trouble::Newer(version));
+            return Err(OpenTrouble::Newer(version));
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
@@ -242,9 +266,9 @@ impl Store {
         Ok(connection)
     }
 
-    fn open_readable(path: &Path) -> Result<Connection, Trouble> {
+    fn open_readable(path: &Path) -> Result<Connection, OpenTrouble> {
         let plain = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .map_err(Trouble::from)
+            .map_err(OpenTrouble::from)
             .and_then(|connection| readable(&connection).map(|()| connection));
         plain.or_else(|_| {
             // In a folder that cannot be written there is no place for the shared-memory file.
@@ -267,16 +291,16 @@ fn file_id(path: &Path) -> Option<FileId> {
 }
 
 /// Whether every page of the file can be read.
-fn is_whole(connection: &Connection) -> Result<bool, Trouble> {
+fn is_whole(connection: &Connection) -> Result<bool, OpenTrouble> {
     let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))?;
     Ok(found == "ok")
 }
 
-fn readable(connection: &Connection) -> Result<(), Trouble> {
+fn readable(connection: &Connection) -> Result<(), OpenTrouble> {
     connection.busy_timeout(BUSY)?;
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version != VERSION {
-        return Err(Trouble::Newer(version));
+        return Err(OpenTrouble::Newer(version));
     }
     connection.query_row("SELECT count(*) FROM segments", [], |_| Ok(()))?;
     Ok(())

@@ -4,18 +4,18 @@ use std::ops::ControlFlow;
 
 use chela_core::{Audience, Host};
 
-use crate::index::{Depth, SyncReport};
-use crate::memory::{Ask, Memory, OpenMemory};
+use crate::index::{SyncDepth, SyncReport};
+use crate::memory::{Memory, MemoryQuestion, OpenMemory};
 use crate::settings::MemorySettings;
-use crate::source::{Ceiling, Places};
+use crate::source::{MemoryPlaces, TrustCeiling};
 
-pub struct Home {
+pub struct MemoryHome {
     pub folder: tempfile::TempDir,
     pub host: Host,
     pub settings: MemorySettings,
 }
 
-impl Home {
+impl MemoryHome {
     pub fn new(notes: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let host = Host::fixed(folder.path());
@@ -46,14 +46,14 @@ impl Home {
     }
 
     pub fn memory(&self) -> Memory<'_> {
-        self.memory_below(Ceiling::default())
+        self.memory_below(TrustCeiling::default())
     }
 
-    pub fn memory_below(&self, ceiling: Ceiling) -> Memory<'_> {
+    pub fn memory_below(&self, ceiling: TrustCeiling) -> Memory<'_> {
         Memory::local(OpenMemory {
             host: &self.host,
             index_file: self.index_file(),
-            places: Places {
+            places: MemoryPlaces {
                 workspace: self.workspace(),
                 sessions: Some(self.folder.path().join("sessions")),
                 ceiling,
@@ -73,12 +73,12 @@ impl Home {
 
 pub fn sync(memory: &mut Memory<'_>) -> SyncReport {
     memory
-        .sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))
+        .sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))
         .unwrap()
 }
 
-pub fn ask(question: &str) -> Ask<'_> {
-    Ask {
+pub fn ask(question: &str) -> MemoryQuestion<'_> {
+    MemoryQuestion {
         question,
         max_results: None,
         min_score: None,

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use chela_core::{Audience, Trust};
 
-use crate::memory::{Ask, Found, Memory};
-use crate::search::{Confidence, VectorState};
-use crate::settings::{Citations, ReadLimits, SourceKind};
+use crate::memory::{Memory, MemoryAnswer, MemoryQuestion};
+use crate::search::{HitConfidence, VectorState};
+use crate::settings::{CitationSetting, ReadLimits, SourceKind};
 use crate::source::{self, FoundFile};
 use crate::store::StoreError;
 use crate::transcript::{self, SessionPage, TranscriptError, TranscriptSource};
@@ -49,7 +49,10 @@ pub enum MemoryToolError {
 }
 
 /// Runs `memory_search`.
-pub fn memory_search(memory: &mut Memory<'_>, ask: &Ask<'_>) -> Result<ToolText, MemoryToolError> {
+pub fn memory_search(
+    memory: &mut Memory<'_>,
+    ask: &MemoryQuestion<'_>,
+) -> Result<ToolText, MemoryToolError> {
     if ask.question.trim().is_empty() {
         return Err(MemoryToolError::EmptyQuery);
     }
@@ -78,14 +81,14 @@ enum Cite {
     No,
 }
 
-fn cites(citations: Citations, audience: Audience) -> Cite {
+fn cites(citations: CitationSetting, audience: Audience) -> Cite {
     match (citations, audience) {
-        (Citations::On, _) | (Citations::Auto, Audience::Private) => Cite::Yes,
-        (Citations::Off, _) | (Citations::Auto, Audience::Shared) => Cite::No,
+        (CitationSetting::On, _) | (CitationSetting::Auto, Audience::Private) => Cite::Yes,
+        (CitationSetting::Off, _) | (CitationSetting::Auto, Audience::Shared) => Cite::No,
     }
 }
 
-fn results(found: &Found, cite: Cite) -> String {
+fn results(found: &MemoryAnswer, cite: Cite) -> String {
     let mut text = String::new();
     let count = found.excerpts.len();
     match (count, found.answer.searched) {
@@ -96,7 +99,7 @@ fn results(found: &Found, cite: Cite) -> String {
             "Nothing found among {searched} entries. Try other words, or say that you checked and found nothing."
         )),
         _ => {
-            if found.answer.confidence == Confidence::Low {
+            if found.answer.confidence == HitConfidence::Low {
                 text.push_str(
                     "Low confidence: these entries share little with the question. If none fits, say that you checked.\n\n",
                 );
@@ -136,7 +139,7 @@ fn results(found: &Found, cite: Cite) -> String {
 
 /// What `memory_get` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Get<'a> {
+pub struct GetRequest<'a> {
     pub path: &'a str,
     /// First line, from 1.
     pub from: Option<u32>,
@@ -146,7 +149,7 @@ pub struct Get<'a> {
 
 /// Lines of a file that belongs to memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lines {
+pub struct FileLines {
     pub label: String,
     pub start_line: u32,
     pub end_line: u32,
@@ -159,7 +162,7 @@ pub struct Lines {
 }
 
 /// Runs `memory_get`.
-pub fn memory_get(memory: &Memory<'_>, get: &Get<'_>) -> Result<ToolText, MemoryToolError> {
+pub fn memory_get(memory: &Memory<'_>, get: &GetRequest<'_>) -> Result<ToolText, MemoryToolError> {
     let lines = read(memory, get)?;
     let mut text = format!(
         "{} lines {}-{} of {}\n{}",
@@ -176,7 +179,7 @@ pub fn memory_get(memory: &Memory<'_>, get: &Get<'_>) -> Result<ToolText, Memory
 }
 
 /// The lines themselves. Only files that memory is made of can be read.
-pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError> {
+pub fn read(memory: &Memory<'_>, get: &GetRequest<'_>) -> Result<FileLines, MemoryToolError> {
     let path = get.path.trim();
     let label = path
         .split('#')
@@ -213,10 +216,10 @@ pub fn read(memory: &Memory<'_>, get: &Get<'_>) -> Result<Lines, MemoryToolError
 /// Messages of a conversation that is kept elsewhere than in a file.
 fn conversation(
     memory: &Memory<'_>,
-    get: &Get<'_>,
+    get: &GetRequest<'_>,
     source: &dyn TranscriptSource,
     page: &SessionPage,
-) -> Result<Lines, MemoryToolError> {
+) -> Result<FileLines, MemoryToolError> {
     let label = page.label();
     let unreadable = |error: TranscriptError| MemoryToolError::Unreadable {
         path: page.label(),
@@ -229,7 +232,7 @@ fn conversation(
     };
     let text = transcript::page_text(source, page).map_err(unreadable)?;
     let first = u32::try_from(page.from).unwrap_or(u32::MAX - 1) + 1;
-    let get = Get {
+    let get = GetRequest {
         from: get.from.or(Some(first)),
         ..*get
     };
@@ -273,9 +276,9 @@ fn cut(
     label: &str,
     content: &str,
     trust: Trust,
-    get: &Get<'_>,
+    get: &GetRequest<'_>,
     limits: ReadLimits,
-) -> Result<Lines, MemoryToolError> {
+) -> Result<FileLines, MemoryToolError> {
     let all: Vec<&str> = content.lines().collect();
     let total = all.len() as u32;
     let from = get.from.unwrap_or(1).max(1);
@@ -302,7 +305,7 @@ fn cut(
         used += length;
         end += 1;
     }
-    Ok(Lines {
+    Ok(FileLines {
         label: label.to_owned(),
         start_line: from,
         end_line: end,

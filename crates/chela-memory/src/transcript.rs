@@ -3,16 +3,11 @@
 //! They lie in files of JSON lines, or are kept elsewhere and come through a
 //! [`TranscriptSource`]: in pages of messages, of which only the last can change.
 
-use std::path::PathBuf;
-
 use chela_core::{Audience, Trust};
 use serde_json::{Value, json};
 
-use crate::chunk::{Chunk, Cut, Speaker};
-use crate::day::Day;
-use crate::index::{Depth, Known, SyncRequest};
-use crate::settings::{MemorySettings, SourceKind};
-use crate::source::{FileSource, Found, FoundFile};
+use crate::chunk::{ChunkCut, MessageSpeaker, NoteChunk};
+use crate::day::CalendarDay;
 
 /// Conversations that are kept elsewhere than in files. A conversation only grows; one that is
 /// written anew has a new id.
@@ -46,7 +41,7 @@ pub struct SessionFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionMessage {
     /// Messages of others than these two are counted and not searched.
-    pub speaker: Speaker,
+    pub speaker: MessageSpeaker,
     pub text: String,
     /// Seconds since 1970.
     pub at: Option<i64>,
@@ -67,7 +62,7 @@ pub struct SessionPage {
 }
 
 /// Messages in a page. What is in a full page is never read again.
-const PAGE: u64 = 200;
+pub(crate) const PAGE: u64 = 200;
 
 impl SessionPage {
     /// `sessions/<id>`, and `sessions/<id>@200` for what follows after the first page.
@@ -92,62 +87,6 @@ impl SessionPage {
     }
 }
 
-/// What the index knows of conversations lies under this name.
-const FOLDER: &str = "sessions";
-
-/// Adds the conversations to what was found, where the settings ask for them. Without anybody to
-/// ask, what is known of them stays: that nobody told of a conversation does not mean it is gone.
-pub(crate) fn add_sessions(
-    source: Option<&dyn TranscriptSource>,
-    settings: &MemorySettings,
-    found: &mut Found,
-) {
-    if !settings.sources.contains(&SourceKind::Sessions) {
-        return;
-    }
-    match source {
-        Some(source) => list(source, found),
-        None => found.unreadable.push(FOLDER.to_owned()),
-    }
-}
-
-/// Adds the pages of all conversations to what was found.
-fn list(source: &dyn TranscriptSource, found: &mut Found) {
-    let sessions = match source.sessions() {
-        Ok(sessions) => sessions,
-        Err(error) => {
-            found.problems.push(error.to_string());
-            found.unreadable.push(FOLDER.to_owned());
-            return;
-        }
-    };
-    for session in sessions {
-        for from in (0..session.messages).step_by(PAGE as usize) {
-            let page = SessionPage {
-                session: session.id.clone(),
-                from,
-            };
-            let size = (session.messages - from).min(PAGE);
-            let label = page.label();
-            let file = FoundFile {
-                path: PathBuf::from(&label),
-                label: label.clone(),
-                source: FileSource::Sessions,
-                size,
-                // A full page stays as it is, whenever the conversation goes on.
-                modified: match size == PAGE {
-                    true => 0,
-                    false => session.changed_at.saturating_mul(1_000_000_000),
-                },
-                trust: session.trust.min(Trust::Agent),
-                audience: session.audience,
-                page: Some(page),
-            };
-            found.files.insert(label, file);
-        }
-    }
-}
-
 /// A page as JSON lines, one per message.
 pub(crate) fn read_page(
     source: &dyn TranscriptSource,
@@ -157,9 +96,9 @@ pub(crate) fn read_page(
     let mut lines = Vec::new();
     for message in messages {
         let role = match message.speaker {
-            Speaker::User => "user",
-            Speaker::Assistant => "assistant",
-            Speaker::Other => "other",
+            MessageSpeaker::User => "user",
+            MessageSpeaker::Assistant => "assistant",
+            MessageSpeaker::Other => "other",
         };
         let line = json!({ "role": role, "content": message.text, "timestamp": message.at });
         lines.extend_from_slice(line.to_string().as_bytes());
@@ -181,39 +120,16 @@ pub(crate) fn page_text(
             .collect::<Vec<_>>()
             .join(" ");
         match message.speaker {
-            Speaker::User => text.push_str(&format!("User: {said}\n")),
-            Speaker::Assistant => text.push_str(&format!("Assistant: {said}\n")),
-            Speaker::Other => text.push('\n'),
+            MessageSpeaker::User => text.push_str(&format!("User: {said}\n")),
+            MessageSpeaker::Assistant => text.push_str(&format!("Assistant: {said}\n")),
+            MessageSpeaker::Other => text.push('\n'),
         }
     }
     Ok(text)
 }
 
-/// Whether a transcript has grown too little to be read again. Deltas are counted in bytes; a
-/// message is taken for a thousandth of the byte limit's share.
-pub(crate) fn too_little_new(
-    file: &FoundFile,
-    known: Option<&Known>,
-    request: &SyncRequest<'_>,
-) -> bool {
-    let Some(known) = known.filter(|_| file.source == FileSource::Sessions) else {
-        return false;
-    };
-    let sync = &request.settings.sync;
-    if file.page.is_some() {
-        // A page is measured in messages. What is new is taken once there is enough of it.
-        let new = file.size.saturating_sub(known.size);
-        return request.depth == Depth::Quick && new > 0 && new < sync.session_delta_messages;
-    }
-    let per_message = 2_000;
-    let enough = sync
-        .session_delta_bytes
-        .min(sync.session_delta_messages.saturating_mul(per_message));
-    request.depth == Depth::Quick && file.size >= known.size && file.size - known.size < enough
-}
-
 /// Cuts a transcript in JSON lines. Lines are counted as they lie in the file.
-pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<Chunk> {
+pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<NoteChunk> {
     let mut units = Vec::new();
     let first = page.map_or(0, |page| {
         u32::try_from(page.from).unwrap_or(u32::MAX - PAGE as u32)
@@ -224,8 +140,8 @@ pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<Chunk> {
         };
         let message = entry.get("message").unwrap_or(&entry);
         let (speaker, label) = match message.get("role").and_then(Value::as_str) {
-            Some("user") => (Speaker::User, "User: "),
-            Some("assistant") => (Speaker::Assistant, "Assistant: "),
+            Some("user") => (MessageSpeaker::User, "User: "),
+            Some("assistant") => (MessageSpeaker::Assistant, "Assistant: "),
             _ => continue,
         };
         let said = said(message.get("content").unwrap_or(&Value::Null));
@@ -236,8 +152,8 @@ pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<Chunk> {
             .iter()
             .find_map(|key| entry.get(key).or_else(|| message.get(key)))
             .and_then(day);
-        for piece in Cut::default().markdown("", &said) {
-            units.push(Chunk {
+        for piece in ChunkCut::default().markdown("", &said) {
+            units.push(NoteChunk {
                 start_line: number,
                 end_line: number,
                 heading: String::new(),
@@ -267,13 +183,13 @@ fn said(content: &Value) -> String {
     }
 }
 
-fn day(value: &Value) -> Option<Day> {
+fn day(value: &Value) -> Option<CalendarDay> {
     match value {
-        Value::String(text) => Day::find(text),
+        Value::String(text) => CalendarDay::find(text),
         Value::Number(number) => {
             let number = number.as_u64()?;
             // Milliseconds are what transcripts carry; seconds are accepted.
-            Some(Day::of_unix(if number > 100_000_000_000 {
+            Some(CalendarDay::of_unix(if number > 100_000_000_000 {
                 number / 1000
             } else {
                 number

@@ -9,13 +9,13 @@ mod scan;
 
 /// A vector scaled to length one and written in bytes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Quantised {
+pub struct QuantisedVector {
     /// What one step is worth.
     pub scale: f32,
     pub values: Vec<i8>,
 }
 
-impl Quantised {
+impl QuantisedVector {
     /// From any vector; the zero vector stays zero and is like nothing.
     pub fn of(vector: &[f32]) -> Self {
         let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
@@ -37,14 +37,14 @@ impl Quantised {
 
 /// The vectors of one segment under one model, row by row.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Matrix {
+pub struct VectorMatrix {
     pub dimensions: usize,
     pub scales: Vec<f32>,
     /// Signed bytes, kept unsigned because that is how they are stored.
     pub values: Vec<u8>,
 }
 
-impl Matrix {
+impl VectorMatrix {
     pub fn new(dimensions: usize) -> Self {
         Self {
             dimensions,
@@ -58,7 +58,7 @@ impl Matrix {
     }
 
     /// Appends a row. A vector of other dimensions counts as missing.
-    pub fn push(&mut self, vector: &Quantised) {
+    pub fn push(&mut self, vector: &QuantisedVector) {
         if vector.values.len() == self.dimensions {
             self.scales.push(vector.scale);
             self.values.extend(vector.values.iter().map(|v| *v as u8));
@@ -90,12 +90,12 @@ impl Matrix {
     }
 
     /// Writes the cosine of each row with the query into `cosines`.
-    pub fn cosines(&self, query: &Quantised, cosines: &mut [f32]) {
+    pub fn cosines(&self, query: &QuantisedVector, cosines: &mut [f32]) {
         if query.values.len() != self.dimensions || self.dimensions == 0 {
             cosines.fill(0.0);
             return;
         }
-        let rows = scan::Rows {
+        let rows = scan::MatrixRows {
             dimensions: self.dimensions,
             values: &self.values,
             scales: &self.scales,
@@ -134,7 +134,7 @@ impl Matrix {
 
 #[cfg(test)]
 mod tests {
-    use super::{Matrix, Quantised};
+    use super::{QuantisedVector, VectorMatrix};
 
     #[test]
     fn cosines_survive_quantising() {
@@ -142,32 +142,32 @@ mod tests {
         let b: Vec<f32> = (0..256).map(|i| ((i * 53) % 97) as f32 - 40.0).collect();
         let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f32>();
         let truth = dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt();
-        let mut matrix = Matrix::new(256);
-        matrix.push(&Quantised::of(&b));
-        matrix.push(&Quantised::of(&[0.0; 256]));
-        matrix.push(&Quantised::of(&a));
+        let mut matrix = VectorMatrix::new(256);
+        matrix.push(&QuantisedVector::of(&b));
+        matrix.push(&QuantisedVector::of(&[0.0; 256]));
+        matrix.push(&QuantisedVector::of(&a));
         let mut cosines = [9.0; 3];
-        matrix.cosines(&Quantised::of(&a), &mut cosines);
+        matrix.cosines(&QuantisedVector::of(&a), &mut cosines);
         assert!((cosines[0] - truth).abs() < 0.01, "{} {truth}", cosines[0]);
         assert_eq!(cosines[1], 0.0);
         assert!((cosines[2] - 1.0).abs() < 0.01);
         assert_eq!(
-            Matrix::from_bytes(matrix.to_bytes(), 3),
+            VectorMatrix::from_bytes(matrix.to_bytes(), 3),
             Some(matrix.clone())
         );
-        assert_eq!(Matrix::from_bytes(matrix.to_bytes(), 2), None);
+        assert_eq!(VectorMatrix::from_bytes(matrix.to_bytes(), 2), None);
     }
 
     #[test]
     fn other_dimensions_count_as_missing() {
-        let mut matrix = Matrix::new(3);
-        matrix.push(&Quantised::of(&[1.0, 2.0]));
-        matrix.push(&Quantised::of(&[1.0, 2.0, 2.0]));
+        let mut matrix = VectorMatrix::new(3);
+        matrix.push(&QuantisedVector::of(&[1.0, 2.0]));
+        matrix.push(&QuantisedVector::of(&[1.0, 2.0, 2.0]));
         let mut cosines = [9.0; 2];
-        matrix.cosines(&Quantised::of(&[1.0, 2.0, 2.0]), &mut cosines);
+        matrix.cosines(&QuantisedVector::of(&[1.0, 2.0, 2.0]), &mut cosines);
         assert_eq!(cosines[0], 0.0);
         assert!((cosines[1] - 1.0).abs() < 0.01);
-        matrix.cosines(&Quantised::of(&[1.0]), &mut cosines);
+        matrix.cosines(&QuantisedVector::of(&[1.0]), &mut cosines);
         assert_eq!(cosines, [0.0, 0.0]);
     }
 }

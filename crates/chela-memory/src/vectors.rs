@@ -8,26 +8,26 @@ use std::ops::ControlFlow;
 
 use rusqlite::{OptionalExtension, params};
 
-use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, Price};
-use crate::index::{SyncReport, SyncRequest};
-use crate::segment::Segment;
-use crate::store::{Store, StoreError, touch};
-use crate::vector::{Matrix, Quantised};
+use crate::embed::{EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder};
+use crate::segment::IndexSegment;
+use crate::settings::CacheSettings;
+use crate::store::{IndexStore, StoreError, touch};
+use crate::vector::{QuantisedVector, VectorMatrix};
 
 /// What making the missing vectors would take.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Quote {
+pub struct VectorQuote {
     pub chunks: usize,
     pub tokens: usize,
     pub seconds: f64,
-    pub price: Price,
+    pub price: EmbedPrice,
 }
 
 /// How much is missing, before anything is spent.
-pub fn quote(store: &Store, embedder: &dyn Embedder) -> Result<Quote, StoreError> {
+pub fn quote(store: &IndexStore, embedder: &dyn Embedder) -> Result<VectorQuote, StoreError> {
     let model = embedder.id().to_string();
     let read = || {
-        let mut quote = Quote::default();
+        let mut quote = VectorQuote::default();
         for segment in missing(store, &model)? {
             for unit in units(store, &segment)?.into_iter().flatten() {
                 if cached(store, &model, &unit.hash)?.is_none() {
@@ -53,12 +53,12 @@ pub fn quote(store: &Store, embedder: &dyn Embedder) -> Result<Quote, StoreError
 
 /// How many chunks have a vector of a model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Coverage {
+pub struct VectorCoverage {
     pub chunks: usize,
     pub missing: usize,
 }
 
-impl Coverage {
+impl VectorCoverage {
     /// Whether a search with these vectors finds what is there: a note or two may be on their way.
     pub fn answers(self) -> bool {
         self.missing * 20 <= self.chunks
@@ -66,7 +66,7 @@ impl Coverage {
 }
 
 /// Counts without reading a text.
-pub fn coverage(store: &Store, model: &str) -> Result<Coverage, StoreError> {
+pub fn coverage(store: &IndexStore, model: &str) -> Result<VectorCoverage, StoreError> {
     store
         .connection()
         .query_row(
@@ -75,7 +75,7 @@ pub fn coverage(store: &Store, model: &str) -> Result<Coverage, StoreError> {
              FROM files f LEFT JOIN vectors v ON v.segment = f.segment AND v.model = ?1",
             [model],
             |row| {
-                Ok(Coverage {
+                Ok(VectorCoverage {
                     chunks: row.get(0)?,
                     missing: row.get(1)?,
                 })
@@ -86,8 +86,8 @@ pub fn coverage(store: &Store, model: &str) -> Result<Coverage, StoreError> {
 
 /// How much may be made without asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spend {
-    /// What a few changed notes need; more waits for [`Spend::All`].
+pub enum FillLimit {
+    /// What a few changed notes need; more waits for [`FillLimit::All`].
     Little,
     All,
 }
@@ -97,7 +97,7 @@ const LITTLE: usize = 256;
 
 /// How making vectors ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Filled {
+pub enum FillOutcome {
     Complete,
     /// Too many are missing to make them unasked.
     Waiting {
@@ -110,44 +110,52 @@ pub enum Filled {
     },
 }
 
+/// How vectors are made.
+#[derive(Debug, Clone, Copy)]
+pub struct FillRules<'a> {
+    pub cache: &'a CacheSettings,
+    /// Seconds since 1970.
+    pub now: u64,
+    pub spend: FillLimit,
+}
+
 /// Chunks made and chunks to be made.
-pub type Step<'a> = &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>;
+pub type FillStep<'a> = &'a mut dyn FnMut(usize, usize) -> ControlFlow<()>;
 
 /// Makes the vectors that are missing under a model. The index answers all the while, and what
 /// was made stays when this is cut short.
 pub fn fill(
-    store: &mut Store,
+    store: &mut IndexStore,
     embedder: &dyn Embedder,
-    request: &SyncRequest<'_>,
-    spend: Spend,
-    step: Step<'_>,
-) -> Result<Filled, StoreError> {
+    rules: FillRules<'_>,
+    step: FillStep<'_>,
+) -> Result<FillOutcome, StoreError> {
     let model = embedder.id().to_string();
-    let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
+    let now = i64::try_from(rules.now).unwrap_or(0);
     let batch = match embedder.cost() {
         EmbedCost::Instant => 1024,
         EmbedCost::PerBatch { texts, .. } => texts.max(1),
     };
-    let caches = request.settings.cache.enabled && embedder.cost() != EmbedCost::Instant;
+    let caches = rules.cache.enabled && embedder.cost() != EmbedCost::Instant;
     let covered = coverage(store, &model)?;
     let total = covered.missing;
     let much = match embedder.cost() {
         EmbedCost::Instant => false,
         // The first vectors say that the operator wants to pay what they cost.
         EmbedCost::PerBatch {
-            price: Price::Unknown,
+            price: EmbedPrice::Unknown,
             ..
         } if total == covered.chunks => total > 0,
         EmbedCost::PerBatch { .. } => total > LITTLE,
     };
-    if spend == Spend::Little && much {
-        return Ok(Filled::Waiting { chunks: total });
+    if rules.spend == FillLimit::Little && much {
+        return Ok(FillOutcome::Waiting { chunks: total });
     }
     let mut done = 0;
     let segments = missing(store, &model).map_err(|error| store.explain(error))?;
     for segment in segments {
         let units = units(store, &segment).map_err(|error| store.explain(error))?;
-        let mut vectors: HashMap<Vec<u8>, Quantised> = HashMap::new();
+        let mut vectors: HashMap<Vec<u8>, QuantisedVector> = HashMap::new();
         let mut wanted: Vec<&Unit> = Vec::new();
         for unit in units.iter().flatten() {
             match cached(store, &model, &unit.hash).map_err(|error| store.explain(error))? {
@@ -158,7 +166,7 @@ pub fn fill(
         done += vectors.len();
         for some in wanted.chunks(batch) {
             if step(done, total).is_break() {
-                return Ok(Filled::Stopped);
+                return Ok(FillOutcome::Stopped);
             }
             let texts: Vec<EmbedText<'_>> = some
                 .iter()
@@ -169,12 +177,12 @@ pub fn fill(
                 .collect();
             let made = match embedder.embed(&texts, EmbedRole::Document) {
                 Ok(made) => made,
-                Err(problem) => return Ok(Filled::Failed { problem }),
+                Err(problem) => return Ok(FillOutcome::Failed { problem }),
             };
-            let mut keep = |store: &mut Store| {
+            let mut keep = |store: &mut IndexStore| {
                 let transaction = store.connection_mut().transaction()?;
                 for (unit, vector) in some.iter().zip(&made) {
-                    let vector = Quantised::of(vector);
+                    let vector = QuantisedVector::of(vector);
                     if caches {
                         transaction.execute(
                             "INSERT OR REPLACE INTO embedding_cache (model, hash, vector, used_at) VALUES (?1, ?2, ?3, ?4)",
@@ -192,8 +200,8 @@ pub fn fill(
             .values()
             .next()
             .map_or(0, |vector| vector.values.len());
-        let mut matrix = Matrix::new(dimensions);
-        let empty = Quantised {
+        let mut matrix = VectorMatrix::new(dimensions);
+        let empty = QuantisedVector {
             scale: 0.0,
             values: Vec::new(),
         };
@@ -204,7 +212,7 @@ pub fn fill(
                     .unwrap_or(&empty),
             );
         }
-        let write = |store: &mut Store| {
+        let write = |store: &mut IndexStore| {
             let transaction = store.connection_mut().transaction()?;
             transaction.execute(
                 "INSERT OR REPLACE INTO vectors (segment, model, data) \
@@ -216,43 +224,13 @@ pub fn fill(
         };
         write(store).map_err(|error| store.explain(error))?;
     }
-    trim(store, request.settings.cache.max_entries).map_err(|error| store.explain(error))?;
-    Ok(Filled::Complete)
-}
-
-/// After the words are indexed: makes the few vectors that are missing, and says why others are.
-/// Who stands in for a provider gets its vectors too, where that costs nothing or the provider
-/// fails.
-pub(crate) fn keep_up(
-    store: &mut Store,
-    request: &SyncRequest<'_>,
-    report: &mut SyncReport,
-) -> Result<(), StoreError> {
-    let Some(embedder) = request.embedder else {
-        return Ok(());
-    };
-    let mut on = |_, _| ControlFlow::Continue(());
-    let other = embedder.stand_in();
-    let at_once = other.filter(|other| other.cost() == EmbedCost::Instant);
-    if let Some(other) = at_once {
-        fill(store, other, request, Spend::Little, &mut on)?;
-    }
-    match fill(store, embedder, request, Spend::Little, &mut on)? {
-        Filled::Complete | Filled::Stopped => {}
-        Filled::Waiting { chunks } => report.unmade = chunks,
-        Filled::Failed { problem } => {
-            report.problems.push(problem.to_string());
-            if let (Some(other), None) = (other, at_once) {
-                fill(store, other, request, Spend::Little, &mut on)?;
-            }
-        }
-    }
-    Ok(())
+    trim(store, rules.cache.max_entries).map_err(|error| store.explain(error))?;
+    Ok(FillOutcome::Complete)
 }
 
 struct Missing {
     id: i64,
-    segment: Segment,
+    segment: IndexSegment,
 }
 
 struct Unit {
@@ -261,7 +239,7 @@ struct Unit {
     hash: Vec<u8>,
 }
 
-fn missing(store: &Store, model: &str) -> rusqlite::Result<Vec<Missing>> {
+fn missing(store: &IndexStore, model: &str) -> rusqlite::Result<Vec<Missing>> {
     let mut statement = store.connection().prepare(
         "SELECT id, data FROM segments s WHERE NOT EXISTS \
          (SELECT 1 FROM vectors v WHERE v.segment = s.id AND v.model = ?1)",
@@ -270,7 +248,7 @@ fn missing(store: &Store, model: &str) -> rusqlite::Result<Vec<Missing>> {
     let mut missing = Vec::new();
     for row in rows {
         let (id, data) = row?;
-        if let Some(segment) = Segment::from_bytes(&data) {
+        if let Some(segment) = IndexSegment::from_bytes(&data) {
             missing.push(Missing { id, segment });
         }
     }
@@ -278,7 +256,7 @@ fn missing(store: &Store, model: &str) -> rusqlite::Result<Vec<Missing>> {
 }
 
 /// The texts of a segment's chunks, in order; `None` for those that are gone.
-fn units(store: &Store, missing: &Missing) -> rusqlite::Result<Vec<Option<Unit>>> {
+fn units(store: &IndexStore, missing: &Missing) -> rusqlite::Result<Vec<Option<Unit>>> {
     let mut statement = store
         .connection()
         .prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
@@ -306,7 +284,11 @@ fn units(store: &Store, missing: &Missing) -> rusqlite::Result<Vec<Option<Unit>>
     Ok(units)
 }
 
-fn cached(store: &Store, model: &str, hash: &[u8]) -> rusqlite::Result<Option<Quantised>> {
+fn cached(
+    store: &IndexStore,
+    model: &str,
+    hash: &[u8],
+) -> rusqlite::Result<Option<QuantisedVector>> {
     let data: Option<Vec<u8>> = store
         .connection()
         .prepare_cached("SELECT vector FROM embedding_cache WHERE model = ?1 AND hash = ?2")?
@@ -315,21 +297,21 @@ fn cached(store: &Store, model: &str, hash: &[u8]) -> rusqlite::Result<Option<Qu
     Ok(data.and_then(|data| {
         let (scale, values) = data.split_first_chunk::<4>()?;
         let values = values.iter().map(|value| *value as i8).collect();
-        Some(Quantised {
+        Some(QuantisedVector {
             scale: f32::from_le_bytes(*scale),
             values,
         })
     }))
 }
 
-fn bytes(vector: &Quantised) -> Vec<u8> {
+fn bytes(vector: &QuantisedVector) -> Vec<u8> {
     let mut bytes = vector.scale.to_le_bytes().to_vec();
     bytes.extend(vector.values.iter().map(|value| *value as u8));
     bytes
 }
 
 /// Keeps the newest entries of the cache.
-fn trim(store: &Store, most: usize) -> rusqlite::Result<()> {
+fn trim(store: &IndexStore, most: usize) -> rusqlite::Result<()> {
     store
         .connection()
         .execute(

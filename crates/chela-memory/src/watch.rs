@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use notify::{RecursiveMode, Watcher};
 
-use crate::source::Places;
+use crate::source::MemoryPlaces;
 
 /// However busy a folder is, a change is looked at after so many quiet times at the latest.
 const MOST_WAITS: u32 = 10;
@@ -19,24 +19,24 @@ pub struct WatchError {
 }
 
 /// Watches until it is dropped.
-pub struct Watch {
-    _watching: Watching,
+pub struct NoteWatch {
+    _watching: WatchHandle,
     changes: Receiver<()>,
     quiet: Duration,
 }
 
 /// The file system is watched as long as this lives.
-pub struct Watching {
+pub struct WatchHandle {
     _watcher: notify::RecommendedWatcher,
 }
 
-impl std::fmt::Debug for Watching {
+impl std::fmt::Debug for WatchHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Watching").finish_non_exhaustive()
     }
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for NoteWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Watch")
             .field("quiet", &self.quiet)
@@ -44,9 +44,13 @@ impl std::fmt::Debug for Watch {
     }
 }
 
-impl Watch {
+impl NoteWatch {
     /// Watches the workspace and the extra folders.
-    pub fn start(places: &Places, extra: &[PathBuf], quiet: Duration) -> Result<Self, WatchError> {
+    pub fn start(
+        places: &MemoryPlaces,
+        extra: &[PathBuf],
+        quiet: Duration,
+    ) -> Result<Self, WatchError> {
         let (sender, changes) = sync_channel(1);
         let watching = Self::tell(places, extra, move || note(&sender))?;
         Ok(Self {
@@ -59,10 +63,10 @@ impl Watch {
     /// Calls `changed` for every change, from another thread. A folder that is not there yet is
     /// passed over: the workspace around it is watched.
     pub fn tell(
-        places: &Places,
+        places: &MemoryPlaces,
         extra: &[PathBuf],
         changed: impl Fn() + Send + 'static,
-    ) -> Result<Watching, WatchError> {
+    ) -> Result<WatchHandle, WatchError> {
         let root = places.workspace.clone();
         let fail = |path: &PathBuf, source| WatchError {
             path: path.clone(),
@@ -86,7 +90,7 @@ impl Watch {
                     .map_err(|source| fail(folder, source))?;
             }
         }
-        Ok(Watching { _watcher: watcher })
+        Ok(WatchHandle { _watcher: watcher })
     }
 
     /// Waits for changes and until they pause. `false` when nothing changed within `longest`.
@@ -116,8 +120,8 @@ fn settle(changes: &Receiver<()>, longest: Duration, quiet: Duration) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Watch, note, settle};
-    use crate::source::Places;
+    use super::{NoteWatch, note, settle};
+    use crate::source::MemoryPlaces;
     use std::sync::mpsc::sync_channel;
     use std::time::Duration;
 
@@ -137,12 +141,12 @@ mod tests {
     fn saving_by_rename_is_seen() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("memory")).unwrap();
-        let places = Places {
+        let places = MemoryPlaces {
             workspace: home.path().to_owned(),
             sessions: None,
             ceiling: Default::default(),
         };
-        let watch = Watch::start(&places, &[], QUIET).unwrap();
+        let watch = NoteWatch::start(&places, &[], QUIET).unwrap();
         let (draft, note) = (
             home.path().join("memory/.x.tmp"),
             home.path().join("memory/x.md"),

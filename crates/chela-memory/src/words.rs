@@ -35,7 +35,7 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 /// Turns text into terms. Keeps its buffers, so one is made per batch of texts.
-pub struct Terms {
+pub struct TermReader {
     stemmer: Stemmer,
     /// Stems found before: a text says most of its words again.
     stems: HashMap<Box<str>, Box<str>>,
@@ -45,13 +45,13 @@ pub struct Terms {
     parts: usize,
 }
 
-impl std::fmt::Debug for Terms {
+impl std::fmt::Debug for TermReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Terms").finish_non_exhaustive()
     }
 }
 
-impl Default for Terms {
+impl Default for TermReader {
     fn default() -> Self {
         Self {
             stemmer: Stemmer::create(Algorithm::English),
@@ -63,7 +63,7 @@ impl Default for Terms {
     }
 }
 
-impl Terms {
+impl TermReader {
     /// Calls `found` with each term of `text`, in order.
     pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
         let mut previous = Kind::Gap;
@@ -230,10 +230,10 @@ fn push_folded(word: &mut String, c: char) {
 
 #[cfg(test)]
 mod tests {
-    use super::{STOP_WORDS, Terms};
+    use super::{STOP_WORDS, TermReader};
 
     fn terms(text: &str) -> String {
-        Terms::default().of(text).join(" ")
+        TermReader::default().of(text).join(" ")
     }
 
     #[test]

@@ -15,7 +15,10 @@
 
 use chela_config::load_text;
 use chela_core::Host;
-use chela_model::{Event, Http, Message, Models, Request, SystemText, ToolMode, ToolSchema};
+use chela_model::{
+    ModelHttp, ModelMessage, ModelRequest, Models, ResponseEvent, SystemText, ToolMode, ToolSchema,
+    call_model, learn_from_server,
+};
 use serde_json::json;
 
 fn main() {
@@ -30,15 +33,15 @@ fn main() {
     let host = Host::fixed("/");
     let loaded = load_text(&host, &config.to_string());
     let models = Models::of(&host, &loaded);
-    let http = Http::new(&host, &loaded);
-    let mut request = Request {
+    let http = ModelHttp::new(&host, &loaded);
+    let mut request = ModelRequest {
         system: SystemText {
             stable: "You are a helpful assistant.".into(),
             tail: String::new(),
         },
-        messages: vec![Message::user(question.as_str())],
+        messages: vec![ModelMessage::user(question.as_str()).into()],
         max_tokens: Some(120),
-        ..Request::default()
+        ..ModelRequest::default()
     };
     if more.first().is_some_and(|word| word == "tools") {
         request.tool_mode = ToolMode::Constrained;
@@ -47,7 +50,8 @@ fn main() {
             description: "Tells the weather of a city.".into(),
             parameters: json!({"type": "object", "properties": {
                 "city": {"type": "string"},
-            }, "required": ["city"], "additionalProperties": false}),
+            }, "required": ["city"], "additionalProperties": false})
+            .into(),
         }];
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -56,10 +60,10 @@ fn main() {
         .unwrap();
     runtime.block_on(async {
         let target = models.resolve(&format!("llamacpp/{model}")).unwrap();
-        let target = target.learned(&http).await;
+        let target = learn_from_server(&http, target).await;
         println!("{:?}", target.info());
-        let mut listen = |event: Event| println!("{event:?}");
-        match target.stream(&http, &request, &mut listen).await {
+        let mut listen = |event: ResponseEvent| println!("{event:?}");
+        match call_model(&target, &http, &request, &mut listen).await {
             Ok(response) => println!("{response:#?}"),
             Err(error) => println!("{error}\n{:?}", error.hint),
         }

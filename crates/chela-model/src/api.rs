@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// How an endpoint is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-pub enum Api {
+pub enum ModelApi {
     #[serde(rename = "openai-completions")]
     OpenAiCompletions,
     #[serde(rename = "openai-responses")]
@@ -19,7 +19,7 @@ pub enum Api {
     Ollama,
 }
 
-impl Api {
+impl ModelApi {
     pub const ALL: [Self; 6] = [
         Self::OpenAiCompletions,
         Self::OpenAiResponses,
@@ -50,7 +50,7 @@ impl Api {
 
 /// Who is at the other end. Servers that speak the same protocol differ in what they accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Family {
+pub enum EndpointFamily {
     OpenAi,
     Azure,
     Anthropic,
@@ -68,9 +68,9 @@ pub enum Family {
     Other,
 }
 
-impl Family {
+impl EndpointFamily {
     /// Told by the address first: a provider may be named anything.
-    pub fn of(provider: &str, base_url: &str, api: Api) -> Self {
+    pub fn of(provider: &str, base_url: &str, api: ModelApi) -> Self {
         let host = host_of(base_url);
         let at = |domain: &str| host == domain || host.ends_with(&format!(".{domain}"));
         let by_host = [
@@ -89,7 +89,7 @@ impl Family {
             return family;
         }
         let local = |name: &str| provider.to_ascii_lowercase().contains(name);
-        if api == Api::Ollama || local("ollama") || base_url.contains(":11434") {
+        if api == ModelApi::Ollama || local("ollama") || base_url.contains(":11434") {
             Self::Ollama
         } else if local("llamacpp") || local("llama-cpp") || local("llama.cpp") {
             Self::LlamaCpp
@@ -133,18 +133,19 @@ pub fn is_local(url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Api, Family, host_of, is_local};
+    use super::{EndpointFamily, ModelApi, host_of, is_local};
 
     #[test]
     fn names_are_read_back() {
-        for api in Api::ALL {
-            assert_eq!(Api::named(api.name()), Some(api));
+        for api in ModelApi::ALL {
+            assert_eq!(ModelApi::named(api.name()), Some(api));
             assert_eq!(
                 serde_json::to_value(api).unwrap(),
                 serde_json::Value::from(api.name())
             );
         }
-        assert_eq!(Api::named("bedrock-converse-stream"), None);
+        assert_eq!(ModelApi::named("bedrock-converse-stream"), None);
+        assert_eq!(ModelApi::ALL.map(ModelApi::name), chela_config::MODEL_APIS);
     }
 
     #[test]
@@ -161,14 +162,26 @@ mod tests {
 
     #[test]
     fn the_address_says_more_than_the_name() {
-        let of = |name, url| Family::of(name, url, Api::OpenAiCompletions);
-        assert_eq!(of("openai", "https://proxy.example/v1"), Family::Other);
-        assert_eq!(of("mine", "https://api.openai.com/v1"), Family::OpenAi);
+        let of = |name, url| EndpointFamily::of(name, url, ModelApi::OpenAiCompletions);
+        assert_eq!(
+            of("openai", "https://proxy.example/v1"),
+            EndpointFamily::Other
+        );
+        assert_eq!(
+            of("mine", "https://api.openai.com/v1"),
+            EndpointFamily::OpenAi
+        );
         assert_eq!(
             of("fake", "https://api.openai.com.evil.example"),
-            Family::Other
+            EndpointFamily::Other
         );
-        assert_eq!(of("box", "http://10.0.0.2:11434/v1"), Family::Ollama);
-        assert_eq!(of("llamacpp", "http://127.0.0.1:8080/v1"), Family::LlamaCpp);
+        assert_eq!(
+            of("box", "http://10.0.0.2:11434/v1"),
+            EndpointFamily::Ollama
+        );
+        assert_eq!(
+            of("llamacpp", "http://127.0.0.1:8080/v1"),
+            EndpointFamily::LlamaCpp
+        );
     }
 }

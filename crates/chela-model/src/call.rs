@@ -1,15 +1,20 @@
 //! One call: send, listen, explain what went wrong.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chela_core::tokens;
 use reqwest::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::fault::{Complaint, Fault, judge, retry_after};
-use crate::provider::{Auth, Credentials};
-use crate::wire::{self, Answer, Decoder, Framing, StreamFault};
-use crate::{EncodedRequest, Event, Http, ModelError, Part, Request, Response, Target, Usage};
+use crate::complaint::{EndpointComplaint, judge, retry_after};
+use crate::fault::CallFault;
+use crate::provider::{CallCredentials, KeyPresentation};
+use crate::wire::{self, Answer, AnswerDecoder, StreamFault, StreamFraming};
+use crate::{
+    EncodedRequest, MessagePart, ModelError, ModelHttp, ModelRequest, ModelResponse, ModelTarget,
+    ResponseEvent, Usage,
+};
 
 /// Enough of an error to explain it.
 const MOST_ERROR_BYTES: usize = 64 << 10;
@@ -17,29 +22,58 @@ const MOST_ERROR_BYTES: usize = 64 << 10;
 const LINGER: Duration = Duration::from_secs(2);
 /// After the end, only the end of the connection's message, so that it can be used again.
 const PARTING: Duration = Duration::from_millis(50);
+/// An endpoint that only shows that it lives is waited for so many times as long as a silent one.
+const PINGS: u32 = 5;
 
-/// Calls a model once. What is sent is `encoded`; `request` is what it was made from.
-pub async fn stream(
-    target: &Target,
-    http: &Http,
-    request: &Request,
+/// Calls a model once, in the mode the request names. Dropping the future ends the call.
+pub async fn call_model(
+    target: &ModelTarget,
+    http: &ModelHttp,
+    request: &ModelRequest,
+    sink: &mut (dyn FnMut(ResponseEvent) + Send),
+) -> Result<ModelResponse, ModelError> {
+    let encoded = wire::encode(target, request);
+    call_encoded(target, http, request, &encoded, sink).await
+}
+
+/// The same with what is sent at hand; `request` is what it was made from.
+pub async fn call_encoded(
+    target: &ModelTarget,
+    http: &ModelHttp,
+    request: &ModelRequest,
     encoded: &EncodedRequest,
-    sink: &mut (dyn FnMut(Event) + Send),
-) -> Result<Response, ModelError> {
+    sink: &mut (dyn FnMut(ResponseEvent) + Send),
+) -> Result<ModelResponse, ModelError> {
     let credentials = match target.provider.credentials().await {
         Ok(credentials) => credentials,
-        Err(error) => return Err(Fault::Key(error).explain(target, str::to_owned)),
+        Err(error) => return Err(CallFault::Key(error).explain(target, str::to_owned)),
     };
     let limits = [target.call_timeout, target.provider.patience.whole];
     let headers = wire::headers(target, request, credentials.key.as_ref());
+    tracing::debug!(
+        method = "POST",
+        host = host_of(encoded.url()),
+        model = target.reference(),
+        bytes = encoded.bytes.len(),
+        tokens = estimate(request, &[]).input,
+        "a model is asked"
+    );
+    let began = Instant::now();
     let attempt = attempt(target, http, encoded, headers, credentials, sink);
     let result = match limits.into_iter().flatten().min() {
         Some(limit) => timeout(limit, attempt)
             .await
-            .unwrap_or(Err(Fault::TooSlow(limit))),
+            .unwrap_or(Err(CallFault::TooSlow(limit))),
         None => attempt.await,
     };
     let answer = result.map_err(|fault| fault.explain(target, |text| credentials.scrub(text)))?;
+    let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::debug!(
+        model = target.reference(),
+        ms,
+        stop = answer.stop.as_str(),
+        "the model has answered"
+    );
     let usage = match answer.usage {
         Some(usage) if usage.input > 0 => usage,
         // Some tell only what they wrote.
@@ -49,7 +83,7 @@ pub async fn stream(
         },
         None => estimate(request, &answer.content),
     };
-    Ok(Response {
+    Ok(ModelResponse {
         content: answer.content,
         stop: answer.stop,
         usage,
@@ -58,43 +92,54 @@ pub async fn stream(
     })
 }
 
+/// Nothing else of an address: there may be a key in it.
+fn host_of(url: &str) -> String {
+    let parsed = reqwest::Url::parse(url);
+    parsed
+        .ok()
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_default()
+}
+
 async fn attempt(
-    target: &Target,
-    http: &Http,
+    target: &ModelTarget,
+    http: &ModelHttp,
     encoded: &EncodedRequest,
     headers: Vec<(&'static str, String)>,
-    credentials: &Credentials,
-    sink: &mut (dyn FnMut(Event) + Send),
-) -> Result<Answer, Fault> {
+    credentials: &CallCredentials,
+    sink: &mut (dyn FnMut(ResponseEvent) + Send),
+) -> Result<Answer, CallFault> {
     let needs_key = !target.provider.key_variables.is_empty()
         && !target.provider.is_local()
-        && target.provider.auth != Auth::None;
+        && target.provider.auth != KeyPresentation::None;
     if credentials.key.is_none() && credentials.headers.is_empty() && needs_key {
-        return Err(Fault::NoKey);
+        return Err(CallFault::NoKey);
     }
-    let decoder = Decoder::new(
+    let decoder = AnswerDecoder::new(
         target.info.api,
-        Decoder::framing(target.info.api),
+        AnswerDecoder::framing(target.info.api),
         encoded.mode,
         &encoded.bytes,
     );
     let url = encoded.url();
-    let client = http.client(url).map_err(Fault::Setup)?;
+    let client = http.client(url).map_err(CallFault::Setup)?;
     let mut post = client.post(url).body(encoded.bytes.clone());
     for (name, value) in headers {
         post = post.header(name, secret(&value)?);
     }
     for (name, value) in &credentials.headers {
         let name = HeaderName::try_from(name.as_str())
-            .map_err(|_| Fault::Setup(format!("`{name}` cannot be a header")))?;
+            .map_err(|_| CallFault::Setup(format!("`{name}` cannot be a header")))?;
         post = post.header(name, secret(value.expose())?);
     }
     let first = target.provider.patience.first;
     let response = timeout(first, send(post))
         .await
-        .map_err(|_| Fault::Stalled(first))?
+        .map_err(|_| CallFault::Stalled(first))?
         .map_err(no_answer)?;
-    if response.status().is_success() {
+    let status = response.status();
+    tracing::debug!(status = status.as_u16(), "the endpoint answers");
+    if status.is_success() {
         listen(target, response, decoder, sink).await
     } else {
         Err(refusal(target, response).await)
@@ -107,6 +152,8 @@ async fn send(post: reqwest::RequestBuilder) -> reqwest::Result<reqwest::Respons
     let again = post.try_clone();
     match (post.send().await, again) {
         (Err(error), Some(again)) if error.is_request() && !error.is_connect() => {
+            let error = error.without_url();
+            tracing::debug!(%error, "a kept connection is gone: another one is made");
             again.send().await
         }
         (result, _) => result,
@@ -114,9 +161,9 @@ async fn send(post: reqwest::RequestBuilder) -> reqwest::Result<reqwest::Respons
 }
 
 /// A header nobody logs.
-fn secret(value: &str) -> Result<HeaderValue, Fault> {
+fn secret(value: &str) -> Result<HeaderValue, CallFault> {
     let mut header = HeaderValue::from_str(value).map_err(|_| {
-        Fault::Setup("the key or a header has characters that cannot be sent".to_owned())
+        CallFault::Setup("the key or a header has characters that cannot be sent".to_owned())
     })?;
     header.set_sensitive(true);
     Ok(header)
@@ -124,11 +171,11 @@ fn secret(value: &str) -> Result<HeaderValue, Fault> {
 
 /// Reads the answer while it arrives.
 async fn listen(
-    target: &Target,
+    target: &ModelTarget,
     mut response: reqwest::Response,
-    mut decoder: Decoder,
-    sink: &mut (dyn FnMut(Event) + Send),
-) -> Result<Answer, Fault> {
+    mut decoder: AnswerDecoder,
+    sink: &mut (dyn FnMut(ResponseEvent) + Send),
+) -> Result<Answer, CallFault> {
     let patience = target.provider.patience;
     let kind = response
         .headers()
@@ -138,13 +185,14 @@ async fn listen(
         .to_ascii_lowercase();
     let broken = |fault: StreamFault| {
         let failure = match &fault {
-            StreamFault::Cut => crate::Failure::Cut,
-            StreamFault::Malformed(_) => crate::Failure::Malformed,
+            StreamFault::Cut => crate::CallFailure::Cut,
+            StreamFault::Malformed(_) => crate::CallFailure::Malformed,
             StreamFault::Said(complaint) => judge(None, complaint, None),
         };
-        Fault::Stream { fault, failure }
+        CallFault::Stream { fault, failure }
     };
     let mut begun = false;
+    let (mut said, mut said_at) = (Some(0), Instant::now());
     loop {
         let wait = match (decoder.is_closed(), decoder.is_done(), begun) {
             (true, ..) => PARTING,
@@ -156,23 +204,34 @@ async fn listen(
             Ok(Ok(Some(chunk))) => chunk,
             Ok(Ok(None)) => break,
             _ if decoder.is_done() => break,
-            Ok(Err(_)) => return Err(broken(StreamFault::Cut)),
-            Err(_) => return Err(Fault::Stalled(wait)),
+            Ok(Err(error)) => {
+                let error = error.without_url();
+                tracing::debug!(model = target.reference(), %error, "an answer broke off");
+                return Err(broken(StreamFault::Cut));
+            }
+            Err(_) => return Err(CallFault::Stalled(wait)),
         };
         if !begun && !chunk.trim_ascii().is_empty() {
             begun = true;
             let start = chunk.trim_ascii_start();
             if start.first() == Some(&b'<') || kind.starts_with("text/html") {
-                let page = String::from_utf8_lossy(&chunk[..chunk.len().min(MOST_ERROR_BYTES)]);
-                return Err(Fault::Page(Complaint::of_body(&page).message));
+                let page = String::from_utf8_lossy(chunk.get(..MOST_ERROR_BYTES).unwrap_or(&chunk));
+                return Err(CallFault::Page(EndpointComplaint::of_body(&page).message));
             }
             // It was asked to stream and does not.
             let is_whole = kind.contains("json") && matches!(start.first(), Some(b'{' | b'['));
-            if is_whole && Decoder::framing(target.info.api) == Framing::Sse {
+            if is_whole && AnswerDecoder::framing(target.info.api) == StreamFraming::Sse {
+                tracing::debug!(model = target.reference(), "the answer is not streamed");
                 decoder = decoder.whole();
             }
         }
         decoder.feed(&chunk, sink).map_err(broken)?;
+        let quiet = patience.between * PINGS;
+        if decoder.documents().is_none() || decoder.documents() != said {
+            (said, said_at) = (decoder.documents(), Instant::now());
+        } else if !decoder.is_done() && said_at.elapsed() > quiet {
+            return Err(CallFault::Stalled(quiet));
+        }
         if decoder.is_closed() && decoder.is_done() && wait == PARTING {
             break;
         }
@@ -181,7 +240,7 @@ async fn listen(
 }
 
 /// Reads why the endpoint does not answer.
-async fn refusal(target: &Target, mut response: reqwest::Response) -> Fault {
+async fn refusal(target: &ModelTarget, mut response: reqwest::Response) -> CallFault {
     let status = response.status().as_u16();
     let asked = retry_after(response.headers());
     let moved = response
@@ -196,41 +255,59 @@ async fn refusal(target: &Target, mut response: reqwest::Response) -> Fault {
     {
         body.extend_from_slice(&chunk);
     }
-    let mut complaint = Complaint::of_body(&String::from_utf8_lossy(&body));
+    let mut complaint = EndpointComplaint::of_body(&String::from_utf8_lossy(&body));
     if let Some(place) = moved.filter(|_| (300..400).contains(&status)) {
         complaint.message = format!("the address has moved to {place}");
     }
-    Fault::Status {
+    CallFault::Status {
         status,
         failure: judge(Some(status), &complaint, asked),
         complaint,
     }
 }
 
-fn no_answer(error: reqwest::Error) -> Fault {
+fn no_answer(error: reqwest::Error) -> CallFault {
     let mut cause: &dyn std::error::Error = &error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     let why = cause.to_string();
-    if error.is_connect() || error.is_timeout() {
-        Fault::NoConnection(why)
+    if is_certificate_trouble(&error) {
+        CallFault::Certificate(why)
+    } else if error.is_connect() || error.is_timeout() {
+        CallFault::NoConnection(why)
     } else {
-        Fault::Broken(why)
+        CallFault::Broken(why)
     }
 }
 
+/// Somebody answers, and does not prove who it is.
+fn is_certificate_trouble(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(inner) = cause {
+        let tls = inner.downcast_ref::<rustls::Error>().or_else(|| {
+            let io = inner.downcast_ref::<std::io::Error>()?;
+            io.get_ref()?.downcast_ref::<rustls::Error>()
+        });
+        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
+            return true;
+        }
+        cause = inner.source();
+    }
+    false
+}
+
 /// The endpoint did not say what it cost.
-fn estimate(request: &Request, content: &[Part]) -> Usage {
-    let of_parts = |parts: &[Part]| -> usize {
-        let count = |part: &Part| match part {
-            Part::Text { text } | Part::Reasoning { text, .. } => tokens::count(text),
-            Part::ToolCall(call) => {
-                let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
+fn estimate(request: &ModelRequest, content: &[MessagePart]) -> Usage {
+    let of_parts = |parts: &[MessagePart]| -> usize {
+        let count = |part: &MessagePart| match part {
+            MessagePart::Text { text } | MessagePart::Reasoning { text, .. } => tokens::count(text),
+            MessagePart::ToolCall(call) => {
+                let arguments = Value::Object(call.arguments.clone()).to_string();
                 tokens::count(&call.name) + tokens::count(&arguments)
             }
             // What most models make of a picture of usual size.
-            Part::Image { .. } => 1_000,
+            MessagePart::Image { .. } => 1_000,
         };
         parts.iter().map(count).sum()
     };

@@ -9,26 +9,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-pub use cooldown::Pace;
+pub use cooldown::ChainPace;
 
-use crate::call::stream;
-use crate::models::ResolveError;
-use crate::{EncodedRequest, Event, Failure, Http, ModelError, Request, Response, Target};
+use crate::call::call_encoded;
+use crate::{
+    CallFailure, EncodedRequest, ModelError, ModelHttp, ModelRequest, ModelResponse, ModelTarget,
+    ResolveError, ResponseEvent, wire,
+};
 
 /// The models that answer for an agent, in the order they are tried. One per turn: within a turn
 /// it stays with the model that answered, the next turn starts at the first one again.
 #[derive(Debug, Clone)]
-pub struct Chain {
-    targets: Vec<Target>,
+pub struct FallbackChain {
+    primary: ModelTarget,
+    fallbacks: Vec<ModelTarget>,
     skipped: Vec<ResolveError>,
-    pace: Pace,
+    pace: ChainPace,
     at: Arc<AtomicUsize>,
 }
 
 /// What has happened in this turn before the call. Only a turn that has done nothing yet may wait
 /// for an overloaded endpoint for minutes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum TurnStage {
     Fresh,
     /// Tools have run, or text has reached the person.
     Underway,
@@ -38,35 +41,50 @@ pub enum Stage {
 const MOST_ROUNDS: u32 = 10;
 const FIRST_WAIT: Duration = Duration::from_millis(2_500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// However long an endpoint asks to wait.
+/// An endpoint that asks to wait longer than this is not waited for.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Before the one retry at the same endpoint.
 const SHORT_WAIT: Duration = Duration::from_secs(1);
 /// With another model at hand, nobody waits longer than this for the first.
 const PATIENCE_WITH_FALLBACK: Duration = Duration::from_secs(5);
 
-impl Chain {
-    pub(crate) fn new(targets: Vec<Target>, skipped: Vec<ResolveError>, pace: Pace) -> Self {
+impl FallbackChain {
+    /// Only one model, whatever happens.
+    pub(crate) fn of(primary: ModelTarget, pace: ChainPace) -> Self {
         Self {
-            targets,
-            skipped,
+            primary,
+            fallbacks: Vec::new(),
+            skipped: Vec::new(),
             pace,
             at: Arc::default(),
         }
     }
 
+    pub(crate) fn with_fallbacks(
+        self,
+        fallbacks: Vec<ModelTarget>,
+        skipped: Vec<ResolveError>,
+    ) -> Self {
+        Self {
+            fallbacks,
+            skipped,
+            ..self
+        }
+    }
+
     /// The model that is tried first.
-    pub fn primary(&self) -> &Target {
-        &self.targets[0]
+    pub fn primary(&self) -> &ModelTarget {
+        &self.primary
     }
 
     /// The model that answered last in this turn, or the first one.
-    pub fn current(&self) -> &Target {
-        &self.targets[self.at.load(Ordering::Relaxed).min(self.targets.len() - 1)]
+    pub fn current(&self) -> &ModelTarget {
+        let at = self.at.load(Ordering::Relaxed);
+        self.targets().nth(at).unwrap_or(&self.primary)
     }
 
-    pub fn targets(&self) -> &[Target] {
-        &self.targets
+    pub fn targets(&self) -> impl Iterator<Item = &ModelTarget> {
+        std::iter::once(&self.primary).chain(&self.fallbacks)
     }
 
     /// Fallbacks that mean no model that can be called.
@@ -75,8 +93,8 @@ impl Chain {
     }
 
     /// The request as the current model gets it, to be put on record before it is sent.
-    pub fn encode(&self, request: &Request) -> EncodedRequest {
-        self.current().encode(request)
+    pub fn encode(&self, request: &ModelRequest) -> EncodedRequest {
+        encode(self.current(), request)
     }
 
     /// Asks the models until one answers. A request that is too long is not taken elsewhere.
@@ -84,12 +102,12 @@ impl Chain {
     /// and the response says what was sent.
     pub async fn answer(
         &self,
-        http: &Http,
-        request: &Request,
+        http: &ModelHttp,
+        request: &ModelRequest,
         encoded: &EncodedRequest,
-        stage: Stage,
-        sink: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Response, ModelError> {
+        stage: TurnStage,
+        sink: &mut (dyn FnMut(ResponseEvent) + Send),
+    ) -> Result<ModelResponse, ModelError> {
         let mut call = Call {
             chain: self,
             http,
@@ -104,7 +122,7 @@ impl Chain {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
-            let may_wait = stage == Stage::Fresh && !call.heard && rounds < MOST_ROUNDS;
+            let may_wait = stage == TurnStage::Fresh && !call.heard && rounds < MOST_ROUNDS;
             if !(failed.all_busy && may_wait) {
                 return Err(failed.error);
             }
@@ -114,7 +132,7 @@ impl Chain {
                 why = failed.error.message,
                 "every model is busy: waiting"
             );
-            sink(Event::Waiting {
+            sink(ResponseEvent::Waiting {
                 why: failed.error.message,
                 wait,
             });
@@ -125,26 +143,32 @@ impl Chain {
     }
 
     /// The order of this call: the model that answered last, then what follows it, then the rest;
-    /// those that pause come last.
-    fn order(&self) -> Vec<usize> {
-        let count = self.targets.len();
-        let start = self.at.load(Ordering::Relaxed).min(count - 1);
-        let mut order: Vec<usize> = (0..count).map(|step| (start + step) % count).collect();
-        order.sort_by_key(|index| self.pace.pauses(&self.targets[*index]));
-        let ready = order
-            .iter()
-            .filter(|index| !self.pace.pauses(&self.targets[**index]))
-            .count();
-        // With none ready the first is asked all the same: better a clear error than silence.
-        order.truncate(ready.max(1));
-        order
+    /// without those that pause.
+    fn order(&self) -> Vec<(usize, &ModelTarget)> {
+        let mut order: Vec<(usize, &ModelTarget)> = self.targets().enumerate().collect();
+        let start = self.at.load(Ordering::Relaxed);
+        order.rotate_left(start.min(self.fallbacks.len()));
+        let (pausing, ready): (Vec<_>, Vec<_>) = order
+            .into_iter()
+            .partition(|(_, target)| self.pace.pauses(target));
+        for (_, target) in &pausing {
+            tracing::debug!(
+                model = target.reference(),
+                "passed over: it pauses after a failure"
+            );
+        }
+        match ready.is_empty() {
+            false => ready,
+            // The first is asked all the same: better a clear error than silence.
+            true => pausing.into_iter().take(1).collect(),
+        }
     }
 }
 
 struct Call<'a> {
-    chain: &'a Chain,
-    http: &'a Http,
-    request: &'a Request,
+    chain: &'a FallbackChain,
+    http: &'a ModelHttp,
+    request: &'a ModelRequest,
     /// For each model that was asked, or is to be asked first: one that is asked again gets the
     /// same bytes.
     encoded: Vec<EncodedRequest>,
@@ -162,13 +186,12 @@ impl Call<'_> {
     /// Each model once.
     async fn round(
         &mut self,
-        sink: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Response, RoundError> {
+        sink: &mut (dyn FnMut(ResponseEvent) + Send),
+    ) -> Result<ModelResponse, RoundError> {
         let order = self.chain.order();
         let mut first_error: Option<ModelError> = None;
         let mut all_busy = true;
-        for (step, index) in order.iter().enumerate() {
-            let target = &self.chain.targets[*index];
+        for (step, (index, target)) in order.iter().enumerate() {
             let is_last = step + 1 == order.len();
             match self.twice(target, is_last, sink).await {
                 Ok(response) => {
@@ -182,12 +205,12 @@ impl Call<'_> {
                 Err(error) => {
                     tracing::warn!(
                         model = target.info.reference,
-                        failure = ?error.failure,
+                        failure = error.failure.as_str(),
                         %error,
                         "a model did not answer"
                     );
-                    all_busy &= is_busy(&error.failure);
-                    let stop = error.failure == Failure::ContextOverflow;
+                    all_busy &= is_busy(&error.failure) && !asks_too_much(&error.failure);
+                    let stop = error.failure == CallFailure::ContextOverflow;
                     self.chain.pace.failed(target, &error.failure);
                     // The first model is the one that was meant: its trouble is told.
                     first_error.get_or_insert(error);
@@ -198,12 +221,12 @@ impl Call<'_> {
             }
         }
         let mut error = first_error.unwrap_or_else(|| ModelError {
-            failure: Failure::NoModel,
+            failure: CallFailure::NoModel,
             message: "no model is configured".to_owned(),
             hint: None,
             model: String::new(),
         });
-        if order.len() > 1 && error.failure != Failure::ContextOverflow {
+        if order.len() > 1 && error.failure != CallFailure::ContextOverflow {
             error.message = format!(
                 "{} (and {} could not answer either)",
                 error.message,
@@ -219,10 +242,10 @@ impl Call<'_> {
     /// One model, with one retry where that may help.
     async fn twice(
         &mut self,
-        target: &Target,
+        target: &ModelTarget,
         is_last: bool,
-        sink: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Response, ModelError> {
+        sink: &mut (dyn FnMut(ResponseEvent) + Send),
+    ) -> Result<ModelResponse, ModelError> {
         let error = match self.once(target, sink).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
@@ -240,7 +263,7 @@ impl Call<'_> {
         }
         tracing::info!(model = target.info.reference, ?wait, %error, "a model is asked once more");
         if wait > SHORT_WAIT {
-            sink(Event::Waiting {
+            sink(ResponseEvent::Waiting {
                 why: error.message,
                 wait,
             });
@@ -251,59 +274,83 @@ impl Call<'_> {
 
     async fn once(
         &mut self,
-        target: &Target,
-        sink: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Response, ModelError> {
+        target: &ModelTarget,
+        sink: &mut (dyn FnMut(ResponseEvent) + Send),
+    ) -> Result<ModelResponse, ModelError> {
         let encoded = self.encoded_for(target);
         let mut heard = false;
-        let mut listen = |event: Event| {
+        let mut listen = |event: ResponseEvent| {
             heard = true;
             sink(event);
         };
-        let result = stream(target, self.http, self.request, &encoded, &mut listen).await;
+        let result = call_encoded(target, self.http, self.request, &encoded, &mut listen).await;
         if let Err(error) = &result
             && heard
         {
             self.heard = true;
-            sink(Event::Restarted {
+            sink(ResponseEvent::Restarted {
                 why: error.message.clone(),
             });
         }
         result
     }
 
-    fn encoded_for(&mut self, target: &Target) -> EncodedRequest {
+    fn encoded_for(&mut self, target: &ModelTarget) -> EncodedRequest {
         let known = |encoded: &&EncodedRequest| encoded.model == target.info.reference;
         if let Some(encoded) = self.encoded.iter().find(known) {
             return encoded.clone();
         }
-        let encoded = target.encode(self.request);
+        let encoded = encode(target, self.request);
         self.encoded.push(encoded.clone());
         encoded
     }
 }
 
-fn is_busy(failure: &Failure) -> bool {
+/// The request as this model gets it, told to call tools in the way that suits it.
+fn encode(target: &ModelTarget, request: &ModelRequest) -> EncodedRequest {
+    let tool_mode = target.tool_mode();
+    if request.tool_mode == tool_mode {
+        return wire::encode(target, request);
+    }
+    let adapted = ModelRequest {
+        tool_mode,
+        ..request.clone()
+    };
+    wire::encode(target, &adapted)
+}
+
+fn is_busy(failure: &CallFailure) -> bool {
     matches!(
         failure,
-        Failure::RateLimited { .. } | Failure::Overloaded { .. }
+        CallFailure::RateLimited { .. } | CallFailure::Overloaded { .. }
     )
 }
 
-/// How long to wait before the same model is asked once more; `None`: it would not help.
-fn retry_wait(failure: &Failure) -> Option<Duration> {
+/// Whether an endpoint asks to wait for longer than anybody sits there.
+fn asks_too_much(failure: &CallFailure) -> bool {
     match failure {
-        Failure::RateLimited { retry_after } | Failure::Overloaded { retry_after } => {
-            Some(retry_after.unwrap_or(SHORT_WAIT).min(LONGEST_RETRY_AFTER))
+        CallFailure::RateLimited { retry_after } | CallFailure::Overloaded { retry_after } => {
+            retry_after.is_some_and(|wait| wait > LONGEST_RETRY_AFTER)
         }
-        Failure::Server | Failure::Cut | Failure::Malformed => Some(SHORT_WAIT),
-        Failure::Unreachable
-        | Failure::Unauthorized
-        | Failure::Billing
-        | Failure::ContextOverflow
-        | Failure::NoModel
-        | Failure::Rejected
-        | Failure::Stalled => None,
+        _ => false,
+    }
+}
+
+/// How long to wait before the same model is asked once more; `None`: it would not help.
+fn retry_wait(failure: &CallFailure) -> Option<Duration> {
+    match failure {
+        CallFailure::RateLimited { retry_after } | CallFailure::Overloaded { retry_after } => {
+            let wait = retry_after.unwrap_or(SHORT_WAIT);
+            (wait <= LONGEST_RETRY_AFTER).then_some(wait)
+        }
+        CallFailure::Server | CallFailure::Cut | CallFailure::Malformed => Some(SHORT_WAIT),
+        CallFailure::Unreachable
+        | CallFailure::Unauthorized
+        | CallFailure::Billing
+        | CallFailure::ContextOverflow
+        | CallFailure::NoModel
+        | CallFailure::Rejected
+        | CallFailure::Stalled => None,
     }
 }
 

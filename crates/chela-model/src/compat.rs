@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::ToolMode;
-use crate::api::Family;
+use crate::api::EndpointFamily;
 
 /// How much of the prompt a model is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum PromptProfile {
 /// How an endpoint differs from the letter of its protocol. The family sets it, `compat` of the
 /// config overrides it key by key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Compat {
+pub struct EndpointCompat {
     /// `supportsPromptCacheKey`: never guessed for a stranger.
     pub prompt_cache_key: bool,
     /// `supportsLongCacheRetention`.
@@ -51,8 +51,41 @@ pub struct Compat {
     pub tool_mode: Option<ToolMode>,
     /// `promptProfile`: `full` or `short`.
     pub prompt_profile: Option<PromptProfile>,
+    /// `replyFormat`: `plain` or `tagged`.
+    pub reply_format: ReplyFormat,
     /// Ollama behind `/v1`: `num_ctx` has to be sent.
     pub num_ctx: bool,
+}
+
+/// How a model tells its reasoning from its reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReplyFormat {
+    /// The endpoint does that.
+    #[default]
+    Plain,
+    /// In one text: it has to be told to reason in `<think>` and to answer in `<final>`.
+    Tagged,
+}
+
+impl ReplyFormat {
+    /// What is known of a model by its name: some write what they think into the reply.
+    pub fn of_model(id: &str) -> Self {
+        const TAGGED: [&str; 4] = ["deepseek-r1", "r1-distill", "qwq", "marco-o1"];
+        let id = id.to_ascii_lowercase();
+        match TAGGED.iter().any(|name| id.contains(name)) {
+            true => Self::Tagged,
+            false => Self::Plain,
+        }
+    }
+
+    /// What holds for a model by its name and by its `compat` in the config.
+    pub fn of(id: &str, set: Option<&Map<String, Value>>) -> Self {
+        match set.and_then(|set| set.get("replyFormat")?.as_str()) {
+            Some("tagged") => Self::Tagged,
+            Some("plain") => Self::Plain,
+            _ => Self::of_model(id),
+        }
+    }
 }
 
 /// The name of the limit on output.
@@ -87,13 +120,16 @@ pub enum SchemaProfile {
     LlamaCpp,
 }
 
-impl Compat {
+impl EndpointCompat {
     /// What is true of the servers of a family.
-    pub fn of(family: Family) -> Self {
-        let openai = matches!(family, Family::OpenAi | Family::Azure);
+    pub fn of(family: EndpointFamily) -> Self {
+        let openai = matches!(family, EndpointFamily::OpenAi | EndpointFamily::Azure);
         let local = matches!(
             family,
-            Family::LlamaCpp | Family::LmStudio | Family::Vllm | Family::Ollama
+            EndpointFamily::LlamaCpp
+                | EndpointFamily::LmStudio
+                | EndpointFamily::Vllm
+                | EndpointFamily::Ollama
         );
         Self {
             prompt_cache_key: openai,
@@ -101,35 +137,40 @@ impl Compat {
             usage_in_streaming: true,
             reasoning_effort: matches!(
                 family,
-                Family::OpenAi | Family::Azure | Family::OpenRouter | Family::Groq | Family::Xai
+                EndpointFamily::OpenAi
+                    | EndpointFamily::Azure
+                    | EndpointFamily::OpenRouter
+                    | EndpointFamily::Groq
+                    | EndpointFamily::Xai
             ),
             developer_role: false,
             store: openai,
             tools: true,
             strict: false,
-            max_tokens_field: if openai || family == Family::Groq {
+            max_tokens_field: if openai || family == EndpointFamily::Groq {
                 MaxTokensField::MaxCompletionTokens
             } else {
                 MaxTokensField::MaxTokens
             },
-            tool_result_name: family == Family::Mistral,
-            assistant_after_tool_result: family == Family::Mistral,
-            mistral_ids: family == Family::Mistral,
-            replay_reasoning: family == Family::DeepSeek,
+            tool_result_name: family == EndpointFamily::Mistral,
+            assistant_after_tool_result: family == EndpointFamily::Mistral,
+            mistral_ids: family == EndpointFamily::Mistral,
+            replay_reasoning: family == EndpointFamily::DeepSeek,
             thinking: match family {
-                Family::OpenRouter => ThinkingFormat::OpenRouter,
-                Family::DeepSeek => ThinkingFormat::Zai,
+                EndpointFamily::OpenRouter => ThinkingFormat::OpenRouter,
+                EndpointFamily::DeepSeek => ThinkingFormat::Zai,
                 _ if local => ThinkingFormat::ChatTemplate,
                 _ => ThinkingFormat::OpenAi,
             },
-            schema: if family == Family::LlamaCpp {
+            schema: if family == EndpointFamily::LlamaCpp {
                 SchemaProfile::LlamaCpp
             } else {
                 SchemaProfile::Full
             },
             tool_mode: None,
             prompt_profile: None,
-            num_ctx: family == Family::Ollama,
+            reply_format: ReplyFormat::Plain,
+            num_ctx: family == EndpointFamily::Ollama,
         }
     }
 
@@ -200,20 +241,20 @@ impl Compat {
 mod tests {
     use serde_json::json;
 
-    use super::{Compat, SchemaProfile, ThinkingFormat};
+    use super::{EndpointCompat, SchemaProfile, ThinkingFormat};
     use crate::ToolMode;
-    use crate::api::Family;
+    use crate::api::EndpointFamily;
 
     #[test]
     fn a_cache_key_is_never_guessed_for_a_stranger() {
-        assert!(Compat::of(Family::OpenAi).prompt_cache_key);
+        assert!(EndpointCompat::of(EndpointFamily::OpenAi).prompt_cache_key);
         for family in [
-            Family::Other,
-            Family::OpenRouter,
-            Family::Vllm,
-            Family::LlamaCpp,
+            EndpointFamily::Other,
+            EndpointFamily::OpenRouter,
+            EndpointFamily::Vllm,
+            EndpointFamily::LlamaCpp,
         ] {
-            assert!(!Compat::of(family).prompt_cache_key, "{family:?}");
+            assert!(!EndpointCompat::of(family).prompt_cache_key, "{family:?}");
         }
     }
 
@@ -223,7 +264,7 @@ mod tests {
             "supportsPromptCacheKey": true, "toolSchemaProfile": "llamacpp",
             "thinkingFormat": "qwen", "toolMode": "constrained", "supportsTools": "yes",
         });
-        let compat = Compat::of(Family::Other).with(set.as_object().unwrap());
+        let compat = EndpointCompat::of(EndpointFamily::Other).with(set.as_object().unwrap());
         assert!(compat.prompt_cache_key);
         assert!(compat.tools, "a value that means nothing changes nothing");
         assert_eq!(compat.schema, SchemaProfile::LlamaCpp);

@@ -1,23 +1,19 @@
 //! With nothing configured: what answers on this machine, and which keys lie in the environment.
 
-mod ask;
-mod learn;
-
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::ok_or_debug;
+use chela_core::{ok_or_debug, ok_or_warn};
 use tokio::task::JoinSet;
 
-use crate::api::Family;
-use crate::provider::Provider;
-use crate::{Http, Models, Target};
-
-pub use learn::learn;
+use crate::api::EndpointFamily;
+use crate::provider::ModelProvider;
+use crate::server::{ServerInquiry, learn_from_server};
+use crate::{ModelHttp, ModelTarget, Models};
 
 /// What was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct FoundModels {
     /// Usable models, best first: what runs on this machine, then what there are keys for.
     pub models: Vec<FoundModel>,
 }
@@ -25,7 +21,7 @@ pub struct Found {
 /// A model that could be used, and how it was found.
 #[derive(Debug, Clone)]
 pub struct FoundModel {
-    pub target: Target,
+    pub target: ModelTarget,
     /// In a few words: `Ollama at 127.0.0.1:11434, 3 models`, `the key in ANTHROPIC_API_KEY`.
     pub why: String,
 }
@@ -37,23 +33,28 @@ pub const HOW_TO_GET_ONE: &str = include_str!("../text/no-model.txt");
 const PROBE: Duration = Duration::from_millis(300);
 
 /// Looks for servers on this machine, all at the same time, then for keys.
-pub async fn discover(http: &Http, models: &Models) -> Found {
+pub async fn discover(http: &ModelHttp, models: &Models) -> FoundModels {
     let mut probes = JoinSet::new();
     for (order, provider) in models.local_providers().enumerate() {
         let (http, provider) = (http.clone(), provider.clone());
         probes.spawn(async move { (order, served(&http, &provider).await, provider) });
     }
-    let mut servers: Vec<(usize, Vec<String>, Arc<Provider>)> = Vec::new();
+    let mut servers: Vec<(usize, Vec<String>, Arc<ModelProvider>)> = Vec::new();
     while let Some(probed) = probes.join_next().await {
-        if let Ok((order, Some(names), provider)) = probed {
+        if let Some((order, Some(names), provider)) = ok_or_warn!(probed, "a probe failed") {
             servers.push((order, names, provider));
         }
     }
     servers.sort_by_key(|(order, ..)| *order);
     let mut found = Vec::new();
     for (_, names, provider) in servers {
-        let Some(name) = pick(&names) else { continue };
-        let Ok(target) = models.target_at(&provider, name) else {
+        let Some(name) = pick(&names) else {
+            tracing::debug!(provider = provider.id, "a server has no model to talk with");
+            continue;
+        };
+        let target = models.target_at(&provider, name);
+        let Some(target) = ok_or_debug!(target, "a model that was found cannot be used", name)
+        else {
             continue;
         };
         found.push(FoundModel {
@@ -66,7 +67,7 @@ pub async fn discover(http: &Http, models: &Models) -> Found {
                     count => format!("{count} models"),
                 }
             ),
-            target: learn(http, target).await,
+            target: learn_from_server(http, target).await,
         });
     }
     found.extend(
@@ -78,15 +79,15 @@ pub async fn discover(http: &Http, models: &Models) -> Found {
                 why: format!("the key in {key}"),
             }),
     );
-    Found { models: found }
+    let names = found.iter().map(|found| found.target.reference());
+    tracing::info!(models = ?names.collect::<Vec<_>>(), "models found without a config");
+    FoundModels { models: found }
 }
 
 /// The models a server has; `None` when nobody answers there.
-async fn served(http: &Http, provider: &Provider) -> Option<Vec<String>> {
-    let credentials = provider.credentials().await;
-    let credentials = ok_or_debug!(credentials, "no key for a server", provider = provider.id)?;
-    let key = credentials.key.as_ref();
-    ask::models(http, provider, key, PROBE).await
+async fn served(http: &ModelHttp, provider: &ModelProvider) -> Option<Vec<String>> {
+    let inquiry = ServerInquiry::begin(http, provider, PROBE).await?;
+    inquiry.model_names().await
 }
 
 /// The first one that can hold a conversation; servers put the one used last in front.
@@ -100,12 +101,12 @@ fn pick(names: &[String]) -> Option<&str> {
     names.iter().find(|name| !embeds(name)).map(String::as_str)
 }
 
-fn called(target: &Target) -> &str {
+fn called(target: &ModelTarget) -> &str {
     match target.family() {
-        Family::Ollama => "Ollama",
-        Family::LmStudio => "LM Studio",
-        Family::LlamaCpp => "llama.cpp",
-        Family::Vllm => "vLLM",
+        EndpointFamily::Ollama => "Ollama",
+        EndpointFamily::LmStudio => "LM Studio",
+        EndpointFamily::LlamaCpp => "llama.cpp",
+        EndpointFamily::Vllm => "vLLM",
         _ => &target.provider.id,
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::{Request, Target, ToolMode, wire};
+use crate::ToolMode;
 
 /// The bytes of a request for one model, and where they go. Made once: what is put on record is
 /// what is sent, however often. Cheap to clone.
@@ -18,16 +18,6 @@ pub struct EncodedRequest {
 }
 
 impl EncodedRequest {
-    /// In the mode the request names: the same bytes for the same request, always.
-    pub(crate) fn of(target: &Target, request: &Request) -> Self {
-        Self {
-            model: target.info.reference.clone(),
-            url: wire::url(target),
-            mode: request.effective_mode(),
-            bytes: wire::body(target, request).into(),
-        }
-    }
-
     /// `provider/model` it is for.
     pub fn model(&self) -> &str {
         &self.model

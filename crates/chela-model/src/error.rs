@@ -1,4 +1,4 @@
-//! Why no answer came, in words a person understands.
+//! Why no answer came, or why nobody could be asked, in words a person understands.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{message}")]
 pub struct ModelError {
-    pub failure: Failure,
+    pub failure: CallFailure,
     pub message: String,
     /// What to do next, where there is something.
     pub hint: Option<String>,
@@ -17,7 +17,7 @@ pub struct ModelError {
 
 /// What kind of failure it was: it decides what happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum CallFailure {
     /// Nobody listens there, or the connection broke before anything was said.
     Unreachable,
     /// 401, 403: the key is missing or wrong.
@@ -42,4 +42,51 @@ pub enum Failure {
     Malformed,
     /// Nothing came for too long.
     Stalled,
+}
+
+/// Why a name means no model that can be called.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ResolveError {
+    #[error("no model is configured")]
+    Nothing,
+    #[error("there is no model `{name}`{}", did_you_mean(.near))]
+    Unknown { name: String, near: Option<String> },
+    #[error("there is no provider `{provider}` (in `{name}`){}", did_you_mean(.near))]
+    UnknownProvider {
+        name: String,
+        provider: String,
+        near: Option<String>,
+    },
+    #[error("models.providers.{provider} has no baseUrl")]
+    NoAddress { provider: String },
+    #[error("provider `{provider}` speaks `{api}`, which Chela does not")]
+    UnknownApi { provider: String, api: String },
+    #[error("`{name}` is not among the models this agent may use (modelPolicy.allow)")]
+    NotAllowed { name: String },
+}
+
+fn did_you_mean(near: &Option<String>) -> String {
+    near.as_ref()
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default()
+}
+
+impl CallFailure {
+    /// One word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Unreachable => "unreachable",
+            Self::Unauthorized => "unauthorized",
+            Self::Billing => "billing",
+            Self::RateLimited { .. } => "rate-limited",
+            Self::Overloaded { .. } => "overloaded",
+            Self::Server => "server-error",
+            Self::ContextOverflow => "context-overflow",
+            Self::NoModel => "no-model",
+            Self::Rejected => "rejected",
+            Self::Cut => "cut",
+            Self::Malformed => "malformed",
+            Self::Stalled => "stalled",
+        }
+    }
 }

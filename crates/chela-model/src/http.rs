@@ -5,19 +5,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_core::{Host, ok_or_warn};
 use reqwest::{Client, NoProxy, Proxy, redirect};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::api::is_local;
+use crate::own_certificates::client_tls;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The way out to model endpoints. Cheap to clone; connections are shared.
 #[derive(Clone, Debug)]
-pub struct Http {
+pub struct ModelHttp {
     way: Arc<Way>,
 }
 
@@ -32,9 +33,9 @@ struct Way {
     secure: OnceLock<Result<Client, String>>,
 }
 
-impl Http {
+impl ModelHttp {
     /// With the proxy of `models.proxy` or of the environment, and `SSL_CERT_FILE`.
-    pub fn new(host: &Host, loaded: &Loaded) -> Self {
+    pub fn new(host: &Host, loaded: &LoadedConfig) -> Self {
         let env = loaded.env();
         let var = |names: &[&str]| {
             names
@@ -76,8 +77,27 @@ impl Http {
         headers: &[(String, String)],
         body: Vec<u8>,
         patience: Duration,
-    ) -> Result<Posted, String> {
-        let mut request = self.client(url)?.post(url).timeout(patience).body(body);
+    ) -> Result<HttpReply, String> {
+        let request = self.client(url)?.post(url).body(body);
+        Self::reply(request, headers, patience).await
+    }
+
+    /// The same without a body.
+    pub async fn get(
+        &self,
+        url: &str,
+        headers: &[(String, String)],
+        patience: Duration,
+    ) -> Result<HttpReply, String> {
+        Self::reply(self.client(url)?.get(url), headers, patience).await
+    }
+
+    async fn reply(
+        request: reqwest::RequestBuilder,
+        headers: &[(String, String)],
+        patience: Duration,
+    ) -> Result<HttpReply, String> {
+        let mut request = request.timeout(patience);
         for (name, value) in headers {
             request = request.header(name, value);
         }
@@ -86,7 +106,7 @@ impl Http {
             false => chain(&error.without_url()),
         };
         let mut response = request.send().await.map_err(plain)?;
-        let mut posted = Posted {
+        let mut posted = HttpReply {
             status: response.status().as_u16(),
             headers: response
                 .headers()
@@ -122,7 +142,7 @@ impl Http {
 
 /// What came back, whatever the status.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Posted {
+pub struct HttpReply {
     pub status: u16,
     pub headers: Vec<(String, String)>,
     pub body: Vec<u8>,
@@ -132,7 +152,7 @@ pub struct Posted {
 const MOST_ANSWER: usize = 64 * 1024 * 1024;
 
 /// An error and what is behind it, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
@@ -145,16 +165,21 @@ fn chain(error: &dyn std::error::Error) -> String {
 impl Way {
     fn build(&self, secure: bool) -> Result<Client, String> {
         let mut roots = rustls::RootCertStore::empty();
+        let mut own = Vec::new();
         if secure {
             roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-            self.add_own_roots(&mut roots)?;
+            own = self.own_certificates()?;
+            for certificate in &own {
+                // One odd certificate does not spoil the bundle.
+                ok_or_warn!(
+                    roots.add(certificate.clone()),
+                    "a certificate of SSL_CERT_FILE is left out"
+                );
+            }
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| format!("cannot set up TLS: {error}"))?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let mut tls = client_tls(roots, own)?;
+        // Said aloud, so that an endpoint that speaks HTTP/2 can choose it.
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let mut builder = Client::builder()
             .tls_backend_preconfigured(tls)
             .user_agent(concat!("chela/", env!("CARGO_PKG_VERSION")))
@@ -174,31 +199,26 @@ impl Way {
             .map_err(|error| format!("cannot set up HTTP: {error}"))
     }
 
-    fn add_own_roots(&self, roots: &mut rustls::RootCertStore) -> Result<(), String> {
+    fn own_certificates(&self) -> Result<Vec<CertificateDer<'static>>, String> {
         let Some(path) = &self.cert_file else {
-            return Ok(());
+            return Ok(Vec::new());
         };
         let fail = |why: String| format!("SSL_CERT_FILE {} cannot be used: {why}", path.display());
-        let certs = CertificateDer::pem_file_iter(path).map_err(|error| fail(error.to_string()))?;
-        for cert in certs {
-            let cert = cert.map_err(|error| fail(error.to_string()))?;
-            // One odd certificate does not spoil the bundle.
-            ok_or_warn!(
-                roots.add(cert),
-                "a certificate of SSL_CERT_FILE is left out"
-            );
-        }
-        Ok(())
+        let certificates =
+            CertificateDer::pem_file_iter(path).map_err(|error| fail(error.to_string()))?;
+        certificates
+            .map(|certificate| certificate.map_err(|error| fail(error.to_string())))
+            .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Http;
+    use super::ModelHttp;
 
     #[test]
     fn a_local_address_loads_no_certificates() {
-        let http = Http::direct();
+        let http = ModelHttp::direct();
         http.client("http://127.0.0.1:8080/v1").unwrap();
         assert!(http.way.plain.get().is_some());
         assert!(http.way.secure.get().is_none());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Api, Compat, Prices};
+use crate::{EndpointCompat, ModelApi, Prices};
 
 /// A model and what is known about it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,22 +15,22 @@ pub struct ModelInfo {
     pub id: String,
     /// Its name for people.
     pub name: String,
-    pub api: Api,
+    pub api: ModelApi,
     /// Tokens of context, as far as they may be used.
     pub context_window: Option<u64>,
     /// Most tokens of an answer.
     pub max_tokens: Option<u64>,
-    pub input: Vec<Input>,
+    pub input: Vec<ModelInput>,
     /// It thinks before it answers.
     pub reasoning: bool,
     pub cost: Option<Prices>,
     #[serde(skip)]
-    pub compat: Compat,
+    pub compat: EndpointCompat,
     pub source: InfoSource,
 }
 
 impl ModelInfo {
-    pub fn reads(&self, input: Input) -> bool {
+    pub fn reads(&self, input: ModelInput) -> bool {
         self.input.contains(&input)
     }
 }
@@ -38,7 +38,7 @@ impl ModelInfo {
 /// What a model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Input {
+pub enum ModelInput {
     Text,
     Image,
 }

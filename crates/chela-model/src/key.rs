@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_config::model::{Secret, SecretReference, SecretSource, Secrets};
+use chela_config::model::{SecretReference, SecretSetting, SecretSource, Secrets};
 use chela_core::{Host, HostEnv};
 use serde_json::Value;
 
 /// A credential. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Key(Arc<str>);
+pub struct ModelKey(Arc<str>);
 
-impl Key {
+impl ModelKey {
     /// `None` for blank text. Blanks and line ends around it are not part of it.
     pub fn new(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -38,13 +38,13 @@ impl Key {
     }
 }
 
-impl std::fmt::Debug for Key {
+impl std::fmt::Debug for ModelKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(…)")
     }
 }
 
-impl std::fmt::Display for Key {
+impl std::fmt::Display for ModelKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[key]")
     }
@@ -55,15 +55,15 @@ impl std::fmt::Display for Key {
 #[derive(Clone)]
 pub struct KeyWitness(Arc<Telling>);
 
-type Telling = dyn Fn(&str, &Key) + Send + Sync;
+type Telling = dyn Fn(&str, &ModelKey) + Send + Sync;
 
 impl KeyWitness {
-    pub fn new(told: impl Fn(&str, &Key) + Send + Sync + 'static) -> Self {
+    pub fn new(told: impl Fn(&str, &ModelKey) + Send + Sync + 'static) -> Self {
         Self(Arc::new(told))
     }
 
     /// `at` is where the config has it, such as `models.providers.x.apiKey`.
-    pub fn tell(&self, at: &str, key: &Key) {
+    pub fn tell(&self, at: &str, key: &ModelKey) {
         (self.0)(at, key);
     }
 }
@@ -80,7 +80,7 @@ pub enum KeySource {
     /// None is needed, or none is known.
     None,
     Ready {
-        key: Key,
+        key: ModelKey,
         /// Such as `OPENAI_API_KEY` or `models.providers.x.apiKey`, for people.
         from: String,
     },
@@ -129,10 +129,18 @@ pub struct KeyError(pub String);
 
 impl KeySource {
     /// Reads a secret of the config. `at` names it for people.
-    pub fn of(secret: &Secret, secrets: &Secrets, host: &Host, env: &HostEnv, at: &str) -> Self {
+    pub fn of(
+        secret: &SecretSetting,
+        secrets: &Secrets,
+        host: &Host,
+        env: &HostEnv,
+        at: &str,
+    ) -> Self {
         match secret {
-            Secret::Text(text) => Self::of_text(text, env, at),
-            Secret::Reference(reference) => Self::of_reference(reference, secrets, host, env),
+            SecretSetting::Text(text) => Self::of_text(text, env, at),
+            SecretSetting::Reference(reference) => {
+                Self::of_reference(reference, secrets, host, env)
+            }
         }
     }
 
@@ -148,7 +156,7 @@ impl KeySource {
                 why: format!("{at} names the variable {name}, which is not set"),
             });
         }
-        match Key::new(text) {
+        match ModelKey::new(text) {
             Some(key) => Self::Ready {
                 key,
                 from: at.to_owned(),
@@ -168,7 +176,7 @@ impl KeySource {
     }
 
     fn of_variable(name: &str, env: &HostEnv) -> Option<Self> {
-        let key = Key::new(env.get(name)?)?;
+        let key = ModelKey::new(env.get(name)?)?;
         Some(Self::Ready {
             key,
             from: name.to_owned(),
@@ -232,7 +240,7 @@ impl KeySource {
     }
 
     /// The credential, if there is one.
-    pub async fn fetch(&self) -> Result<Option<Key>, KeyError> {
+    pub async fn fetch(&self) -> Result<Option<ModelKey>, KeyError> {
         match self {
             Self::None => Ok(None),
             Self::Ready { key, .. } => Ok(Some(key.clone())),

@@ -1,17 +1,22 @@
 //! Who answers? Model endpoints, streaming, failover, usage.
 //!
-//! A [`Request`] is what every endpoint understands in its own way; a [`Response`] is what any of
-//! them said. [`Models`] says which model a name means, a [`Target`] calls one, a [`Chain`] calls
-//! one after the other until one answers. What is sent is an [`EncodedRequest`], written down
+//! A [`ModelRequest`] is what every endpoint understands in its own way; a [`ModelResponse`] is what any of
+//! them said. [`Models`] says which [`ModelTarget`] a name means, [`call_model`] calls one, a [`FallbackChain`]
+//! calls one after the other until one answers. What is sent is an [`EncodedRequest`], written down
 //! before by whoever wants it on record. Dropping the future of a call ends it: there is no other
 //! way to cancel.
+
+// This crate reads what endpoints say: none of it may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod api;
 mod builtin;
 mod call;
 mod chain;
 mod compat;
+mod complaint;
 mod discover;
+mod download;
 mod encoded;
 mod error;
 mod fault;
@@ -20,10 +25,12 @@ mod info;
 mod key;
 mod message;
 mod models;
+mod own_certificates;
 mod profile;
 mod provider;
 mod request;
 mod response;
+mod server;
 mod target;
 #[cfg(test)]
 mod testing;
@@ -32,22 +39,27 @@ mod wire;
 
 pub use chela_core::{Prices, Usage};
 
-pub use api::{Api, Family};
-pub use builtin::KNOWN_SINCE;
-pub use chain::{Chain, Stage};
-pub use compat::{Compat, MaxTokensField, PromptProfile, SchemaProfile, ThinkingFormat};
-pub use discover::{Found, FoundModel, HOW_TO_GET_ONE, discover};
+pub use api::{EndpointFamily, ModelApi};
+pub use builtin::{KNOWN_SINCE, KnownProvider, known_providers};
+pub use call::call_model;
+pub use chain::{FallbackChain, TurnStage};
+pub use compat::{
+    EndpointCompat, MaxTokensField, PromptProfile, ReplyFormat, SchemaProfile, ThinkingFormat,
+};
+pub use complaint::EndpointComplaint;
+pub use discover::{FoundModel, FoundModels, HOW_TO_GET_ONE, discover};
+pub use download::{DownloadError, DownloadLimit, resolve_address};
 pub use encoded::EncodedRequest;
-pub use error::{Failure, ModelError};
-pub use fault::Complaint;
-pub use http::{Http, Posted};
-pub use info::{InfoSource, Input, ModelInfo};
-pub use key::{Key, KeySource, KeyWitness};
-pub use message::{Message, Part, ToolCall};
-pub use models::{Models, ResolveError, Selection};
-pub use profile::profile_for;
-pub use request::{Cache, CacheRetention, Request, SystemText, Thinking, ToolMode, ToolSchema};
-pub use response::{Event, Response, StopReason};
-pub use target::Target;
-pub use timer::{RealTimer, Timer};
-pub use wire::{Answer, Decoder, Framing, StreamFault};
+pub use error::{CallFailure, ModelError, ResolveError};
+pub use http::{HttpReply, ModelHttp};
+pub use info::{InfoSource, ModelInfo, ModelInput};
+pub use key::{KeySource, KeyWitness, ModelKey};
+pub use message::{MessagePart, ModelMessage, ToolCall};
+pub use models::{ModelSelection, Models};
+pub use request::{
+    CacheRequest, CacheRetention, ModelRequest, SystemText, ThinkingEffort, ToolMode, ToolSchema,
+};
+pub use response::{ModelResponse, ResponseEvent, StopReason};
+pub use server::{learn_from_server, list_models};
+pub use target::ModelTarget;
+pub use wire::{Answer, AnswerDecoder, StreamFault, StreamFraming, stable_text, tool_texts};

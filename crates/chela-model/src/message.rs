@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Message {
+pub enum ModelMessage {
     User {
-        content: Vec<Part>,
+        content: Vec<MessagePart>,
     },
     Assistant {
-        content: Vec<Part>,
+        content: Vec<MessagePart>,
         /// `provider/model` that said it: reasoning signatures are valid for that model only.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
@@ -23,7 +23,7 @@ pub enum Message {
     ToolResult {
         call_id: String,
         tool: String,
-        content: Vec<Part>,
+        content: Vec<MessagePart>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
     },
@@ -36,7 +36,7 @@ pub enum Message {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Part {
+pub enum MessagePart {
     Text {
         text: String,
     },
@@ -70,20 +70,20 @@ pub struct ToolCall {
     pub malformed: Option<String>,
 }
 
-impl Part {
+impl MessagePart {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
 }
 
-impl Message {
+impl ModelMessage {
     pub fn user(text: impl Into<String>) -> Self {
         Self::User {
-            content: vec![Part::text(text)],
+            content: vec![MessagePart::text(text)],
         }
     }
 
-    pub fn content(&self) -> &[Part] {
+    pub fn content(&self) -> &[MessagePart] {
         match self {
             Self::User { content }
             | Self::Assistant { content, .. }
@@ -96,7 +96,7 @@ impl Message {
         self.content()
             .iter()
             .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
+                MessagePart::Text { text } => Some(text.as_str()),
                 _ => None,
             })
             .collect()
@@ -104,7 +104,7 @@ impl Message {
 
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content().iter().filter_map(|part| match part {
-            Part::ToolCall(call) => Some(call),
+            MessagePart::ToolCall(call) => Some(call),
             _ => None,
         })
     }

@@ -7,79 +7,53 @@ mod params;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chela_config::model::{ModelChoice, ModelsMode, OpenMap};
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::{AgentId, Host, ok_or_debug, suggest};
 
 use crate::builtin::{BUILT_IN, built_in};
-use crate::chain::{Chain, Pace};
-use crate::provider::Provider;
-use crate::{Api, Http, InfoSource, KeyWitness, ModelInfo, Target, Timer};
+use crate::chain::{ChainPace, FallbackChain};
+use crate::provider::ModelProvider;
+use crate::server::learn_from_server;
+use crate::{InfoSource, KeyWitness, ModelApi, ModelHttp, ModelInfo, ModelTarget, ResolveError};
 
 /// The models there are: those of the config over the built-in endpoints.
 #[derive(Debug, Clone)]
 pub struct Models {
     /// Those of the config first.
-    providers: Vec<Arc<Provider>>,
+    providers: Vec<Arc<ModelProvider>>,
     /// Keys of `agents.defaults.models`.
     listed: Vec<String>,
     /// Alias and reference; the operator's first.
     aliases: Vec<(String, String)>,
     default: Option<ModelChoice>,
-    params: Arc<params::Params>,
-    pace: Pace,
+    params: Arc<params::ConfiguredParams>,
+    pace: ChainPace,
     /// What servers on this machine said about their models; clones share it.
     learned: Arc<Mutex<Vec<Arc<ModelInfo>>>>,
 }
 
 /// Who chose the model: it decides whether another one may answer in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection<'a> {
+pub enum ModelSelection<'a> {
     /// The config: its fallbacks count.
     Configured,
     /// A person: this one or none.
     Chosen(&'a str),
 }
 
-/// Why a name means no model that can be called.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ResolveError {
-    #[error("no model is configured")]
-    Nothing,
-    #[error("there is no model `{name}`{}", did_you_mean(.near))]
-    Unknown { name: String, near: Option<String> },
-    #[error("there is no provider `{provider}` (in `{name}`){}", did_you_mean(.near))]
-    UnknownProvider {
-        name: String,
-        provider: String,
-        near: Option<String>,
-    },
-    #[error("models.providers.{provider} has no baseUrl")]
-    NoAddress { provider: String },
-    #[error("provider `{provider}` speaks `{api}`, which Chela does not")]
-    UnknownApi { provider: String, api: String },
-    #[error("`{name}` is not among the models this agent may use (modelPolicy.allow)")]
-    NotAllowed { name: String },
-}
-
-fn did_you_mean(near: &Option<String>) -> String {
-    near.as_ref()
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default()
-}
-
 impl Models {
-    pub fn of(host: &Host, loaded: &Loaded) -> Self {
+    pub fn of(host: &Host, loaded: &LoadedConfig) -> Self {
         let config = &loaded.config;
-        let mut providers: Vec<Arc<Provider>> = config
+        let mut providers: Vec<Arc<ModelProvider>> = config
             .models
             .providers
             .iter()
-            .map(|(id, set)| Arc::new(Provider::configured(host, loaded, id, set)))
+            .map(|(id, set)| Arc::new(ModelProvider::configured(host, loaded, id, set)))
             .collect();
         if config.models.mode == ModelsMode::Merge {
             for known in BUILT_IN {
                 if !providers.iter().any(|provider| provider.id == known.id) {
-                    providers.push(Arc::new(Provider::built_in(loaded, known)));
+                    providers.push(Arc::new(ModelProvider::built_in(loaded, known)));
                 }
             }
         }
@@ -94,8 +68,8 @@ impl Models {
             aliases: own.chain(alias::built_in(&listed)).collect(),
             listed,
             default: defaults.model.clone(),
-            params: Arc::new(params::Params::of(&config.agents)),
-            pace: Pace::of(host),
+            params: Arc::new(params::ConfiguredParams::of(&config.agents)),
+            pace: ChainPace::of(host),
             learned: Arc::default(),
         }
     }
@@ -110,8 +84,8 @@ impl Models {
     }
 
     /// The same, waiting with another clockwork.
-    #[must_use]
-    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+    #[cfg(test)]
+    pub fn with_timer(mut self, timer: Arc<dyn crate::timer::SleepTimer>) -> Self {
         self.pace = self.pace.with_timer(timer);
         self
     }
@@ -122,7 +96,8 @@ impl Models {
         let mut seen = Vec::new();
         let mut list: Vec<ModelInfo> = Vec::new();
         for name in chosen.chain(self.references()) {
-            if let Ok(target) = self.resolve(&name)
+            let target = self.resolve(&name);
+            if let Some(target) = ok_or_debug!(target, "a configured model cannot be used", name)
                 && !seen.contains(&target.info.reference)
             {
                 seen.push(target.info.reference.clone());
@@ -152,7 +127,7 @@ impl Models {
 
     /// The built-in endpoints with a key in the environment, best first, each with the model to
     /// start with.
-    pub fn with_keys(&self) -> Vec<(Target, String)> {
+    pub fn with_keys(&self) -> Vec<(ModelTarget, String)> {
         self.providers
             .iter()
             .filter(|provider| !provider.is_local())
@@ -168,27 +143,31 @@ impl Models {
     }
 
     /// The endpoints on this machine or in its network: those of the config first.
-    pub(crate) fn local_providers(&self) -> impl Iterator<Item = &Arc<Provider>> {
+    pub(crate) fn local_providers(&self) -> impl Iterator<Item = &Arc<ModelProvider>> {
         self.providers.iter().filter(|provider| provider.is_local())
     }
 
     /// A model of this endpoint.
     pub(crate) fn target_at(
         &self,
-        provider: &Arc<Provider>,
+        provider: &Arc<ModelProvider>,
         model: &str,
-    ) -> Result<Target, ResolveError> {
+    ) -> Result<ModelTarget, ResolveError> {
         self.target(provider, model, None)
     }
 
     /// What a name means: `provider/model`, an alias, a configured model, or a model of the
     /// default provider.
-    pub fn resolve(&self, name: &str) -> Result<Target, ResolveError> {
+    pub fn resolve(&self, name: &str) -> Result<ModelTarget, ResolveError> {
         self.resolve_for(name, None, &self.aliases)
     }
 
     /// The models that answer for an agent.
-    pub fn chain(&self, view: &AgentView, selection: Selection<'_>) -> Result<Chain, ResolveError> {
+    pub fn chain(
+        &self,
+        view: &AgentView,
+        selection: ModelSelection<'_>,
+    ) -> Result<FallbackChain, ResolveError> {
         let mut aliases: Vec<(String, String)> = view
             .model_aliases
             .value
@@ -207,10 +186,8 @@ impl Models {
             }
         };
         match selection {
-            Selection::Chosen(name) => {
-                Ok(Chain::new(vec![find(name)?], Vec::new(), self.pace.clone()))
-            }
-            Selection::Configured => {
+            ModelSelection::Chosen(name) => Ok(FallbackChain::of(find(name)?, self.pace.clone())),
+            ModelSelection::Configured => {
                 let choice = view.model.value.as_ref().ok_or(ResolveError::Nothing)?;
                 let timeout = match choice {
                     ModelChoice::Chain(chain) => chain.timeout_ms,
@@ -218,15 +195,22 @@ impl Models {
                 };
                 let timeout = timeout.map(std::time::Duration::from_millis);
                 let primary = choice.primary().ok_or(ResolveError::Nothing)?;
-                let mut targets = vec![find(primary)?.with_timeout(timeout)];
+                let primary = find(primary)?.with_timeout(timeout);
+                let mut fallbacks = Vec::new();
                 let mut skipped = Vec::new();
                 for name in choice.fallbacks() {
                     match find(name) {
-                        Ok(target) => targets.push(target.with_timeout(timeout)),
-                        Err(error) => skipped.push(error),
+                        Ok(target) => fallbacks.push(target.with_timeout(timeout)),
+                        Err(error) => {
+                            tracing::debug!(name, %error, "a fallback cannot be used");
+                            skipped.push(error);
+                        }
                     }
                 }
-                Ok(Chain::new(targets, skipped, self.pace.clone()))
+                Ok(
+                    FallbackChain::of(primary, self.pace.clone())
+                        .with_fallbacks(fallbacks, skipped),
+                )
             }
         }
     }
@@ -234,10 +218,15 @@ impl Models {
     /// Asks the servers on this machine that an agent's models run on what they run, where the
     /// config does not say: the window of a local model is the one its server was started with.
     /// Once is enough; from then on [`Models::resolve`] and [`Models::chain`] know.
-    pub async fn learn(&self, http: &Http, chain: &Chain) {
+    pub async fn learn(&self, http: &ModelHttp, chain: &FallbackChain) {
         for target in chain.targets() {
-            let learned = target.clone().learned(http).await;
+            let learned = learn_from_server(http, target.clone()).await;
             if learned.info.source == InfoSource::Server {
+                tracing::info!(
+                    model = learned.info.reference,
+                    window = learned.info.context_window,
+                    "a local server says what it runs"
+                );
                 let mut known = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
                 known.retain(|info| info.reference != learned.info.reference);
                 known.push(learned.info);
@@ -247,8 +236,8 @@ impl Models {
 
     /// A chain of one model.
     #[cfg(test)]
-    pub(crate) fn chain_of(&self, target: Target) -> Chain {
-        Chain::new(vec![target], Vec::new(), self.pace.clone())
+    pub(crate) fn chain_of(&self, target: ModelTarget) -> FallbackChain {
+        FallbackChain::of(target, self.pace.clone())
     }
 
     /// `modelPolicy.allow`: references, aliases, prefixes ending in `*`; empty allows any.
@@ -270,7 +259,7 @@ impl Models {
         name: &str,
         agent: Option<&AgentId>,
         aliases: &[(String, String)],
-    ) -> Result<Target, ResolveError> {
+    ) -> Result<ModelTarget, ResolveError> {
         let name = name.trim();
         if name.is_empty() {
             return Err(ResolveError::Nothing);
@@ -309,7 +298,7 @@ impl Models {
         }
     }
 
-    fn provider(&self, name: &str) -> Option<&Arc<Provider>> {
+    fn provider(&self, name: &str) -> Option<&Arc<ModelProvider>> {
         let exact = self.providers.iter().find(|provider| provider.id == name);
         exact.or_else(|| {
             let id = built_in(name)?.id;
@@ -344,10 +333,10 @@ impl Models {
 
     fn target(
         &self,
-        provider: &Arc<Provider>,
+        provider: &Arc<ModelProvider>,
         model: &str,
         agent: Option<&AgentId>,
-    ) -> Result<Target, ResolveError> {
+    ) -> Result<ModelTarget, ResolveError> {
         if provider.base_url.is_empty() {
             return Err(ResolveError::NoAddress {
                 provider: provider.id.clone(),
@@ -355,7 +344,7 @@ impl Models {
         }
         let entry = provider.models.iter().find(|entry| entry.id == model);
         let api = match entry.and_then(|entry| entry.api.as_deref()) {
-            Some(name) => Api::named(name).ok_or_else(|| name.to_owned()),
+            Some(name) => ModelApi::named(name).ok_or_else(|| name.to_owned()),
             None => provider.api.clone(),
         };
         let api = api.map_err(|api| ResolveError::UnknownApi {
@@ -372,7 +361,7 @@ impl Models {
             params::overlay(&mut params, &entry.params);
         }
         self.params.apply(&mut params, &info.reference, agent);
-        Ok(Target {
+        Ok(ModelTarget {
             provider: provider.clone(),
             info,
             params,

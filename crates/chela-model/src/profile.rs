@@ -1,6 +1,6 @@
 //! What a small model can bear: a short prompt, and tool calls it cannot get wrong.
 
-use crate::api::Family;
+use crate::api::EndpointFamily;
 use crate::{ModelInfo, PromptProfile, ToolMode};
 
 /// Windows up to this size have no room for the whole prompt.
@@ -19,10 +19,14 @@ pub fn profile_for(info: &ModelInfo) -> PromptProfile {
 
 /// How a model is told to call tools; the config's `compat.toolMode` decides where it is set.
 /// Only local servers take a grammar for the whole answer, and only small models need one.
-pub fn tool_mode(info: &ModelInfo, family: Family) -> ToolMode {
+pub fn tool_mode(info: &ModelInfo, family: EndpointFamily) -> ToolMode {
     let local = matches!(
         family,
-        Family::LlamaCpp | Family::LmStudio | Family::Vllm | Family::Ollama | Family::Other
+        EndpointFamily::LlamaCpp
+            | EndpointFamily::LmStudio
+            | EndpointFamily::Vllm
+            | EndpointFamily::Ollama
+            | EndpointFamily::Other
     );
     info.compat
         .tool_mode

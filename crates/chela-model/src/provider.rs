@@ -3,41 +3,41 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::{self, OpenMap, ProviderAuth};
 use chela_core::Host;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::Api;
-use crate::api::{Family, is_local};
+use crate::ModelApi;
+use crate::api::{EndpointFamily, is_local};
 use crate::builtin::{self, BuiltIn};
-use crate::key::{Key, KeyError, KeySource, KeyWitness};
+use crate::key::{KeyError, KeySource, KeyWitness, ModelKey};
 
 /// One endpoint.
 #[derive(Debug)]
-pub struct Provider {
+pub struct ModelProvider {
     pub id: String,
     pub base_url: String,
     /// The protocol, or the name of one that is not spoken here.
-    pub api: Result<Api, String>,
+    pub api: Result<ModelApi, String>,
     pub key: KeySource,
     /// Variables that may hold its key, for hints.
     pub key_variables: &'static [&'static str],
-    pub auth: Auth,
+    pub auth: KeyPresentation,
     pub headers: Vec<(String, KeySource)>,
     pub patience: Patience,
     pub params: OpenMap,
     pub context_window: Option<u64>,
     pub models: Vec<model::Model>,
     pub inject_num_ctx: Option<bool>,
-    secrets: OnceCell<Credentials>,
+    secrets: OnceCell<CallCredentials>,
     witness: OnceLock<KeyWitness>,
 }
 
 /// How the key is presented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Auth {
+pub enum KeyPresentation {
     /// As the protocol has it.
     Usual,
     /// `Authorization: Bearer`, whatever the protocol.
@@ -59,12 +59,12 @@ pub struct Patience {
 
 /// What a call is signed with.
 #[derive(Debug, Clone)]
-pub struct Credentials {
-    pub key: Option<Key>,
-    pub headers: Vec<(String, Key)>,
+pub struct CallCredentials {
+    pub key: Option<ModelKey>,
+    pub headers: Vec<(String, ModelKey)>,
 }
 
-impl Credentials {
+impl CallCredentials {
     /// `text` with everything secret blotted out.
     pub fn scrub(&self, text: &str) -> String {
         let mut text = text.to_owned();
@@ -79,9 +79,9 @@ impl Credentials {
     }
 }
 
-impl Provider {
+impl ModelProvider {
     /// An endpoint of the config, over the built-in one of that name.
-    pub fn configured(host: &Host, loaded: &Loaded, id: &str, set: &model::Provider) -> Self {
+    pub fn configured(host: &Host, loaded: &LoadedConfig, id: &str, set: &model::Provider) -> Self {
         let known = builtin::built_in(id);
         let base_url = set
             .base_url
@@ -115,11 +115,11 @@ impl Provider {
             key,
             key_variables: known.map_or(&[], |known| known.keys),
             auth: match (set.auth, set.auth_header) {
-                (Some(ProviderAuth::None), _) => Auth::None,
+                (Some(ProviderAuth::None), _) => KeyPresentation::None,
                 (Some(ProviderAuth::Token | ProviderAuth::Oauth), _) | (_, Some(true)) => {
-                    Auth::Bearer
+                    KeyPresentation::Bearer
                 }
-                _ => Auth::Usual,
+                _ => KeyPresentation::Usual,
             },
             headers,
             patience: Patience::of(&base_url, set),
@@ -134,25 +134,16 @@ impl Provider {
     }
 
     /// An endpoint nobody configured.
-    pub fn built_in(loaded: &Loaded, known: &'static BuiltIn) -> Self {
-        Self::at(
-            known,
-            known.base_url,
-            KeySource::of_variables(known.keys, loaded.env()),
-        )
-    }
-
-    /// A known endpoint at an address.
-    pub fn at(known: &'static BuiltIn, base_url: &str, key: KeySource) -> Self {
+    pub fn built_in(loaded: &LoadedConfig, known: &'static BuiltIn) -> Self {
         Self {
             id: known.id.to_owned(),
-            base_url: base_url.trim_end_matches('/').to_owned(),
+            base_url: known.base_url.trim_end_matches('/').to_owned(),
             api: Ok(known.api),
-            key,
+            key: KeySource::of_variables(known.keys, loaded.env()),
             key_variables: known.keys,
-            auth: Auth::Usual,
+            auth: KeyPresentation::Usual,
             headers: Vec::new(),
-            patience: Patience::usual(base_url),
+            patience: Patience::usual(known.base_url),
             params: OpenMap::new(),
             context_window: None,
             models: Vec::new(),
@@ -162,25 +153,45 @@ impl Provider {
         }
     }
 
-    pub fn family(&self, api: Api) -> Family {
-        Family::of(&self.id, &self.base_url, api)
+    pub fn family(&self, api: ModelApi) -> EndpointFamily {
+        EndpointFamily::of(&self.id, &self.base_url, api)
     }
 
     pub fn is_local(&self) -> bool {
         is_local(&self.base_url)
     }
 
+    /// The address with a version: people write it with and without.
+    pub fn versioned_url(&self, version: &str) -> String {
+        let base = &self.base_url;
+        let path = base
+            .split_once("://")
+            .map_or(base.as_str(), |(_, rest)| rest);
+        match path.contains('/') {
+            true => base.clone(),
+            false => format!("{base}/{version}"),
+        }
+    }
+
+    /// The address of a local server without the path of one of its protocols.
+    pub fn server_root(&self) -> &str {
+        let base = self.base_url.as_str();
+        base.strip_suffix("/v1")
+            .or_else(|| base.strip_suffix("/api"))
+            .unwrap_or(base)
+    }
+
     /// Who is told of its credentials when they are fetched. The first one stays.
     pub(crate) fn tell(&self, witness: &KeyWitness) {
-        let _ = self.witness.set(witness.clone());
+        self.witness.get_or_init(|| witness.clone());
     }
 
     /// Fetched once; a command is not asked again for each call.
-    pub async fn credentials(&self) -> Result<&Credentials, KeyError> {
+    pub async fn credentials(&self) -> Result<&CallCredentials, KeyError> {
         self.secrets
             .get_or_try_init(|| async {
                 let key = match self.auth {
-                    Auth::None => None,
+                    KeyPresentation::None => None,
                     _ => self.key.fetch().await?,
                 };
                 let at = format!("models.providers.{}", self.id);
@@ -196,7 +207,7 @@ impl Provider {
                         headers.push((name.clone(), value));
                     }
                 }
-                Ok(Credentials { key, headers })
+                Ok(CallCredentials { key, headers })
             })
             .await
     }
@@ -204,18 +215,27 @@ impl Provider {
 
 /// The protocol: as set, else the built-in one, else completions. A known name at another address
 /// is a proxy, and proxies speak completions.
-fn api_of(set: &model::Provider, known: Option<&BuiltIn>, base_url: &str) -> Result<Api, String> {
+fn api_of(
+    set: &model::Provider,
+    known: Option<&BuiltIn>,
+    base_url: &str,
+) -> Result<ModelApi, String> {
     if let Some(name) = &set.api {
-        return Api::named(name).ok_or_else(|| name.clone());
+        return ModelApi::named(name).ok_or_else(|| name.clone());
     }
     match known {
         Some(known) if set.base_url.is_none() => Ok(known.api),
-        Some(known) if known.api == Api::Ollama && !base_url.ends_with("/v1") => Ok(known.api),
-        Some(known) if matches!(known.api, Api::AnthropicMessages | Api::GoogleGenerativeAi) => {
+        Some(known) if known.api == ModelApi::Ollama && !base_url.ends_with("/v1") => Ok(known.api),
+        Some(known)
+            if matches!(
+                known.api,
+                ModelApi::AnthropicMessages | ModelApi::GoogleGenerativeAi
+            ) =>
+        {
             Ok(known.api)
         }
-        _ if base_url.starts_with("https://api.openai.com") => Ok(Api::OpenAiResponses),
-        _ => Ok(Api::OpenAiCompletions),
+        _ if base_url.starts_with("https://api.openai.com") => Ok(ModelApi::OpenAiResponses),
+        _ => Ok(ModelApi::OpenAiCompletions),
     }
 }
 

@@ -1,25 +1,28 @@
 //! What a model is asked.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
-use crate::Message;
+use crate::ModelMessage;
 
 /// One request, in the terms every endpoint shares.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Request {
+pub struct ModelRequest {
     pub system: SystemText,
-    pub messages: Vec<Message>,
+    /// Most of them were sent before: they are shared, not copied.
+    pub messages: Vec<Arc<ModelMessage>>,
     /// In the order they are sent; the order is part of the cached prefix.
     pub tools: Vec<ToolSchema>,
     pub tool_mode: ToolMode,
-    pub thinking: Thinking,
+    pub thinking: ThinkingEffort,
     pub max_tokens: Option<u64>,
-    pub cache: Cache,
+    pub cache: CacheRequest,
     /// Parameters of the config, sent as they are.
     pub params: Map<String, Value>,
 }
 
-impl Request {
+impl ModelRequest {
     /// Without tools there is nothing to be held to.
     pub(crate) fn effective_mode(&self) -> ToolMode {
         if self.tools.is_empty() {
@@ -44,7 +47,7 @@ pub struct ToolSchema {
     pub name: String,
     pub description: String,
     /// JSON Schema of the arguments: an object.
-    pub parameters: Value,
+    pub parameters: Arc<Value>,
 }
 
 /// How a model is told to call tools.
@@ -60,7 +63,7 @@ pub enum ToolMode {
 
 /// How long the model thinks first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Thinking {
+pub enum ThinkingEffort {
     #[default]
     Off,
     Minimal,
@@ -72,8 +75,8 @@ pub enum Thinking {
 
 /// What is asked of the endpoint's prefix cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cache {
-    /// `None`: as the config of the model says, see [`crate::Target::cache_retention`].
+pub struct CacheRequest {
+    /// `None`: as the config of the model says, see [`crate::ModelTarget::cache_retention`].
     pub retention: Option<CacheRetention>,
     /// Requests with the same key share a prefix: one per session.
     pub key: String,

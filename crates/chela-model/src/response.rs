@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{EncodedRequest, Part, Usage};
+use crate::{EncodedRequest, MessagePart, Usage};
 
 /// What arrives while the model speaks.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum ResponseEvent {
     Text(String),
     Reasoning(String),
     /// A tool call has begun; its arguments still arrive.
@@ -30,8 +30,8 @@ pub enum Event {
 
 /// A whole answer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Response {
-    pub content: Vec<Part>,
+pub struct ModelResponse {
+    pub content: Vec<MessagePart>,
     pub stop: StopReason,
     pub usage: Usage,
     /// `provider/model` that answered.
@@ -51,4 +51,15 @@ pub enum StopReason {
     Length,
     /// The endpoint refused to go on.
     Refused,
+}
+
+impl StopReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::End => "end",
+            Self::Tools => "tools",
+            Self::Length => "length",
+            Self::Refused => "refused",
+        }
+    }
 }

@@ -7,17 +7,14 @@ use chela_config::model::OpenMap;
 use chela_core::ok_or_debug;
 use serde_json::Value;
 
-use crate::api::Family;
-use crate::provider::Provider;
-use crate::{
-    Api, CacheRetention, EncodedRequest, Event, Http, ModelError, ModelInfo, PromptProfile,
-    Request, Response, ToolMode, profile,
-};
+use crate::api::EndpointFamily;
+use crate::provider::ModelProvider;
+use crate::{CacheRetention, ModelApi, ModelInfo, PromptProfile, ToolMode, profile};
 
 /// A model that can be called.
 #[derive(Debug, Clone)]
-pub struct Target {
-    pub(crate) provider: Arc<Provider>,
+pub struct ModelTarget {
+    pub(crate) provider: Arc<ModelProvider>,
     pub(crate) info: Arc<ModelInfo>,
     /// Merged from provider, model, defaults and agent; a request's own win.
     pub(crate) params: OpenMap,
@@ -25,7 +22,7 @@ pub struct Target {
     pub(crate) call_timeout: Option<Duration>,
 }
 
-impl Target {
+impl ModelTarget {
     pub fn info(&self) -> &ModelInfo {
         &self.info
     }
@@ -67,7 +64,16 @@ impl Target {
         profile::tool_mode(&self.info, self.family())
     }
 
-    pub(crate) fn family(&self) -> Family {
+    /// Whether a call of a tool that does not stand among those of the request can be made: hosted
+    /// models write the name they were told of, local servers hold the answer to the list.
+    pub fn takes_calls_by_name(&self) -> bool {
+        matches!(
+            self.family(),
+            EndpointFamily::OpenAi | EndpointFamily::Azure | EndpointFamily::Anthropic
+        )
+    }
+
+    pub(crate) fn family(&self) -> EndpointFamily {
         self.provider.family(self.info.api)
     }
 
@@ -80,41 +86,10 @@ impl Target {
             return retention;
         }
         match (self.info.api, self.family()) {
-            (Api::AnthropicMessages, Family::Anthropic) => CacheRetention::Short,
-            (Api::AnthropicMessages, _) => CacheRetention::None,
+            (ModelApi::AnthropicMessages, EndpointFamily::Anthropic) => CacheRetention::Short,
+            (ModelApi::AnthropicMessages, _) => CacheRetention::None,
             _ => CacheRetention::Short,
         }
-    }
-
-    /// The request as this model gets it, told to call tools in the way that suits it.
-    pub(crate) fn encode(&self, request: &Request) -> EncodedRequest {
-        let tool_mode = self.tool_mode();
-        if request.tool_mode == tool_mode {
-            return EncodedRequest::of(self, request);
-        }
-        let adapted = Request {
-            tool_mode,
-            ..request.clone()
-        };
-        EncodedRequest::of(self, &adapted)
-    }
-
-    /// Calls the model once, in the mode the request names. Dropping the future ends the call.
-    pub async fn stream(
-        &self,
-        http: &Http,
-        request: &Request,
-        sink: &mut (dyn FnMut(Event) + Send),
-    ) -> Result<Response, ModelError> {
-        let encoded = EncodedRequest::of(self, request);
-        crate::call::stream(self, http, request, &encoded, sink).await
-    }
-
-    /// With what its server says about the model, where the config does not: see
-    /// [`crate::Models::learn`].
-    #[must_use]
-    pub async fn learned(self, http: &Http) -> Self {
-        crate::discover::learn(http, self).await
     }
 
     pub(crate) fn with_timeout(mut self, timeout: Option<Duration>) -> Self {

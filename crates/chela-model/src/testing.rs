@@ -4,13 +4,14 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chela_config::load_text;
+use chela_config::{Severity, load_text};
 use chela_core::Host;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::{Models, Request, Target, Timer};
+use crate::timer::SleepTimer;
+use crate::{ModelRequest, ModelTarget, Models};
 
 /// The models of a config.
 pub fn models(config: &Value) -> Models {
@@ -23,13 +24,15 @@ pub fn models_with(config: &Value, env: &[(&str, &str)]) -> Models {
         host.env.insert((*name).to_owned(), (*value).to_owned());
     }
     let loaded = load_text(&host, &config.to_string());
-    let errors: Vec<String> = loaded.diagnostics.iter().map(ToString::to_string).collect();
+    let problems = loaded.diagnostics.iter();
+    let problems = problems.filter(|found| found.severity > Severity::Note);
+    let errors: Vec<String> = problems.map(ToString::to_string).collect();
     assert!(errors.is_empty(), "{errors:?}");
     Models::of(&host, &loaded)
 }
 
 /// A model at an address.
-pub fn target(api: &str, base_url: &str, more: Value) -> Target {
+pub fn target(api: &str, base_url: &str, more: Value) -> ModelTarget {
     let mut provider = serde_json::json!({
         "baseUrl": base_url,
         "api": api,
@@ -42,23 +45,23 @@ pub fn target(api: &str, base_url: &str, more: Value) -> Target {
     models(&config).resolve("p/m").unwrap()
 }
 
-pub fn request(text: &str) -> Request {
-    Request {
-        messages: vec![crate::Message::user(text)],
-        ..Request::default()
+pub fn request(text: &str) -> ModelRequest {
+    ModelRequest {
+        messages: vec![crate::ModelMessage::user(text).into()],
+        ..ModelRequest::default()
     }
 }
 
 /// What the endpoint does with one connection.
 #[derive(Clone)]
-pub enum Play {
+pub enum ServerPlay {
     /// Sends these bytes and closes.
     Say(Vec<u8>),
     /// Sends these bytes and falls silent.
     Hang(Vec<u8>),
 }
 
-impl Play {
+impl ServerPlay {
     pub fn status(status: u16, headers: &str, body: &str) -> Self {
         let head = format!(
             "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n{headers}\r\n",
@@ -79,14 +82,14 @@ impl Play {
     }
 }
 
-pub struct Server {
+pub struct TestServer {
     pub url: String,
     /// Head and body of every request.
     pub asked: Arc<Mutex<Vec<(String, String)>>>,
 }
 
 /// Plays one after the other, the last one for all further connections.
-pub async fn serve(plays: Vec<Play>) -> Server {
+pub async fn serve(plays: Vec<ServerPlay>) -> TestServer {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let asked: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
@@ -100,10 +103,10 @@ pub async fn serve(plays: Vec<Play>) -> Server {
             tokio::spawn(answer(socket, play, heard.clone()));
         }
     });
-    Server { url, asked }
+    TestServer { url, asked }
 }
 
-async fn answer(mut socket: TcpStream, play: Play, heard: Arc<Mutex<Vec<(String, String)>>>) {
+async fn answer(mut socket: TcpStream, play: ServerPlay, heard: Arc<Mutex<Vec<(String, String)>>>) {
     let mut bytes = Vec::new();
     let mut block = [0; 4096];
     let (head, body) = loop {
@@ -131,8 +134,8 @@ async fn answer(mut socket: TcpStream, play: Play, heard: Arc<Mutex<Vec<(String,
     };
     heard.lock().unwrap().push((head, body));
     let (bytes, hang) = match play {
-        Play::Say(bytes) => (bytes, false),
-        Play::Hang(bytes) => (bytes, true),
+        ServerPlay::Say(bytes) => (bytes, false),
+        ServerPlay::Hang(bytes) => (bytes, true),
     };
     // Two halves, so that every stream is cut somewhere.
     let middle = bytes.len() / 2;
@@ -150,7 +153,7 @@ async fn answer(mut socket: TcpStream, play: Play, heard: Arc<Mutex<Vec<(String,
 #[derive(Debug, Default)]
 pub struct NoTimer(pub Mutex<Vec<Duration>>);
 
-impl Timer for NoTimer {
+impl SleepTimer for NoTimer {
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         self.0.lock().unwrap().push(time);
         Box::pin(std::future::ready(()))

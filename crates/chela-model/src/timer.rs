@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 /// Lets time pass.
-pub trait Timer: Send + Sync + std::fmt::Debug {
+pub trait SleepTimer: Send + Sync + std::fmt::Debug {
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
@@ -12,7 +12,7 @@ pub trait Timer: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RealTimer;
 
-impl Timer for RealTimer {
+impl SleepTimer for RealTimer {
     fn sleep(&self, time: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(time))
     }

@@ -11,7 +11,8 @@ use std::hint::black_box;
 
 use chela_core::{Origin, Trust};
 use chela_prompt::{
-    CleanText, ContextFile, PromptInput, SkillsListing, Sourced, Tool, core_tools, render,
+    CleanText, ContextFile, PromptInput, PromptTool, SkillsListing, SourcedValue, core_tools,
+    render,
 };
 use chela_testkit::bench::measure;
 
@@ -77,9 +78,12 @@ fn large_input() -> PromptInput {
 
 fn small_input() -> PromptInput {
     let mut input = PromptInput::new("/home/ada/.chela/workspace");
-    input.tools = core_tools().take(25).map(Tool::core).collect();
+    input.tools = core_tools().take(25).map(PromptTool::core).collect();
     input.time_zone = Some("Europe/Berlin".into());
-    input.heartbeat = Some(Sourced::config("heartbeat.prompt", "Look after things."));
+    input.heartbeat = Some(SourcedValue::config(
+        "heartbeat.prompt",
+        "Look after things.",
+    ));
     input.runtime.channel = Some("telegram".into());
     input.runtime.model = Some("anthropic/claude-opus-4-6".into());
     input

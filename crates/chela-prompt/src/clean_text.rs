@@ -11,46 +11,15 @@ use chela_core::sanitize;
 /// It can only be made by cleaning, so the renderer copies it without looking at it again. A
 /// loader that keeps its files keeps them in this form.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct CleanText {
-    text: String,
-    lines_cut: usize,
-}
+pub struct CleanText(String);
 
 impl CleanText {
-    /// Cleans a text. What was taken out is lost; [`cleaned`](Self::cleaned) also reports it.
+    /// Cleans a text. What is taken out is lost.
     pub fn new(raw: &str) -> Self {
-        Self::cleaned(raw).0
-    }
-
-    /// Cleans a text and says which hidden characters it had.
-    pub fn cleaned(raw: &str) -> (Self, sanitize::Removed) {
-        let (visible, removed) = sanitize::content(raw);
-        (Self::normal(&visible), removed)
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.text
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.text.is_empty()
-    }
-
-    /// How many blank lines were cut from the top: line `n` of this text is line
-    /// `n + lines_cut` of what it was made from.
-    pub fn lines_cut(&self) -> usize {
-        self.lines_cut
-    }
-
-    fn normal(visible: &str) -> Self {
-        let body = visible.trim_end();
-        let (start, lines_cut) = first_line_with_text(body);
-        let body = &body[start..];
+        let (visible, _) = sanitize::content(raw);
+        let body = without_blank_start(visible.trim_end());
         if is_plain(body.as_bytes()) {
-            return Self {
-                text: body.to_owned(),
-                lines_cut,
-            };
+            return Self(body.to_owned());
         }
         let mut text = String::with_capacity(body.len());
         for line in unified_breaks(body).split('\n') {
@@ -58,13 +27,21 @@ impl CleanText {
             text.push('\n');
         }
         text.truncate(text.trim_end().len());
-        Self { text, lines_cut }
+        Self(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
 impl fmt::Debug for CleanText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.text, f)
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 
@@ -74,17 +51,13 @@ impl From<&str> for CleanText {
     }
 }
 
-/// Where the first line that is not blank begins, and how many line breaks lie before it.
-fn first_line_with_text(body: &str) -> (usize, usize) {
-    let blank = body.len() - body.trim_start().len();
-    let is_break = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');
-    let lead = &body[..blank];
-    let start = lead
-        .char_indices()
-        .rfind(|(_, c)| is_break(*c))
-        .map_or(0, |(at, c)| at + c.len_utf8());
-    let cut = unified_breaks(&lead[..start]).matches('\n').count();
-    (start, cut)
+/// From the first line on that is not blank; that one keeps its indentation.
+fn without_blank_start(body: &str) -> &str {
+    let text = body.trim_start();
+    let blank = body.strip_suffix(text).unwrap_or_default();
+    let mut lines = blank.rsplit(['\n', '\r', '\u{2028}', '\u{2029}']);
+    let indent = lines.next().unwrap_or_default();
+    &body[body.len() - text.len() - indent.len()..]
 }
 
 /// Whether a text is ASCII and already in normal form inside: one pass that needs no branches.
@@ -120,7 +93,6 @@ mod tests {
         let text =
             CleanText::new("\n \r\n  one  \r\ntwo\t\n\n\nthree\rfour\u{2028}five\u{a0}\n \n");
         assert_eq!(text.as_str(), "  one\ntwo\n\n\nthree\nfour\nfive");
-        assert_eq!(text.lines_cut(), 2);
     }
 
     #[test]

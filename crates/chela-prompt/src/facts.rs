@@ -7,12 +7,13 @@ use chela_core::{Origin, Trust};
 
 use crate::out::one_line;
 use crate::{
-    Acp, Citations, CleanText, ContextFile, Contribution, Delegation, Elevated, ElevatedLevel,
-    ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall, OwnerDisplay,
-    Owners, PromptInput, PromptMode, ReactionLevel, Reactions, ReasoningLevel, ReplyFormat,
-    RuntimeFacts, Sandbox, SilentReplies, SkillsListing, Sourced, Tool, WorkspaceAccess,
+    AcpDelegation, CitationMode, CleanText, ContextFile, ElevatedExec, ElevatedLevel,
+    ElevatedPermission, FamilyContribution, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall,
+    OwnerDisplay, OwnerList, PromptInput, PromptMode, PromptTool, ReactionLevel, ReactionSettings,
+    ReasoningLevel, ReplyFormat, RuntimeFacts, SandboxFacts, SilentReplies, SkillsListing,
+    SourcedValue, WorkDelegation, WorkspaceAccess,
 };
-use reader::Object;
+use reader::ObjectReader;
 
 /// Why a facts document was refused. `path` is where in the document, as in `sandboxInfo.enabled`.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +63,7 @@ impl PromptInput {
     /// blank counts as absent; an unknown key is an error.
     pub fn from_facts(json: &str) -> Result<Self, FactsError> {
         let document = serde_json::from_str(json)?;
-        let mut facts = Object::root(document)?;
+        let mut facts = ObjectReader::root(document)?;
         let workspace_dir = facts.text("workspaceDir")?.ok_or(FactsError::Missing {
             path: "workspaceDir".to_owned(),
             hint: "give the folder the agent works in",
@@ -89,17 +90,17 @@ impl PromptInput {
 }
 
 /// Mode, tools, owners and models.
-fn read_identity(facts: &mut Object, input: &mut PromptInput) -> Result<(), FactsError> {
+fn read_identity(facts: &mut ObjectReader, input: &mut PromptInput) -> Result<(), FactsError> {
     let modes = PromptMode::ALL.map(|mode| (mode.as_str(), mode));
     input.mode = facts.one_of("promptMode", &modes)?.unwrap_or(input.mode);
     input.tools = read_tools(facts)?;
     input.native_commands = sourced_lines(facts, "nativeCommandGuidanceLines")?;
     if facts.flag("acpEnabled")? == Some(true) {
-        input.acp = Acp::On;
+        input.acp = AcpDelegation::On;
     }
     let delegation = [
-        ("suggest", Delegation::Suggest),
-        ("prefer", Delegation::Prefer),
+        ("suggest", WorkDelegation::Suggest),
+        ("prefer", WorkDelegation::Prefer),
     ];
     input.delegation = facts
         .one_of("delegationMode", &delegation)?
@@ -122,7 +123,7 @@ fn read_identity(facts: &mut Object, input: &mut PromptInput) -> Result<(), Fact
     Ok(())
 }
 
-fn read_tools(facts: &mut Object) -> Result<Vec<Tool>, FactsError> {
+fn read_tools(facts: &mut ObjectReader) -> Result<Vec<PromptTool>, FactsError> {
     let names = facts.texts("toolNames")?;
     let mut summaries = Vec::new();
     if let Some(mut given) = facts.object("toolSummaries")? {
@@ -136,27 +137,27 @@ fn read_tools(facts: &mut Object) -> Result<Vec<Tool>, FactsError> {
         let known = summaries
             .iter()
             .find(|(known, summary)| *known == key && summary.is_some());
-        Tool {
+        PromptTool {
             summary: known.and_then(|(_, summary)| summary.clone()),
-            ..Tool::core(name)
+            ..PromptTool::core(name)
         }
     });
     Ok(tools.map(labelled).collect())
 }
 
 /// A tool that is not Chela's own is described by the document.
-fn labelled(tool: Tool) -> Tool {
+fn labelled(tool: PromptTool) -> PromptTool {
     let key = one_line(&tool.name).to_lowercase();
     if crate::core_tools().any(|core| core == key) {
         return tool;
     }
-    Tool {
+    PromptTool {
         origin: Origin::config(format!("toolSummaries.{key}")),
         ..tool
     }
 }
 
-fn read_owners(facts: &mut Object) -> Result<Owners, FactsError> {
+fn read_owners(facts: &mut ObjectReader) -> Result<OwnerList, FactsError> {
     let ids = facts.texts("ownerNumbers")?;
     let secret = facts
         .text("ownerDisplaySecret")?
@@ -173,11 +174,11 @@ fn read_owners(facts: &mut Object) -> Result<Owners, FactsError> {
         }
         _ => OwnerDisplay::Raw,
     };
-    Ok(Owners { ids, display })
+    Ok(OwnerList { ids, display })
 }
 
 /// Files, skills, memory, folders and time.
-fn read_context(facts: &mut Object, input: &mut PromptInput) -> Result<(), FactsError> {
+fn read_context(facts: &mut ObjectReader, input: &mut PromptInput) -> Result<(), FactsError> {
     for mut file in facts.objects("contextFiles")? {
         let path = file.text("path")?.unwrap_or_default();
         let content = file.raw_text("content")?.unwrap_or_default();
@@ -188,13 +189,13 @@ fn read_context(facts: &mut Object, input: &mut PromptInput) -> Result<(), Facts
         SkillsListing::new(&listing, Origin::config("skillsPrompt"), Trust::Owner)
     });
     let citations = [
-        ("auto", Citations::Auto),
-        ("on", Citations::On),
-        ("off", Citations::Off),
+        ("auto", CitationMode::Auto),
+        ("on", CitationMode::On),
+        ("off", CitationMode::Off),
     ];
     let citations = facts
         .one_of("memoryCitationsMode", &citations)?
-        .unwrap_or(Citations::Auto);
+        .unwrap_or(CitationMode::Auto);
     input.memory = match facts.flag("includeMemorySection")? {
         Some(false) => MemoryRecall::Off,
         _ => MemoryRecall::On(citations),
@@ -207,7 +208,7 @@ fn read_context(facts: &mut Object, input: &mut PromptInput) -> Result<(), Facts
 }
 
 /// Channel, voice, heartbeat and what else belongs to talking.
-fn read_conversation(facts: &mut Object, input: &mut PromptInput) -> Result<(), FactsError> {
+fn read_conversation(facts: &mut ObjectReader, input: &mut PromptInput) -> Result<(), FactsError> {
     input.voice_hint = sourced(facts, "ttsHint")?;
     input.heartbeat = sourced(facts, "heartbeatPrompt")?;
     input.message_hints = sourced_lines(facts, "messageToolHints")?;
@@ -216,7 +217,7 @@ fn read_conversation(facts: &mut Object, input: &mut PromptInput) -> Result<(), 
         .text("extraSystemPrompt")?
         .map(|text| CleanText::new(&text))
         .filter(|text| !text.is_empty())
-        .map(|text| Sourced::config("extraSystemPrompt", text));
+        .map(|text| SourcedValue::config("extraSystemPrompt", text));
     let silence = [
         ("generic", SilentReplies::Generic),
         ("none", SilentReplies::Never),
@@ -232,19 +233,19 @@ fn read_conversation(facts: &mut Object, input: &mut PromptInput) -> Result<(), 
         let level = guidance.one_of("level", &levels)?;
         let channel = guidance.text("channel")?;
         guidance.finish()?;
-        input.reactions = level.map(|level| Reactions { level, channel });
+        input.reactions = level.map(|level| ReactionSettings { level, channel });
     }
     Ok(())
 }
 
-fn read_sandbox(info: &mut Object) -> Result<Option<Sandbox>, FactsError> {
+fn read_sandbox(info: &mut ObjectReader) -> Result<Option<SandboxFacts>, FactsError> {
     let enabled = info.flag("enabled")?;
     let access = [
         ("none", WorkspaceAccess::None),
         ("ro", WorkspaceAccess::ReadOnly),
         ("rw", WorkspaceAccess::ReadWrite),
     ];
-    let mut sandbox = Sandbox {
+    let mut sandbox = SandboxFacts {
         host_dir: info.text("workspaceDir")?,
         container_dir: info.text("containerWorkspaceDir")?,
         access: info.one_of("workspaceAccess", &access)?,
@@ -255,7 +256,7 @@ fn read_sandbox(info: &mut Object) -> Result<Option<Sandbox>, FactsError> {
             Some(false) => HostBrowser::Blocked,
             None => HostBrowser::Unknown,
         },
-        ..Sandbox::default()
+        ..SandboxFacts::default()
     };
     if let Some(mut elevated) = info.object("elevated")? {
         sandbox.elevated = Some(read_elevated(&mut elevated)?);
@@ -264,7 +265,7 @@ fn read_sandbox(info: &mut Object) -> Result<Option<Sandbox>, FactsError> {
     Ok((enabled == Some(true)).then_some(sandbox))
 }
 
-fn read_elevated(info: &mut Object) -> Result<Elevated, FactsError> {
+fn read_elevated(info: &mut ObjectReader) -> Result<ElevatedExec, FactsError> {
     let permission = match info.flag("allowed")? {
         Some(true) => ElevatedPermission::Allowed,
         _ => ElevatedPermission::Denied,
@@ -290,21 +291,21 @@ fn read_elevated(info: &mut Object) -> Result<Elevated, FactsError> {
         (_, Some(block)) => FullAccess::Blocked(block),
         (Some(false), None) => FullAccess::Blocked(FullAccessBlock::Other),
     };
-    Ok(Elevated {
+    Ok(ElevatedExec {
         permission,
         level,
         full,
     })
 }
 
-fn read_contribution(given: &mut Object) -> Result<Contribution, FactsError> {
+fn read_contribution(given: &mut ObjectReader) -> Result<FamilyContribution, FactsError> {
     let text = |text: Option<String>| {
-        text.and_then(|text| Sourced::provider("facts", &text, Trust::Operator))
+        text.and_then(|text| SourcedValue::provider("facts", &text, Trust::Operator))
     };
-    let mut contribution = Contribution {
+    let mut contribution = FamilyContribution {
         stable_prefix: text(given.text("stablePrefix")?),
         dynamic_suffix: text(given.text("dynamicSuffix")?),
-        ..Contribution::default()
+        ..FamilyContribution::default()
     };
     let Some(mut overrides) = given.object("sectionOverrides")? else {
         return Ok(contribution);
@@ -327,7 +328,7 @@ fn read_contribution(given: &mut Object) -> Result<Contribution, FactsError> {
     Ok(contribution)
 }
 
-fn read_runtime(info: &mut Object) -> Result<RuntimeFacts, FactsError> {
+fn read_runtime(info: &mut ObjectReader) -> Result<RuntimeFacts, FactsError> {
     Ok(RuntimeFacts {
         agent: info.text("agentId")?,
         host: info.text("host")?,
@@ -343,17 +344,20 @@ fn read_runtime(info: &mut Object) -> Result<RuntimeFacts, FactsError> {
     })
 }
 
-fn sourced(facts: &mut Object, key: &'static str) -> Result<Option<Sourced<String>>, FactsError> {
-    Ok(facts.text(key)?.map(|text| Sourced::config(key, text)))
+fn sourced(
+    facts: &mut ObjectReader,
+    key: &'static str,
+) -> Result<Option<SourcedValue<String>>, FactsError> {
+    Ok(facts.text(key)?.map(|text| SourcedValue::config(key, text)))
 }
 
 fn sourced_lines(
-    facts: &mut Object,
+    facts: &mut ObjectReader,
     key: &'static str,
-) -> Result<Vec<Sourced<String>>, FactsError> {
+) -> Result<Vec<SourcedValue<String>>, FactsError> {
     Ok(facts
         .texts(key)?
         .into_iter()
-        .map(|text| Sourced::config(key, text))
+        .map(|text| SourcedValue::config(key, text))
         .collect())
 }

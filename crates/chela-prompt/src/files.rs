@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use chela_core::Zone;
 
 use crate::input::base_at;
-use crate::out::{Out, Source, one_line};
-use crate::{Completeness, ContextFile, PartKind, TruncationNotice};
+use crate::out::{PromptWriter, SpanSource, one_line};
+use crate::{ContextFile, FileCompleteness, PartKind, TruncationNotice};
 
 /// The files of one zone in prompt order.
 pub(crate) struct FileList<'a> {
@@ -66,7 +66,10 @@ impl<'a> FileList<'a> {
 
     /// Whether the persona is among them.
     pub(crate) fn has_soul(&self) -> bool {
-        self.files.iter().any(|placed| placed.rank == SOUL)
+        let is_persona = |placed: &Placed<'_>| {
+            placed.rank == SOUL && placed.file.completeness != FileCompleteness::Absent
+        };
+        self.files.iter().any(is_persona)
     }
 
     /// The paths of the files that are not whole, unless nobody is to be told.
@@ -74,11 +77,11 @@ impl<'a> FileList<'a> {
         let told = self.notice == TruncationNotice::Shown;
         self.files
             .iter()
-            .filter(move |placed| told && placed.file.completeness == Completeness::Cut)
+            .filter(move |placed| told && placed.file.completeness == FileCompleteness::Cut)
             .map(|placed| placed.path.as_ref())
     }
 
-    pub(crate) fn write(&self, out: &mut Out) {
+    pub(crate) fn write(&self, out: &mut PromptWriter) {
         for (at, Placed { file, path, .. }) in self.files.iter().enumerate() {
             if at > 0 {
                 out.push("\n\n");
@@ -96,9 +99,9 @@ impl<'a> FileList<'a> {
                 path: path.clone().into_owned(),
                 content,
             };
-            let source = Source {
+            let source = SpanSource {
                 audience: file.audience,
-                ..Source::new(&file.origin, file.trust)
+                ..SpanSource::new(&file.origin, file.trust)
             };
             out.part_at(kind, source, start..out.len());
         }

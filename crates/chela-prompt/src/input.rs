@@ -10,8 +10,8 @@ mod skills;
 use chela_core::{Audience, Origin, Trust};
 
 pub(crate) use context_file::base_at;
-pub use context_file::{Completeness, ContextFile};
-pub use contribution::{Contribution, Replacement};
+pub use context_file::{ContextFile, FileCompleteness};
+pub use contribution::{FamilyContribution, PromptReplacement};
 pub use skills::{SkillEntry, SkillsListing};
 
 use crate::CleanText;
@@ -22,48 +22,58 @@ pub struct PromptInput {
     /// The agent's working directory on the host.
     pub workspace_dir: String,
     pub mode: PromptMode,
+    pub extent: PromptExtent,
     /// Who reads along in this session: private text is refused in a shared one.
     pub session: Audience,
     /// The tools that exist after policy, in any order.
-    pub tools: Vec<Tool>,
+    pub tools: Vec<PromptTool>,
     /// What an empty list of tools means.
     pub empty_tools: EmptyTools,
+    pub tool_listing: ToolListing,
+    /// Where a reply is read.
+    pub surface: ReplySurface,
     /// Lines about native commands, from plugins.
-    pub native_commands: Vec<Sourced<String>>,
-    pub acp: Acp,
-    pub delegation: Delegation,
-    pub contribution: Option<Contribution>,
+    pub native_commands: Vec<SourcedValue<String>>,
+    pub acp: AcpDelegation,
+    pub approvals: ApprovalWay,
+    pub delegation: WorkDelegation,
+    pub contribution: Option<FamilyContribution>,
     pub skills: Option<SkillsListing>,
     pub memory: MemoryRecall,
-    pub model_aliases: Vec<Sourced<String>>,
+    pub model_aliases: Vec<SourcedValue<String>>,
     pub time_zone: Option<String>,
-    pub workspace_notes: Vec<Sourced<String>>,
+    pub workspace_notes: Vec<SourcedValue<String>>,
     /// Local documentation; the public one is named when there is none.
     pub docs_path: Option<String>,
     pub source_path: Option<String>,
-    pub sandbox: Option<Sandbox>,
-    pub owners: Owners,
+    pub sandbox: Option<SandboxFacts>,
+    pub owners: OwnerList,
     pub reply_format: ReplyFormat,
     /// Context files in any order; the renderer sorts them.
     pub files: Vec<ContextFile>,
     pub truncation_notice: TruncationNotice,
+    /// Files that found no room at all.
+    pub left_out: Vec<String>,
     pub silent_replies: SilentReplies,
     /// Every channel through which the `message` tool can send.
     pub message_channels: Vec<String>,
-    pub message_hints: Vec<Sourced<String>>,
-    pub voice_hint: Option<Sourced<String>>,
+    pub message_hints: Vec<SourcedValue<String>>,
+    pub voice_hint: Option<SourcedValue<String>>,
     /// The group's or the sub-agent's own context.
-    pub extra_context: Option<Sourced<CleanText>>,
-    pub reactions: Option<Reactions>,
+    pub extra_context: Option<SourcedValue<CleanText>>,
+    pub extra_kind: ExtraKind,
+    pub reactions: Option<ReactionSettings>,
     /// The heartbeat prompt, when heartbeats are on for this agent.
-    pub heartbeat: Option<Sourced<String>>,
+    pub heartbeat: Option<SourcedValue<String>>,
     pub runtime: RuntimeFacts,
     /// What visibility the user chose for the model's reasoning.
     pub reasoning: ReasoningLevel,
     /// The thinking level; `off` when absent.
     pub thinking: Option<String>,
+    /// The elevated level as it is now, where commands may leave a sandbox.
+    pub elevated_now: Option<ElevatedLevel>,
     /// A plugin's own prompt, which the operator allowed to stand in for this one.
-    pub replacement: Option<Replacement>,
+    pub replacement: Option<PromptReplacement>,
 }
 
 impl PromptInput {
@@ -72,50 +82,66 @@ impl PromptInput {
         Self {
             workspace_dir: workspace_dir.into(),
             mode: PromptMode::Full,
+            extent: PromptExtent::Whole,
             session: Audience::Private,
             tools: Vec::new(),
             empty_tools: EmptyTools::Unknown,
+            tool_listing: ToolListing::InText,
+            surface: ReplySurface::Channel,
             native_commands: Vec::new(),
-            acp: Acp::Off,
-            delegation: Delegation::Suggest,
+            acp: AcpDelegation::Off,
+            approvals: ApprovalWay::ByChannel,
+            delegation: WorkDelegation::Suggest,
             contribution: None,
             skills: None,
-            memory: MemoryRecall::On(Citations::Auto),
+            memory: MemoryRecall::On(CitationMode::Auto),
             model_aliases: Vec::new(),
             time_zone: None,
             workspace_notes: Vec::new(),
             docs_path: None,
             source_path: None,
             sandbox: None,
-            owners: Owners::default(),
+            owners: OwnerList::default(),
             reply_format: ReplyFormat::Plain,
             files: Vec::new(),
             truncation_notice: TruncationNotice::Shown,
+            left_out: Vec::new(),
             silent_replies: SilentReplies::Generic,
             message_channels: Vec::new(),
             message_hints: Vec::new(),
             voice_hint: None,
             extra_context: None,
+            extra_kind: ExtraKind::Conversation,
             reactions: None,
             heartbeat: None,
             runtime: RuntimeFacts::default(),
             reasoning: ReasoningLevel::Off,
             thinking: None,
+            elevated_now: None,
             replacement: None,
         }
     }
 }
 
+/// What the extra context of a full prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtraKind {
+    /// The context of a conversation that others read along in.
+    Conversation,
+    /// What the operator wants said besides.
+    Instructions,
+}
+
 /// A value with its source.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sourced<T> {
+pub struct SourcedValue<T> {
     pub value: T,
     pub origin: Origin,
     pub trust: Trust,
     pub audience: Audience,
 }
 
-impl<T> Sourced<T> {
+impl<T> SourcedValue<T> {
     /// A value the operator set under `key`, for everyone in the session.
     pub fn config(key: impl Into<String>, value: impl Into<T>) -> Self {
         Self::new(value.into(), Origin::config(key), Trust::Operator)
@@ -160,16 +186,25 @@ impl PromptMode {
     }
 }
 
+/// Whether all is said that a mode has to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptExtent {
+    Whole,
+    /// What a small model can keep in mind: manners and what it has no tools for are left out, what
+    /// keeps it safe is not.
+    Brief,
+}
+
 /// A tool that exists for this run. Core tools are described by Chela, others by `summary`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct PromptTool {
     pub name: String,
     pub summary: Option<String>,
     pub origin: Origin,
     pub trust: Trust,
 }
 
-impl Tool {
+impl PromptTool {
     /// One of Chela's own tools.
     pub fn core(name: impl Into<String>) -> Self {
         Self {
@@ -181,15 +216,48 @@ impl Tool {
     }
 }
 
+/// Whether the prompt lists the tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolListing {
+    /// A line for each.
+    InText,
+    /// They go along with their schemas: a list beside them would say everything twice.
+    BySchema,
+}
+
+/// Where a reply is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReplySurface {
+    /// It is delivered by a channel, which may attach, quote and route.
+    Channel,
+    /// It is shown as it is to whoever asked.
+    Terminal,
+}
+
 /// Whether work may be handed to harnesses that speak the Agent Client Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Acp {
+pub enum AcpDelegation {
     Off,
     On,
 }
 
+/// How what needs the owner's yes gets it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delegation {
+pub enum ApprovalWay {
+    /// As the channel can: by its own buttons, else by a typed command.
+    ByChannel,
+    /// The owner is asked on the spot, by the surface.
+    Asked,
+    /// Nobody is there; the question waits for a typed command.
+    Queued,
+    /// Nobody is there, and nothing waits.
+    Refused,
+    /// A sub-agent's questions are put to whoever watches its parent.
+    Relayed,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkDelegation {
     Suggest,
     /// The prompt asks for coordination instead of doing.
     Prefer,
@@ -199,11 +267,11 @@ pub enum Delegation {
 pub enum MemoryRecall {
     Off,
     /// Described when a memory tool exists.
-    On(Citations),
+    On(CitationMode),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Citations {
+pub enum CitationMode {
     Auto,
     On,
     Off,
@@ -211,7 +279,7 @@ pub enum Citations {
 
 /// Who is allowlisted as an owner, and how that is shown to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Owners {
+pub struct OwnerList {
     pub ids: Vec<String>,
     pub display: OwnerDisplay,
 }
@@ -265,7 +333,7 @@ pub enum SilentReplies {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reactions {
+pub struct ReactionSettings {
     pub level: ReactionLevel,
     pub channel: Option<String>,
 }
@@ -295,7 +363,8 @@ impl ReasoningLevel {
 
 /// The sandbox this run is in. Absent when it runs on the host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sandbox {
+pub struct SandboxFacts {
+    pub extent: SandboxExtent,
     /// The host folder behind the container's working directory.
     pub host_dir: Option<String>,
     pub container_dir: Option<String>,
@@ -304,11 +373,21 @@ pub struct Sandbox {
     pub agent_mount: Option<String>,
     pub browser_bridge: Option<String>,
     pub host_browser: HostBrowser,
-    pub elevated: Option<Elevated>,
+    pub elevated: Option<ElevatedExec>,
     /// What the kernel holds commands to; absent where that is not known.
     pub walls: Option<SandboxWalls>,
     /// Why the sandbox that must be there cannot be built.
     pub missing: Option<String>,
+}
+
+/// What is in the sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SandboxExtent {
+    /// The session with all its tools.
+    #[default]
+    Session,
+    /// Commands alone, each until the owner lets it out.
+    Commands,
 }
 
 /// What the kernel holds sandboxed commands to.
@@ -337,7 +416,7 @@ pub enum HostBrowser {
 
 /// Leaving the sandbox for single commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elevated {
+pub struct ElevatedExec {
     pub permission: ElevatedPermission,
     /// The current level.
     pub level: Option<ElevatedLevel>,

@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use chela_core::Zone;
-//! use chela_prompt::{ContextFile, PromptInput, SectionId, Tool, render};
+//! use chela_prompt::{ContextFile, PromptInput, SectionId, PromptTool, render};
 //!
 //! let mut input = PromptInput::new("/home/ada/.chela/workspace");
-//! input.tools = vec![Tool::core("exec"), Tool::core("read")];
+//! input.tools = vec![PromptTool::core("exec"), PromptTool::core("read")];
 //! input.files = vec![ContextFile::new("AGENTS.md", "Ask before you delete.\n")];
 //! input.time_zone = Some("Europe/Berlin".to_owned());
 //!
@@ -38,6 +38,7 @@
 mod clean_text;
 mod facts;
 mod files;
+mod headings;
 mod input;
 mod json;
 mod names;
@@ -57,18 +58,21 @@ mod view;
 
 pub use clean_text::CleanText;
 pub use facts::FactsError;
+pub use headings::{BorrowedHeading, borrowed_headings};
 pub use input::{
-    Acp, Citations, Completeness, ContextFile, Contribution, Delegation, Elevated, ElevatedLevel,
-    ElevatedPermission, EmptyTools, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall,
-    OwnerDisplay, Owners, PromptInput, PromptMode, ReactionLevel, Reactions, ReasoningLevel,
-    Replacement, ReplyFormat, RuntimeFacts, Sandbox, SandboxWalls, SilentReplies, SkillEntry,
-    SkillsListing, Sourced, Tool, TruncationNotice, WorkspaceAccess,
+    AcpDelegation, ApprovalWay, CitationMode, ContextFile, ElevatedExec, ElevatedLevel,
+    ElevatedPermission, EmptyTools, ExtraKind, FamilyContribution, FileCompleteness, FullAccess,
+    FullAccessBlock, HostBrowser, MemoryRecall, OwnerDisplay, OwnerList, PromptExtent, PromptInput,
+    PromptMode, PromptReplacement, PromptTool, ReactionLevel, ReactionSettings, ReasoningLevel,
+    ReplyFormat, ReplySurface, RuntimeFacts, SandboxExtent, SandboxFacts, SandboxWalls,
+    SilentReplies, SkillEntry, SkillsListing, SourcedValue, ToolListing, TruncationNotice,
+    WorkDelegation, WorkspaceAccess,
 };
 pub use json::TokenCount;
 pub use owners::digest as owner_digest;
 pub use prompt::{PartKind, PartSpan, Prompt, RenderError, SectionSpan};
-pub use providers::{Personality, contribution_for};
-pub use render::{Absence, needs, render, usual_heading, why_absent};
+pub use providers::{FamilyPersonality, contribution_for};
+pub use render::{SectionAbsence, needs, render, usual_heading, why_absent};
 pub use section::SectionId;
 pub use span_origin::SpanOrigin;
 pub use tool_list::core_tools;

@@ -5,19 +5,18 @@ use std::ops::Range;
 
 use chela_core::{Audience, Origin, Trust, Zone, sanitize};
 
-use crate::template::{Piece, Template};
-use crate::view::View;
 use crate::{
-    CleanText, PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, Sourced, SpanOrigin,
+    CleanText, PartKind, PartSpan, Prompt, RenderError, SectionId, SectionSpan, SourcedValue,
+    SpanOrigin,
 };
 
-pub(crate) struct Out {
+pub(crate) struct PromptWriter {
     text: String,
     sections: Vec<SectionSpan>,
     parts: Vec<PartSpan>,
 }
 
-impl Out {
+impl PromptWriter {
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             text: String::with_capacity(bytes),
@@ -60,35 +59,6 @@ impl Out {
         }
     }
 
-    /// Renders a text file: its lines one under the other, blank lines only between others.
-    /// A line that is nothing but values, all of them empty, is left out.
-    pub(crate) fn template(&mut self, template: &Template, view: &View<'_>) {
-        let mut between = "";
-        for pieces in template.lines(view.flags) {
-            if pieces.is_empty() {
-                between = if between.is_empty() { "" } else { "\n\n" };
-                continue;
-            }
-            let before = self.text.len();
-            self.text.push_str(between);
-            let start = self.text.len();
-            for piece in pieces {
-                match piece {
-                    Piece::Text(text) => self.text.push_str(text),
-                    Piece::Value(write) => write(view, self),
-                }
-            }
-            if self.text.len() == start {
-                self.text.truncate(before);
-                continue;
-            }
-            if let Some(Piece::Value(_)) = pieces.last() {
-                self.trim_line_end();
-            }
-            between = "\n";
-        }
-    }
-
     pub(crate) fn push(&mut self, text: &str) {
         self.text.push_str(text);
     }
@@ -114,12 +84,12 @@ impl Out {
     }
 
     /// Contributed lines one under the other behind a mark, each a part of its own.
-    pub(crate) fn push_lines(&mut self, mark: &str, lines: &[&Sourced<String>]) {
+    pub(crate) fn push_lines(&mut self, mark: &str, lines: &[&SourcedValue<String>]) {
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 self.text.push('\n');
             }
-            self.part(PartKind::Line, Source::of(line), |out| {
+            self.part(PartKind::Line, SpanSource::of(line), |out| {
                 out.text.push_str(mark);
                 out.text.push_str(&item(&line.value));
             });
@@ -127,9 +97,9 @@ impl Out {
     }
 
     /// A contributed value that the whole section is about.
-    pub(crate) fn push_line(&mut self, line: Option<&Sourced<String>>) {
+    pub(crate) fn push_line(&mut self, line: Option<&SourcedValue<String>>) {
         let Some(line) = line else { return };
-        let source = Source::of(line);
+        let source = SpanSource::of(line);
         self.set_source(&source);
         self.part(PartKind::Line, source, |out| {
             out.text.push_str(&item(&line.value))
@@ -137,8 +107,8 @@ impl Out {
     }
 
     /// A contributed text that the whole section is about, byte for byte.
-    pub(crate) fn push_block(&mut self, block: &Sourced<CleanText>) {
-        let source = Source::of(block);
+    pub(crate) fn push_block(&mut self, block: &SourcedValue<CleanText>) {
+        let source = SpanSource::of(block);
         self.set_source(&source);
         self.part(PartKind::Block, source, |out| {
             out.text.push_str(block.value.as_str())
@@ -147,18 +117,23 @@ impl Out {
 
     /// Renders a piece that has its own source. The section takes on its lower trust and its
     /// narrower audience.
-    pub(crate) fn part(&mut self, kind: PartKind, source: Source, body: impl FnOnce(&mut Self)) {
+    pub(crate) fn part(
+        &mut self,
+        kind: PartKind,
+        source: SpanSource,
+        body: impl FnOnce(&mut Self),
+    ) {
         let start = self.text.len();
         body(self);
         self.part_at(kind, source, start..self.text.len());
     }
 
     /// Names the source of a piece that is already in the text.
-    pub(crate) fn part_at(&mut self, kind: PartKind, source: Source, range: Range<usize>) {
+    pub(crate) fn part_at(&mut self, kind: PartKind, source: SpanSource, range: Range<usize>) {
         let Some(section) = self.sections.last_mut() else {
             return;
         };
-        let Source {
+        let SpanSource {
             origin,
             trust,
             audience,
@@ -176,7 +151,7 @@ impl Out {
     }
 
     /// Names the source of the whole section, where its substance comes from one place.
-    pub(crate) fn set_source(&mut self, source: &Source) {
+    pub(crate) fn set_source(&mut self, source: &SpanSource) {
         if let Some(section) = self.sections.last_mut() {
             section.origin = source.origin.clone();
             section.trust = section.trust.join(source.trust);
@@ -194,6 +169,11 @@ impl Out {
 
     pub(crate) fn len(&self) -> usize {
         self.text.len()
+    }
+
+    /// Takes back what was written behind `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
     }
 
     pub(crate) fn reserve_parts(&mut self, parts: usize) {
@@ -223,7 +203,7 @@ impl Out {
         })
     }
 
-    fn trim_line_end(&mut self) {
+    pub(crate) fn trim_line_end(&mut self) {
         while self.text.ends_with([' ', '\n']) {
             self.text.pop();
         }
@@ -231,13 +211,13 @@ impl Out {
 }
 
 /// Who is answerable for a piece of the text.
-pub(crate) struct Source {
+pub(crate) struct SpanSource {
     pub(crate) origin: SpanOrigin,
     pub(crate) trust: Trust,
     pub(crate) audience: Audience,
 }
 
-impl Source {
+impl SpanSource {
     /// A source for everyone in the session.
     pub(crate) fn new(origin: &Origin, trust: Trust) -> Self {
         Self {
@@ -247,7 +227,7 @@ impl Source {
         }
     }
 
-    fn of<T>(sourced: &Sourced<T>) -> Self {
+    fn of<T>(sourced: &SourcedValue<T>) -> Self {
         Self {
             audience: sourced.audience,
             ..Self::new(&sourced.origin, sourced.trust)

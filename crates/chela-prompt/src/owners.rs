@@ -7,10 +7,10 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
 use crate::out::one_line;
-use crate::{OwnerDisplay, Owners};
+use crate::{OwnerDisplay, OwnerList};
 
 /// The ids as the prompt shows them; blank ones are dropped.
-pub(crate) fn shown(owners: &Owners) -> impl Iterator<Item = Cow<'_, str>> {
+pub(crate) fn shown(owners: &OwnerList) -> impl Iterator<Item = Cow<'_, str>> {
     owners
         .ids
         .iter()
@@ -23,7 +23,7 @@ pub(crate) fn shown(owners: &Owners) -> impl Iterator<Item = Cow<'_, str>> {
 }
 
 /// Ids are private as they are; their digests tell nobody anything.
-pub(crate) fn audience(owners: &Owners) -> Audience {
+pub(crate) fn audience(owners: &OwnerList) -> Audience {
     match owners.display {
         OwnerDisplay::Raw => Audience::Private,
         OwnerDisplay::Hashed { .. } => Audience::Shared,
@@ -53,7 +53,7 @@ pub fn digest(secret: &str, id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{digest, shown};
-    use crate::{OwnerDisplay, Owners};
+    use crate::{OwnerDisplay, OwnerList};
 
     #[test]
     fn digests_are_hmac_sha256() {
@@ -67,12 +67,12 @@ mod tests {
     #[test]
     fn ids_are_trimmed_and_blank_ones_dropped() {
         let ids = vec![" +1 ".into(), "  ".into(), "tg:\n5".into()];
-        let raw = Owners {
+        let raw = OwnerList {
             ids: ids.clone(),
             display: OwnerDisplay::Raw,
         };
         assert_eq!(shown(&raw).collect::<Vec<_>>(), ["+1", "tg:5"]);
-        let hashed = Owners {
+        let hashed = OwnerList {
             ids,
             display: OwnerDisplay::Hashed { secret: "s".into() },
         };

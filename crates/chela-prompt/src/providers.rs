@@ -2,11 +2,11 @@
 
 use chela_core::Trust;
 
-use crate::{Contribution, Sourced};
+use crate::{FamilyContribution, SourcedValue};
 
 /// Whether a family's friendly layer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Personality {
+pub enum FamilyPersonality {
     Friendly,
     Off,
 }
@@ -34,18 +34,18 @@ static FAMILIES: [Family; 1] = [Family {
 
 /// What the family of a model contributes, if Chela knows one. `model` is `provider/model` or
 /// the model's name alone.
-pub fn contribution_for(model: &str, personality: Personality) -> Option<Contribution> {
+pub fn contribution_for(model: &str, personality: FamilyPersonality) -> Option<FamilyContribution> {
     let name = model.trim().rsplit('/').next()?.to_lowercase();
     let family = FAMILIES.iter().find(|family| {
         // `gpt-5.1` and `gpt-5-mini` belong to the family, a `gpt-50` would not.
         name.strip_prefix(family.name_begins)
             .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
     })?;
-    let text = |text| Sourced::provider(family.id, text, Trust::Operator);
-    Some(Contribution {
+    let text = |text| SourcedValue::provider(family.id, text, Trust::Operator);
+    Some(FamilyContribution {
         interaction_style: match personality {
-            Personality::Friendly => text(family.interaction_style),
-            Personality::Off => None,
+            FamilyPersonality::Friendly => text(family.interaction_style),
+            FamilyPersonality::Off => None,
         },
         tool_call_style: text(family.tool_call_style),
         execution_bias: text(family.execution_bias),
@@ -56,12 +56,12 @@ pub fn contribution_for(model: &str, personality: Personality) -> Option<Contrib
 
 #[cfg(test)]
 mod tests {
-    use super::{Personality, contribution_for};
+    use super::{FamilyPersonality, contribution_for};
 
     #[test]
     fn families_are_known_by_the_name_of_the_model() {
         for model in ["gpt-5", "openai/gpt-5.1", "openrouter/openai/GPT-5-mini"] {
-            let given = contribution_for(model, Personality::Friendly).unwrap();
+            let given = contribution_for(model, FamilyPersonality::Friendly).unwrap();
             assert!(
                 given.stable_prefix.is_some() && given.interaction_style.is_some(),
                 "{model}"
@@ -75,7 +75,7 @@ mod tests {
             "gpt-5/other",
         ] {
             assert_eq!(
-                contribution_for(model, Personality::Friendly),
+                contribution_for(model, FamilyPersonality::Friendly),
                 None,
                 "{model}"
             );
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn personality_off_removes_only_the_friendly_layer() {
-        let friendly = contribution_for("gpt-5", Personality::Friendly).unwrap();
-        let plain = contribution_for("gpt-5", Personality::Off).unwrap();
+        let friendly = contribution_for("gpt-5", FamilyPersonality::Friendly).unwrap();
+        let plain = contribution_for("gpt-5", FamilyPersonality::Off).unwrap();
         assert_eq!(plain.interaction_style, None);
         assert_eq!(plain.stable_prefix, friendly.stable_prefix);
     }

@@ -2,9 +2,9 @@
 
 use chela_core::Zone;
 
-use crate::out::Out;
-use crate::table::{SECTIONS, Section, block};
-use crate::view::View;
+use crate::out::PromptWriter;
+use crate::table::{PromptSection, SECTIONS, block};
+use crate::view::InputView;
 use crate::{Prompt, PromptInput, PromptMode, RenderError, SectionId};
 
 /// No plugin's prompt removes these.
@@ -21,9 +21,9 @@ const OWN_TEXT: usize = 9 * 1024;
 ///
 /// Pure: the same facts give the same bytes, on every machine and at any time.
 pub fn render(input: &PromptInput) -> Result<Prompt, RenderError> {
-    let mut out = Out::with_capacity(OWN_TEXT + contributed_bytes(input));
+    let mut out = PromptWriter::with_capacity(OWN_TEXT + contributed_bytes(input));
     out.reserve_parts(input.tools.len() + input.files.len() + skills(input));
-    let view = View::new(input);
+    let view = InputView::new(input);
     match &input.replacement {
         Some(replacement) if input.mode != PromptMode::None => {
             for section in SECTIONS
@@ -44,19 +44,19 @@ pub fn render(input: &PromptInput) -> Result<Prompt, RenderError> {
 }
 
 /// Why a section is not in the prompt these facts call for; `None` when it is there.
-pub fn why_absent(input: &PromptInput, id: SectionId) -> Option<Absence> {
+pub fn why_absent(input: &PromptInput, id: SectionId) -> Option<SectionAbsence> {
     let section = SECTIONS.iter().find(|section| section.id == id)?;
-    let Section {
+    let PromptSection {
         modes, gate, needs, ..
     } = section;
     if !modes.include(input.mode) {
-        return Some(Absence::Mode { mode: input.mode });
+        return Some(SectionAbsence::Mode { mode: input.mode });
     }
-    if !gate(&View::new(input)) {
-        return Some(Absence::Needs { what: needs });
+    if !gate(&InputView::new(input)) {
+        return Some(SectionAbsence::Needs { what: needs });
     }
     let replaced = input.replacement.is_some() && input.mode != PromptMode::None;
-    (replaced && !PROTECTED.contains(&id)).then_some(Absence::Replaced)
+    (replaced && !PROTECTED.contains(&id)).then_some(SectionAbsence::Replaced)
 }
 
 /// What it takes for a section to appear, as the end of "it needs …"; empty when its mode is
@@ -78,7 +78,7 @@ pub fn usual_heading(id: SectionId) -> Option<&'static str> {
 
 /// Why a section is not in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Absence {
+pub enum SectionAbsence {
     /// Prompts of this mode do not have it.
     Mode { mode: PromptMode },
     /// What it takes for the section to appear, as the end of "it needs …".

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use chela_core::{Origin, Trust};
 
-use crate::out::{Out, Source};
-use crate::view::{View, value};
+use crate::out::{PromptWriter, SpanSource};
+use crate::view::{InputView, value};
 
 /// `Runtime: agent=… | host=… | …`, without the fields that are not known.
-pub(crate) fn write(view: &View<'_>, out: &mut Out) {
+pub(crate) fn write(view: &InputView<'_>, out: &mut PromptWriter) {
     let facts = &view.input.runtime;
     let (os, arch) = (value(&facts.os), value(&facts.arch));
     let system = match (&os, &arch) {
@@ -46,5 +46,5 @@ pub(crate) fn write(view: &View<'_>, out: &mut Out) {
         }
         between = " | ";
     }
-    out.set_source(&Source::new(&Origin::Runtime, Trust::Operator));
+    out.set_source(&SpanSource::new(&Origin::Runtime, Trust::Operator));
 }

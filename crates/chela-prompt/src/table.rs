@@ -4,38 +4,38 @@ use std::borrow::Cow;
 
 use chela_core::Zone::{self, Stable, Volatile};
 
-use crate::input::Sourced;
-use crate::out::Out;
-use crate::template::Template;
+use crate::input::SourcedValue;
+use crate::out::PromptWriter;
+use crate::template::PromptTemplate;
 use crate::texts::{TEXTS, Texts};
-use crate::view::{View, lines, sourced, value};
+use crate::view::{InputView, lines, sourced, value};
 use crate::{
-    CleanText, Contribution, Delegation, PromptMode, ReplyFormat, SectionId as Id, SilentReplies,
-    owners,
+    CleanText, ExtraKind, FamilyContribution, PromptMode, ReplyFormat, ReplySurface,
+    SectionId as Id, SilentReplies, WorkDelegation, owners,
 };
 
 /// One row: what a section is called, where it lies, when it is there and what it says.
-pub(crate) struct Section {
+pub(crate) struct PromptSection {
     pub(crate) id: Id,
     pub(crate) heading: Heading,
     pub(crate) zone: Zone,
     pub(crate) modes: Modes,
-    pub(crate) gate: fn(&View<'_>) -> bool,
+    pub(crate) gate: fn(&InputView<'_>) -> bool,
     /// The gate in words.
     pub(crate) needs: &'static str,
-    pub(crate) render: fn(&View<'_>, &mut Out),
+    pub(crate) render: fn(&InputView<'_>, &mut PromptWriter),
 }
 
 pub(crate) enum Heading {
     None,
     Is(&'static str),
     /// One of two, by the input.
-    Either(fn(&View<'_>) -> &'static str),
+    Either(fn(&InputView<'_>) -> &'static str),
     /// The contribution's own; this one where it has none.
     Own(Option<&'static str>, Contributed),
 }
 
-type Contributed = for<'a> fn(&'a View<'_>) -> Option<&'a Sourced<CleanText>>;
+type Contributed = for<'a> fn(&'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modes {
@@ -48,26 +48,26 @@ use Heading::{Either, Is, Own};
 use Modes::{All, Full, FullAndMinimal};
 
 #[rustfmt::skip]
-pub(crate) static SECTIONS: [Section; 33] = [
+pub(crate) static SECTIONS: [PromptSection; 33] = [
     row(Id::Identity, Heading::None, Stable, All, ALWAYS, "", |v, out| text(v, out, |t| &t.identity)),
-    row(Id::Tooling, Is("## Tooling"), Stable, FullAndMinimal, ALWAYS, "", |v, out| text(v, out, |t| &t.tooling)),
+    row(Id::Tooling, Is("## Tooling"), Stable, FullAndMinimal, WHOLE, ROOM, |v, out| text(v, out, |t| &t.tooling)),
     row(Id::InteractionStyle, Own(None, interaction_style), Stable, FullAndMinimal,
         |v| interaction_style(v).is_some(), "a style from the model's family",
         |v, out| block(interaction_style(v), out)),
-    row(Id::ToolCallStyle, Own(Some("## Tool Call Style"), tool_call_style), Stable, FullAndMinimal, ALWAYS, "",
+    row(Id::ToolCallStyle, Own(Some("## Tool Call Style"), tool_call_style), Stable, FullAndMinimal, WHOLE, ROOM,
         |v, out| block_or_text(tool_call_style, v, out, |t| &t.tool_call_style)),
     row(Id::ExecutionBias, Own(Some("## Execution Bias"), execution_bias), Stable, FullAndMinimal,
         |v| v.is_full() || execution_bias(v).is_some(), "a full prompt, or a text from the model's family",
         |v, out| block_or_text(execution_bias, v, out, |t| &t.execution_bias)),
     row(Id::Delegation, Is("## Sub-Agent Delegation"), Stable, Full,
-        |v| v.input.delegation == Delegation::Prefer && v.tools.has("sessions_spawn"),
+        |v| v.input.delegation == WorkDelegation::Prefer && v.tools.has("sessions_spawn"),
         "delegation mode `prefer` and the tool `sessions_spawn`",
         |v, out| text(v, out, |t| &t.delegation)),
     row(Id::ProviderPrefix, Own(None, stable_prefix), Stable, FullAndMinimal,
         |v| stable_prefix(v).is_some(), "a prefix from the model's family",
         |v, out| block(stable_prefix(v), out)),
     row(Id::Safety, Is("## Safety"), Stable, FullAndMinimal, ALWAYS, "", |v, out| text(v, out, |t| &t.safety)),
-    row(Id::Control, Is("## Chela Control"), Stable, FullAndMinimal, ALWAYS, "", |v, out| text(v, out, |t| &t.control)),
+    row(Id::Control, Is("## Chela Control"), Stable, FullAndMinimal, WHOLE, ROOM, |v, out| text(v, out, |t| &t.control)),
     row(Id::Skills, Is("## Skills (mandatory)"), Stable, FullAndMinimal,
         |v| v.input.skills.is_some(), "at least one skill to list", |v, out| text(v, out, |t| &t.skills)),
     row(Id::MemoryRecall, Is("## Memory Recall"), Stable, Full,
@@ -89,9 +89,10 @@ pub(crate) static SECTIONS: [Section; 33] = [
         |v, out| text(v, out, |t| &t.authorized_senders)),
     row(Id::Time, Is("## Current Date & Time"), Stable, FullAndMinimal,
         knows_time_zone, "a known time zone", |v, out| text(v, out, |t| &t.time)),
-    row(Id::WorkspaceFiles, Is("## Workspace Files (injected)"), Stable, FullAndMinimal, ALWAYS, "",
+    row(Id::WorkspaceFiles, Is("## Workspace Files (injected)"), Stable, FullAndMinimal, WHOLE, ROOM,
         |v, out| text(v, out, |t| &t.workspace_files)),
-    row(Id::OutputDirectives, Is("## Assistant Output Directives"), Stable, Full, ALWAYS, "",
+    row(Id::OutputDirectives, Is("## Assistant Output Directives"), Stable, Full,
+        |v| v.input.surface == ReplySurface::Channel, "replies that a channel delivers",
         |v, out| text(v, out, |t| &t.output_directives)),
     row(Id::ReasoningFormat, Is("## Reasoning Format"), Stable, FullAndMinimal,
         |v| v.input.reply_format == ReplyFormat::Tagged, "a model that reasons in tags",
@@ -111,11 +112,13 @@ pub(crate) static SECTIONS: [Section; 33] = [
     row(Id::WebEmbed, Is("## Control UI Embed"), Volatile, Full,
         |v| v.channel.as_deref() == Some("webchat"), "the channel `webchat`",
         |v, out| text(v, out, |t| &t.web_embed)),
-    row(Id::Messaging, Is("## Messaging"), Volatile, Full, ALWAYS, "", |v, out| text(v, out, |t| &t.messaging)),
+    row(Id::Messaging, Is("## Messaging"), Volatile, Full,
+        |v| v.input.surface == ReplySurface::Channel || v.reaches_others(),
+        "replies that a channel delivers, or a tool that reaches others", |v, out| text(v, out, |t| &t.messaging)),
     row(Id::Voice, Is("## Voice (TTS)"), Volatile, Full,
         |v| sourced(&v.input.voice_hint).is_some(), "a voice hint", |v, out| text(v, out, |t| &t.voice)),
     row(Id::ExtraContext, Either(extra_heading), Volatile, FullAndMinimal,
-        |v| extra_context(v).is_some(), "context of the group or of the sub-agent",
+        |v| extra_context(v).is_some(), "context of the group or of the sub-agent, or instructions of the operator",
         |v, out| block(extra_context(v), out)),
     row(Id::Reactions, Is("## Reactions"), Volatile, FullAndMinimal,
         |v| v.input.reactions.is_some(), "guidance on reactions", |v, out| text(v, out, |t| &t.reactions)),
@@ -128,18 +131,20 @@ pub(crate) static SECTIONS: [Section; 33] = [
     row(Id::Runtime, Is("## Runtime"), Volatile, FullAndMinimal, ALWAYS, "", |v, out| text(v, out, |t| &t.runtime)),
 ];
 
-const ALWAYS: fn(&View<'_>) -> bool = |_| true;
+const ALWAYS: fn(&InputView<'_>) -> bool = |_| true;
+const WHOLE: fn(&InputView<'_>) -> bool = |v| v.is_whole();
+const ROOM: &str = "more room than a small model has";
 
 const fn row(
     id: Id,
     heading: Heading,
     zone: Zone,
     modes: Modes,
-    gate: fn(&View<'_>) -> bool,
+    gate: fn(&InputView<'_>) -> bool,
     needs: &'static str,
-    render: fn(&View<'_>, &mut Out),
-) -> Section {
-    Section {
+    render: fn(&InputView<'_>, &mut PromptWriter),
+) -> PromptSection {
+    PromptSection {
         id,
         heading,
         zone,
@@ -160,9 +165,9 @@ impl Modes {
     }
 }
 
-impl Section {
+impl PromptSection {
     /// Renders the section if its mode and its gate allow it.
-    pub(crate) fn render(&self, view: &View<'_>, out: &mut Out) {
+    pub(crate) fn render(&self, view: &InputView<'_>, out: &mut PromptWriter) {
         if !self.modes.include(view.input.mode) || !(self.gate)(view) {
             return;
         }
@@ -181,7 +186,7 @@ impl Section {
     }
 
     /// The heading to print above the body. A contribution that brings its own prints it itself.
-    fn printed_heading(&self, view: &View<'_>) -> Option<Cow<'static, str>> {
+    fn printed_heading(&self, view: &InputView<'_>) -> Option<Cow<'static, str>> {
         let heading = match self.heading {
             Heading::None => None,
             Is(heading) => Some(heading),
@@ -194,12 +199,12 @@ impl Section {
     }
 }
 
-fn text(view: &View<'_>, out: &mut Out, of: fn(&Texts) -> &Template) {
-    out.template(of(&TEXTS), view);
+fn text(view: &InputView<'_>, out: &mut PromptWriter, of: fn(&Texts) -> &PromptTemplate) {
+    of(&TEXTS).write(view, out);
 }
 
 /// A contributed text, byte for byte.
-pub(crate) fn block(contributed: Option<&Sourced<CleanText>>, out: &mut Out) {
+pub(crate) fn block(contributed: Option<&SourcedValue<CleanText>>, out: &mut PromptWriter) {
     let Some(contributed) = contributed else {
         return;
     };
@@ -211,9 +216,9 @@ pub(crate) fn block(contributed: Option<&Sourced<CleanText>>, out: &mut Out) {
 
 fn block_or_text(
     contributed: Contributed,
-    view: &View<'_>,
-    out: &mut Out,
-    of: fn(&Texts) -> &Template,
+    view: &InputView<'_>,
+    out: &mut PromptWriter,
+    of: fn(&Texts) -> &PromptTemplate,
 ) {
     match contributed(view) {
         Some(given) => block(Some(given), out),
@@ -222,17 +227,17 @@ fn block_or_text(
 }
 
 /// The first line of a text, if it is a heading.
-fn own_heading(contributed: &Sourced<CleanText>) -> Option<&str> {
+fn own_heading(contributed: &SourcedValue<CleanText>) -> Option<&str> {
     let first = contributed.value.as_str().lines().next()?;
     let level = first.len() - first.trim_start_matches('#').len();
     ((1..=6).contains(&level) && first[level..].starts_with(' ')).then_some(first)
 }
 
-fn knows_time_zone(view: &View<'_>) -> bool {
+fn knows_time_zone(view: &InputView<'_>) -> bool {
     value(&view.input.time_zone).is_some()
 }
 
-fn dynamic_heading(view: &View<'_>) -> &'static str {
+fn dynamic_heading(view: &InputView<'_>) -> &'static str {
     if view.stable_files.is_empty() {
         "# Project Context"
     } else {
@@ -240,42 +245,42 @@ fn dynamic_heading(view: &View<'_>) -> &'static str {
     }
 }
 
-fn extra_heading(view: &View<'_>) -> &'static str {
-    if view.is_full() {
-        "## Group Chat Context"
-    } else {
-        "## Subagent Context"
+fn extra_heading(view: &InputView<'_>) -> &'static str {
+    match (view.is_full(), view.input.extra_kind) {
+        (true, ExtraKind::Conversation) => "## Group Chat Context",
+        (true, ExtraKind::Instructions) => "## Additional Instructions",
+        (false, _) => "## Subagent Context",
     }
 }
 
-fn extra_context<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn extra_context<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(view.input.extra_context.as_ref())
 }
 
-fn interaction_style<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn interaction_style<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(contribution(view)?.interaction_style.as_ref())
 }
 
-fn tool_call_style<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn tool_call_style<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(contribution(view)?.tool_call_style.as_ref())
 }
 
-fn execution_bias<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn execution_bias<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(contribution(view)?.execution_bias.as_ref())
 }
 
-fn stable_prefix<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn stable_prefix<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(contribution(view)?.stable_prefix.as_ref())
 }
 
-fn dynamic_suffix<'a>(view: &'a View<'_>) -> Option<&'a Sourced<CleanText>> {
+fn dynamic_suffix<'a>(view: &'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>> {
     given(contribution(view)?.dynamic_suffix.as_ref())
 }
 
-fn contribution<'a>(view: &'a View<'_>) -> Option<&'a Contribution> {
+fn contribution<'a>(view: &'a InputView<'_>) -> Option<&'a FamilyContribution> {
     view.input.contribution.as_ref()
 }
 
-fn given(text: Option<&Sourced<CleanText>>) -> Option<&Sourced<CleanText>> {
+fn given(text: Option<&SourcedValue<CleanText>>) -> Option<&SourcedValue<CleanText>> {
     text.filter(|text| !text.value.is_empty())
 }

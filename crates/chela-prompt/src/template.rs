@@ -6,12 +6,16 @@
 
 use std::borrow::Cow;
 
-use crate::names::{self, Flags, Write};
+use crate::names::{self, NameFlags, WriteValue};
+use crate::out::PromptWriter;
+use crate::view::InputView;
 
 /// A text file, taken apart.
 #[derive(Debug)]
-pub(crate) struct Template {
+pub(crate) struct PromptTemplate {
     lines: Vec<Line>,
+    /// Every name its conditions speak of.
+    conditions: NameFlags,
     /// Names that mean nothing. A test makes sure that there are none.
     #[cfg_attr(not(test), expect(dead_code, reason = "only a test asks"))]
     pub(crate) unknown: Vec<&'static str>,
@@ -20,7 +24,7 @@ pub(crate) struct Template {
 #[derive(Debug)]
 struct Line {
     condition: Condition,
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
 }
 
 #[derive(Debug)]
@@ -31,17 +35,17 @@ enum Condition {
 
 #[derive(Debug, Default)]
 struct AllOf {
-    holding: Flags,
-    not_holding: Flags,
+    holding: NameFlags,
+    not_holding: NameFlags,
 }
 
 #[derive(Debug)]
-pub(crate) enum Piece {
+enum TemplatePiece {
     Text(Cow<'static, str>),
-    Value(Write),
+    Value(WriteValue),
 }
 
-impl Template {
+impl PromptTemplate {
     pub(crate) fn parse(source: &'static str) -> Self {
         let mut unknown = Vec::new();
         let mut lines: Vec<Line> = Vec::new();
@@ -65,11 +69,47 @@ impl Template {
                 _ => lines.push(line),
             }
         }
-        Self { lines, unknown }
+        let conditions = lines
+            .iter()
+            .fold(0, |all, line| all | line.condition.names());
+        Self {
+            lines,
+            conditions,
+            unknown,
+        }
+    }
+
+    /// Writes its lines one under the other, blank lines only between others. A line that is
+    /// nothing but values, all of them empty, is left out.
+    pub(crate) fn write(&self, view: &InputView<'_>, out: &mut PromptWriter) {
+        let mut between = "";
+        for pieces in self.lines(names::holding(view, self.conditions)) {
+            if pieces.is_empty() {
+                between = if between.is_empty() { "" } else { "\n\n" };
+                continue;
+            }
+            let before = out.len();
+            out.push(between);
+            let start = out.len();
+            for piece in pieces {
+                match piece {
+                    TemplatePiece::Text(text) => out.push(text),
+                    TemplatePiece::Value(write) => write(view, out),
+                }
+            }
+            if out.len() == start {
+                out.truncate(before);
+                continue;
+            }
+            if let Some(TemplatePiece::Value(_)) = pieces.last() {
+                out.trim_line_end();
+            }
+            between = "\n";
+        }
     }
 
     /// The pieces of the lines whose condition holds, line by line.
-    pub(crate) fn lines(&self, flags: Flags) -> impl Iterator<Item = &[Piece]> {
+    fn lines(&self, flags: NameFlags) -> impl Iterator<Item = &[TemplatePiece]> {
         self.lines
             .iter()
             .filter(move |line| line.condition.holds(flags))
@@ -81,7 +121,7 @@ impl Line {
     /// The text of a line that depends on nothing.
     fn fixed(&mut self) -> Option<&mut Cow<'static, str>> {
         match self.pieces.as_mut_slice() {
-            [Piece::Text(text)] if self.condition.is_always() => Some(text),
+            [TemplatePiece::Text(text)] if self.condition.is_always() => Some(text),
             _ => None,
         }
     }
@@ -92,7 +132,16 @@ impl Condition {
         matches!(self, Self::Always)
     }
 
-    fn holds(&self, flags: Flags) -> bool {
+    fn names(&self) -> NameFlags {
+        match self {
+            Self::Always => 0,
+            Self::AnyOf(any) => any
+                .iter()
+                .fold(0, |names, all| names | all.holding | all.not_holding),
+        }
+    }
+
+    fn holds(&self, flags: NameFlags) -> bool {
         match self {
             Self::Always => true,
             Self::AnyOf(any) => any
@@ -135,30 +184,30 @@ fn condition(line: &'static str, unknown: &mut Vec<&'static str>) -> (Condition,
     (Condition::AnyOf(any), rest)
 }
 
-fn pieces(mut rest: &'static str, unknown: &mut Vec<&'static str>) -> Vec<Piece> {
+fn pieces(mut rest: &'static str, unknown: &mut Vec<&'static str>) -> Vec<TemplatePiece> {
     let mut pieces = Vec::new();
     while let Some((before, after)) = rest.split_once("{{") {
         let Some((name, next)) = after.split_once("}}") else {
             break;
         };
         if !before.is_empty() {
-            pieces.push(Piece::Text(Cow::Borrowed(before)));
+            pieces.push(TemplatePiece::Text(Cow::Borrowed(before)));
         }
         match names::value_of(name.trim()) {
-            Some(write) => pieces.push(Piece::Value(write)),
+            Some(write) => pieces.push(TemplatePiece::Value(write)),
             None => unknown.push(name),
         }
         rest = next;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(Cow::Borrowed(rest)));
+        pieces.push(TemplatePiece::Text(Cow::Borrowed(rest)));
     }
     pieces
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Piece, Template};
+    use super::{PromptTemplate, TemplatePiece};
     use crate::names::flag;
 
     fn kept(source: &'static str, holding: &[&str]) -> Vec<String> {
@@ -166,11 +215,11 @@ mod tests {
             .iter()
             .map(|name| flag(name).unwrap())
             .fold(0, |all, flag| all | flag);
-        let template = Template::parse(source);
+        let template = PromptTemplate::parse(source);
         let shown = template.lines(flags).map(|pieces| {
             let shown = pieces.iter().map(|piece| match piece {
-                Piece::Text(text) => text,
-                Piece::Value(_) => "<>",
+                TemplatePiece::Text(text) => text,
+                TemplatePiece::Value(_) => "<>",
             });
             shown.collect()
         });
@@ -194,7 +243,7 @@ mod tests {
 
     #[test]
     fn unknown_names_are_noticed_and_never_hold() {
-        let template = Template::parse("{{if chanel}}a\n{{if not chanel}}b\n{{toolz}}c");
+        let template = PromptTemplate::parse("{{if chanel}}a\n{{if not chanel}}b\n{{toolz}}c");
         assert_eq!(template.unknown, ["chanel", "chanel", "toolz"]);
         assert_eq!(template.lines(0).count(), 1);
     }

@@ -2,20 +2,20 @@
 
 use std::sync::LazyLock;
 
-use crate::template::Template;
+use crate::template::PromptTemplate;
 
 macro_rules! texts {
     ($($name:ident)*) => {
         /// The text files, one field each.
         #[derive(Debug)]
-        pub(crate) struct Texts { $(pub(crate) $name: Template),* }
+        pub(crate) struct Texts { $(pub(crate) $name: PromptTemplate),* }
 
         pub(crate) static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts {
-            $($name: Template::parse(include_str!(concat!("../text/", stringify!($name), ".md")))),*
+            $($name: PromptTemplate::parse(include_str!(concat!("../text/", stringify!($name), ".md")))),*
         });
 
         #[cfg(test)]
-        pub(crate) fn all() -> Vec<(&'static str, &'static Template)> {
+        pub(crate) fn all() -> Vec<(&'static str, &'static PromptTemplate)> {
             vec![$((stringify!($name), &TEXTS.$name)),*]
         }
     };

@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use crate::names::{self, Flags};
-use crate::out::{Out, Source, one_line};
-use crate::{PartKind, Tool};
+use crate::out::{PromptWriter, SpanSource, one_line};
+use crate::{PartKind, PromptTool};
 
 /// One of Chela's own tools.
 struct Core {
@@ -39,7 +38,7 @@ pub(crate) struct ToolList<'a> {
 }
 
 struct Listed<'a> {
-    tool: &'a Tool,
+    tool: &'a PromptTool,
     name: Cow<'a, str>,
     /// The name in lower case: what tells tools apart.
     key: Cow<'a, str>,
@@ -48,7 +47,7 @@ struct Listed<'a> {
 }
 
 impl<'a> ToolList<'a> {
-    pub(crate) fn new(tools: &'a [Tool]) -> Self {
+    pub(crate) fn new(tools: &'a [PromptTool]) -> Self {
         let mut listed: Vec<Listed<'a>> = Vec::with_capacity(tools.len());
         let mut next = 0;
         for tool in tools {
@@ -76,10 +75,10 @@ impl<'a> ToolList<'a> {
         Self { listed }
     }
 
-    /// The bits of the core tools that are here.
-    pub(crate) fn flags(&self) -> Flags {
+    /// The places, in the list of core tools, of those that are here: one bit each.
+    pub(crate) fn core_ranks(&self) -> u128 {
         let core = self.listed.iter().filter(|listed| listed.rank < CORE.len());
-        core.fold(0, |flags, listed| flags | names::tool_flag(listed.rank))
+        core.fold(0, |ranks, listed| ranks | 1 << listed.rank)
     }
 
     /// Whether there is a tool of this name, which is given in lower case.
@@ -91,12 +90,12 @@ impl<'a> ToolList<'a> {
         self.listed.is_empty()
     }
 
-    pub(crate) fn write(&self, out: &mut Out) {
+    pub(crate) fn write(&self, out: &mut PromptWriter) {
         for (at, listed) in self.listed.iter().enumerate() {
             if at > 0 {
                 out.push("\n");
             }
-            let source = Source::new(&listed.tool.origin, listed.tool.trust);
+            let source = SpanSource::new(&listed.tool.origin, listed.tool.trust);
             match CORE.get(listed.rank) {
                 Some(core) if core.name == listed.name => {
                     let name = Cow::Borrowed(core.name);
@@ -115,7 +114,7 @@ impl<'a> ToolList<'a> {
 
 impl Listed<'_> {
     /// Chela describes its own tools, however their name was spelt; others describe themselves.
-    fn write(&self, core: Option<&Core>, out: &mut Out) {
+    fn write(&self, core: Option<&Core>, out: &mut PromptWriter) {
         out.push("- ");
         out.push(&self.name);
         if let Some(core) = core {

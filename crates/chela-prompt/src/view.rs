@@ -7,16 +7,15 @@ use std::sync::Arc;
 use chela_core::{Audience, Origin, Trust};
 
 use crate::files::FileList;
-use crate::names::{self, Flags};
-use crate::out::{Out, Source, item, one_line};
+use crate::out::{PromptWriter, SpanSource, item, one_line};
 use crate::tool_list::ToolList;
 use crate::{
-    Elevated, ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall, PartKind,
-    PromptInput, PromptMode, ReactionLevel, Sandbox, SandboxWalls, Sourced, SpanOrigin,
-    WorkspaceAccess, owners,
+    ElevatedExec, ElevatedPermission, FullAccess, FullAccessBlock, HostBrowser, MemoryRecall,
+    PartKind, PromptExtent, PromptInput, PromptMode, ReactionLevel, SandboxExtent, SandboxFacts,
+    SandboxWalls, SourcedValue, SpanOrigin, TruncationNotice, WorkspaceAccess, owners,
 };
 
-pub(crate) struct View<'a> {
+pub(crate) struct InputView<'a> {
     pub(crate) input: &'a PromptInput,
     pub(crate) tools: ToolList<'a>,
     pub(crate) stable_files: FileList<'a>,
@@ -25,11 +24,9 @@ pub(crate) struct View<'a> {
     pub(crate) channel: Option<String>,
     /// In lower case, sorted, each once.
     pub(crate) capabilities: Vec<String>,
-    /// The names that hold in the text files.
-    pub(crate) flags: Flags,
 }
 
-impl<'a> View<'a> {
+impl<'a> InputView<'a> {
     pub(crate) fn new(input: &'a PromptInput) -> Self {
         let (stable_files, dynamic_files) = FileList::both(&input.files, input.truncation_notice);
         let mut capabilities: Vec<String> = input
@@ -41,20 +38,14 @@ impl<'a> View<'a> {
             .collect();
         capabilities.sort();
         capabilities.dedup();
-        let tools = ToolList::new(&input.tools);
-        let flags = tools.flags();
-        let channel = value(&input.runtime.channel).map(|channel| channel.to_lowercase());
-        let mut view = Self {
+        Self {
             input,
-            tools,
+            tools: ToolList::new(&input.tools),
             stable_files,
             dynamic_files,
-            channel,
+            channel: value(&input.runtime.channel).map(|channel| channel.to_lowercase()),
             capabilities,
-            flags,
-        };
-        view.flags |= names::holding(&view);
-        view
+        }
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -65,17 +56,42 @@ impl<'a> View<'a> {
         self.capabilities.iter().any(|known| known == capability)
     }
 
+    pub(crate) fn is_whole(&self) -> bool {
+        self.input.extent == PromptExtent::Whole
+    }
+
+    /// Whether something can be said to anybody but whoever asked.
+    pub(crate) fn reaches_others(&self) -> bool {
+        let tools = ["message", "sessions_send", "sessions_spawn", "subagents"];
+        tools.iter().any(|tool| self.tools.has(tool))
+    }
+
     pub(crate) fn recalls_memory(&self) -> bool {
         self.input.memory != MemoryRecall::Off
             && (self.tools.has("memory_search") || self.tools.has("memory_get"))
     }
 
-    fn sandbox(&self) -> Option<&'a Sandbox> {
+    fn sandbox(&self) -> Option<&'a SandboxFacts> {
         self.input.sandbox.as_ref()
     }
 
+    /// Whether the session itself is in a sandbox.
+    pub(crate) fn is_sandboxed(&self) -> bool {
+        self.sandbox()
+            .is_some_and(|sandbox| sandbox.extent == SandboxExtent::Session)
+    }
+
+    /// Whether commands are in a sandbox and the session is not.
+    pub(crate) fn runs_commands_inside(&self) -> bool {
+        self.sandbox()
+            .is_some_and(|sandbox| sandbox.extent == SandboxExtent::Commands)
+    }
+
     /// A value of the sandbox; `None` when it is absent or blank, or there is no sandbox.
-    pub(crate) fn in_sandbox(&self, of: fn(&Sandbox) -> &Option<String>) -> Option<Cow<'a, str>> {
+    pub(crate) fn in_sandbox(
+        &self,
+        of: fn(&SandboxFacts) -> &Option<String>,
+    ) -> Option<Cow<'a, str>> {
         value(of(self.sandbox()?))
     }
 
@@ -87,7 +103,7 @@ impl<'a> View<'a> {
         self.sandbox()?.walls.as_ref()
     }
 
-    pub(crate) fn write_hosts(&self, out: &mut Out) {
+    pub(crate) fn write_hosts(&self, out: &mut PromptWriter) {
         let hosts = self.walls().map_or(&[][..], |walls| &walls.hosts);
         let hosts: Vec<_> = hosts.iter().map(|host| one_line(host)).collect();
         out.push(&hosts.join(", "));
@@ -97,7 +113,7 @@ impl<'a> View<'a> {
         Some(self.sandbox()?.host_browser)
     }
 
-    pub(crate) fn elevated(&self) -> Option<&'a Elevated> {
+    pub(crate) fn elevated(&self) -> Option<&'a ElevatedExec> {
         self.sandbox()?
             .elevated
             .as_ref()
@@ -116,6 +132,13 @@ impl<'a> View<'a> {
         self.sandbox()?.access
     }
 
+    /// Files nobody reads here for lack of room, unless nobody is to be told.
+    pub(crate) fn left_out(&self) -> impl Iterator<Item = &str> {
+        let told = self.input.truncation_notice == TruncationNotice::Shown;
+        let files = self.input.left_out.iter().map(String::as_str);
+        files.filter(move |_| told)
+    }
+
     pub(crate) fn message_channels(&self) -> impl Iterator<Item = String> {
         let mut seen = HashSet::new();
         self.input
@@ -132,7 +155,7 @@ impl<'a> View<'a> {
             .is_some_and(|reactions| reactions.level == level)
     }
 
-    pub(crate) fn write_working_dir(&self, out: &mut Out) {
+    pub(crate) fn write_working_dir(&self, out: &mut PromptWriter) {
         match self.container_dir() {
             Some(container) => out.push(&container),
             None => out.push_value(&self.input.workspace_dir),
@@ -140,24 +163,24 @@ impl<'a> View<'a> {
     }
 
     /// The folder on the host that the container's working directory is.
-    pub(crate) fn write_host_dir(&self, out: &mut Out) {
+    pub(crate) fn write_host_dir(&self, out: &mut PromptWriter) {
         match self.in_sandbox(|sandbox| &sandbox.host_dir) {
             Some(host) => out.push(&host),
             None => out.push_value(&self.input.workspace_dir),
         }
     }
 
-    pub(crate) fn write_owners(&self, out: &mut Out) {
+    pub(crate) fn write_owners(&self, out: &mut PromptWriter) {
         let owners = &self.input.owners;
-        let source = Source {
+        let source = SpanSource {
             audience: owners::audience(owners),
-            ..Source::new(&Origin::config("commands.ownerAllowFrom"), Trust::Operator)
+            ..SpanSource::new(&Origin::config("commands.ownerAllowFrom"), Trust::Operator)
         };
         let shown: Vec<_> = owners::shown(owners).collect();
         out.part(PartKind::Line, source, |out| out.push(&shown.join(", ")));
     }
 
-    pub(crate) fn write_reactions_channel(&self, out: &mut Out) {
+    pub(crate) fn write_reactions_channel(&self, out: &mut PromptWriter) {
         let channel = self
             .input
             .reactions
@@ -166,11 +189,11 @@ impl<'a> View<'a> {
         out.push(&channel.unwrap_or(Cow::Borrowed("this channel")));
     }
 
-    pub(crate) fn write_skills(&self, out: &mut Out) {
+    pub(crate) fn write_skills(&self, out: &mut PromptWriter) {
         let Some(skills) = &self.input.skills else {
             return;
         };
-        let source = |origin: &SpanOrigin, trust| Source {
+        let source = |origin: &SpanOrigin, trust| SpanSource {
             origin: origin.clone(),
             trust,
             audience: Audience::Shared,
@@ -197,14 +220,14 @@ pub(crate) fn value(given: &Option<String>) -> Option<Cow<'_, str>> {
 }
 
 /// A sourced value fit for a line; `None` when it is absent or blank.
-pub(crate) fn sourced(given: &Option<Sourced<String>>) -> Option<&Sourced<String>> {
+pub(crate) fn sourced(given: &Option<SourcedValue<String>>) -> Option<&SourcedValue<String>> {
     given
         .as_ref()
         .filter(|given| !item(&given.value).is_empty())
 }
 
 /// The lines that say something, each once.
-pub(crate) fn lines(given: &[Sourced<String>]) -> Vec<&Sourced<String>> {
+pub(crate) fn lines(given: &[SourcedValue<String>]) -> Vec<&SourcedValue<String>> {
     let mut seen = HashSet::new();
     given
         .iter()

@@ -2,7 +2,7 @@
 
 /// Follows a text character by character.
 #[derive(Debug, Clone, Default)]
-pub struct Code {
+pub struct CodeTracker {
     /// The line so far; its start decides whether it is a fence.
     line: String,
     /// The character and length of the fence that is open.
@@ -14,7 +14,7 @@ pub struct Code {
 /// Longest fence line worth looking at.
 const LONGEST: usize = 128;
 
-impl Code {
+impl CodeTracker {
     pub fn feed(&mut self, c: char) {
         if c != '\n' {
             if self.line.len() < LONGEST {

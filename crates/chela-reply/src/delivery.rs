@@ -3,7 +3,7 @@
 /// What reaches the person. Silence is not a text that is filtered: it is another case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    Deliver(Delivery),
+    Deliver(ReplyDelivery),
     Silent { why: Silence },
 }
 
@@ -19,7 +19,7 @@ impl Reply {
 
 /// A reply as it is shown or sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Delivery {
+pub struct ReplyDelivery {
     pub text: String,
     /// From `MEDIA:` lines: paths or URLs.
     pub media: Vec<String>,

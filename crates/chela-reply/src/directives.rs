@@ -1,11 +1,11 @@
 //! What a model says about the delivery of its reply: `MEDIA:` lines and `[[…]]` marks.
 
-use super::code::Code;
+use super::code::CodeTracker;
 use crate::ReplyTo;
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct ReplyDirectives {
     pub media: Vec<String>,
     pub reply_to: Option<ReplyTo>,
     pub audio_as_voice: bool,
@@ -13,13 +13,13 @@ pub struct Asked {
 
 /// Takes directives out of a stream of text. In code they are text.
 #[derive(Debug, Default)]
-pub struct Directives {
+pub struct DirectiveReader {
     held: String,
-    code: Code,
+    code: CodeTracker,
     last: Option<char>,
     /// A mark was taken out where a blank would now stand twice.
     swallow_blank: bool,
-    pub asked: Asked,
+    pub asked: ReplyDirectives,
 }
 
 const MEDIA: &str = "MEDIA:";
@@ -38,7 +38,7 @@ enum MarkAsked {
     Voice,
 }
 
-impl Directives {
+impl DirectiveReader {
     pub fn push(&mut self, text: &str) -> String {
         self.held.push_str(text);
         self.step(false)

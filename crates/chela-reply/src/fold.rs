@@ -4,7 +4,7 @@ use unicode_normalization::char::{decompose_compatible, is_combining_mark};
 
 /// What a character is to someone who looks for a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seen {
+pub enum FoldedChar {
     /// A letter or digit, in lower case and plain form.
     Letter(char),
     Underscore,
@@ -16,22 +16,22 @@ pub enum Seen {
     Other,
 }
 
-pub fn seen(c: char) -> Seen {
+pub fn seen(c: char) -> FoldedChar {
     match c {
-        'a'..='z' | '0'..='9' => return Seen::Letter(c),
-        'A'..='Z' => return Seen::Letter(c.to_ascii_lowercase()),
-        '_' => return Seen::Underscore,
-        '-' => return Seen::Dash,
-        ' ' | '\n' | '\t' | '\r' => return Seen::Space,
-        _ if c.is_ascii_control() => return Seen::Nothing,
-        _ if c.is_ascii() => return Seen::Other,
+        'a'..='z' | '0'..='9' => return FoldedChar::Letter(c),
+        'A'..='Z' => return FoldedChar::Letter(c.to_ascii_lowercase()),
+        '_' => return FoldedChar::Underscore,
+        '-' => return FoldedChar::Dash,
+        ' ' | '\n' | '\t' | '\r' => return FoldedChar::Space,
+        _ if c.is_ascii_control() => return FoldedChar::Nothing,
+        _ if c.is_ascii() => return FoldedChar::Other,
         _ => {}
     }
     if is_invisible(c) || is_combining_mark(c) {
-        return Seen::Nothing;
+        return FoldedChar::Nothing;
     }
     if c.is_whitespace() {
-        return Seen::Space;
+        return FoldedChar::Space;
     }
     let mut first = c;
     let mut found = false;
@@ -42,11 +42,13 @@ pub fn seen(c: char) -> Seen {
         }
     });
     match first {
-        '_' | '\u{203f}' | '\u{2040}' | '\u{2054}' => Seen::Underscore,
-        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2043}' | '\u{30fb}' => Seen::Dash,
-        ' ' => Seen::Space,
-        _ if first.is_alphanumeric() => Seen::Letter(first.to_lowercase().next().unwrap_or(first)),
-        _ => Seen::Other,
+        '_' | '\u{203f}' | '\u{2040}' | '\u{2054}' => FoldedChar::Underscore,
+        '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{2043}' | '\u{30fb}' => FoldedChar::Dash,
+        ' ' => FoldedChar::Space,
+        _ if first.is_alphanumeric() => {
+            FoldedChar::Letter(first.to_lowercase().next().unwrap_or(first))
+        }
+        _ => FoldedChar::Other,
     }
 }
 
@@ -62,26 +64,26 @@ fn is_invisible(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, seen};
+    use super::{FoldedChar, seen};
 
     #[test]
     fn looks_decide() {
         for c in ['n', 'N', 'Ｎ', 'ｎ', '𝐍', '𝓷', 'Ⓝ', 'Ñ'] {
-            assert_eq!(seen(c), Seen::Letter('n'), "{c}");
+            assert_eq!(seen(c), FoldedChar::Letter('n'), "{c}");
         }
         for c in ['_', '＿', '‿', '\u{fe4d}'] {
-            assert_eq!(seen(c), Seen::Underscore, "{c}");
+            assert_eq!(seen(c), FoldedChar::Underscore, "{c}");
         }
         for c in ['-', '‐', '–', '—', '－', '−'] {
-            assert_eq!(seen(c), Seen::Dash, "{c}");
+            assert_eq!(seen(c), FoldedChar::Dash, "{c}");
         }
         for c in ['\u{200b}', '\u{feff}', '\u{ad}', '\u{301}', '\0'] {
-            assert_eq!(seen(c), Seen::Nothing, "{c:?}");
+            assert_eq!(seen(c), FoldedChar::Nothing, "{c:?}");
         }
         for c in [' ', '\u{a0}', '\u{3000}', '\u{2009}', '\n'] {
-            assert_eq!(seen(c), Seen::Space, "{c:?}");
+            assert_eq!(seen(c), FoldedChar::Space, "{c:?}");
         }
-        assert_eq!(seen('*'), Seen::Other);
-        assert_eq!(seen('名'), Seen::Letter('名'));
+        assert_eq!(seen('*'), FoldedChar::Other);
+        assert_eq!(seen('名'), FoldedChar::Letter('名'));
     }
 }

@@ -30,11 +30,11 @@ mod tags;
 mod whole;
 mod word;
 
-use directives::Directives;
-use scrub::{Care, Scrub};
-use tags::{FinalTag, Piece, Tags};
+use directives::DirectiveReader;
+use scrub::{ScrubCare, SilenceScrub};
+use tags::{FinalTag, TagPiece, TagReader};
 
-pub use delivery::{Delivery, Reply, ReplyTo, Silence};
+pub use delivery::{Reply, ReplyDelivery, ReplyTo, Silence};
 pub use whole::{is_silence, silence};
 
 /// `heartbeat.ackMaxChars`, unless the config says otherwise.
@@ -63,7 +63,7 @@ pub enum WithWord {
 
 /// What may be shown now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownPiece {
     Text(String),
     Reasoning(String),
     /// The text shown so far was reasoning and does not count.
@@ -72,24 +72,24 @@ pub enum Shown {
 
 /// The end of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finished {
+pub struct FinishedReply {
     /// What was still held back.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownPiece>,
     pub reply: Reply,
 }
 
 /// Reads one reply.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ReplyGate {
     settings: GateSettings,
-    tags: Tags,
-    directives: Directives,
-    scrub: Scrub,
-    aside: Scrub,
+    tags: TagReader,
+    directives: DirectiveReader,
+    scrub: SilenceScrub,
+    aside: SilenceScrub,
     text: String,
 }
 
-impl Gate {
+impl ReplyGate {
     pub fn new(settings: GateSettings) -> Self {
         let final_tag = if settings.tag_reasoning {
             FinalTag::Expected
@@ -98,27 +98,27 @@ impl Gate {
         };
         Self {
             settings,
-            tags: Tags::new(final_tag),
-            directives: Directives::default(),
-            scrub: Scrub::new(settings.care()),
-            aside: Scrub::new(Care::Aside),
+            tags: TagReader::new(final_tag),
+            directives: DirectiveReader::default(),
+            scrub: SilenceScrub::new(settings.care()),
+            aside: SilenceScrub::new(ScrubCare::Aside),
             text: String::new(),
         }
     }
 
     /// Takes the next chunk; gives what is safe to show.
-    pub fn push(&mut self, chunk: &str) -> Vec<Shown> {
+    pub fn push(&mut self, chunk: &str) -> Vec<ShownPiece> {
         let pieces = self.tags.push(chunk);
         self.pass(pieces)
     }
 
     /// What the endpoint itself declared to be reasoning.
-    pub fn push_reasoning(&mut self, chunk: &str) -> Vec<Shown> {
-        self.pass(vec![Piece::Reasoning(chunk.to_owned())])
+    pub fn push_reasoning(&mut self, chunk: &str) -> Vec<ShownPiece> {
+        self.pass(vec![TagPiece::Reasoning(chunk.to_owned())])
     }
 
     /// The reply as a whole.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> FinishedReply {
         let pieces = self.tags.finish();
         let mut shown = self.pass(pieces);
         let rest = self.directives.finish();
@@ -127,50 +127,50 @@ impl Gate {
         self.text.push_str(&last);
         let aside = self.aside.finish();
         if !aside.is_empty() {
-            shown.push(Shown::Reasoning(aside));
+            shown.push(ShownPiece::Reasoning(aside));
         }
         let reply = self.decide();
         match &reply {
             Reply::Deliver(delivery) if self.settings.gathers() => {
                 if !delivery.text.is_empty() {
-                    shown.push(Shown::Text(delivery.text.clone()));
+                    shown.push(ShownPiece::Text(delivery.text.clone()));
                 }
             }
             Reply::Deliver(_) => {
                 if !last.trim_end().is_empty() {
-                    shown.push(Shown::Text(last.trim_end().to_owned()));
+                    shown.push(ShownPiece::Text(last.trim_end().to_owned()));
                 }
             }
             Reply::Silent { .. } => {}
         }
-        Finished { shown, reply }
+        FinishedReply { shown, reply }
     }
 
-    fn pass(&mut self, pieces: Vec<Piece>) -> Vec<Shown> {
+    fn pass(&mut self, pieces: Vec<TagPiece>) -> Vec<ShownPiece> {
         let mut shown = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) => {
+                TagPiece::Text(text) => {
                     let text = self.directives.push(&text);
                     let text = self.scrub.push(&text);
                     if !text.is_empty() && !self.settings.gathers() {
-                        shown.push(Shown::Text(text.clone()));
+                        shown.push(ShownPiece::Text(text.clone()));
                     }
                     self.text.push_str(&text);
                 }
-                Piece::Reasoning(text) => {
+                TagPiece::Reasoning(text) => {
                     let text = self.aside.push(&text);
                     if !text.is_empty() {
-                        shown.push(Shown::Reasoning(text));
+                        shown.push(ShownPiece::Reasoning(text));
                     }
                 }
-                Piece::Retract => {
+                TagPiece::Retract => {
                     if !self.text.trim().is_empty() && !self.settings.gathers() {
-                        shown.push(Shown::Retracted);
+                        shown.push(ShownPiece::Retracted);
                     }
                     self.text.clear();
-                    self.directives = Directives::default();
-                    self.scrub = Scrub::new(self.settings.care());
+                    self.directives = DirectiveReader::default();
+                    self.scrub = SilenceScrub::new(self.settings.care());
                 }
             }
         }
@@ -190,7 +190,7 @@ impl Gate {
             .settings
             .heartbeat
             .is_some_and(|most| at_edge(Silence::HeartbeatOk) && text.chars().count() <= most);
-        let delivery = Delivery {
+        let delivery = ReplyDelivery {
             text: if leftovers || no_reply || ack {
                 String::new()
             } else {
@@ -216,18 +216,18 @@ impl GateSettings {
         self.heartbeat.is_some() || self.with_word == WithWord::Silence
     }
 
-    fn care(&self) -> Care {
+    fn care(&self) -> ScrubCare {
         if self.gathers() {
-            Care::Gathered
+            ScrubCare::Gathered
         } else {
-            Care::Reply
+            ScrubCare::Reply
         }
     }
 }
 
 /// A whole text at once: what a tool sends, what a hook wrote.
 pub fn gate(settings: GateSettings, text: &str) -> Reply {
-    let mut gate = Gate::new(settings);
+    let mut gate = ReplyGate::new(settings);
     gate.push(text);
     gate.finish().reply
 }

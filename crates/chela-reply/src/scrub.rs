@@ -8,10 +8,10 @@
 //!
 //! What might still become such a word is held back until it is clear.
 
-use super::code::Code;
-use super::fold::{Seen, seen};
+use super::code::CodeTracker;
+use super::fold::{FoldedChar, seen};
 use super::whole::{LABELS, PIECES, is_leftover, letters, silence, without_markup};
-use super::word::{Between, Tried, is_letter, try_word, which_begins};
+use super::word::{WordJoint, WordMatch, is_letter, try_word, which_begins};
 use crate::Silence;
 
 /// How much of what was shown is remembered, in characters that can be seen.
@@ -23,7 +23,7 @@ const START: usize = 700;
 
 /// How careful a stream is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Care {
+pub enum ScrubCare {
     /// A reply: every form counts, and what begins with "no reply" ends there.
     Reply,
     /// A reply that is looked at as a whole later: every form counts.
@@ -33,18 +33,18 @@ pub enum Care {
 }
 
 #[derive(Debug)]
-pub struct Scrub {
-    care: Care,
+pub struct SilenceScrub {
+    care: ScrubCare,
     pending: Vec<char>,
     shown: Shown,
-    found: Found,
+    found: SilenceFound,
     /// Nothing more is let through.
     closed: bool,
 }
 
 /// Which words were found, and where.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
+pub struct SilenceFound {
     pub last: Option<Silence>,
     /// One stood before any other word.
     pub at_start: Option<Silence>,
@@ -59,7 +59,7 @@ struct Shown {
     last: Option<char>,
     letters: bool,
     letters_on_line: bool,
-    code: Code,
+    code: CodeTracker,
 }
 
 /// What begins at a place in the text.
@@ -74,18 +74,18 @@ enum Here {
     },
 }
 
-impl Scrub {
-    pub fn new(care: Care) -> Self {
+impl SilenceScrub {
+    pub fn new(care: ScrubCare) -> Self {
         Self {
             care,
             pending: Vec::new(),
             shown: Shown::default(),
-            found: Found::default(),
+            found: SilenceFound::default(),
             closed: false,
         }
     }
 
-    pub fn found(&self) -> Found {
+    pub fn found(&self) -> SilenceFound {
         self.found
     }
 
@@ -105,7 +105,7 @@ impl Scrub {
             self.pending.clear();
             return String::new();
         }
-        if self.care != Care::Aside && !self.shown.letters {
+        if self.care != ScrubCare::Aside && !self.shown.letters {
             let text: String = self.pending.iter().collect();
             if finished {
                 if let Some(which) = silence(&text) {
@@ -135,7 +135,7 @@ impl Scrub {
                 } => {
                     let first = !self.shown.letters && !out.iter().copied().any(is_letter);
                     self.note(which, first);
-                    if first && which == Silence::NoReply && self.care == Care::Reply {
+                    if first && which == Silence::NoReply && self.care == ScrubCare::Reply {
                         self.closed = true;
                         return String::new();
                     }
@@ -167,7 +167,7 @@ impl Scrub {
         if self.found.last.is_some() {
             self.mend_seams(&mut out);
         }
-        if self.care != Care::Aside && self.shown.last.is_none() {
+        if self.care != ScrubCare::Aside && self.shown.last.is_none() {
             let blank = out.iter().take_while(|c| c.is_whitespace()).count();
             out.drain(..blank);
         }
@@ -184,8 +184,8 @@ impl Scrub {
         view.extend_from_slice(out);
         let mut at = 0;
         while at < view.len() {
-            if let Tried::Yes(found) = try_word(&view, at)
-                && found.between == Between::Underscore
+            if let WordMatch::Yes(found) = try_word(&view, at)
+                && found.between == WordJoint::Underscore
                 && found.end > base
                 && (at < base || !self.is_part_of_a_name(&view[base..at], &view, (at, found.end)))
             {
@@ -200,11 +200,11 @@ impl Scrub {
 
     fn look(&self, chars: &[char], at: usize, out: &[char], finished: bool) -> Here {
         let found = match try_word(chars, at) {
-            Tried::No => return Here::Nothing,
-            Tried::Cut { .. } if !finished => return Here::Unclear,
-            Tried::Cut { beyond: 0 } => return Here::Nothing,
+            WordMatch::No => return Here::Nothing,
+            WordMatch::Cut { .. } if !finished => return Here::Unclear,
+            WordMatch::Cut { beyond: 0 } => return Here::Nothing,
             // The stream was cut in the middle of the word.
-            Tried::Cut { .. } => {
+            WordMatch::Cut { .. } => {
                 let which = which_begins(chars, at);
                 return Here::Word {
                     end: chars.len(),
@@ -212,10 +212,10 @@ impl Scrub {
                     line_alone: false,
                 };
             }
-            Tried::Yes(found) => found,
+            WordMatch::Yes(found) => found,
         };
-        let strict = found.between == Between::Underscore;
-        if !strict && self.care == Care::Aside {
+        let strict = found.between == WordJoint::Underscore;
+        if !strict && self.care == ScrubCare::Aside {
             return Here::Nothing;
         }
         let line_alone_left = !self.letters_before_on_line(out);
@@ -250,7 +250,7 @@ impl Scrub {
         if after == After::Open && !finished {
             return Here::Unclear;
         }
-        let unlike_prose = found.capitals || found.between != Between::Space;
+        let unlike_prose = found.capitals || found.between != WordJoint::Space;
         let counts = match after {
             After::LetterOnLine => false,
             After::LetterBelow => line_alone_left && found.capitals,
@@ -317,7 +317,7 @@ impl Shown {
         self.code.feed(c);
         self.last = Some(c);
         let kind = seen(c);
-        if kind != Seen::Nothing {
+        if kind != FoldedChar::Nothing {
             if self.tail.len() == TAIL {
                 self.tail.remove(0);
             }
@@ -325,7 +325,7 @@ impl Shown {
         }
         if c == '\n' {
             self.letters_on_line = false;
-        } else if matches!(kind, Seen::Letter(_)) {
+        } else if matches!(kind, FoldedChar::Letter(_)) {
             self.letters = true;
             self.letters_on_line = true;
         }
@@ -389,7 +389,7 @@ fn clear_word(out: &mut Vec<char>, chars: &[char], end: usize, before: Option<ch
     // One word after the other, as in NO_REPLY_NO_REPLY.
     if chars.get(end) == Some(&'_')
         && end + 1 < chars.len()
-        && matches!(try_word(chars, end + 1), Tried::Yes(_))
+        && matches!(try_word(chars, end + 1), WordMatch::Yes(_))
     {
         end += 1;
     }

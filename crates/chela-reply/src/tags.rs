@@ -5,11 +5,11 @@
 //! tokens of chat templates are dropped by themselves. A thought that is never closed is a
 //! thought to the end, and a `</think>` that was never opened makes everything before it one.
 
-use super::code::Code;
+use super::code::CodeTracker;
 
 /// What a piece of the stream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece {
+pub enum TagPiece {
     Text(String),
     Reasoning(String),
     /// What was text so far was reasoning.
@@ -24,10 +24,10 @@ pub enum FinalTag {
 }
 
 #[derive(Debug)]
-pub struct Tags {
+pub struct TagReader {
     final_tag: FinalTag,
     held: String,
-    code: Code,
+    code: CodeTracker,
     state: State,
     stage: Stage,
     last: Option<char>,
@@ -139,12 +139,12 @@ enum Sign {
     },
 }
 
-impl Tags {
+impl TagReader {
     pub fn new(final_tag: FinalTag) -> Self {
         Self {
             final_tag,
             held: String::new(),
-            code: Code::default(),
+            code: CodeTracker::default(),
             state: State::Reply,
             stage: Stage::Before,
             last: None,
@@ -152,20 +152,20 @@ impl Tags {
         }
     }
 
-    pub fn push(&mut self, text: &str) -> Vec<Piece> {
+    pub fn push(&mut self, text: &str) -> Vec<TagPiece> {
         self.held.push_str(text);
         self.step(false)
     }
 
-    pub fn finish(&mut self) -> Vec<Piece> {
+    pub fn finish(&mut self) -> Vec<TagPiece> {
         let mut pieces = self.step(true);
         if self.stage == Stage::Before && !self.outside.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut self.outside)));
+            pieces.push(TagPiece::Text(std::mem::take(&mut self.outside)));
         }
         pieces
     }
 
-    fn step(&mut self, finished: bool) -> Vec<Piece> {
+    fn step(&mut self, finished: bool) -> Vec<TagPiece> {
         let mut pieces = Vec::new();
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
@@ -220,13 +220,13 @@ impl Tags {
     }
 
     /// Text that is no sign, by where it stands.
-    fn plain(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+    fn plain(&mut self, text: &str, pieces: &mut Vec<TagPiece>) {
         match &mut self.state {
             State::Thinking { blank, .. } => {
                 *blank &= text.trim().is_empty();
-                push(pieces, Piece::Reasoning(text.to_owned()));
+                push(pieces, TagPiece::Reasoning(text.to_owned()));
             }
-            State::ChannelThought => push(pieces, Piece::Reasoning(text.to_owned())),
+            State::ChannelThought => push(pieces, TagPiece::Reasoning(text.to_owned())),
             State::Dropping { .. } | State::DroppingTokens => {}
             State::ChannelName { name } => name.push_str(text),
             State::Role { name } => {
@@ -251,14 +251,14 @@ impl Tags {
         }
     }
 
-    fn reply(&mut self, text: &str, pieces: &mut Vec<Piece>) {
+    fn reply(&mut self, text: &str, pieces: &mut Vec<TagPiece>) {
         for c in text.chars() {
             self.code.feed(c);
             self.last = Some(c);
         }
         match (self.final_tag, self.stage) {
             (FinalTag::Optional, _) | (_, Stage::Inside) => {
-                push(pieces, Piece::Text(text.to_owned()));
+                push(pieces, TagPiece::Text(text.to_owned()));
             }
             (FinalTag::Expected, Stage::Before) => self.outside.push_str(text),
             (FinalTag::Expected, Stage::After) => {}
@@ -266,7 +266,7 @@ impl Tags {
     }
 
     /// Acts on a sign; `false` when it means nothing here.
-    fn sign(&mut self, sign: &Sign, pieces: &mut Vec<Piece>) -> bool {
+    fn sign(&mut self, sign: &Sign, pieces: &mut Vec<TagPiece>) -> bool {
         match sign {
             Sign::None | Sign::Unclear => false,
             Sign::Open { name, closed, .. } => self.open(name, *closed),
@@ -329,7 +329,7 @@ impl Tags {
         }
     }
 
-    fn close(&mut self, name: &str, pieces: &mut Vec<Piece>) -> bool {
+    fn close(&mut self, name: &str, pieces: &mut Vec<TagPiece>) -> bool {
         let thought = THOUGHTS.contains(&name);
         match &mut self.state {
             State::Dropping { name: own, depth } => {
@@ -351,9 +351,9 @@ impl Tags {
             }
             State::Reply | State::Role { .. } if thought => {
                 self.outside.clear();
-                self.code = Code::default();
+                self.code = CodeTracker::default();
                 self.state = State::Reply;
-                pieces.push(Piece::Retract);
+                pieces.push(TagPiece::Retract);
                 true
             }
             State::Reply | State::Role { .. } if name == FINAL => {
@@ -413,10 +413,10 @@ fn is_end(name: &str) -> bool {
 }
 
 /// Joins a piece to the last one where they are of a kind.
-fn push(pieces: &mut Vec<Piece>, piece: Piece) {
+fn push(pieces: &mut Vec<TagPiece>, piece: TagPiece) {
     match (pieces.last_mut(), &piece) {
-        (Some(Piece::Text(before)), Piece::Text(text))
-        | (Some(Piece::Reasoning(before)), Piece::Reasoning(text)) => before.push_str(text),
+        (Some(TagPiece::Text(before)), TagPiece::Text(text))
+        | (Some(TagPiece::Reasoning(before)), TagPiece::Reasoning(text)) => before.push_str(text),
         _ => pieces.push(piece),
     }
 }

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
-use super::fold::{Seen, seen};
-use super::{Gate, GateSettings, Shown, WithWord, gate, silence};
-use crate::{Delivery, Reply, ReplyTo, Silence};
+use super::fold::{FoldedChar, seen};
+use super::{GateSettings, ReplyGate, ShownPiece, WithWord, gate, silence};
+use crate::{Reply, ReplyDelivery, ReplyTo, Silence};
 
 const PLAIN: GateSettings = GateSettings {
     heartbeat: None,
@@ -30,8 +30,8 @@ fn text(settings: GateSettings, said: &str) -> String {
 }
 
 /// What is shown when a text comes in chunks of these lengths, over and over.
-fn stream(settings: GateSettings, said: &str, lengths: &[usize]) -> (Vec<Shown>, Reply) {
-    let mut gate = Gate::new(settings);
+fn stream(settings: GateSettings, said: &str, lengths: &[usize]) -> (Vec<ShownPiece>, Reply) {
+    let mut gate = ReplyGate::new(settings);
     let mut shown = Vec::new();
     let chars: Vec<char> = said.chars().collect();
     let mut at = 0;
@@ -49,23 +49,23 @@ fn stream(settings: GateSettings, said: &str, lengths: &[usize]) -> (Vec<Shown>,
 }
 
 /// The text that is on the screen at the end.
-fn on_screen(shown: &[Shown]) -> String {
+fn on_screen(shown: &[ShownPiece]) -> String {
     let mut text = String::new();
     for piece in shown {
         match piece {
-            Shown::Text(more) => text.push_str(more),
-            Shown::Retracted => text.clear(),
-            Shown::Reasoning(_) => {}
+            ShownPiece::Text(more) => text.push_str(more),
+            ShownPiece::Retracted => text.clear(),
+            ShownPiece::Reasoning(_) => {}
         }
     }
     text
 }
 
-fn thoughts(shown: &[Shown]) -> String {
+fn thoughts(shown: &[ShownPiece]) -> String {
     shown
         .iter()
         .filter_map(|piece| match piece {
-            Shown::Reasoning(text) => Some(text.as_str()),
+            ShownPiece::Reasoning(text) => Some(text.as_str()),
             _ => None,
         })
         .collect()
@@ -95,9 +95,9 @@ fn holds_word(text: &str) -> bool {
         .chars()
         .filter(|c| !matches!(c, '\\' | '*' | '`' | '~'))
         .filter_map(|c| match seen(c) {
-            Seen::Letter(letter) => Some(letter),
-            Seen::Underscore => Some('_'),
-            Seen::Nothing => None,
+            FoldedChar::Letter(letter) => Some(letter),
+            FoldedChar::Underscore => Some('_'),
+            FoldedChar::Nothing => None,
             _ => Some(c),
         })
         .collect();
@@ -259,9 +259,9 @@ fn prose_that_only_sounds_like_it_stays_whole() {
     for said in prose {
         for lengths in [&[1][..], &[2, 3], &[7], &[1000]] {
             let (shown, reply) = stream(PLAIN, said, lengths);
-            let delivered = Reply::Deliver(Delivery {
+            let delivered = Reply::Deliver(ReplyDelivery {
                 text: said.to_owned(),
-                ..Delivery::default()
+                ..ReplyDelivery::default()
             });
             assert_eq!(reply, delivered, "{said:?} by {lengths:?}");
             assert_eq!(on_screen(&shown), said, "by {lengths:?}");
@@ -403,14 +403,14 @@ fn leaked_scaffolding_is_not_delivered() {
 
 #[test]
 fn nothing_that_streams_late_is_held_for_long() {
-    let mut gate = Gate::new(PLAIN);
+    let mut gate = ReplyGate::new(PLAIN);
     let mut lag = 0;
     let mut shown = 0;
     let said =
         "The quick brown fox jumps over the lazy dog and now naps, or so they say. ".repeat(20);
     for (at, c) in said.char_indices() {
         for piece in gate.push(&c.to_string()) {
-            if let Shown::Text(text) = piece {
+            if let ShownPiece::Text(text) = piece {
                 shown += text.len();
             }
         }

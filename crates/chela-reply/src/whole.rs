@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::fold::{Seen, seen};
+use super::fold::{FoldedChar, seen};
 use crate::Silence;
 
 /// The words, as letters only.
@@ -57,7 +57,7 @@ pub fn silence(text: &str) -> Option<Silence> {
 pub fn letters(text: &str) -> String {
     text.chars()
         .filter_map(|c| match seen(c) {
-            Seen::Letter(letter) => Some(letter),
+            FoldedChar::Letter(letter) => Some(letter),
             _ => None,
         })
         .collect()

@@ -1,25 +1,25 @@
 //! The two words, letter by letter.
 
-use super::fold::{Seen, seen};
+use super::fold::{FoldedChar, seen};
 use crate::Silence;
 
 /// A word as it was matched.
 pub struct Match {
     pub end: usize,
     pub which: Silence,
-    pub between: Between,
+    pub between: WordJoint,
     pub capitals: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Between {
+pub enum WordJoint {
     Underscore,
     Hyphen,
     Space,
     Nothing,
 }
 
-pub enum Tried {
+pub enum WordMatch {
     No,
     /// The text ends in the middle of it. `beyond`: letters after an underscore.
     Cut {
@@ -31,17 +31,17 @@ pub enum Tried {
 /// Which of the two begins at `at`.
 pub fn which_begins(chars: &[char], at: usize) -> Silence {
     match seen(chars[at]) {
-        Seen::Letter('n') => Silence::NoReply,
+        FoldedChar::Letter('n') => Silence::NoReply,
         _ => Silence::HeartbeatOk,
     }
 }
 
 /// Whether one of the two words begins at `at`.
-pub fn try_word(chars: &[char], at: usize) -> Tried {
+pub fn try_word(chars: &[char], at: usize) -> WordMatch {
     let (head, tail, which) = match seen(chars[at]) {
-        Seen::Letter('n') => ("no", "reply", Silence::NoReply),
-        Seen::Letter('h') => ("heartbeat", "ok", Silence::HeartbeatOk),
-        _ => return Tried::No,
+        FoldedChar::Letter('n') => ("no", "reply", Silence::NoReply),
+        FoldedChar::Letter('h') => ("heartbeat", "ok", Silence::HeartbeatOk),
+        _ => return WordMatch::No,
     };
     let mut place = at;
     let mut capitals = true;
@@ -52,40 +52,40 @@ pub fn try_word(chars: &[char], at: usize) -> Tried {
     let between_from = place;
     loop {
         let Some(&c) = chars.get(place) else {
-            return Tried::Cut { beyond: 0 };
+            return WordMatch::Cut { beyond: 0 };
         };
         match seen(c) {
-            Seen::Underscore => underscore = true,
-            Seen::Dash => hyphen = true,
-            Seen::Space if c == '\n' && !underscore => return Tried::No,
-            Seen::Space => space = true,
-            Seen::Nothing => {}
-            Seen::Other if matches!(c, '\\' | '*' | '`' | '~') => {}
-            Seen::Letter(_) => break,
-            Seen::Other => return Tried::No,
+            FoldedChar::Underscore => underscore = true,
+            FoldedChar::Dash => hyphen = true,
+            FoldedChar::Space if c == '\n' && !underscore => return WordMatch::No,
+            FoldedChar::Space => space = true,
+            FoldedChar::Nothing => {}
+            FoldedChar::Other if matches!(c, '\\' | '*' | '`' | '~') => {}
+            FoldedChar::Letter(_) => break,
+            FoldedChar::Other => return WordMatch::No,
         }
         place += 1;
         if place - between_from > 200 {
-            return Tried::No;
+            return WordMatch::No;
         }
     }
     let tail_from = place;
     match letters_of(tail, chars, &mut place, &mut capitals) {
         Ok(()) => {}
-        Err(Tried::Cut { .. }) if underscore => {
-            return Tried::Cut {
+        Err(WordMatch::Cut { .. }) if underscore => {
+            return WordMatch::Cut {
                 beyond: place - tail_from,
             };
         }
         Err(tried) => return tried,
     }
     let between = match (underscore, hyphen, space) {
-        (true, _, _) => Between::Underscore,
-        (_, true, _) => Between::Hyphen,
-        (_, _, true) => Between::Space,
-        _ => Between::Nothing,
+        (true, _, _) => WordJoint::Underscore,
+        (_, true, _) => WordJoint::Hyphen,
+        (_, _, true) => WordJoint::Space,
+        _ => WordJoint::Nothing,
     };
-    Tried::Yes(Match {
+    WordMatch::Yes(Match {
         end: place,
         which,
         between,
@@ -98,20 +98,20 @@ fn letters_of(
     chars: &[char],
     place: &mut usize,
     capitals: &mut bool,
-) -> Result<(), Tried> {
+) -> Result<(), WordMatch> {
     for wanted in word.chars() {
         loop {
             let Some(&c) = chars.get(*place) else {
-                return Err(Tried::Cut { beyond: 0 });
+                return Err(WordMatch::Cut { beyond: 0 });
             };
             match seen(c) {
-                Seen::Nothing => *place += 1,
-                Seen::Letter(letter) if letter == wanted => {
+                FoldedChar::Nothing => *place += 1,
+                FoldedChar::Letter(letter) if letter == wanted => {
                     *capitals &= !c.is_lowercase();
                     *place += 1;
                     break;
                 }
-                _ => return Err(Tried::No),
+                _ => return Err(WordMatch::No),
             }
         }
     }
@@ -119,5 +119,5 @@ fn letters_of(
 }
 
 pub fn is_letter(c: char) -> bool {
-    matches!(seen(c), Seen::Letter(_))
+    matches!(seen(c), FoldedChar::Letter(_))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Limits of one command and all it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bounds {
+pub struct CommandBounds {
     /// Processes and threads at once.
     pub processes: u64,
     /// Bytes of memory, of each process and of all together.
@@ -24,7 +24,7 @@ pub struct Bounds {
     pub file_bytes: u64,
 }
 
-impl std::fmt::Display for Bounds {
+impl std::fmt::Display for CommandBounds {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
@@ -49,7 +49,7 @@ const FILE_BYTES: u64 = 8 << 30;
 /// Less than this no shell starts.
 const LEAST_MEMORY: u64 = 16 << 20;
 
-impl Bounds {
+impl CommandBounds {
     /// For a helper that runs nothing.
     pub(super) fn none() -> Self {
         Self {
@@ -60,6 +60,21 @@ impl Bounds {
             open_files: 0,
             cpu_seconds: 0,
             file_bytes: 0,
+        }
+    }
+
+    /// The same for the owner's own work: room for a compiler.
+    #[must_use]
+    pub fn roomy(self) -> Self {
+        let memory = (machine_memory() / 4 * 3).max(self.memory);
+        Self {
+            processes: self.processes.max(4_096),
+            memory,
+            memory_and_swap: memory.max(self.memory_and_swap),
+            processor_percent: None,
+            open_files: self.open_files.max(65_536),
+            file_bytes: self.file_bytes.max(64 << 30),
+            ..self
         }
     }
 
@@ -89,6 +104,17 @@ impl Bounds {
             file_bytes: limit("fsize").unwrap_or(FILE_BYTES),
         }
     }
+}
+
+/// Bytes of memory this machine has; 0 where that is not known.
+fn machine_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let words = total.and_then(|total| total.split_whitespace().next());
+    words
+        .and_then(|kilobytes| kilobytes.parse::<u64>().ok())
+        .unwrap_or(0)
+        .saturating_mul(1024)
 }
 
 /// `sandbox.docker.cpus`.
@@ -152,10 +178,10 @@ pub(super) fn bytes(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use chela_config::model::{SandboxDocker, Scalar};
+    use chela_config::model::{SandboxDocker, ScalarValue};
     use serde_json::json;
 
-    use super::{Bounds, bytes};
+    use super::{CommandBounds, bytes};
 
     #[test]
     fn amounts_as_people_write_them() {
@@ -171,13 +197,13 @@ mod tests {
     #[test]
     fn unreadable_limits_are_told_and_the_default_holds() {
         let settings = SandboxDocker {
-            memory: Scalar("plenty".into()),
+            memory: ScalarValue("plenty".into()),
             pids_limit: 10,
             ulimits: [("nofile".to_owned(), json!({ "soft": 64, "hard": 128 }))].into(),
             ..SandboxDocker::default()
         };
         let mut notes = Vec::new();
-        let bounds = Bounds::of(&settings, 60, &mut notes);
+        let bounds = CommandBounds::of(&settings, 60, &mut notes);
         assert_eq!(bounds.memory, 1 << 30);
         assert_eq!(bounds.processes, 10);
         assert_eq!(bounds.open_files, 128);

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::Walls;
+use super::PathAccess;
 
 /// Where the helper is, inside.
 pub const HELPER: &str = "/run/chela/helper";
@@ -16,7 +16,7 @@ const ALWAYS: &[&str] = &["/dev/shm", "/run"];
 
 /// A memory file system for bubblewrap.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scratch {
+pub struct MemoryMount {
     pub path: String,
     /// Bytes, where it says so.
     pub most: Option<u64>,
@@ -24,21 +24,21 @@ pub struct Scratch {
 
 /// What a sandbox of bubblewrap is made of.
 #[derive(Debug, Clone, Copy)]
-pub struct Mounts<'a> {
-    pub walls: &'a Walls,
+pub struct BubblewrapMounts<'a> {
+    pub walls: &'a PathAccess,
     pub helper: &'a Path,
     /// The socket of the proxy.
     pub egress: Option<&'a Path>,
     /// Where the command starts.
     pub folder: &'a Path,
     /// Folders in memory besides those that are always there.
-    pub scratch: &'a [Scratch],
+    pub scratch: &'a [MemoryMount],
     /// Most bytes of all file systems in memory.
     pub memory: u64,
 }
 
 /// The arguments of `bwrap`, up to the program.
-pub fn arguments(mounts: &Mounts<'_>) -> Vec<OsString> {
+pub fn arguments(mounts: &BubblewrapMounts<'_>) -> Vec<OsString> {
     let mut list = List::default();
     for word in [
         "--unshare-user",
@@ -82,6 +82,9 @@ pub fn arguments(mounts: &Mounts<'_>) -> Vec<OsString> {
     }
     for path in &mounts.walls.keep {
         list.pair("--ro-bind", path, path);
+    }
+    for path in &mounts.walls.hide {
+        list.pair("--ro-bind", Path::new("/dev/null"), path);
     }
     list.pair("--ro-bind", mounts.helper, Path::new(HELPER));
     if let Some(socket) = mounts.egress {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{Access, access};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::Bounds;
+use super::CommandBounds;
 
 /// Names of groups begin with this and the process that made them.
 const NAME: &str = "chela";
@@ -24,7 +24,7 @@ const PERIOD: u64 = 100_000;
 
 /// Where groups can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Counting {
+pub enum CgroupParent {
     /// One tree for everything: version 2.
     Together { parent: PathBuf },
     /// A tree for each thing that is counted: version 1.
@@ -37,7 +37,7 @@ pub enum Counting {
     Watching { why: &'static str },
 }
 
-impl std::fmt::Display for Counting {
+impl std::fmt::Display for CgroupParent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Together { .. } => {
@@ -54,7 +54,7 @@ impl std::fmt::Display for Counting {
     }
 }
 
-impl Counting {
+impl CgroupParent {
     /// Looks where this process may make groups. `root` is `/`.
     pub fn find(root: &Path) -> Self {
         let table = |name: &str| std::fs::read_to_string(root.join(name)).unwrap_or_default();
@@ -120,7 +120,7 @@ impl Counting {
     }
 
     /// A group for one command; `None` where there can be none.
-    pub fn group(&self, bounds: &Bounds) -> io::Result<Option<Cgroup>> {
+    pub fn group(&self, bounds: &CommandBounds) -> io::Result<Option<Cgroup>> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{NAME}-{}-{count}", std::process::id());
@@ -158,7 +158,7 @@ impl Counting {
         }
     }
 
-    fn limits(&self, bounds: &Bounds) -> Vec<(&'static str, String, Need)> {
+    fn limits(&self, bounds: &CommandBounds) -> Vec<(&'static str, String, Need)> {
         let processes = (bounds.processes + HELPERS).to_string();
         let memory = bounds.memory + MEMORY_OF_HELPERS;
         let swap = bounds.memory_and_swap.saturating_sub(bounds.memory);
@@ -294,12 +294,12 @@ pub fn join(entrances: &[PathBuf]) -> Result<(), String> {
 }
 
 /// The nearest group whose children are counted. The one this program is in can have none.
-fn together(top: &Path, here: &Path) -> Option<Counting> {
+fn together(top: &Path, here: &Path) -> Option<CgroupParent> {
     let parent = here
         .ancestors()
         .take_while(|folder| folder.starts_with(top))
         .find(|folder| enabled(folder, "pids") && enabled(folder, "memory"))?;
-    can_make(parent).then(|| Counting::Together {
+    can_make(parent).then(|| CgroupParent::Together {
         parent: parent.to_owned(),
     })
 }

@@ -2,46 +2,70 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_config::model::{Sandbox, SandboxMode, SandboxScope, WorkspaceAccess};
-use chela_config::{AgentView, Loaded};
+use chela_config::model::{
+    Exec, ExecHost, ExecMode, Sandbox, SandboxDocker, SandboxMode, SandboxScope, WorkspaceAccess,
+};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::{Host, SessionForm, SessionKey};
 
 use super::bounds::plain;
-use super::egress::Hosts;
-use super::folder::Folder;
-use super::machine::Found;
-use super::plan::{Network, Plan, SCOPES_SIGNALS};
+use super::egress::EgressHosts;
+use super::folder::SandboxFolder;
+use super::machine::BackendResult;
+use super::plan::{NetworkAccess, SCOPES_SIGNALS, SandboxPlan};
 use super::settings;
-use super::{Backend, Bounds, Machine, Namespaces, Walls};
+use super::{
+    CommandBounds, PathAccess, SandboxBackend, SandboxMachine, SandboxNamespaces, toolchains,
+};
 
 /// Whose session, and on which machine.
 #[derive(Debug, Clone, Copy)]
 pub struct SandboxAsk<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
     /// The channel the message came through; `None` at the terminal.
     pub channel: Option<&'a str>,
     /// Folders of skills and the like, to be read inside too.
     pub readable: &'a [PathBuf],
+    /// Folders besides the workspace the owner lets the session work in.
+    pub folders: &'a [WorkFolder],
+}
+
+/// A folder besides the workspace that the owner lets an agent work in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkFolder {
+    /// The real path.
+    pub path: PathBuf,
+    pub access: FolderAccess,
+}
+
+/// What an agent may do in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderAccess {
+    Read,
+    Write,
 }
 
 /// Whether a session runs inside a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sandboxed {
+pub enum SandboxChoice {
     Yes,
     No,
 }
 
 /// Where the commands of a session run.
 #[derive(Debug, Clone)]
-pub enum Standing {
+pub enum SandboxStanding {
     /// On the machine itself, and why.
     Outside {
         why: String,
     },
-    Inside(Box<Plan>),
+    /// The session is outside and each command inside, unless the owner lets it out
+    /// (`tools.exec.mode: auto`).
+    CommandsInside(Box<SandboxPlan>),
+    Inside(Box<SandboxPlan>),
     /// It must be sandboxed and cannot be: no command runs.
     Refused {
         why: String,
@@ -50,18 +74,26 @@ pub enum Standing {
     },
 }
 
-impl Standing {
-    pub fn sandboxed(&self) -> Sandboxed {
+impl SandboxStanding {
+    pub fn sandboxed(&self) -> SandboxChoice {
         match self {
-            Self::Outside { .. } => Sandboxed::No,
-            Self::Inside(_) | Self::Refused { .. } => Sandboxed::Yes,
+            Self::Outside { .. } | Self::CommandsInside(_) => SandboxChoice::No,
+            Self::Inside(_) | Self::Refused { .. } => SandboxChoice::Yes,
+        }
+    }
+
+    /// The sandbox commands run in, where one can be built.
+    pub fn plan(&self) -> Option<&SandboxPlan> {
+        match self {
+            Self::CommandsInside(plan) | Self::Inside(plan) => Some(plan),
+            Self::Outside { .. } | Self::Refused { .. } => None,
         }
     }
 
     /// What the workspace is to the session; `None` outside.
     pub fn access(&self) -> Option<WorkspaceAccess> {
         match self {
-            Self::Outside { .. } => None,
+            Self::Outside { .. } | Self::CommandsInside(_) => None,
             Self::Inside(plan) => Some(plan.access),
             Self::Refused { access, .. } => Some(*access),
         }
@@ -70,8 +102,9 @@ impl Standing {
     /// Makes the sandbox's own folders, where there is a sandbox.
     pub fn make_folders(&self, host: &Host) -> Result<(), String> {
         match self {
+            // A sandbox for commands alone is made when the first of them runs.
             Self::Inside(plan) => plan.make_folders(host),
-            Self::Refused { .. } | Self::Outside { .. } => Ok(()),
+            Self::CommandsInside(_) | Self::Refused { .. } | Self::Outside { .. } => Ok(()),
         }
     }
 
@@ -94,21 +127,64 @@ pub fn wants(ask: &SandboxAsk<'_>) -> bool {
 }
 
 /// Decides for one session. Tries the backends only when one is needed.
-pub fn standing(ask: &SandboxAsk<'_>) -> Standing {
+pub fn standing(ask: &SandboxAsk<'_>) -> SandboxStanding {
     let settings = settings_of(ask);
     if let Some(why) = outside(ask, settings.mode) {
-        return Standing::Outside { why };
+        return match commands_alone(ask, &settings) {
+            None => SandboxStanding::Outside { why },
+            Some(Ok(plan)) => SandboxStanding::CommandsInside(Box::new(plan)),
+            Some(Err(none)) => SandboxStanding::Outside {
+                why: format!("{why}, and {none}"),
+            },
+        };
     }
-    let folder = Folder::of(ask.host, &settings, ask.view, ask.session);
-    let plan = inside(ask, &settings, &folder).and_then(|plan| plan.kept().map(|_| plan));
+    let folder = SandboxFolder::of(ask.host, &settings, ask.view, ask.session);
+    let plan = inside(ask, &settings, &folder).and_then(|plan| plan.doors().map(|_| plan));
     match plan {
-        Ok(plan) => Standing::Inside(Box::new(plan)),
-        Err(why) => Standing::Refused {
+        Ok(plan) => SandboxStanding::Inside(Box::new(plan)),
+        Err(why) => SandboxStanding::Refused {
             why,
             access: settings.workspace_access,
             folder: folder.work(),
         },
     }
+}
+
+/// Whether what decides about commands is the sandbox: the default, and `tools.exec.mode: auto`.
+pub fn is_auto(exec: &Exec) -> bool {
+    let on_host = matches!(exec.host, Some(ExecHost::Gateway | ExecHost::Node));
+    matches!(exec.mode, None | Some(ExecMode::Auto)) && !on_host
+}
+
+/// The sandbox for the commands of a session that is not sandboxed itself. `None`: the config
+/// wants none.
+fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<SandboxPlan, String>> {
+    is_auto(exec_of(ask)).then(|| {
+        let settings = Sandbox {
+            workspace_access: WorkspaceAccess::Rw,
+            ..settings.clone()
+        };
+        let folder = SandboxFolder::of(ask.host, &settings, ask.view, ask.session);
+        let mut plan = inside(ask, &settings, &folder)?;
+        plan.doors()?;
+        let toolchains = toolchains::folders(ask.host).into_iter();
+        let hidden = toolchains.filter(|folder| !plan.walls.shows(folder));
+        let hidden: Vec<PathBuf> = hidden.collect();
+        plan.walls.read.extend(hidden);
+        plan.walls.name_both_ways();
+        plan.env.extend(toolchains::variables(ask.host));
+        // Limits nobody chose are those of a guest; here the owner's own work runs.
+        if settings.docker == SandboxDocker::default() {
+            plan.bounds = plan.bounds.roomy();
+        }
+        plan.granted = std::mem::replace(&mut plan.network, NetworkAccess::None);
+        Ok(plan)
+    })
+}
+
+fn exec_of<'a>(ask: &SandboxAsk<'a>) -> &'a Exec {
+    let own = ask.view.tools.value.exec.as_ref();
+    own.unwrap_or(&ask.loaded.config.tools.exec)
 }
 
 /// Who shares a sandbox with all shares its settings too; only whether to be in it stays the
@@ -151,8 +227,12 @@ fn outside(ask: &SandboxAsk<'_>, mode: SandboxMode) -> Option<String> {
     }
 }
 
-fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<Plan, String> {
-    let machine = Machine::of(ask.host);
+fn inside(
+    ask: &SandboxAsk<'_>,
+    settings: &Sandbox,
+    folder: &SandboxFolder,
+) -> Result<SandboxPlan, String> {
+    let machine = SandboxMachine::of(ask.host);
     let backend = backend(
         settings.backend.as_deref(),
         || machine.bwrap(),
@@ -162,7 +242,7 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
     let workspace = &ask.view.workspace.value;
     let hidden = [ask.host.user_home.clone(), ask.host.state_dir()];
     let hidden: Vec<&Path> = hidden.iter().map(PathBuf::as_path).collect();
-    let mut walls = Walls::of_the_system(&hidden);
+    let mut walls = PathAccess::of_the_system(&hidden);
     walls.write.push(folder.root.clone());
     match settings.workspace_access {
         WorkspaceAccess::None => {}
@@ -173,6 +253,13 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
         opens_too_much(ask.host, workspace)?;
     }
     walls.read.extend(ask.readable.iter().cloned());
+    for folder in ask.folders {
+        opens_too_much(ask.host, &folder.path)?;
+        match folder.access {
+            FolderAccess::Read => walls.read.push(folder.path.clone()),
+            FolderAccess::Write => walls.write.push(folder.path.clone()),
+        }
+    }
     binds(ask.host, settings, &mut walls, &mut notes);
     walls.name_both_ways();
     notes.extend(shortcomings(
@@ -180,12 +267,11 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
         settings.workspace_access,
         &ask.host.compact(workspace),
     ));
-    let counting = Machine::counting();
+    let counting = SandboxMachine::counting();
     notes.extend(settings::without_effect(settings, &backend, counting));
     let network = network(settings, &backend, &mut notes);
-    let exec = ask.view.tools.value.exec.as_ref();
-    let exec = exec.unwrap_or(&ask.loaded.config.tools.exec);
-    Ok(Plan {
+    let exec = exec_of(ask);
+    Ok(SandboxPlan {
         helper: machine.helper()?.to_owned(),
         backend,
         access: settings.workspace_access,
@@ -195,10 +281,17 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
             _ => folder.work(),
         },
         workspace: workspace.clone(),
+        writable: ask
+            .folders
+            .iter()
+            .filter(|folder| folder.access == FolderAccess::Write)
+            .map(|folder| folder.path.clone())
+            .collect(),
         folder: folder.clone(),
         walls,
         network,
-        bounds: Bounds::of(&settings.docker, exec.timeout_seconds, &mut notes),
+        granted: NetworkAccess::None,
+        bounds: CommandBounds::of(&settings.docker, exec.timeout_seconds, &mut notes),
         counting: counting.clone(),
         scratch: settings::scratch(&settings.docker, &mut notes),
         session: ask.session.to_string(),
@@ -215,9 +308,9 @@ fn inside(ask: &SandboxAsk<'_>, settings: &Sandbox, folder: &Folder) -> Result<P
 /// Bubblewrap where it works, else Landlock; or the one the config names.
 fn backend(
     wanted: Option<&str>,
-    bwrap: impl FnOnce() -> Found,
-    landlock: impl FnOnce() -> Found,
-) -> Found {
+    bwrap: impl FnOnce() -> BackendResult,
+    landlock: impl FnOnce() -> BackendResult,
+) -> BackendResult {
     let wanted = wanted.map(|name| name.trim().to_ascii_lowercase());
     match wanted.as_deref() {
         None | Some("" | "auto") => bwrap().or_else(|no_bwrap| {
@@ -236,16 +329,16 @@ fn backend(
 }
 
 /// What a backend does not let commands do, or does not hide, that others would.
-fn shortcomings(backend: &Backend, access: WorkspaceAccess, workspace: &str) -> Vec<String> {
+fn shortcomings(backend: &SandboxBackend, access: WorkspaceAccess, workspace: &str) -> Vec<String> {
     let mut notes = Vec::new();
-    let Backend::Landlock {
+    let SandboxBackend::Landlock {
         version,
         namespaces,
     } = backend
     else {
         return notes;
     };
-    if *namespaces == Namespaces::Given {
+    if *namespaces == SandboxNamespaces::Given {
         notes.push(
             "without bubblewrap or user namespaces, modes, owners and attributes of files cannot \
              be changed inside (chmod fails), and whether a file outside exists can be asked, \
@@ -254,8 +347,9 @@ fn shortcomings(backend: &Backend, access: WorkspaceAccess, workspace: &str) -> 
         );
         if access == WorkspaceAccess::Rw {
             notes.push(format!(
-                "nothing can be added to {workspace} itself by commands, only to what is in it: \
-                 its .git could not be kept otherwise"
+                "nothing can be added to {workspace} itself by commands, nor to a folder in it that \
+                 leads to a repository, only to what else is in them: their .git could not be kept \
+                 otherwise"
             ));
         }
     }
@@ -269,7 +363,8 @@ fn shortcomings(backend: &Backend, access: WorkspaceAccess, workspace: &str) -> 
 }
 
 /// A workspace that has the home or state folder inside cannot be shown without them.
-fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
+/// Why a folder must not be opened to an agent: what decides over the agent lies in it.
+pub fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
     let real = workspace.canonicalize();
     let real = real.as_deref().unwrap_or(workspace);
     for (what, path) in [
@@ -280,7 +375,7 @@ fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
         let path = path.canonicalize().unwrap_or(path);
         if path.starts_with(real) {
             return Err(format!(
-                "the workspace {} has {what} inside, which must stay out of reach; choose a \
+                "{} has {what} inside, which must stay out of reach; choose a \
                  folder of its own, or sandbox.workspaceAccess none",
                 host.compact(workspace)
             ));
@@ -290,7 +385,7 @@ fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
 }
 
 /// `sandbox.docker.binds`, where a folder keeps its place.
-fn binds(host: &Host, settings: &Sandbox, walls: &mut Walls, notes: &mut Vec<String>) {
+fn binds(host: &Host, settings: &Sandbox, walls: &mut PathAccess, notes: &mut Vec<String>) {
     for bind in &settings.docker.binds {
         let mut parts = bind.split(':');
         let source = host.expand(parts.next().unwrap_or_default());
@@ -324,7 +419,7 @@ fn binds(host: &Host, settings: &Sandbox, walls: &mut Walls, notes: &mut Vec<Str
     }
 }
 
-fn network(settings: &Sandbox, backend: &Backend, notes: &mut Vec<String>) -> Network {
+fn network(settings: &Sandbox, backend: &SandboxBackend, notes: &mut Vec<String>) -> NetworkAccess {
     let named = settings.docker.network.trim();
     if !named.is_empty() && named != "none" {
         notes.push(format!(
@@ -332,12 +427,12 @@ fn network(settings: &Sandbox, backend: &Backend, notes: &mut Vec<String>) -> Ne
             chela_core::sanitize::literal(named)
         ));
     }
-    let hosts = Hosts::of(&settings.egress, notes);
+    let hosts = EgressHosts::of(&settings.egress, notes);
     if hosts.is_empty() {
-        return Network::None;
+        return NetworkAccess::None;
     }
-    if let Backend::Landlock {
-        namespaces: Namespaces::Given,
+    if let SandboxBackend::Landlock {
+        namespaces: SandboxNamespaces::Given,
         ..
     } = backend
     {
@@ -346,9 +441,9 @@ fn network(settings: &Sandbox, backend: &Backend, notes: &mut Vec<String>) -> Ne
              not be kept to these hosts, so there is none"
                 .to_owned(),
         );
-        return Network::None;
+        return NetworkAccess::None;
     }
-    Network::Hosts(hosts)
+    NetworkAccess::Hosts(hosts)
 }
 
 #[cfg(test)]

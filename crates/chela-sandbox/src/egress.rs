@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpStream, UnixListener, UnixStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::reachable::{Lookup, SystemLookup, is_public};
+use super::reachable::{HostLookup, SystemLookup, is_public};
 
-pub use hosts::Hosts;
+pub use hosts::EgressHosts;
 
 /// A head longer than this is no request for a connection.
 const MOST_HEAD: usize = 16 * 1024;
@@ -33,25 +33,25 @@ const LONGEST_SOCKET_PATH: usize = 100;
 
 /// A proxy that runs. Dropping it ends it.
 #[derive(Debug)]
-pub struct Proxy {
+pub struct EgressProxy {
     socket: PathBuf,
     task: JoinHandle<()>,
 }
 
-impl Drop for Proxy {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.task.abort();
         let _ = std::fs::remove_file(&self.socket);
     }
 }
 
-impl Proxy {
+impl EgressProxy {
     /// Starts one in the background of the current runtime.
-    pub fn start(host: &Host, hosts: Hosts) -> Result<Self, String> {
+    pub fn start(host: &Host, hosts: EgressHosts) -> Result<Self, String> {
         Self::with(host, hosts, Arc::new(SystemLookup))
     }
 
-    fn with(host: &Host, hosts: Hosts, lookup: Arc<dyn Lookup>) -> Result<Self, String> {
+    fn with(host: &Host, hosts: EgressHosts, lookup: Arc<dyn HostLookup>) -> Result<Self, String> {
         let folder = host.state_dir().join("run");
         let socket = folder.join(format!("egress-{}", host.random_hex(6)));
         let failed = |error: &dyn std::fmt::Display| {
@@ -77,22 +77,27 @@ impl Proxy {
     }
 }
 
-async fn serve(listener: UnixListener, hosts: Arc<Hosts>, lookup: Arc<dyn Lookup>) {
+async fn serve(listener: UnixListener, hosts: Arc<EgressHosts>, lookup: Arc<dyn HostLookup>) {
     while let Ok((client, _)) = listener.accept().await {
         let (hosts, lookup) = (Arc::clone(&hosts), Arc::clone(&lookup));
         tokio::spawn(async move {
             // A client that goes away, or a server that does, ends its connection only.
-            let _ = connection(client, &hosts, &*lookup).await;
+            let ended = connection(client, &hosts, &*lookup).await;
+            ok_or_debug!(ended, "a connection of a sandbox broke off");
         });
     }
 }
 
-async fn connection(mut client: UnixStream, hosts: &Hosts, lookup: &dyn Lookup) -> io::Result<()> {
+async fn connection(
+    mut client: UnixStream,
+    hosts: &EgressHosts,
+    lookup: &dyn HostLookup,
+) -> io::Result<()> {
     let (head, rest) = match timeout(PATIENCE, head(&mut client)).await {
         Ok(read) => read?,
         Err(_) => return Ok(()),
     };
-    let wanted = match Wanted::read(&head) {
+    let wanted = match EgressTarget::read(&head) {
         Ok(wanted) => wanted,
         Err(why) => return refuse(&mut client, "400 Bad Request", why).await,
     };
@@ -139,14 +144,14 @@ async fn head(client: &mut UnixStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 
 /// Where a client wants to go.
 #[derive(Debug, PartialEq, Eq)]
-struct Wanted {
+struct EgressTarget {
     host: String,
     port: u16,
     /// For plain HTTP: the head of the request as the server gets it.
     forward: Option<Vec<u8>>,
 }
 
-impl Wanted {
+impl EgressTarget {
     fn read(head: &[u8]) -> Result<Self, &'static str> {
         const NOT_HTTP: &str = "this proxy speaks HTTP: CONNECT host:port, or GET http://host/";
         let text = std::str::from_utf8(head).map_err(|_| NOT_HTTP)?;
@@ -205,7 +210,7 @@ impl Wanted {
 /// A door for the fuzz target: host, port, and the head a server gets.
 #[doc(hidden)]
 pub fn read_proxy_head(head: &[u8]) -> Option<(String, u16, Option<Vec<u8>>)> {
-    let wanted = Wanted::read(head).ok()?;
+    let wanted = EgressTarget::read(head).ok()?;
     Some((wanted.host, wanted.port, wanted.forward))
 }
 
@@ -239,7 +244,11 @@ fn authority(text: &str, default: Option<u16>) -> Option<(String, u16)> {
     shaped.then_some((host, port))
 }
 
-async fn reach(wanted: &Wanted, hosts: &Hosts, lookup: &dyn Lookup) -> Result<TcpStream, String> {
+async fn reach(
+    wanted: &EgressTarget,
+    hosts: &EgressHosts,
+    lookup: &dyn HostLookup,
+) -> Result<TcpStream, String> {
     let literal: Option<IpAddr> = wanted.host.parse().ok();
     let addresses = match literal {
         Some(address) => vec![address],

@@ -21,7 +21,7 @@ const SOON_GONE: u64 = 128;
 
 /// Who leads a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leader {
+pub enum FamilyLeader {
     /// The command itself.
     Command,
     /// A helper to whom every orphan comes. It goes last: as long as it lives, none gets away.
@@ -31,7 +31,7 @@ pub enum Leader {
 /// What is watched while a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FamilyWatch {
-    pub leader: Leader,
+    pub leader: FamilyLeader,
     /// Most processes at once.
     pub processes: usize,
     /// Most bytes of memory of all together.
@@ -42,7 +42,7 @@ impl Default for FamilyWatch {
     /// A command that is not sandboxed.
     fn default() -> Self {
         Self {
-            leader: Leader::Command,
+            leader: FamilyLeader::Command,
             processes: MOST_PROCESSES,
             memory: None,
         }
@@ -51,7 +51,7 @@ impl Default for FamilyWatch {
 
 /// The processes of one command.
 #[derive(Debug, Clone)]
-pub struct Family {
+pub struct ProcessFamily {
     leader: Pid,
     /// `CHELA_EXEC_ID=…`
     mark: Vec<u8>,
@@ -61,16 +61,18 @@ pub struct Family {
     allowed: Option<u64>,
 }
 
+/// What the kernel says of one process.
 #[derive(Debug, Clone, Copy)]
-struct Relative {
-    parent: i32,
+pub(super) struct Relative {
+    pub(super) parent: i32,
     group: i32,
     session: i32,
-    born: u64,
-    is_dead: bool,
+    /// When it started, in ticks since boot.
+    pub(super) born: u64,
+    pub(super) is_dead: bool,
 }
 
-impl Family {
+impl ProcessFamily {
     /// The family of a process that was just started as the leader of its group.
     pub fn new(leader: u32, mark: &str) -> Option<Self> {
         let leader = Pid::from_raw(i32::try_from(leader).ok()?)?;
@@ -90,14 +92,14 @@ impl Family {
     }
 
     /// Ends every process of the family, and says how many there were besides the leader.
-    pub fn end(&self, leader: Leader) -> usize {
+    pub fn end(&self, leader: FamilyLeader) -> usize {
         let ended = match leader {
-            Leader::Command => self.end_while(|| {
+            FamilyLeader::Command => self.end_while(|| {
                 let members = self.members();
                 let _ = kill_process_group(self.leader, Signal::KILL);
                 members
             }),
-            Leader::Supervisor => self.end_followers(),
+            FamilyLeader::Supervisor => self.end_followers(),
         };
         let _ = kill_process_group(self.leader, Signal::KILL);
         ended
@@ -120,13 +122,7 @@ impl Family {
             if members.is_empty() {
                 break;
             }
-            for signal in [Signal::STOP, Signal::KILL] {
-                for pid in &members {
-                    if let Some(pid) = Pid::from_raw(*pid) {
-                        let _ = kill_process(pid, signal);
-                    }
-                }
-            }
+            end_processes(&members.iter().copied().collect::<Vec<_>>());
             ended.extend(members);
         }
         ended.remove(&self.leader.as_raw_nonzero().get());
@@ -196,6 +192,17 @@ impl Family {
     }
 }
 
+/// Ends these processes: first all are stopped, so that none begins another one.
+pub(super) fn end_processes(processes: &[i32]) {
+    for signal in [Signal::STOP, Signal::KILL] {
+        for pid in processes {
+            if let Some(pid) = Pid::from_raw(*pid) {
+                let _ = kill_process(pid, signal);
+            }
+        }
+    }
+}
+
 /// Bytes of memory a process holds besides files. What several hold counts for each.
 fn resident(pid: i32) -> u64 {
     kilobytes(&format!("/proc/{pid}/status"), &["RssAnon:", "RssShmem:"]).unwrap_or(0)
@@ -236,7 +243,6 @@ fn limit(leader: Pid) -> Option<u64> {
 }
 
 /// How many tasks the machine has, of all users.
-#[cfg(target_os = "linux")]
 fn tasks_of_machine() -> Option<u64> {
     let line = std::fs::read_to_string("/proc/loadavg").ok()?;
     let tasks = line.split_whitespace().nth(3)?;
@@ -250,7 +256,7 @@ fn limit(_leader: Pid) -> Option<u64> {
 }
 
 /// Every process of the machine; empty where there is no `/proc`.
-fn relatives() -> BTreeMap<i32, Relative> {
+pub(super) fn relatives() -> BTreeMap<i32, Relative> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
@@ -261,7 +267,7 @@ fn relatives() -> BTreeMap<i32, Relative> {
         .collect()
 }
 
-fn relative(pid: i32) -> Option<Relative> {
+pub(super) fn relative(pid: i32) -> Option<Relative> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, parentheses included.
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;

@@ -9,11 +9,11 @@ use chela_core::{ContentHash, Host, SessionKey};
 
 /// The folders of one sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
+pub struct SandboxFolder {
     pub root: PathBuf,
 }
 
-impl Folder {
+impl SandboxFolder {
     /// Shared as `sandbox.scope` says. Made when the first command runs.
     pub fn of(host: &Host, settings: &Sandbox, view: &AgentView, session: &SessionKey) -> Self {
         let name = match settings.scope {

@@ -15,27 +15,35 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use super::cgroup;
-use super::order::{Order, Probed, Stage};
+use super::order::{HelperOrder, HelperStage, ProbeResult};
 
 /// Does what the arguments after the hidden command say: an order, a program, its arguments.
 /// Returns the exit code, or what went wrong; does not return when it becomes the command.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> {
     let mut arguments = arguments.into_iter();
     let order = arguments.next().unwrap_or_default();
-    let order: Order = serde_json::from_slice(order.as_encoded_bytes())
+    let order: HelperOrder = serde_json::from_slice(order.as_encoded_bytes())
         .map_err(|error| format!("the sandbox cannot read its order: {error}"))?;
-    if order.stage == Stage::Probe {
+    if order.stage == HelperStage::Probe {
         return probe();
     }
     let program = arguments.next().ok_or("the sandbox was given no program")?;
     let arguments: Vec<OsString> = arguments.collect();
     match order.stage {
-        Stage::Join => {
+        HelperStage::Join => {
             cgroup::join(&order.groups)?;
             let error = Command::new(&program).args(&arguments).exec();
             Err(format!("{} cannot be run: {error}", program.display()))
         }
-        Stage::Enter => {
+        HelperStage::Tie => {
+            tie(order.starter)?;
+            let error = Command::new(&program)
+                .arg0(&order.name)
+                .args(&arguments)
+                .exec();
+            Err(format!("{} cannot be run: {error}", program.display()))
+        }
+        HelperStage::Enter => {
             enclose::enclose(&order)?;
             let error = Command::new(&program)
                 .arg0(&order.name)
@@ -50,12 +58,24 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> 
     }
 }
 
+/// Ends this process when its parent ends, in whatever way. It holds beyond the exec.
+fn tie(starter: Option<i32>) -> Result<(), String> {
+    use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| format!("the command cannot be tied to its program: {error}"))?;
+    // It may have ended before that was said.
+    match getppid().map(|pid| pid.as_raw_nonzero().get()) == starter {
+        true => Ok(()),
+        false => Err("the program that wanted this command is gone".to_owned()),
+    }
+}
+
 fn probe() -> Result<u8, String> {
     let landlock = enclose::landlock_version();
     let own_namespaces = namespaces::enter()
         .and_then(|()| mounts::can_be_made())
         .is_ok();
-    let probed = Probed {
+    let probed = ProbeResult {
         landlock,
         own_namespaces,
     };

@@ -1,11 +1,11 @@
 //! What can a command reach?
 //!
-//! [`standing`] says whether a session is sandboxed and how; a [`Plan`] turns a [`BareCommand`]
+//! [`standing`] says whether a session is sandboxed and how; a [`SandboxPlan`] turns a [`BareCommand`]
 //! into one that starts inside walls the kernel holds. Two backends build them: bubblewrap with
 //! namespaces of its own, and Landlock with seccomp where there is no bubblewrap. Both go through
 //! the [`helper`]: the program starts itself again under a hidden name, gives up what the command
 //! must not have, and becomes the command. What is said of a sandbox, in the prompt and by `chela
-//! sandbox explain`, comes from the same [`Plan`].
+//! sandbox explain`, comes from the same [`SandboxPlan`].
 //!
 //! The walls are Linux's. On other systems the same types are there and say that there is no
 //! sandbox: a session that must have one runs no command. What is known of processes and
@@ -24,23 +24,34 @@ mod family;
 mod folder;
 #[cfg_attr(not(target_os = "linux"), path = "no_helper.rs")]
 pub mod helper;
+mod kept;
+mod lineage;
 mod machine;
 mod order;
 mod plan;
 mod prune;
 mod reachable;
 mod settings;
+mod toolchains;
 mod walls;
 
-pub use bounds::Bounds;
-pub use cgroup::{Cgroup, Counting};
-pub use decide::{SandboxAsk, Sandboxed, Standing, standing, wants};
-pub use egress::{Hosts, Proxy, read_proxy_head};
-pub use family::{Family, FamilyWatch, Leader, MARK};
-pub use machine::{Backend, Machine, is_known};
-pub use order::{HELPER_COMMAND, HELPER_FAILED, Namespaces};
-pub use plan::{BareCommand, Network, Plan, WrappedCommand};
-pub use prune::{Stale, Work, prune, remove, stale};
-pub use reachable::{Lookup, SystemLookup, is_public};
+pub use bounds::CommandBounds;
+pub use cgroup::{Cgroup, CgroupParent};
+pub use decide::{
+    FolderAccess, SandboxAsk, SandboxChoice, SandboxStanding, WorkFolder, is_auto, opens_too_much,
+    standing, wants,
+};
+pub use egress::{EgressHosts, EgressProxy, read_proxy_head};
+pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};
+pub use kept::WorkspaceDoors;
+pub use lineage::{
+    CommandOrigin, CommandRecord, RunningCommand, command_origin, commands_quiet_since,
+    end_surviving_commands, forget_old_commands, may_come_from_command, running_commands,
+};
+pub use machine::{SandboxBackend, SandboxMachine, is_known};
+pub use order::{HELPER_COMMAND, HELPER_FAILED, HelperOrder, SandboxNamespaces};
+pub use plan::{BareCommand, NetworkAccess, SandboxPlan, WrappedCommand};
+pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
+pub use reachable::{HostLookup, SystemLookup, is_public};
 pub use settings::keys_without_effect;
-pub use walls::Walls;
+pub use walls::PathAccess;

@@ -8,9 +8,9 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use chela_core::Host;
 use serde::Serialize;
 
-use super::cgroup::Counting;
-use super::order::{HELPER_COMMAND, Order, Probed};
-use super::{Namespaces, Walls, bubblewrap};
+use super::cgroup::CgroupParent;
+use super::order::{HELPER_COMMAND, HelperOrder, ProbeResult};
+use super::{PathAccess, SandboxNamespaces, bubblewrap};
 
 /// Rules of Landlock before this version leave holes: files could be truncated.
 const LEAST_LANDLOCK: u8 = 3;
@@ -18,12 +18,17 @@ const LEAST_LANDLOCK: u8 = 3;
 /// What builds the walls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
-pub enum Backend {
-    Bwrap { program: PathBuf },
-    Landlock { version: u8, namespaces: Namespaces },
+pub enum SandboxBackend {
+    Bwrap {
+        program: PathBuf,
+    },
+    Landlock {
+        version: u8,
+        namespaces: SandboxNamespaces,
+    },
 }
 
-impl Backend {
+impl SandboxBackend {
     /// As the config names it.
     pub fn name(&self) -> &'static str {
         match self {
@@ -42,7 +47,7 @@ pub fn is_known(name: &str) -> bool {
 /// The backends of a machine. Each is tried when it is first asked for, once for the life of
 /// this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Machine {
+pub struct SandboxMachine {
     /// This very program; `None`: its file is not known, so it cannot be started again.
     helper: Option<PathBuf>,
     /// Where programs are looked for.
@@ -50,9 +55,9 @@ pub struct Machine {
 }
 
 /// A backend, or why it cannot be had.
-pub type Found = Result<Backend, String>;
+pub type BackendResult = Result<SandboxBackend, String>;
 
-impl Machine {
+impl SandboxMachine {
     pub fn of(host: &Host) -> Self {
         Self {
             helper: host.program.clone(),
@@ -65,26 +70,26 @@ impl Machine {
         self.helper.as_deref().ok_or_else(|| unknown.to_owned())
     }
 
-    pub fn bwrap(&self) -> Found {
+    pub fn bwrap(&self) -> BackendResult {
         on_linux()?;
         let helper = self.helper()?;
         self.once("bwrap", || bwrap(helper, &self.path))
     }
 
-    pub fn landlock(&self) -> Found {
+    pub fn landlock(&self) -> BackendResult {
         on_linux()?;
         let helper = self.helper()?;
         self.once("landlock", || landlock(helper))
     }
 
     /// Where groups of processes can be counted.
-    pub fn counting() -> &'static Counting {
-        static FOUND: LazyLock<Counting> = LazyLock::new(|| Counting::find(Path::new("/")));
+    pub fn counting() -> &'static CgroupParent {
+        static FOUND: LazyLock<CgroupParent> = LazyLock::new(|| CgroupParent::find(Path::new("/")));
         &FOUND
     }
 
-    fn once(&self, name: &'static str, try_it: impl FnOnce() -> Found) -> Found {
-        type Known = BTreeMap<(Option<PathBuf>, String, &'static str), Found>;
+    fn once(&self, name: &'static str, try_it: impl FnOnce() -> BackendResult) -> BackendResult {
+        type Known = BTreeMap<(Option<PathBuf>, String, &'static str), BackendResult>;
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
         let key = (self.helper.clone(), self.path.clone(), name);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,15 +109,15 @@ fn on_linux() -> Result<(), String> {
     }
 }
 
-fn bwrap(helper: &Path, path: &str) -> Found {
+fn bwrap(helper: &Path, path: &str) -> BackendResult {
     let program = std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join("bwrap"))
         .find(|program| program.is_file())
         .ok_or("bubblewrap (`bwrap`) is not installed")?;
     let mut command = Command::new(&program);
-    command.args(bubblewrap::arguments(&bubblewrap::Mounts {
-        walls: &Walls::of_the_system(&[]),
+    command.args(bubblewrap::arguments(&bubblewrap::BubblewrapMounts {
+        walls: &PathAccess::of_the_system(&[]),
         helper,
         egress: None,
         folder: Path::new("/"),
@@ -121,35 +126,35 @@ fn bwrap(helper: &Path, path: &str) -> Found {
     }));
     command.arg(bubblewrap::HELPER);
     probed(command)
-        .map(|_| Backend::Bwrap { program })
+        .map(|_| SandboxBackend::Bwrap { program })
         .map_err(|why| format!("bubblewrap is installed and does not work here: {why}"))
 }
 
-fn landlock(helper: &Path) -> Found {
+fn landlock(helper: &Path) -> BackendResult {
     probed(Command::new(helper)).and_then(landlock_of)
 }
 
 /// What can be built with what a kernel has. Older rules leave holes that nothing else closes;
 /// what newer ones add, the filter of system calls does without them.
-fn landlock_of(found: Probed) -> Found {
+fn landlock_of(found: ProbeResult) -> BackendResult {
     match found.landlock {
         0 => Err("this kernel has no Landlock, or it is switched off".to_owned()),
         version if version < LEAST_LANDLOCK => Err(format!(
             "this kernel has version {version} of Landlock; {LEAST_LANDLOCK} (Linux 6.2) is needed"
         )),
-        version => Ok(Backend::Landlock {
+        version => Ok(SandboxBackend::Landlock {
             version,
             namespaces: match found.own_namespaces {
-                true => Namespaces::Own,
-                false => Namespaces::Given,
+                true => SandboxNamespaces::Own,
+                false => SandboxNamespaces::Given,
             },
         }),
     }
 }
 
 /// Has the helper say what it finds where it runs.
-fn probed(mut command: Command) -> Result<Probed, String> {
-    let order = serde_json::to_string(&Order::probe()).map_err(|error| error.to_string())?;
+fn probed(mut command: Command) -> Result<ProbeResult, String> {
+    let order = serde_json::to_string(&HelperOrder::probe()).map_err(|error| error.to_string())?;
     let output = command
         .arg(HELPER_COMMAND)
         .arg(order)
@@ -167,7 +172,7 @@ fn probed(mut command: Command) -> Result<Probed, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Backend, Namespaces, Probed, landlock_of};
+    use super::{ProbeResult, SandboxBackend, SandboxNamespaces, landlock_of};
 
     #[test]
     fn every_version_of_landlock_is_used_or_refused() {
@@ -175,18 +180,18 @@ mod tests {
             (0, true, None),
             (1, true, None),
             (2, true, None),
-            (3, true, Some(Namespaces::Own)),
-            (3, false, Some(Namespaces::Given)),
-            (5, false, Some(Namespaces::Given)),
-            (6, true, Some(Namespaces::Own)),
-            (9, false, Some(Namespaces::Given)),
+            (3, true, Some(SandboxNamespaces::Own)),
+            (3, false, Some(SandboxNamespaces::Given)),
+            (5, false, Some(SandboxNamespaces::Given)),
+            (6, true, Some(SandboxNamespaces::Own)),
+            (9, false, Some(SandboxNamespaces::Given)),
         ] {
-            let found = landlock_of(Probed {
+            let found = landlock_of(ProbeResult {
                 landlock: version,
                 own_namespaces,
             });
             match (found, used) {
-                (Ok(Backend::Landlock { namespaces, .. }), Some(expected)) => {
+                (Ok(SandboxBackend::Landlock { namespaces, .. }), Some(expected)) => {
                     assert_eq!(namespaces, expected, "{version}");
                 }
                 (Err(why), None) => assert!(why.contains("Landlock"), "{why}"),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Bounds, Walls};
+use super::{CommandBounds, PathAccess};
 
 /// The hidden command under which the program starts itself again.
 pub const HELPER_COMMAND: &str = "__sandbox-exec";
@@ -18,45 +18,59 @@ pub const EGRESS_PORT: u16 = 3128;
 
 /// What is to be given up before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Order {
-    pub stage: Stage,
+pub struct HelperOrder {
+    pub stage: HelperStage,
     /// What the command is told its name is.
     pub name: String,
-    pub bounds: Bounds,
+    pub bounds: CommandBounds,
     /// Files within reach; `None` where the mounts decide that already.
-    pub walls: Option<Walls>,
+    pub walls: Option<PathAccess>,
     /// The rules of Landlock to use: those of this version.
     pub landlock: u8,
-    pub namespaces: Namespaces,
-    pub sockets: Sockets,
-    pub signals: Signals,
+    pub namespaces: SandboxNamespaces,
+    pub sockets: AllowedSockets,
+    pub signals: SignalLimit,
     /// The socket of the proxy, where there is a way out.
     pub egress: Option<PathBuf>,
     /// Where to join the groups whose limits hold.
     pub groups: Vec<PathBuf>,
+    /// The process without which a tied command has no business.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starter: Option<i32>,
 }
 
-impl Order {
+impl HelperOrder {
     /// Asks what the machine allows.
     pub fn probe() -> Self {
         Self {
-            stage: Stage::Probe,
+            stage: HelperStage::Probe,
             name: String::new(),
-            bounds: Bounds::none(),
+            bounds: CommandBounds::none(),
             walls: None,
             landlock: 0,
-            namespaces: Namespaces::Given,
-            sockets: Sockets::None,
-            signals: Signals::Fenced,
+            namespaces: SandboxNamespaces::Given,
+            sockets: AllowedSockets::None,
+            signals: SignalLimit::Fenced,
             egress: None,
             groups: Vec::new(),
+            starter: None,
+        }
+    }
+
+    /// Becomes what follows, under this name, for as long as this process lives.
+    pub fn tie(name: String) -> Self {
+        Self {
+            stage: HelperStage::Tie,
+            name,
+            starter: i32::try_from(std::process::id()).ok(),
+            ..Self::probe()
         }
     }
 
     /// Joins these groups and becomes what follows.
     pub fn join(groups: Vec<PathBuf>) -> Self {
         Self {
-            stage: Stage::Join,
+            stage: HelperStage::Join,
             groups,
             ..Self::probe()
         }
@@ -65,7 +79,7 @@ impl Order {
 
 /// What the helper becomes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stage {
+pub enum HelperStage {
     /// Says what this machine allows, and ends.
     Probe,
     /// Joins the groups and becomes the program, which builds the walls.
@@ -74,12 +88,14 @@ pub enum Stage {
     Supervise,
     /// Becomes the command.
     Enter,
+    /// Becomes a command without walls that ends when the one who started it does.
+    Tie,
 }
 
 /// Whether network, IPC and mounts are the sandbox's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Namespaces {
+pub enum SandboxNamespaces {
     /// Those around it: bubblewrap made them, or the machine allows none.
     Given,
     /// Made by the helper.
@@ -88,7 +104,7 @@ pub enum Namespaces {
 
 /// Which sockets may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sockets {
+pub enum AllowedSockets {
     None,
     /// TCP and UDP, which lead no further than the own loopback, and sockets that are files:
     /// only files inside can be reached.
@@ -97,7 +113,7 @@ pub enum Sockets {
 
 /// What keeps signals from processes outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Signals {
+pub enum SignalLimit {
     /// Processes outside cannot be named or are out of scope.
     Fenced,
     /// No scope is known to this kernel, so none are sent.
@@ -106,7 +122,7 @@ pub enum Signals {
 
 /// What this machine allows, as the probe says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Probed {
+pub struct ProbeResult {
     /// The version of Landlock; 0: none.
     pub landlock: u8,
     /// Network, IPC and mounts of its own can be had.

@@ -9,13 +9,17 @@ use std::time::Duration;
 use chela_config::model::{SandboxScope, WorkspaceAccess};
 use chela_core::Host;
 
-use super::bubblewrap::{self, Mounts, Scratch};
-use super::cgroup::{Cgroup, Counting};
-use super::egress::Hosts;
-use super::family::{FamilyWatch, Leader};
-use super::folder::Folder;
-use super::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Signals, Sockets, Stage};
-use super::{Backend, Bounds, Walls};
+use super::bubblewrap::{self, BubblewrapMounts, MemoryMount};
+use super::cgroup::{Cgroup, CgroupParent};
+use super::egress::EgressHosts;
+use super::family::{FamilyLeader, FamilyWatch};
+use super::folder::SandboxFolder;
+use super::kept::WorkspaceDoors;
+use super::order::{
+    AllowedSockets, EGRESS_PORT, HELPER_COMMAND, HelperOrder, HelperStage, SandboxNamespaces,
+    SignalLimit,
+};
+use super::{CommandBounds, PathAccess, SandboxBackend};
 
 /// From this version on Landlock keeps signals inside.
 pub(super) const SCOPES_SIGNALS: u8 = 6;
@@ -38,11 +42,11 @@ const VARIABLES: &[&str] = &[
 
 /// Where commands may connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Network {
+pub enum NetworkAccess {
     /// Nowhere but to themselves.
     None,
     /// To these hosts, through the proxy.
-    Hosts(Hosts),
+    Hosts(EgressHosts),
 }
 
 /// A command as it would run without a sandbox.
@@ -71,21 +75,25 @@ pub struct WrappedCommand {
 
 /// A sandbox that can be built.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct SandboxPlan {
     pub(super) helper: PathBuf,
-    pub backend: Backend,
+    pub backend: SandboxBackend,
     pub access: WorkspaceAccess,
     pub scope: SandboxScope,
     /// Where commands start.
     pub workdir: PathBuf,
     pub workspace: PathBuf,
-    pub(super) folder: Folder,
-    pub walls: Walls,
-    pub network: Network,
-    pub bounds: Bounds,
+    /// Other folders that may be written: repositories in them are kept as in the workspace.
+    pub(super) writable: Vec<PathBuf>,
+    pub(super) folder: SandboxFolder,
+    pub walls: PathAccess,
+    pub network: NetworkAccess,
+    /// Hosts the operator lets a call ask for without a question.
+    pub granted: NetworkAccess,
+    pub bounds: CommandBounds,
     /// Who counts what commands use.
-    pub counting: Counting,
-    pub(super) scratch: Vec<Scratch>,
+    pub counting: CgroupParent,
+    pub(super) scratch: Vec<MemoryMount>,
     /// As the note beside the folder names who uses it.
     pub(super) session: String,
     /// Variables the operator sets inside.
@@ -94,10 +102,41 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-impl Plan {
+impl SandboxPlan {
     /// The sandbox's own folder, which is kept between commands.
     pub fn own_folder(&self) -> &Path {
         &self.folder.root
+    }
+
+    /// What of it commands can write.
+    pub fn own_folders(&self) -> [PathBuf; 3] {
+        [
+            self.folder.work(),
+            self.folder.home(),
+            self.folder.temporary(),
+        ]
+    }
+
+    /// The same sandbox with a way to these hosts.
+    pub fn reaching(&self, hosts: EgressHosts) -> Result<Self, String> {
+        if let SandboxBackend::Landlock {
+            namespaces: SandboxNamespaces::Given,
+            ..
+        } = self.backend
+        {
+            return Err(
+                "Without bubblewrap or user namespaces there is no network inside the \
+                        sandbox. Run it with outside: true instead; the owner is asked."
+                    .to_owned(),
+            );
+        }
+        Ok(Self {
+            network: match hosts.is_empty() {
+                true => NetworkAccess::None,
+                false => NetworkAccess::Hosts(hosts),
+            },
+            ..self.clone()
+        })
     }
 
     /// Makes the folders the sandbox needs.
@@ -125,7 +164,7 @@ impl Plan {
             ),
         ];
         env.extend(own.map(|(name, path)| (name.to_owned(), path.display().to_string())));
-        if let Network::Hosts(_) = self.network {
+        if let NetworkAccess::Hosts(_) = self.network {
             let proxy = format!("http://127.0.0.1:{EGRESS_PORT}");
             for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
                 env.insert(name.to_owned(), proxy.clone());
@@ -150,22 +189,84 @@ impl Plan {
         })
     }
 
-    /// What is in the workspace and stays as it is. The owner's `git` runs what a repository's
-    /// config and hooks say, so nothing inside may write them.
-    pub fn kept(&self) -> Result<Vec<PathBuf>, String> {
+    /// What of the workspace stays as it is or is hidden. The owner's `git` runs what a
+    /// repository's config and hooks say, so nothing inside may write them; behind a socket
+    /// somebody outside may listen.
+    pub fn doors(&self) -> Result<WorkspaceDoors, String> {
+        let mut doors = self.workspace_doors()?;
+        for root in &self.writable {
+            self.add_doors(root, WorkspaceAccess::Rw, &mut doors)?;
+        }
+        Ok(doors)
+    }
+
+    fn workspace_doors(&self) -> Result<WorkspaceDoors, String> {
+        if self.access == WorkspaceAccess::None {
+            return Ok(WorkspaceDoors::default());
+        }
+        let mut doors = WorkspaceDoors::default();
+        for root in self.workspace_names() {
+            self.add_doors(&root, self.access, &mut doors)?;
+        }
         if self.access != WorkspaceAccess::Rw {
-            return Ok(Vec::new());
+            doors.repositories.clear();
+            doors.links.clear();
         }
-        let repository = self.workspace.join(".git");
-        match repository.symlink_metadata() {
-            Err(_) => Ok(Vec::new()),
-            Ok(found) if found.is_symlink() => Err(format!(
-                "{} is a link, and whoever replaces it decides what git runs outside; make it a \
-                 folder, or set sandbox.workspaceAccess to ro",
-                repository.display()
-            )),
-            Ok(_) => Ok(vec![repository]),
+        Ok(doors)
+    }
+
+    fn add_doors(
+        &self,
+        root: &Path,
+        access: WorkspaceAccess,
+        doors: &mut WorkspaceDoors,
+    ) -> Result<(), String> {
+        let found = WorkspaceDoors::below(root);
+        if let Some(link) = found.links.iter().find(|link| **link == root.join(".git"))
+            && access == WorkspaceAccess::Rw
+        {
+            return Err(format!(
+                "{} is a link, and whoever replaces it decides what git runs outside; make it \
+                     a folder, or set sandbox.workspaceAccess to ro",
+                link.display()
+            ));
         }
+        doors.repositories.extend(found.repositories);
+        doors.links.extend(found.links);
+        doors.sockets.extend(found.sockets);
+        Ok(())
+    }
+
+    /// Under which paths the workspace is there inside.
+    fn workspace_names(&self) -> Vec<PathBuf> {
+        let real = self.workspace.canonicalize().ok();
+        let real = real.filter(|real| *real != self.workspace);
+        std::iter::once(self.workspace.clone())
+            .chain(real)
+            .collect()
+    }
+
+    /// The walls around one command, with what is in the workspace now.
+    fn walls_now(&self) -> Result<PathAccess, String> {
+        let doors = self
+            .doors()
+            .map_err(|why| format!("The sandbox is not built: {why}."))?;
+        let mut walls = self.walls.clone();
+        let has_mounts = !matches!(
+            self.backend,
+            SandboxBackend::Landlock {
+                namespaces: SandboxNamespaces::Given,
+                ..
+            }
+        );
+        if has_mounts {
+            for root in self.workspace_names().iter().chain(&self.writable) {
+                walls.write.extend(doors.ways_from(root));
+            }
+        }
+        walls.keep = doors.repositories;
+        walls.hide = doors.sockets;
+        Ok(walls)
     }
 
     /// The same command, started inside. `egress` is the socket of the proxy.
@@ -174,21 +275,16 @@ impl Plan {
         command: &BareCommand<'_>,
         egress: Option<&Path>,
     ) -> Result<WrappedCommand, String> {
-        let walls = Walls {
-            keep: self
-                .kept()
-                .map_err(|why| format!("The sandbox is not built: {why}."))?,
-            ..self.walls.clone()
-        };
+        let walls = self.walls_now()?;
         let group = self.counting.group(&self.bounds).map_err(|error| {
             format!("The command was not run: its limits cannot be set up: {error}.")
         })?;
         let entrances = group.as_ref().map(Cgroup::entrances).unwrap_or_default();
         let order = self.order(command, walls.clone(), egress);
-        let order = Order {
+        let order = HelperOrder {
             groups: match self.backend {
-                Backend::Landlock { .. } => entrances.clone(),
-                Backend::Bwrap { .. } => Vec::new(),
+                SandboxBackend::Landlock { .. } => entrances.clone(),
+                SandboxBackend::Bwrap { .. } => Vec::new(),
             },
             ..order
         };
@@ -196,8 +292,8 @@ impl Plan {
         inside.push(command.program.into());
         inside.extend(command.arguments.iter().cloned());
         let (program, name, arguments) = match &self.backend {
-            Backend::Bwrap { program } => {
-                let mut arguments = bubblewrap::arguments(&Mounts {
+            SandboxBackend::Bwrap { program } => {
+                let mut arguments = bubblewrap::arguments(&BubblewrapMounts {
                     walls: &walls,
                     helper: &self.helper,
                     egress,
@@ -210,14 +306,14 @@ impl Plan {
                 match entrances.is_empty() {
                     true => (program.clone(), "bwrap".into(), arguments),
                     false => {
-                        let join = in_words(&Order::join(entrances))?;
+                        let join = in_words(&HelperOrder::join(entrances))?;
                         let mut words = vec![HELPER_COMMAND.into(), join, program.into()];
                         words.extend(arguments);
                         (self.helper.clone(), "chela".into(), words)
                     }
                 }
             }
-            Backend::Landlock { .. } => (self.helper.clone(), "chela".into(), inside),
+            SandboxBackend::Landlock { .. } => (self.helper.clone(), "chela".into(), inside),
         };
         Ok(WrappedCommand {
             program,
@@ -225,8 +321,8 @@ impl Plan {
             arguments,
             watch: FamilyWatch {
                 leader: match self.backend {
-                    Backend::Bwrap { .. } => Leader::Command,
-                    Backend::Landlock { .. } => Leader::Supervisor,
+                    SandboxBackend::Bwrap { .. } => FamilyLeader::Command,
+                    SandboxBackend::Landlock { .. } => FamilyLeader::Supervisor,
                 },
                 // The helpers count too.
                 processes: usize::try_from(self.bounds.processes).unwrap_or(usize::MAX) + 3,
@@ -236,12 +332,17 @@ impl Plan {
         })
     }
 
-    fn order(&self, command: &BareCommand<'_>, walls: Walls, egress: Option<&Path>) -> Order {
+    fn order(
+        &self,
+        command: &BareCommand<'_>,
+        walls: PathAccess,
+        egress: Option<&Path>,
+    ) -> HelperOrder {
         let name = command.name.to_string_lossy().into_owned();
-        let order = Order {
-            stage: Stage::Supervise,
+        let order = HelperOrder {
+            stage: HelperStage::Supervise,
             name,
-            bounds: Bounds {
+            bounds: CommandBounds {
                 cpu_seconds: self
                     .bounds
                     .cpu_seconds
@@ -254,34 +355,35 @@ impl Plan {
             },
             walls: None,
             landlock: 0,
-            namespaces: Namespaces::Given,
-            sockets: Sockets::Local,
-            signals: Signals::Fenced,
+            namespaces: SandboxNamespaces::Given,
+            sockets: AllowedSockets::Local,
+            signals: SignalLimit::Fenced,
             egress: None,
             groups: Vec::new(),
+            starter: None,
         };
         match self.backend {
-            Backend::Bwrap { .. } => Order {
+            SandboxBackend::Bwrap { .. } => HelperOrder {
                 egress: egress.map(|_| PathBuf::from(bubblewrap::EGRESS)),
                 ..order
             },
-            Backend::Landlock {
+            SandboxBackend::Landlock {
                 version,
                 namespaces,
-            } => Order {
+            } => HelperOrder {
                 landlock: version,
                 walls: Some(match namespaces {
-                    Namespaces::Own => walls,
-                    Namespaces::Given => walls.beside_what_is_kept(),
+                    SandboxNamespaces::Own => walls,
+                    SandboxNamespaces::Given => walls.beside_what_is_kept(),
                 }),
                 namespaces,
                 sockets: match namespaces {
-                    Namespaces::Own => Sockets::Local,
-                    Namespaces::Given => Sockets::None,
+                    SandboxNamespaces::Own => AllowedSockets::Local,
+                    SandboxNamespaces::Given => AllowedSockets::None,
                 },
                 signals: match version >= SCOPES_SIGNALS {
-                    true => Signals::Fenced,
-                    false => Signals::Denied,
+                    true => SignalLimit::Fenced,
+                    false => SignalLimit::Denied,
                 },
                 egress: egress.map(Path::to_owned),
                 ..order
@@ -291,7 +393,7 @@ impl Plan {
 }
 
 /// An order as the argument that carries it.
-fn in_words(order: &Order) -> Result<OsString, String> {
+fn in_words(order: &HelperOrder) -> Result<OsString, String> {
     serde_json::to_string(order)
         .map(OsString::from)
         .map_err(|error| format!("The sandbox cannot be described: {error}"))

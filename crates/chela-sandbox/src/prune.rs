@@ -7,12 +7,13 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::Sandbox;
-use chela_core::{AgentId, Host, SessionKey};
+use chela_core::{AgentId, Host, SessionKey, ok_or_debug, ok_or_warn};
+use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
-use super::folder::Folder;
+use super::folder::SandboxFolder;
 
 const HOUR: u64 = 3_600_000;
 const DAY: u64 = 24 * HOUR;
@@ -20,7 +21,7 @@ const DAY: u64 = 24 * HOUR;
 /// Who uses a folder, and since when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct FolderUsage {
     /// Milliseconds since 1970.
     pub made: u64,
     pub used: u64,
@@ -30,7 +31,7 @@ pub struct Usage {
 /// A sandbox that is to go.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stale {
+pub struct StaleSandbox {
     pub folder: PathBuf,
     /// The session that used it last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,12 +47,12 @@ pub struct Stale {
 
 /// Whether what commands left in their folder goes too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum WorkFate {
     Stays,
     Goes,
 }
 
-impl Folder {
+impl SandboxFolder {
     fn note(&self) -> PathBuf {
         let name = self.root.file_name().unwrap_or_default().to_string_lossy();
         self.root.with_file_name(format!(".{name}.json"))
@@ -60,34 +61,35 @@ impl Folder {
     /// Notes that it is used now.
     pub(super) fn note_use(&self, now: u64, session: &str) {
         let made = usage(&self.note()).map_or(now, |usage| usage.made);
-        let usage = Usage {
+        let usage = FolderUsage {
             made,
             used: now,
             session: session.to_owned(),
         };
+        let written = serde_json::to_vec(&usage)
+            .map_err(std::io::Error::from)
+            .and_then(|text| Ok(write_file(&self.note(), &text, FileMode::KeepOrUsual)?));
         // Without a note the times of the folder itself count.
-        if let Ok(text) = serde_json::to_string(&usage) {
-            let _ = std::fs::write(self.note(), text);
-        }
+        ok_or_debug!(written, "the use of a sandbox is not noted");
     }
 }
 
-fn usage(note: &Path) -> Option<Usage> {
+fn usage(note: &Path) -> Option<FolderUsage> {
     serde_json::from_slice(&std::fs::read(note).ok()?).ok()
 }
 
 /// Removes all of them, but for what commands left. What cannot go now goes another day.
-pub fn prune(host: &Host, loaded: &Loaded) {
+pub fn prune(host: &Host, loaded: &LoadedConfig) {
     for stale in stale(host, loaded) {
         if stale.has_rest {
-            let _ = remove(&stale, Work::Stays);
+            ok_or_warn!(remove(&stale, WorkFate::Stays), "a stale sandbox stays");
         }
     }
 }
 
 /// The sandboxes of sessions and agents that were idle too long or are too old, as
 /// `sandbox.prune` says. One that all agents share stays.
-pub fn stale(host: &Host, loaded: &Loaded) -> Vec<Stale> {
+pub fn stale(host: &Host, loaded: &LoadedConfig) -> Vec<StaleSandbox> {
     let now = host.unix_millis();
     let mut found = Vec::new();
     for root in roots(host, loaded) {
@@ -97,7 +99,7 @@ pub fn stale(host: &Host, loaded: &Loaded) -> Vec<Stale> {
             let is_one = name.starts_with("agent-") || name.starts_with("session-");
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             if is_one && is_folder {
-                let folder = Folder { root: entry.path() };
+                let folder = SandboxFolder { root: entry.path() };
                 found.extend(judge(&folder, &name, now, loaded));
             }
         }
@@ -107,8 +109,8 @@ pub fn stale(host: &Host, loaded: &Loaded) -> Vec<Stale> {
 }
 
 /// Removes one.
-pub fn remove(stale: &Stale, work: Work) -> std::io::Result<()> {
-    let folder = Folder {
+pub fn remove(stale: &StaleSandbox, work: WorkFate) -> std::io::Result<()> {
+    let folder = SandboxFolder {
         root: stale.folder.clone(),
     };
     let gone = |path: PathBuf| match std::fs::remove_dir_all(path) {
@@ -117,7 +119,7 @@ pub fn remove(stale: &Stale, work: Work) -> std::io::Result<()> {
     };
     gone(folder.temporary())?;
     gone(folder.home())?;
-    if work == Work::Goes || !stale.has_work {
+    if work == WorkFate::Goes || !stale.has_work {
         gone(folder.root.clone())?;
         let _ = std::fs::remove_file(folder.note());
     }
@@ -125,16 +127,21 @@ pub fn remove(stale: &Stale, work: Work) -> std::io::Result<()> {
 }
 
 /// Where sandboxes are, for all agents.
-fn roots(host: &Host, loaded: &Loaded) -> BTreeSet<PathBuf> {
+fn roots(host: &Host, loaded: &LoadedConfig) -> BTreeSet<PathBuf> {
     let defaults = &loaded.config.agents.defaults.sandbox;
     let views = loaded.agents().into_iter();
     let own = views
         .filter_map(|agent| loaded.agent(&agent))
-        .map(|view| Folder::all(host, &view.sandbox.value));
-    own.chain([Folder::all(host, defaults)]).collect()
+        .map(|view| SandboxFolder::all(host, &view.sandbox.value));
+    own.chain([SandboxFolder::all(host, defaults)]).collect()
 }
 
-fn judge(folder: &Folder, name: &str, now: u64, loaded: &Loaded) -> Option<Stale> {
+fn judge(
+    folder: &SandboxFolder,
+    name: &str,
+    now: u64,
+    loaded: &LoadedConfig,
+) -> Option<StaleSandbox> {
     let known = usage(&folder.note());
     let (made, used) = match &known {
         Some(usage) => (usage.made, usage.used),
@@ -173,7 +180,7 @@ fn judge(folder: &Folder, name: &str, now: u64, loaded: &Loaded) -> Option<Stale
         return None;
     }
     let has_work = std::fs::read_dir(folder.work()).is_ok_and(|mut inside| inside.next().is_some());
-    Some(Stale {
+    Some(StaleSandbox {
         folder: folder.root.clone(),
         session: known.map(|usage| usage.session),
         idle_hours: idle / HOUR,
@@ -184,7 +191,7 @@ fn judge(folder: &Folder, name: &str, now: u64, loaded: &Loaded) -> Option<Stale
 }
 
 /// The settings of the agent whose sandbox it is.
-fn settings_of(name: &str, usage: Option<&Usage>, loaded: &Loaded) -> Sandbox {
+fn settings_of(name: &str, usage: Option<&FolderUsage>, loaded: &LoadedConfig) -> Sandbox {
     let named = name.strip_prefix("agent-").map(str::to_owned);
     let agent = named.or_else(|| SessionKey::parse(&usage?.session).ok()?.agent);
     agent

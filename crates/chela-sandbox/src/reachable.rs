@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
 
 /// Looks up the addresses of a host.
-pub trait Lookup: Send + Sync + std::fmt::Debug {
+pub trait HostLookup: Send + Sync + std::fmt::Debug {
     fn addresses<'a>(
         &'a self,
         host: &'a str,
@@ -15,7 +15,7 @@ pub trait Lookup: Send + Sync + std::fmt::Debug {
 #[derive(Debug, Clone, Copy)]
 pub struct SystemLookup;
 
-impl Lookup for SystemLookup {
+impl HostLookup for SystemLookup {
     fn addresses<'a>(
         &'a self,
         host: &'a str,

@@ -7,13 +7,17 @@
 use chela_config::model::{OneOrMany, Sandbox, SandboxDocker};
 use chela_core::sanitize::literal;
 
-use super::Backend;
+use super::SandboxBackend;
 use super::bounds::bytes;
-use super::bubblewrap::Scratch;
-use super::cgroup::Counting;
+use super::bubblewrap::MemoryMount;
+use super::cgroup::CgroupParent;
 
 /// One line for each key that is set and does nothing on this machine.
-pub fn without_effect(settings: &Sandbox, backend: &Backend, counting: &Counting) -> Vec<String> {
+pub fn without_effect(
+    settings: &Sandbox,
+    backend: &SandboxBackend,
+    counting: &CgroupParent,
+) -> Vec<String> {
     let (docker, usual) = (&settings.docker, SandboxDocker::default());
     let mut notes = keys_without_effect(settings);
     if !counting.limits_swap() && docker.memory_swap != usual.memory_swap {
@@ -23,7 +27,7 @@ pub fn without_effect(settings: &Sandbox, backend: &Backend, counting: &Counting
                 .to_owned(),
         );
     }
-    if matches!(backend, Backend::Landlock { .. }) && docker.tmpfs != usual.tmpfs {
+    if matches!(backend, SandboxBackend::Landlock { .. }) && docker.tmpfs != usual.tmpfs {
         notes.push(
             "sandbox.docker.tmpfs has no effect: only bubblewrap has file systems in memory; \
              TMPDIR names a folder for such files"
@@ -135,10 +139,10 @@ fn says_something(command: &OneOrMany<String>) -> bool {
 }
 
 /// `sandbox.docker.tmpfs`: `/path` or `/path:size=64m,…`.
-pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<Scratch> {
+pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<MemoryMount> {
     /// These are there anyway, and others rest on them.
     const TAKEN: &[&str] = &["/", "/dev", "/dev/shm", "/proc", "/run"];
-    let mut all: Vec<Scratch> = Vec::new();
+    let mut all: Vec<MemoryMount> = Vec::new();
     for entry in &settings.tmpfs {
         let (path, options) = entry.split_once(':').unwrap_or((entry, ""));
         let path = match path.trim_end_matches('/') {
@@ -160,7 +164,7 @@ pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<Scratch
         let size = options
             .split(',')
             .find_map(|option| option.strip_prefix("size="));
-        all.push(Scratch {
+        all.push(MemoryMount {
             path: path.to_owned(),
             most: size.and_then(bytes),
         });
@@ -170,13 +174,13 @@ pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<Scratch
 
 #[cfg(test)]
 mod tests {
-    use chela_config::model::{OneOrMany, Sandbox, SandboxDocker, Scalar};
+    use chela_config::model::{OneOrMany, Sandbox, SandboxDocker, ScalarValue};
     use serde_json::json;
 
     use super::{keys_without_effect, scratch, without_effect};
     use crate::bounds::{memory_and_swap, processor_percent};
-    use crate::cgroup::Counting;
-    use crate::{Backend, Namespaces};
+    use crate::cgroup::CgroupParent;
+    use crate::{SandboxBackend, SandboxNamespaces};
 
     #[test]
     fn nothing_is_said_of_what_nobody_set() {
@@ -239,22 +243,22 @@ mod tests {
         let settings = Sandbox {
             docker: SandboxDocker {
                 tmpfs: vec!["/scratch".to_owned()],
-                memory_swap: Scalar("4g".into()),
+                memory_swap: ScalarValue("4g".into()),
                 ..SandboxDocker::default()
             },
             ..Sandbox::default()
         };
-        let bwrap = Backend::Bwrap {
+        let bwrap = SandboxBackend::Bwrap {
             program: "/usr/bin/bwrap".into(),
         };
-        let landlock = Backend::Landlock {
+        let landlock = SandboxBackend::Landlock {
             version: 6,
-            namespaces: Namespaces::Own,
+            namespaces: SandboxNamespaces::Own,
         };
-        let counted = Counting::Together {
+        let counted = CgroupParent::Together {
             parent: "/sys/fs/cgroup".into(),
         };
-        let watched = Counting::Watching { why: "x" };
+        let watched = CgroupParent::Watching { why: "x" };
         assert!(without_effect(&settings, &bwrap, &counted).is_empty());
         assert_eq!(without_effect(&settings, &bwrap, &watched).len(), 1);
         assert_eq!(without_effect(&settings, &landlock, &watched).len(), 2);

@@ -63,16 +63,19 @@ const SETTINGS: &[&str] = &[
 
 /// Folders and files a command reaches. Everything else is out of reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Walls {
+pub struct PathAccess {
     /// For reading and running.
     pub read: Vec<PathBuf>,
     /// For everything.
     pub write: Vec<PathBuf>,
     /// Not to be changed, though the folder around it may be.
     pub keep: Vec<PathBuf>,
+    /// Sockets of others: there, and nobody behind them.
+    #[serde(default)]
+    pub hide: Vec<PathBuf>,
 }
 
-impl Walls {
+impl PathAccess {
     /// What every command needs, where it exists. A folder of the system that has `hidden`
     /// inside is left out: walls have no holes.
     pub fn of_the_system(hidden: &[&Path]) -> Self {
@@ -165,16 +168,16 @@ impl Walls {
 mod tests {
     use std::path::Path;
 
-    use super::Walls;
+    use super::PathAccess;
 
     #[test]
     fn the_system_is_shown_and_what_is_hidden_is_not() {
-        let walls = Walls::of_the_system(&[]);
+        let walls = PathAccess::of_the_system(&[]);
         assert!(walls.shows(Path::new("/bin/sh")));
         for secret in ["/etc/shadow", "/etc/ssh", "/root", "/home", "/proc/1", "/"] {
             assert!(!walls.shows(Path::new(secret)), "{secret}");
         }
-        let walls = Walls::of_the_system(&[Path::new("/usr/home/me")]);
+        let walls = PathAccess::of_the_system(&[Path::new("/usr/home/me")]);
         assert!(!walls.read.iter().any(|path| path == Path::new("/usr")));
     }
 
@@ -188,10 +191,11 @@ mod tests {
         std::fs::write(work.join("notes.md"), "").unwrap();
         std::os::unix::fs::symlink("/etc", work.join("link")).unwrap();
         let own = home.path().join("own");
-        let walls = Walls {
+        let walls = PathAccess {
             read: vec!["/usr".into()],
             write: vec![own.clone(), work.clone()],
             keep: vec![work.join(".git"), work.join("src/deep")],
+            ..PathAccess::default()
         };
         let mut beside = walls.beside_what_is_kept();
         beside.write.sort();
@@ -202,7 +206,7 @@ mod tests {
 
     #[test]
     fn folders_that_are_not_there_leave_the_path() {
-        let walls = Walls::of_the_system(&[]);
+        let walls = PathAccess::of_the_system(&[]);
         let path = "/root/.local/bin:/usr/bin:/nowhere".to_owned();
         let mut env = [("PATH".to_owned(), path)].into();
         walls.narrow_path(&mut env);

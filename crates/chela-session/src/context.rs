@@ -18,11 +18,14 @@
 //! | reasoning followed by nothing but the word for silence | dropped |
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use chela_model::{Message, Part, StopReason, ToolCall};
+use chela_model::{MessagePart, ModelMessage, StopReason, ToolCall};
 
-use super::entry::{Body, Compaction, Entry, Meta};
+use super::entry::{CompactionEntry, EntryBody, EntryId, EntryMeta, TranscriptEntry};
+use super::kept_transcripts::TranscriptBranch;
 use chela_reply::is_silence;
+use chela_store::Incarnation;
 
 const SUMMARY: &str = include_str!("text/summary.md");
 const BRANCH: &str = include_str!("text/branch.md");
@@ -30,31 +33,74 @@ const INTERRUPTED: &str = include_str!("text/interrupted.md");
 const NEVER_STARTED: &str = include_str!("text/never_started.md");
 
 /// The messages of a branch, from its last compaction on.
-pub fn context(branch: &[Entry]) -> Vec<Message> {
+pub fn context(branch: &[TranscriptEntry]) -> Vec<ModelMessage> {
+    let messages = replay_of(branch).messages();
+    messages.into_iter().map(Arc::unwrap_or_clone).collect()
+}
+
+/// The messages of a session, kept while it grows: only what was added is read.
+#[derive(Debug, Default)]
+pub struct ContextReplay {
+    replay: Replay,
+    incarnation: Incarnation,
+    /// Entries that are in it, and the last of them.
+    read: usize,
+    last: Option<EntryId>,
+}
+
+impl ContextReplay {
+    /// The messages of a branch, as [`context`] gives them. Those that were there before are the
+    /// same ones again.
+    pub fn follow(&mut self, branch: &TranscriptBranch) -> Vec<Arc<ModelMessage>> {
+        match self.added(branch) {
+            Some(added) => added
+                .iter()
+                .for_each(|entry| self.replay.entry(&entry.body)),
+            None => self.replay = replay_of(branch),
+        }
+        self.incarnation = branch.incarnation();
+        self.read = branch.len();
+        self.last = branch.last().map(|entry| entry.id);
+        self.replay.messages()
+    }
+
+    /// What a branch has more, where that is all there is to it: nothing was taken back or summed
+    /// up.
+    fn added<'b>(&self, branch: &'b TranscriptBranch) -> Option<&'b [TranscriptEntry]> {
+        let (read, added) = branch.split_at_checked(self.read)?;
+        let is_same = self.incarnation == branch.incarnation()
+            && read.last().map(|entry| entry.id) == self.last
+            && !added
+                .iter()
+                .any(|entry| matches!(entry.body, EntryBody::Compaction(_)));
+        is_same.then_some(added)
+    }
+}
+
+fn replay_of(branch: &[TranscriptEntry]) -> Replay {
     let mut replay = Replay::default();
     let last = branch
         .iter()
         .enumerate()
         .rev()
         .find_map(|(at, entry)| match &entry.body {
-            Body::Compaction(compaction) => Some((at, compaction)),
+            EntryBody::Compaction(compaction) => Some((at, compaction)),
             _ => None,
         });
     let Some((at, compaction)) = last else {
         branch.iter().for_each(|entry| replay.entry(&entry.body));
-        return replay.finish();
+        return replay;
     };
-    replay
-        .out
-        .push(Message::user(format!("{SUMMARY}{}", compaction.summary)));
+    let summary = ModelMessage::user(format!("{SUMMARY}{}", compaction.summary));
+    replay.out.push(Arc::new(summary));
     let kept = kept(branch, at, compaction);
     let newest_question = kept
         .iter()
         .rposition(|entry| {
             matches!(
                 &entry.body,
-                Body::Message {
-                    message: Message::User { .. },
+                EntryBody::Message {
+                    message: ModelMessage::User { .. },
                     ..
                 }
             )
@@ -68,41 +114,48 @@ pub fn context(branch: &[Entry]) -> Vec<Message> {
             replay.entry(&entry.body);
         }
     }
-    branch[at + 1..]
-        .iter()
-        .for_each(|entry| replay.entry(&entry.body));
-    replay.finish()
+    let since = branch.iter().skip(at + 1);
+    since.for_each(|entry| replay.entry(&entry.body));
+    replay
 }
 
 /// What a compaction kept of the entries before it.
-fn kept<'b>(branch: &'b [Entry], at: usize, compaction: &Compaction) -> &'b [Entry] {
-    branch[..at]
+fn kept<'b>(
+    branch: &'b [TranscriptEntry],
+    at: usize,
+    compaction: &CompactionEntry,
+) -> &'b [TranscriptEntry] {
+    let first = branch
         .iter()
-        .position(|entry| entry.id == compaction.first_kept)
-        .map_or(&[], |first| &branch[first..at])
+        .position(|entry| entry.id == compaction.first_kept);
+    // One that is not before it kept nothing.
+    first
+        .and_then(|first| branch.get(first..at))
+        .unwrap_or_default()
 }
 
-fn without_reasoning(body: &Body) -> Body {
+fn without_reasoning(body: &EntryBody) -> EntryBody {
     let mut body = body.clone();
-    if let Body::Message {
-        message: Message::Assistant { content, .. },
+    if let EntryBody::Message {
+        message: ModelMessage::Assistant { content, .. },
         ..
     } = &mut body
     {
-        content.retain(|part| !matches!(part, Part::Reasoning { .. }));
+        content.retain(|part| !matches!(part, MessagePart::Reasoning { .. }));
     }
     body
 }
 
 /// Messages so far, and the calls that still wait for their results.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Replay {
-    out: Vec<Message>,
+    out: Vec<Arc<ModelMessage>>,
     open: Vec<OpenCall>,
     /// Came while calls were open.
-    held: Vec<Message>,
+    held: Vec<Arc<ModelMessage>>,
 }
 
+#[derive(Debug)]
 struct OpenCall {
     id: String,
     tool: String,
@@ -110,35 +163,36 @@ struct OpenCall {
 }
 
 impl Replay {
-    fn entry(&mut self, body: &Body) {
+    fn entry(&mut self, body: &EntryBody) {
         match body {
-            Body::Message { message, meta } => match message {
-                Message::User { .. } => self.user(message.clone()),
-                Message::Assistant { content, model } => self.assistant(content, model, meta),
-                Message::ToolResult { call_id, .. } => self.result(call_id, message),
+            EntryBody::Message { message, meta } => match message {
+                ModelMessage::User { .. } => self.user(message.clone()),
+                ModelMessage::Assistant { content, model } => self.assistant(content, model, meta),
+                ModelMessage::ToolResult { call_id, .. } => self.result(call_id, message),
             },
-            Body::CustomMessage(custom) => self.user(Message::User {
+            EntryBody::CustomMessage(custom) => self.user(ModelMessage::User {
                 content: custom.content.clone(),
             }),
-            Body::BranchSummary(left) => {
-                self.user(Message::user(format!("{BRANCH}{}", left.summary)));
+            EntryBody::BranchSummary(left) => {
+                self.user(ModelMessage::user(format!("{BRANCH}{}", left.summary)));
             }
-            Body::ToolStarted { call_id } => {
+            EntryBody::ToolStarted { call_id } => {
                 if let Some(call) = self.open.iter_mut().find(|call| call.id == *call_id) {
                     call.started = true;
                 }
             }
-            Body::Compaction(_)
-            | Body::Custom(_)
-            | Body::TurnEnded { .. }
-            | Body::Unknown { .. } => {}
+            EntryBody::Compaction(_)
+            | EntryBody::Custom(_)
+            | EntryBody::TurnEnded { .. }
+            | EntryBody::Unknown { .. } => {}
         }
     }
 
-    fn user(&mut self, message: Message) {
+    fn user(&mut self, message: ModelMessage) {
         if message.content().is_empty() {
             return;
         }
+        let message = Arc::new(message);
         if self.open.is_empty() {
             self.out.push(message);
         } else {
@@ -146,7 +200,7 @@ impl Replay {
         }
     }
 
-    fn assistant(&mut self, content: &[Part], model: &Option<String>, meta: &Meta) {
+    fn assistant(&mut self, content: &[MessagePart], model: &Option<String>, meta: &EntryMeta) {
         let content = usable_parts(content);
         if !says_something(&content, meta) {
             return;
@@ -155,7 +209,7 @@ impl Replay {
         self.open = content
             .iter()
             .filter_map(|part| match part {
-                Part::ToolCall(call) => Some(OpenCall {
+                MessagePart::ToolCall(call) => Some(OpenCall {
                     id: call.id.clone(),
                     tool: call.name.clone(),
                     started: false,
@@ -163,18 +217,18 @@ impl Replay {
                 _ => None,
             })
             .collect();
-        self.out.push(Message::Assistant {
+        self.out.push(Arc::new(ModelMessage::Assistant {
             content,
             model: model.clone(),
-        });
+        }));
     }
 
-    fn result(&mut self, call_id: &str, message: &Message) {
+    fn result(&mut self, call_id: &str, message: &ModelMessage) {
         let Some(at) = self.open.iter().position(|call| call.id == call_id) else {
             return;
         };
         self.open.remove(at);
-        self.out.push(message.clone());
+        self.out.push(Arc::new(message.clone()));
         if self.open.is_empty() {
             self.out.append(&mut self.held);
         }
@@ -182,37 +236,46 @@ impl Replay {
 
     /// Answers what is still open, so that something else may follow.
     fn close(&mut self) {
-        for call in std::mem::take(&mut self.open) {
-            let text = if call.started {
-                INTERRUPTED
-            } else {
-                NEVER_STARTED
-            };
-            self.out.push(Message::ToolResult {
-                call_id: call.id,
-                tool: call.tool,
-                content: vec![Part::text(text.trim_end())],
-                is_error: true,
-            });
-        }
+        let open = std::mem::take(&mut self.open);
+        self.out.extend(open.iter().map(OpenCall::unanswered));
         self.out.append(&mut self.held);
     }
 
-    fn finish(mut self) -> Vec<Message> {
-        self.close();
-        self.out
+    /// The messages as they would be sent now.
+    fn messages(&self) -> Vec<Arc<ModelMessage>> {
+        let open = self.open.iter().map(OpenCall::unanswered);
+        let mut messages = self.out.clone();
+        messages.extend(open.chain(self.held.iter().cloned()));
+        messages
+    }
+}
+
+impl OpenCall {
+    /// What is said in place of the result it never had.
+    fn unanswered(&self) -> Arc<ModelMessage> {
+        let text = if self.started {
+            INTERRUPTED
+        } else {
+            NEVER_STARTED
+        };
+        Arc::new(ModelMessage::ToolResult {
+            call_id: self.id.clone(),
+            tool: self.tool.clone(),
+            content: vec![MessagePart::text(text.trim_end())],
+            is_error: true,
+        })
     }
 }
 
 /// The parts of an answer that can be sent back.
-fn usable_parts(content: &[Part]) -> Vec<Part> {
+fn usable_parts(content: &[MessagePart]) -> Vec<MessagePart> {
     let mut seen = BTreeSet::new();
     content
         .iter()
         .filter(|part| match part {
-            Part::ToolCall(call) => has_input(call) && seen.insert(&call.id),
-            Part::Text { text } => !text.is_empty(),
-            Part::Reasoning { .. } | Part::Image { .. } => true,
+            MessagePart::ToolCall(call) => has_input(call) && seen.insert(&call.id),
+            MessagePart::Text { text } => !text.is_empty(),
+            MessagePart::Reasoning { .. } | MessagePart::Image { .. } => true,
         })
         .cloned()
         .collect()
@@ -228,19 +291,19 @@ fn has_input(call: &ToolCall) -> bool {
 }
 
 /// Whether an answer says anything worth sending back.
-fn says_something(content: &[Part], meta: &Meta) -> bool {
-    let has = |wanted: fn(&Part) -> bool| content.iter().any(wanted);
-    if has(|part| matches!(part, Part::ToolCall(_) | Part::Image { .. })) {
+fn says_something(content: &[MessagePart], meta: &EntryMeta) -> bool {
+    let has = |wanted: fn(&MessagePart) -> bool| content.iter().any(wanted);
+    if has(|part| matches!(part, MessagePart::ToolCall(_) | MessagePart::Image { .. })) {
         return true;
     }
     let text: String = content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            MessagePart::Text { text } => Some(text.as_str()),
             _ => None,
         })
         .collect();
-    let reasoned = has(|part| matches!(part, Part::Reasoning { .. }));
+    let reasoned = has(|part| matches!(part, MessagePart::Reasoning { .. }));
     let cut_off = meta.cut || meta.stop == Some(StopReason::Length);
     if text.trim().is_empty() {
         return reasoned && !cut_off;

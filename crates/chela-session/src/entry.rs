@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use chela_core::secret::Redactor;
 use chela_core::{Origin, Trust};
-use chela_model::{Message, Part, StopReason, Usage};
-use chela_store::Durability;
+use chela_model::{MessagePart, ModelMessage, StopReason, Usage};
+use chela_store::WriteDurability;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::external_spans::ExternalSpans;
 
 /// The number of an entry within its session, counted from 1. Printed as eight hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,49 +17,42 @@ pub struct EntryId(pub(super) u32);
 
 /// An entry and its place in the tree.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct TranscriptEntry {
     pub id: EntryId,
     pub parent: Option<EntryId>,
     /// Milliseconds since 1970.
     pub at: u64,
-    pub body: Body,
+    pub body: EntryBody,
 }
 
 /// What an entry is. The first five kinds are those other readers of transcripts know.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum EntryBody {
     Message {
-        message: Message,
-        meta: Meta,
+        message: ModelMessage,
+        meta: EntryMeta,
     },
     /// Text of the runtime or of a plugin that the model reads as the user's turn.
     CustomMessage(CustomMessage),
     /// State that the model never reads.
-    Custom(Custom),
+    Custom(CustomEntry),
     /// What came before `first_kept` is replaced by a summary.
-    Compaction(Compaction),
+    Compaction(CompactionEntry),
     /// What happened on a branch that was left.
     BranchSummary(BranchSummary),
     /// A tool call is about to take effect.
-    ToolStarted {
-        call_id: String,
-    },
+    ToolStarted { call_id: String },
     /// A turn has its outcome, whatever it is: what was accepted before is dealt with.
-    TurnEnded {
-        how: String,
-    },
+    TurnEnded { how: String },
     /// A kind this version does not know, or one it cannot read; kept as it is.
-    Unknown {
-        kind: String,
-        text: String,
-    },
+    Unknown { kind: String, text: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomMessage {
     pub custom_type: String,
-    pub content: Vec<Part>,
+    pub content: Vec<MessagePart>,
     /// Whether people are shown it.
     #[serde(default)]
     pub display: bool,
@@ -67,7 +62,7 @@ pub struct CustomMessage {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Custom {
+pub struct CustomEntry {
     pub custom_type: String,
     #[serde(default)]
     pub data: Value,
@@ -75,7 +70,7 @@ pub struct Custom {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Compaction {
+pub struct CompactionEntry {
     pub summary: String,
     #[serde(rename = "firstKeptEntryId")]
     pub first_kept: EntryId,
@@ -96,7 +91,7 @@ pub struct BranchSummary {
 /// What is known about a message besides its words. Nothing of it reaches a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Meta {
+pub struct EntryMeta {
     /// Of an assistant message: what the call cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -107,7 +102,7 @@ pub struct Meta {
     pub cut: bool,
     /// Of a tool result or a message from outside: where it came from, how far it is trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<Label>,
+    pub label: Option<TextLabel>,
     /// Of a tool result: what people and programs see of it.
     #[serde(skip_serializing_if = "Value::is_null")]
     pub details: Value,
@@ -115,14 +110,17 @@ pub struct Meta {
     #[serde(skip_serializing_if = "is_zero")]
     pub lead: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sender: Option<Sender>,
+    pub sender: Option<MessageSender>,
     /// Of a user message: who spoke. Messages of the time when there was only the terminal have
     /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speaker: Option<SpeakerMark>,
     /// Of a user message: what made it.
-    #[serde(skip_serializing_if = "Source::is_person")]
-    pub source: Source,
+    #[serde(skip_serializing_if = "MessageSource::is_person")]
+    pub source: MessageSource,
+    /// Of a person's message: which stretches of its text somebody else wrote.
+    #[serde(skip_serializing_if = "ExternalSpans::is_none")]
+    pub external: ExternalSpans,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -130,7 +128,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Label {
+pub struct TextLabel {
     pub trust: Trust,
     pub origin: Origin,
 }
@@ -138,7 +136,7 @@ pub struct Label {
 /// Who wrote a message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Sender {
+pub struct MessageSender {
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -190,7 +188,7 @@ impl<'de> Deserialize<'de> for SpeakerMark {
 /// What made a user message. Only a person keeps a session fresh.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Source {
+pub enum MessageSource {
     #[default]
     Person,
     Heartbeat,
@@ -200,18 +198,18 @@ pub enum Source {
     Session,
 }
 
-impl Source {
+impl MessageSource {
     fn is_person(&self) -> bool {
         *self == Self::Person
     }
 }
 
-impl Body {
+impl EntryBody {
     /// An entry of a message about which nothing more is known.
-    pub fn plain(message: Message) -> Self {
+    pub fn plain(message: ModelMessage) -> Self {
         Self::Message {
             message,
-            meta: Meta::default(),
+            meta: EntryMeta::default(),
         }
     }
 
@@ -219,20 +217,20 @@ impl Body {
     /// message, the mark of a call that was about to act, a summary, or that a turn has ended.
     /// Whatever comes in between, an answer or a result, is taken along by the next of these,
     /// and no process that dies takes it away.
-    pub fn durability(&self) -> Durability {
+    pub fn durability(&self) -> WriteDurability {
         match self {
             Self::Message {
-                message: Message::User { .. },
+                message: ModelMessage::User { .. },
                 ..
             }
             | Self::ToolStarted { .. }
             | Self::Compaction(_)
-            | Self::TurnEnded { .. } => Durability::Disk,
+            | Self::TurnEnded { .. } => WriteDurability::Disk,
             Self::Message { .. }
             | Self::CustomMessage(_)
             | Self::Custom(_)
             | Self::BranchSummary(_)
-            | Self::Unknown { .. } => Durability::Process,
+            | Self::Unknown { .. } => WriteDurability::Process,
         }
     }
 
@@ -275,7 +273,7 @@ impl Body {
         })
     }
 
-    /// Never fails: what cannot be read is kept as [`Body::Unknown`].
+    /// Never fails: what cannot be read is kept as [`EntryBody::Unknown`].
     pub(super) fn decode(kind: &str, text: &str) -> Self {
         let body = match kind {
             "message" => serde_json::from_str::<StoredMessage>(text).map(|stored| Self::Message {
@@ -301,20 +299,20 @@ impl Body {
 
 #[derive(Serialize)]
 struct Stored<'a> {
-    message: &'a Message,
+    message: &'a ModelMessage,
     #[serde(skip_serializing_if = "is_plain")]
-    meta: &'a Meta,
+    meta: &'a EntryMeta,
 }
 
-fn is_plain(meta: &&Meta) -> bool {
-    **meta == Meta::default()
+fn is_plain(meta: &&EntryMeta) -> bool {
+    **meta == EntryMeta::default()
 }
 
 #[derive(Deserialize)]
 struct StoredMessage {
-    message: Message,
+    message: ModelMessage,
     #[serde(default)]
-    meta: Meta,
+    meta: EntryMeta,
 }
 
 impl EntryId {

@@ -1,30 +1,42 @@
 //! Reading sessions from JSON lines: our own export, and the session files of the reference.
 
+mod foreign;
+
 use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use chela_core::SessionKey;
-use chela_model::{Message, Part, StopReason, ToolCall};
+use chela_model::{MessagePart, ModelMessage, StopReason, ToolCall};
 use chela_store::{ImportedEntry, SessionImport, SessionImported};
 use serde_json::{Map, Value, json};
 
 use super::entry::{
-    Body, BranchSummary, Compaction, Custom, CustomMessage, EntryId, Meta, SpeakerMark,
+    BranchSummary, CompactionEntry, CustomEntry, CustomMessage, EntryBody, EntryId, EntryMeta,
+    SpeakerMark,
 };
 use super::jsonl::{TOOL_STARTED, TURN_ENDED};
-use super::record::Settings;
+use super::settings::SessionSettings;
 use super::stamp::parse_iso;
-use super::store::{Session, SessionError, Sessions};
+use super::store::{OpenSession, SessionError, Sessions};
 
 /// What came of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Imported {
-    pub session: Session,
+pub struct ImportedSession {
+    pub session: OpenSession,
     pub entries: usize,
     /// Lines that could not be used, with why.
     pub skipped: Vec<(usize, String)>,
     /// Its key already had a conversation: this one stands beside it as a past one.
     pub past: bool,
+}
+
+/// Who wrote the lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportOrigin {
+    /// This home, a moment ago, from records of its own.
+    ThisHome,
+    /// Anybody: nothing in them speaks for the owner, and all of it counts as foreign.
+    Elsewhere,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -51,8 +63,9 @@ impl Sessions {
         &self,
         lines: impl BufRead,
         key: Option<SessionKey>,
-    ) -> Result<Imported, ImportError> {
-        let read = Reading::of(lines)?;
+        origin: ImportOrigin,
+    ) -> Result<ImportedSession, ImportError> {
+        let read = Reading::of(lines, origin)?;
         let key = match (key, read.header.get("key").and_then(Value::as_str)) {
             (Some(key), _) => key,
             (None, Some(text)) => SessionKey::parse(text).map_err(|source| ImportError::Key {
@@ -66,9 +79,9 @@ impl Sessions {
             }
         };
         let (session, past) = self.take_in(&read, &key).await?;
-        Ok(Imported {
+        Ok(ImportedSession {
             session,
-            entries: read.entries.len(),
+            entries: read.entries.len() - read.root as usize,
             skipped: read.skipped,
             past,
         })
@@ -78,14 +91,16 @@ impl Sessions {
         &self,
         read: &Reading,
         key: &SessionKey,
-    ) -> Result<(Session, bool), ImportError> {
+    ) -> Result<(OpenSession, bool), ImportError> {
         let mut import = self.as_import(read, key)?;
         for attempt in 0_u64.. {
             import.id = read.id().unwrap_or_else(|| self.new_id(key, attempt));
             let imported = self.store.import(import.clone()).await;
             match (imported.map_err(SessionError::from)?, read.id()) {
-                (SessionImported::Current(record), _) => return Ok((Session::of(&record), false)),
-                (SessionImported::Past(record), _) => return Ok((Session::of(&record), true)),
+                (SessionImported::Current(record), _) => {
+                    return Ok((OpenSession::of(&record), false));
+                }
+                (SessionImported::Past(record), _) => return Ok((OpenSession::of(&record), true)),
                 (SessionImported::IdTaken, Some(id)) => return Err(ImportError::Known(id)),
                 (SessionImported::IdTaken, None) => {}
             }
@@ -95,30 +110,35 @@ impl Sessions {
 
     fn as_import(&self, read: &Reading, key: &SessionKey) -> Result<SessionImport, SessionError> {
         let redactor = self.redactor();
+        let times = |pick: fn(u64, u64) -> u64| {
+            let known = read.entries.iter().filter_map(|entry| entry.at);
+            known.reduce(pick)
+        };
+        let started = read.started().or_else(|| times(u64::min));
+        let started = started.unwrap_or_else(|| self.now());
+        // A line that does not say when it was said was said right after the one before.
+        let mut latest = started;
         let entries = read
             .entries
             .iter()
             .map(|entry| {
+                latest = entry.at.unwrap_or(latest);
                 Ok(ImportedEntry {
                     parent: entry.parent,
-                    at: entry.at,
+                    at: latest,
                     kind: entry.body.kind().to_owned(),
                     body: entry.body.encode_without_secrets(&redactor)?,
                 })
             })
             .collect::<Result<Vec<_>, _>>()
             .map_err(|source| self.unwritable(source))?;
-        let times =
-            |pick: fn(u64, u64) -> u64| read.entries.iter().map(|entry| entry.at).reduce(pick);
-        let started = read.started().or_else(|| times(u64::min));
-        let started = started.unwrap_or_else(|| self.now());
         let word = |name: &str| read.header.get(name).and_then(Value::as_str);
         Ok(SessionImport {
             id: String::new(),
             key: key.to_string(),
             started,
             updated: times(u64::max).unwrap_or(started),
-            settings: Settings::default().text(),
+            settings: SessionSettings::default().text(),
             label: word("label").map(str::to_owned),
             parent: word("parentSession").map(str::to_owned),
             leaf: read.leaf(),
@@ -131,6 +151,8 @@ impl Sessions {
 /// Lines as they are read. Entries are numbered from 1 in the order they come.
 #[derive(Default)]
 struct Reading {
+    /// 1 where an entry of our own stands before those that are read, else 0.
+    root: u32,
     header: Map<String, Value>,
     entries: Vec<ReadEntry>,
     /// What the lines call an entry, and its number here.
@@ -140,12 +162,13 @@ struct Reading {
 
 struct ReadEntry {
     parent: u32,
-    at: u64,
-    body: Body,
+    /// `None` where the line does not say.
+    at: Option<u64>,
+    body: EntryBody,
 }
 
 impl Reading {
-    fn of(lines: impl BufRead) -> Result<Self, ImportError> {
+    fn of(lines: impl BufRead, origin: ImportOrigin) -> Result<Self, ImportError> {
         let mut reading = Self::default();
         for (number, line) in (1..).zip(lines.lines()) {
             let line = line.map_err(|source| ImportError::Read {
@@ -156,7 +179,7 @@ impl Reading {
                 continue;
             }
             let taken = match serde_json::from_str(&line) {
-                Ok(Value::Object(fields)) => reading.line(fields),
+                Ok(Value::Object(fields)) => reading.line(fields, origin),
                 Ok(_) => Err("it is no object".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
@@ -170,7 +193,7 @@ impl Reading {
         Ok(reading)
     }
 
-    fn line(&mut self, fields: Map<String, Value>) -> Result<(), String> {
+    fn line(&mut self, fields: Map<String, Value>, origin: ImportOrigin) -> Result<(), String> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str);
         let kind = text("type").ok_or("it has no `type`")?;
         if kind == "session" {
@@ -178,20 +201,32 @@ impl Reading {
             return Ok(());
         }
         // Before the tree form, each line followed the one before.
-        let parent = match fields.get("parentId") {
+        let mut parent = match fields.get("parentId") {
             None => self.entries.len() as u32,
             Some(Value::String(id)) => *self
                 .numbers
                 .get(id)
                 .ok_or_else(|| format!("its parent {id} is not there"))?,
-            Some(_) => 0,
+            Some(_) => self.root,
         };
         let at = fields
             .get("timestamp")
             .and_then(moment)
-            .or_else(|| fields.get("message")?.get("timestamp").and_then(moment))
-            .unwrap_or(0);
-        let body = self.body(kind, &fields)?;
+            .or_else(|| fields.get("message")?.get("timestamp").and_then(moment));
+        let mut body = self.body(kind, &fields)?;
+        if origin == ImportOrigin::Elsewhere {
+            body.disown();
+            if self.entries.is_empty() {
+                let mark = EntryBody::import_mark();
+                self.entries.push(ReadEntry {
+                    parent,
+                    at,
+                    body: mark,
+                });
+                self.root = 1;
+                parent = self.root;
+            }
+        }
         self.entries.push(ReadEntry { parent, at, body });
         if let Some(id) = text("id") {
             self.numbers
@@ -200,7 +235,7 @@ impl Reading {
         Ok(())
     }
 
-    fn body(&self, kind: &str, fields: &Map<String, Value>) -> Result<Body, String> {
+    fn body(&self, kind: &str, fields: &Map<String, Value>) -> Result<EntryBody, String> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_owned);
         let entry = |name: &str| {
             let number = self.numbers.get(fields.get(name)?.as_str()?)?;
@@ -208,14 +243,14 @@ impl Reading {
         };
         Ok(match kind {
             "message" => message(fields)?,
-            "custom_message" => Body::CustomMessage(CustomMessage {
+            "custom_message" => EntryBody::CustomMessage(CustomMessage {
                 custom_type: text("customType").unwrap_or_default(),
                 content: parts(fields.get("content").unwrap_or(&Value::Null)),
                 display: fields.get("display").and_then(Value::as_bool) == Some(true),
                 details: fields.get("details").cloned().unwrap_or_default(),
             }),
             "custom" => custom(fields),
-            "compaction" => Body::Compaction(Compaction {
+            "compaction" => EntryBody::Compaction(CompactionEntry {
                 summary: text("summary").unwrap_or_default(),
                 // One that is not there keeps nothing, as number 0 is no entry.
                 first_kept: entry("firstKeptEntryId").unwrap_or(EntryId(u32::MAX)),
@@ -225,11 +260,11 @@ impl Reading {
                     .unwrap_or(0),
                 details: fields.get("details").cloned().unwrap_or_default(),
             }),
-            "branch_summary" => Body::BranchSummary(BranchSummary {
+            "branch_summary" => EntryBody::BranchSummary(BranchSummary {
                 summary: text("summary").unwrap_or_default(),
                 from: entry("fromId"),
             }),
-            other => Body::Unknown {
+            other => EntryBody::Unknown {
                 kind: other.to_owned(),
                 text: unknown(fields),
             },
@@ -261,7 +296,7 @@ fn moment(value: &Value) -> Option<u64> {
     value.as_str().map_or_else(|| value.as_u64(), parse_iso)
 }
 
-fn custom(fields: &Map<String, Value>) -> Body {
+fn custom(fields: &Map<String, Value>) -> EntryBody {
     let custom_type = fields
         .get("customType")
         .and_then(Value::as_str)
@@ -269,9 +304,9 @@ fn custom(fields: &Map<String, Value>) -> Body {
     let data = fields.get("data").cloned().unwrap_or_default();
     let word = |name: &str| data.get(name).and_then(Value::as_str).map(str::to_owned);
     match (custom_type, word("callId"), word("how")) {
-        (TOOL_STARTED, Some(call_id), _) => Body::ToolStarted { call_id },
-        (TURN_ENDED, _, Some(how)) => Body::TurnEnded { how },
-        _ => Body::Custom(Custom {
+        (TOOL_STARTED, Some(call_id), _) => EntryBody::ToolStarted { call_id },
+        (TURN_ENDED, _, Some(how)) => EntryBody::TurnEnded { how },
+        _ => EntryBody::Custom(CustomEntry {
             custom_type: custom_type.to_owned(),
             data,
         }),
@@ -289,28 +324,28 @@ fn unknown(fields: &Map<String, Value>) -> String {
     Value::Object(rest).to_string()
 }
 
-fn message(fields: &Map<String, Value>) -> Result<Body, String> {
+fn message(fields: &Map<String, Value>) -> Result<EntryBody, String> {
     let written = fields.get("message").ok_or("it has no `message`")?;
-    if let Ok(message) = serde_json::from_value::<Message>(written.clone()) {
+    if let Ok(message) = serde_json::from_value::<ModelMessage>(written.clone()) {
         let meta = fields.get("meta").cloned().unwrap_or_else(|| json!({}));
         // Whose words they are cannot be read: then they are nobody's known.
-        let meta = serde_json::from_value(meta).unwrap_or_else(|_| Meta {
+        let meta = serde_json::from_value(meta).unwrap_or_else(|_| EntryMeta {
             speaker: Some(SpeakerMark::Unreadable),
-            ..Meta::default()
+            ..EntryMeta::default()
         });
-        return Ok(Body::Message { message, meta });
+        return Ok(EntryBody::Message { message, meta });
     }
     foreign_message(written)
 }
 
 /// A message in the reference's own spelling.
-fn foreign_message(written: &Value) -> Result<Body, String> {
+fn foreign_message(written: &Value) -> Result<EntryBody, String> {
     let text = |name: &str| written.get(name).and_then(Value::as_str).map(str::to_owned);
     let content = parts(written.get("content").unwrap_or(&Value::Null));
     let role = text("role").ok_or("its message has no `role`")?;
-    let mut meta = Meta::default();
+    let mut meta = EntryMeta::default();
     let message = match role.as_str() {
-        "user" => Message::User { content },
+        "user" => ModelMessage::User { content },
         "assistant" => {
             let stop = text("stopReason").unwrap_or_default();
             meta.cut = matches!(stop.as_str(), "error" | "aborted");
@@ -324,11 +359,11 @@ fn foreign_message(written: &Value) -> Result<Body, String> {
                 (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
                 (_, model) => model,
             };
-            Message::Assistant { content, model }
+            ModelMessage::Assistant { content, model }
         }
         "toolResult" => {
             meta.details = written.get("details").cloned().unwrap_or_default();
-            Message::ToolResult {
+            ModelMessage::ToolResult {
                 call_id: text("toolCallId").ok_or("its result names no call")?,
                 tool: text("toolName").unwrap_or_default(),
                 content,
@@ -337,36 +372,36 @@ fn foreign_message(written: &Value) -> Result<Body, String> {
         }
         other => return Err(format!("its role `{other}` is unknown")),
     };
-    Ok(Body::Message { message, meta })
+    Ok(EntryBody::Message { message, meta })
 }
 
-fn parts(content: &Value) -> Vec<Part> {
+fn parts(content: &Value) -> Vec<MessagePart> {
     match content {
-        Value::String(text) => vec![Part::text(text)],
+        Value::String(text) => vec![MessagePart::text(text)],
         Value::Array(items) => items.iter().filter_map(part).collect(),
         _ => Vec::new(),
     }
 }
 
-fn part(item: &Value) -> Option<Part> {
-    if let Ok(part) = serde_json::from_value::<Part>(item.clone()) {
+fn part(item: &Value) -> Option<MessagePart> {
+    if let Ok(part) = serde_json::from_value::<MessagePart>(item.clone()) {
         return Some(part);
     }
     let text = |name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
     Some(match text("type")?.as_str() {
-        "thinking" => Part::Reasoning {
+        "thinking" => MessagePart::Reasoning {
             text: text("thinking").unwrap_or_default(),
             signature: text("thinkingSignature"),
             redacted: item.get("redacted").and_then(Value::as_bool) == Some(true),
         },
-        "image" => Part::Image {
+        "image" => MessagePart::Image {
             mime: text("mimeType")?,
             data: text("data")?,
         },
         "toolCall" => {
             let arguments = item.get("arguments").or_else(|| item.get("input"));
             let object = arguments.and_then(Value::as_object).cloned();
-            Part::ToolCall(ToolCall {
+            MessagePart::ToolCall(ToolCall {
                 id: text("id")?,
                 name: text("name")?,
                 malformed: object

@@ -5,23 +5,28 @@ mod foreign;
 mod keep;
 mod list;
 mod names;
+mod own;
+mod tree;
 mod undo;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::BareUnit;
 use chela_core::{AgentId, Host};
 use chela_store::{FileState, JournalStore, SqliteJournalStore, StoreError, StoreFuture, block_on};
 
-use crate::begun::{RecordLoss, missing_record_file, note_record_file};
+use crate::begun::{RecordFile, RecordLoss};
 
-pub use keep::{Author, TrustAfter};
-pub use list::{Change, ListAsk};
+pub use keep::{ChangeAuthor, TrustAfter};
+pub use list::{JournalChange, ListAsk};
+pub use own::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
+pub use tree::{LookedAtTree, TreeEntry, TreeEntryKind, look_at_tree};
 pub use undo::{
-    Conflict, Conflicts, UndoError, UndoPlan, UndoStep, Undone, Which, undone_in_words,
+    ConflictRule, UndoConflict, UndoError, UndoPlan, UndoStep, UndoTarget, UndoneChange,
+    undone_in_words,
 };
 
 const NAME: &str = "the journal";
@@ -31,10 +36,10 @@ const NAME: &str = "the journal";
 /// Its calls wait for the disk, as the file tools and the commands that use them do: on a thread
 /// that may.
 #[derive(Debug)]
-pub struct Journal {
+pub struct FileJournal {
     path: PathBuf,
     host: Host,
-    retention: Retention,
+    retention: JournalRetention,
     /// Where older entries with absolute paths may be taken back.
     workspace: Option<PathBuf>,
     open: Mutex<OpenJournal>,
@@ -48,7 +53,7 @@ struct OpenJournal {
 
 /// How long changes can be taken back. (`guard.journal`)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
+pub struct JournalRetention {
     pub age: Duration,
     /// What is kept takes no more room than this.
     pub bytes: u64,
@@ -63,6 +68,11 @@ pub enum JournalError {
     Name { path: PathBuf },
     #[error("{} needs more room than guard.journal.size ({most} bytes) gives", path.display())]
     TooLarge { path: PathBuf, most: u64 },
+    #[error("what {} holds cannot be packed, so it is not changed", path.display())]
+    NotPacked {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("what {} held before change {change} cannot be unpacked: {why}", path.display())]
     Unpacked {
         path: PathBuf,
@@ -79,8 +89,8 @@ pub fn journal_file(host: &Host, agent: &AgentId) -> PathBuf {
         .join("journal.sqlite")
 }
 
-impl Retention {
-    pub fn of(loaded: &Loaded) -> Self {
+impl JournalRetention {
+    pub fn of(loaded: &LoadedConfig) -> Self {
         const AGE: Duration = Duration::from_secs(30 * 86_400);
         const BYTES: u64 = 200 << 20;
         let keys = &loaded.config.guard.journal;
@@ -91,9 +101,9 @@ impl Retention {
     }
 }
 
-impl Journal {
+impl FileJournal {
     /// Cheap: nothing is opened before it is needed.
-    pub fn of(host: &Host, agent: &AgentId, retention: Retention) -> Self {
+    pub fn of(host: &Host, agent: &AgentId, retention: JournalRetention) -> Self {
         Self {
             path: journal_file(host, agent),
             host: host.clone(),
@@ -119,7 +129,7 @@ impl Journal {
     pub fn loss(&self) -> Option<RecordLoss> {
         let mut open = self.locked();
         if open.store.is_none() && open.loss.is_none() {
-            open.loss = missing_record_file(NAME, &self.path, FileState::of(&self.path));
+            open.loss = RecordFile::look(NAME, &self.path).missing(FileState::of(&self.path));
         }
         open.loss.clone()
     }
@@ -147,15 +157,13 @@ impl Journal {
     fn existing(&self) -> Result<Option<Arc<dyn JournalStore>>, JournalError> {
         let mut open = self.locked();
         if open.store.is_none() {
+            let file = RecordFile::look(NAME, &self.path);
             let found = FileState::of(&self.path);
-            open.loss = open
-                .loss
-                .take()
-                .or_else(|| missing_record_file(NAME, &self.path, found));
+            open.loss = open.loss.take().or_else(|| file.missing(found));
             if found == FileState::Present
                 && let Some(store) = SqliteJournalStore::open_existing(&self.path)?
             {
-                note_record_file(NAME, &self.path, store.found());
+                file.note_opened(store.found());
                 if store.may_write() {
                     self.adopt_names(&store)?;
                 }
@@ -169,8 +177,9 @@ impl Journal {
         if let Some(store) = self.existing()? {
             return Ok(store);
         }
+        let file = RecordFile::look(NAME, &self.path);
         let store = SqliteJournalStore::open(&self.path)?;
-        note_record_file(NAME, &self.path, store.found());
+        file.note_opened(store.found());
         let store: Arc<dyn JournalStore> = Arc::new(store);
         Ok(Arc::clone(self.locked().store.get_or_insert(store)))
     }

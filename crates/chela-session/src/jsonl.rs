@@ -2,46 +2,75 @@
 
 use std::io::Write;
 
+use chela_core::ok_or_warn;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::entry::{Body, Entry, EntryId};
+use super::entry::{EntryBody, EntryId, TranscriptEntry};
+use super::kept_transcripts::EntriesSince;
 use super::stamp::iso;
-use super::store::{Session, SessionError, Sessions};
-use super::transcript::EntriesSince;
+use super::store::{OpenSession, SessionError, SessionId, Sessions};
 
-/// The form of the lines, as other readers number it.
-const VERSION: u64 = 3;
 /// Kinds of our own travel as `custom`, which every reader skips.
 pub(super) const TOOL_STARTED: &str = "chela.toolStarted";
 pub(super) const TURN_ENDED: &str = "chela.turnEnded";
+
+/// The first line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase", tag = "type", rename = "session")]
+pub(super) struct SessionHeader<'a> {
+    pub version: u64,
+    pub id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<EntryId>,
+}
+
+impl<'a> SessionHeader<'a> {
+    pub(super) fn of(id: &'a str) -> Self {
+        Self {
+            // The form of the lines, as other readers number it.
+            version: 3,
+            id,
+            timestamp: None,
+            cwd: None,
+            key: None,
+            parent_session: None,
+            label: None,
+            leaf: None,
+        }
+    }
+}
 
 impl Sessions {
     /// Writes the whole tree of a session. The header says which entry the conversation stands
     /// at, for branches that were left.
     pub async fn export_jsonl(
         &self,
-        session: &Session,
-        out: &mut dyn Write,
+        session: &OpenSession,
+        out: &mut (dyn Write + Send),
     ) -> Result<(), SessionError> {
         let info = self.info(session).await?;
-        let EntriesSince { leaf, entries } = self.read_since(session, None).await?;
-        let mut header = json!({
-            "type": "session",
-            "version": VERSION,
-            "id": info.session_id,
-            "timestamp": iso(info.started),
-            "cwd": self.host().cwd.display().to_string(),
-            "key": info.key.to_string(),
+        let EntriesSince { leaf, entries, .. } = self.read_since(session, None).await?;
+        let left_a_branch = entries.last().is_some_and(|last| Some(last.id) != leaf);
+        let header = json!(SessionHeader {
+            timestamp: Some(iso(info.started)),
+            cwd: Some(self.host().cwd.display().to_string()),
+            key: Some(info.key.to_string()),
+            parent_session: info.parent.as_ref().map(SessionId::as_str),
+            label: info.name(),
+            leaf: left_a_branch.then(|| leaf.unwrap_or(EntryId(0))),
+            ..SessionHeader::of(info.session_id.as_str())
         });
-        if let Some(parent) = &info.parent {
-            header["parentSession"] = json!(parent);
-        }
-        if let Some(name) = info.name() {
-            header["label"] = json!(name);
-        }
-        if entries.last().is_some_and(|last| Some(last.id) != leaf) {
-            header["leaf"] = json!(leaf.unwrap_or(EntryId(0)));
-        }
         let lines = std::iter::once(header).chain(entries.iter().map(line));
         for line in lines {
             writeln!(out, "{line}").map_err(|source| SessionError::Archive {
@@ -53,7 +82,7 @@ impl Sessions {
     }
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// The entry as an export writes it.
     pub fn to_json(&self) -> Value {
         line(self)
@@ -61,10 +90,10 @@ impl Entry {
 }
 
 /// One entry as a line.
-pub(super) fn line(entry: &Entry) -> Value {
+pub(super) fn line(entry: &TranscriptEntry) -> Value {
     let mut line = Map::new();
     let kind = match &entry.body {
-        Body::ToolStarted { .. } | Body::TurnEnded { .. } => "custom",
+        EntryBody::ToolStarted { .. } | EntryBody::TurnEnded { .. } => "custom",
         body => body.kind(),
     };
     line.insert("type".into(), json!(kind));
@@ -73,17 +102,17 @@ pub(super) fn line(entry: &Entry) -> Value {
     line.insert("timestamp".into(), json!(iso(entry.at)));
     let own = |name: &str, data: Value| json!({ "customType": name, "data": data });
     let body = match &entry.body {
-        Body::ToolStarted { call_id } => own(TOOL_STARTED, json!({ "callId": call_id })),
-        Body::TurnEnded { how } => own(TURN_ENDED, json!({ "how": how })),
-        Body::Unknown { text, .. } => serde_json::from_str(text)
+        EntryBody::ToolStarted { call_id } => own(TOOL_STARTED, json!({ "callId": call_id })),
+        EntryBody::TurnEnded { how } => own(TURN_ENDED, json!({ "how": how })),
+        EntryBody::Unknown { text, .. } => serde_json::from_str(text)
             .ok()
             .filter(Value::is_object)
             .unwrap_or_else(|| json!({ "unreadable": text })),
-        body => body
-            .encode()
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .unwrap_or_default(),
+        body => {
+            let read = body.encode().and_then(|text| serde_json::from_str(&text));
+            ok_or_warn!(read, "an entry is exported without what it says", entry = %entry.id)
+                .unwrap_or_default()
+        }
     };
     if let Value::Object(fields) = body {
         for (name, value) in fields {

@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chela_model::{Message, Part};
+use chela_model::{MessagePart, ModelMessage};
+use chela_store::Incarnation;
 
-use super::entry::{Body, Entry, EntryId};
-use super::transcript::EntriesSince;
+use super::entry::{EntryBody, EntryId, TranscriptEntry};
 
 /// What all kept transcripts together may weigh, in bytes of text. The one used longest ago goes
 /// first.
@@ -20,7 +20,70 @@ const MOST_BYTES: usize = 64 << 20;
 const ENTRY_BYTES: usize = 400;
 
 /// The entries of a branch, from the root to where the conversation stands. Cheap to clone.
-pub type Branch = Arc<Vec<Entry>>;
+#[derive(Debug, Clone, Default)]
+pub struct TranscriptBranch {
+    entries: Arc<Vec<TranscriptEntry>>,
+    incarnation: Incarnation,
+}
+
+impl TranscriptBranch {
+    /// Whoever keeps something about the entries begins anew with another one.
+    pub fn incarnation(&self) -> Incarnation {
+        self.incarnation
+    }
+
+    #[cfg(test)]
+    pub(super) fn of(entries: Vec<TranscriptEntry>) -> Self {
+        Self {
+            entries: Arc::new(entries),
+            incarnation: Incarnation::default(),
+        }
+    }
+}
+
+impl std::ops::Deref for TranscriptBranch {
+    type Target = Vec<TranscriptEntry>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.entries
+    }
+}
+
+/// What is new in a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntriesSince {
+    /// Of the session that was read: that of another one goes on nothing.
+    pub incarnation: Incarnation,
+    /// Where the conversation stands.
+    pub leaf: Option<EntryId>,
+    /// In the order they were appended, whatever branch they are on.
+    pub entries: Vec<TranscriptEntry>,
+}
+
+impl EntriesSince {
+    /// The entries from the root to where the conversation stands, of a session that was read
+    /// from its beginning: parents are always older.
+    fn into_branch(self) -> TranscriptBranch {
+        let mut wanted = self.leaf;
+        let mut entries: Vec<TranscriptEntry> = self
+            .entries
+            .into_iter()
+            .rev()
+            .filter(|entry| {
+                let is_wanted = Some(entry.id) == wanted;
+                if is_wanted {
+                    wanted = entry.parent;
+                }
+                is_wanted
+            })
+            .collect();
+        entries.reverse();
+        TranscriptBranch {
+            entries: Arc::new(entries),
+            incarnation: self.incarnation,
+        }
+    }
+}
 
 /// The transcripts of the sessions that were read lately.
 #[derive(Debug, Default)]
@@ -36,7 +99,7 @@ struct KeptState {
 
 #[derive(Debug)]
 struct KeptTranscript {
-    branch: Branch,
+    branch: TranscriptBranch,
     /// The newest entry that was read, whether it is on the branch or not.
     read_to: Option<EntryId>,
     bytes: usize,
@@ -57,7 +120,7 @@ impl KeptTranscripts {
         session: &str,
         read_to: Option<EntryId>,
         since: &EntriesSince,
-    ) -> Option<Branch> {
+    ) -> Option<TranscriptBranch> {
         let mut state = self.locked();
         state.clock += 1;
         let clock = state.clock;
@@ -69,20 +132,21 @@ impl KeptTranscripts {
             return None;
         };
         kept.used = clock;
-        let branch = Arc::clone(&kept.branch);
+        let branch = kept.branch.clone();
         state.bytes += added;
         state.make_room(session);
         Some(branch)
     }
 
-    /// Keeps a session that was read whole. `read_to` is the newest entry there is.
-    pub fn keep(&self, session: &str, branch: Vec<Entry>, read_to: Option<EntryId>) -> Branch {
-        let branch = Arc::new(branch);
+    /// Keeps a session that was read whole.
+    pub fn keep(&self, session: &str, all: EntriesSince) -> TranscriptBranch {
+        let read_to = all.entries.last().map(|entry| entry.id);
+        let branch = all.into_branch();
         let bytes = branch.iter().map(bytes_of).sum();
         let mut state = self.locked();
         state.clock += 1;
         let kept = KeptTranscript {
-            branch: Arc::clone(&branch),
+            branch: branch.clone(),
             read_to,
             bytes,
             used: state.clock,
@@ -117,8 +181,8 @@ impl KeptState {
 impl KeptTranscript {
     /// Gives how many bytes came along.
     fn follow(&mut self, read_to: Option<EntryId>, since: &EntriesSince) -> Option<usize> {
-        // Somebody else was quicker.
-        if self.read_to != read_to {
+        // Somebody else was quicker, or it is another session of that id.
+        if self.read_to != read_to || self.branch.incarnation != since.incarnation {
             return None;
         }
         let end = self.branch.last().map(|entry| entry.id);
@@ -139,7 +203,7 @@ impl KeptTranscript {
             return None;
         }
         let added = since.entries.iter().map(bytes_of).sum();
-        Arc::make_mut(&mut self.branch).extend(since.entries.iter().cloned());
+        Arc::make_mut(&mut self.branch.entries).extend(since.entries.iter().cloned());
         self.read_to = tip;
         self.bytes += added;
         Some(added)
@@ -151,34 +215,34 @@ impl KeptTranscript {
             None => 0,
             Some(leaf) => self.branch.iter().rposition(|entry| entry.id == leaf)? + 1,
         };
-        Arc::make_mut(&mut self.branch).truncate(length);
+        Arc::make_mut(&mut self.branch.entries).truncate(length);
         Some(0)
     }
 }
 
 /// What an entry weighs, roughly.
-fn bytes_of(entry: &Entry) -> usize {
-    let parts = |parts: &[Part]| -> usize {
+fn bytes_of(entry: &TranscriptEntry) -> usize {
+    let parts = |parts: &[MessagePart]| -> usize {
         parts
             .iter()
             .map(|part| match part {
-                Part::Text { text } | Part::Reasoning { text, .. } => text.len(),
-                Part::Image { data, .. } => data.len(),
+                MessagePart::Text { text } | MessagePart::Reasoning { text, .. } => text.len(),
+                MessagePart::Image { data, .. } => data.len(),
                 _ => ENTRY_BYTES,
             })
             .sum()
     };
     let text = match &entry.body {
-        Body::Message { message, .. } => match message {
-            Message::User { content }
-            | Message::Assistant { content, .. }
-            | Message::ToolResult { content, .. } => parts(content),
+        EntryBody::Message { message, .. } => match message {
+            ModelMessage::User { content }
+            | ModelMessage::Assistant { content, .. }
+            | ModelMessage::ToolResult { content, .. } => parts(content),
         },
-        Body::CustomMessage(note) => parts(&note.content),
-        Body::Compaction(compaction) => compaction.summary.len(),
-        Body::BranchSummary(branch) => branch.summary.len(),
-        Body::Unknown { text, .. } => text.len(),
-        Body::Custom(_) | Body::ToolStarted { .. } | Body::TurnEnded { .. } => 0,
+        EntryBody::CustomMessage(note) => parts(&note.content),
+        EntryBody::Compaction(compaction) => compaction.summary.len(),
+        EntryBody::BranchSummary(branch) => branch.summary.len(),
+        EntryBody::Unknown { text, .. } => text.len(),
+        EntryBody::Custom(_) | EntryBody::ToolStarted { .. } | EntryBody::TurnEnded { .. } => 0,
     };
     text + ENTRY_BYTES
 }

@@ -9,20 +9,27 @@
 //! Every write is one transaction. What must survive a power cut - an accepted message, the mark
 //! of a call that is about to act, the end of a turn - is on the disk when the call returns; what
 //! comes in between survives the death of the process and goes to the disk with the next of
-//! these ([`Body::durability`]). Nobody who reads waits for one who writes.
+//! these ([`EntryBody::durability`]). Nobody who reads waits for one who writes.
+
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod begun;
 mod context;
 mod entry;
+mod external_spans;
+mod find;
 mod import;
 pub mod journal;
 mod jsonl;
 mod kept_transcripts;
 mod list;
 mod maintenance;
+mod preview;
 mod record;
 mod reset;
 mod salvage;
+mod settings;
 mod stamp;
 mod store;
 mod transcript;
@@ -30,21 +37,27 @@ mod transcript;
 #[cfg(test)]
 mod tests_support;
 
-pub use begun::RecordLoss;
-pub use context::context;
+pub use begun::{RecordFile, RecordLoss};
+pub use context::{ContextReplay, context};
 pub use entry::{
-    Body, BranchSummary, Compaction, Custom, CustomMessage, Entry, EntryId, Label, Meta, Sender,
-    Source, SpeakerMark,
+    BranchSummary, CompactionEntry, CustomEntry, CustomMessage, EntryBody, EntryId, EntryMeta,
+    MessageSender, MessageSource, SpeakerMark, TextLabel, TranscriptEntry,
 };
-pub use import::{ImportError, Imported};
-pub use kept_transcripts::Branch;
-pub use list::{Filter, Show};
-pub use maintenance::{Cleaned, Cleanup, Doomed, MaintenanceRules, WhyDoomed};
-pub use record::{Frozen, FrozenTool, ModelSource, Override, SessionInfo, Settings, Totals};
-pub use reset::{Daily, ResetRules, ResetWhy};
-pub use salvage::{Salvaged, salvage};
+pub use external_spans::{ExternalKind, ExternalSpan, ExternalSpans, find_external, split_told};
+pub use find::SessionMatch;
+pub use import::{ImportError, ImportOrigin, ImportedSession};
+pub use kept_transcripts::{EntriesSince, TranscriptBranch};
+pub use list::{ListScope, SessionFilter};
+pub use maintenance::{
+    CleanupCandidate, CleanupPlan, CleanupReason, CleanupReport, MaintenanceRules,
+};
+pub use preview::{ConversationMatch, SessionPreview};
+pub use record::{FrozenPrefix, FrozenTool, SessionInfo, SessionTotals, UsageOfCall};
+pub use reset::{DailyReset, ResetReason, ResetRules};
+pub use salvage::{SalvagedSessions, salvage};
+pub use settings::{ModelSource, SessionOverride, SessionSettings};
 pub use stamp::{iso, parse_iso};
-pub use store::{Session, SessionError, SessionId, Sessions, session_file};
+pub use store::{OpenSession, SessionError, SessionId, Sessions, session_file};
 pub use transcript::{
-    AppendBatch, EntriesSince, Forked, Inherited, Redone, Uncompacted, Undone, UsageOfCall,
+    AppendBatch, ForkedSession, InheritedContext, UndoneCompaction, UndoneMessage,
 };

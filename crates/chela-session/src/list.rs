@@ -4,26 +4,26 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use chela_core::SessionKind;
-use chela_store::{SessionQuery, SessionSpan, Soundness};
+use chela_store::{FileSoundness, SessionQuery, SessionSpan};
 
 use super::record::SessionInfo;
-use super::store::{Session, SessionError, Sessions};
+use super::store::{OpenSession, SessionError, Sessions};
 
 /// Which sessions are wanted. The default: every key's current one, newest first.
 #[derive(Debug, Clone, Default)]
-pub struct Filter {
+pub struct SessionFilter {
     /// Empty: all kinds.
     pub kinds: Vec<SessionKind>,
     pub active_within: Option<Duration>,
     /// Label or display name contains this, whatever the case.
     pub label: Option<String>,
-    pub show: Show,
+    pub show: ListScope,
     pub limit: Option<usize>,
 }
 
 /// How much of the past is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Show {
+pub enum ListScope {
     /// What goes on.
     #[default]
     Current,
@@ -32,14 +32,14 @@ pub enum Show {
 }
 
 impl Sessions {
-    pub async fn list(&self, filter: &Filter) -> Result<Vec<SessionInfo>, SessionError> {
+    pub async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionInfo>, SessionError> {
         let query = SessionQuery {
             updated_since: filter
                 .active_within
                 .map_or(0, |within| self.now().saturating_sub(millis(within))),
             span: match filter.show {
-                Show::Current => SessionSpan::Current,
-                Show::Everything => SessionSpan::Everything,
+                ListScope::Current => SessionSpan::Current,
+                ListScope::Everything => SessionSpan::Everything,
             },
         };
         let label = filter.label.as_ref().map(|label| label.to_lowercase());
@@ -71,13 +71,17 @@ impl Sessions {
     }
 
     /// Gives a session a name for people; `None` takes it away.
-    pub async fn rename(&self, session: &Session, label: Option<&str>) -> Result<(), SessionError> {
-        let label = super::record::Override::Label(label.map(str::to_owned));
+    pub async fn rename(
+        &self,
+        session: &OpenSession,
+        label: Option<&str>,
+    ) -> Result<(), SessionError> {
+        let label = super::settings::SessionOverride::Label(label.map(str::to_owned));
         self.set(session, label).await
     }
 
     /// Puts a session away: it is out of the lists, its key starts anew, and nothing is lost.
-    pub async fn archive(&self, session: &Session) -> Result<(), SessionError> {
+    pub async fn archive(&self, session: &OpenSession) -> Result<(), SessionError> {
         let archived = self.store.archive(session.id.as_str(), self.now());
         // One that is gone needs no putting away.
         archived.await?;
@@ -85,7 +89,7 @@ impl Sessions {
     }
 
     /// Deletes a session and everything said in it.
-    pub async fn remove(&self, session: &Session) -> Result<(), SessionError> {
+    pub async fn remove(&self, session: &OpenSession) -> Result<(), SessionError> {
         self.store.remove(session.id.as_str()).await?;
         Ok(())
     }
@@ -95,7 +99,7 @@ impl Sessions {
         self.store
             .check()
             .await
-            .is_ok_and(|found| found == Soundness::Sound)
+            .is_ok_and(|found| found == FileSoundness::Sound)
     }
 }
 

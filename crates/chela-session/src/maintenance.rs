@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::{BareUnit, MaintenanceMode, OrOff};
 use chela_core::SessionForm;
 use chela_files::{FileDraft, FileMode};
 use serde::Serialize;
 
-use super::list::{Filter, Show};
+use super::list::{ListScope, SessionFilter};
 use super::record::SessionInfo;
 use super::store::{SessionError, SessionId, Sessions};
 
@@ -37,8 +37,8 @@ pub struct MaintenanceRules {
 /// What a cleanup would remove, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cleanup {
-    pub sessions: Vec<Doomed>,
+pub struct CleanupPlan {
+    pub sessions: Vec<CleanupCandidate>,
     /// Archives of sessions removed before.
     pub archives: Vec<PathBuf>,
     /// Size of the file and its archives before and, roughly, after.
@@ -49,16 +49,16 @@ pub struct Cleanup {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Doomed {
+pub struct CleanupCandidate {
     pub session_id: SessionId,
     pub key: String,
     pub bytes: u64,
-    pub why: WhyDoomed,
+    pub why: CleanupReason,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum WhyDoomed {
+pub enum CleanupReason {
     /// Unused for longer than `pruneAfter`.
     Old,
     /// More sessions than `maxEntries`.
@@ -70,14 +70,14 @@ pub enum WhyDoomed {
 /// What a cleanup did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cleaned {
+pub struct CleanupReport {
     pub sessions: usize,
     pub archives_written: Vec<PathBuf>,
     pub archives_removed: usize,
 }
 
 impl MaintenanceRules {
-    pub fn of(loaded: &Loaded) -> Self {
+    pub fn of(loaded: &LoadedConfig) -> Self {
         let keys = &loaded.config.session.maintenance;
         let length = |text: &chela_config::model::DurationText| {
             text.duration(BareUnit::Days)
@@ -110,11 +110,14 @@ impl MaintenanceRules {
 
 impl Sessions {
     /// What the rules would remove now. Changes nothing.
-    pub async fn plan_cleanup(&self, rules: &MaintenanceRules) -> Result<Cleanup, SessionError> {
+    pub async fn plan_cleanup(
+        &self,
+        rules: &MaintenanceRules,
+    ) -> Result<CleanupPlan, SessionError> {
         let now = self.now();
-        let everything = Filter {
-            show: Show::Everything,
-            ..Filter::default()
+        let everything = SessionFilter {
+            show: ListScope::Everything,
+            ..SessionFilter::default()
         };
         let all = self.list(&everything).await?;
         let parents: BTreeSet<&SessionId> =
@@ -123,7 +126,7 @@ impl Sessions {
         let mut candidates: Vec<&SessionInfo> = all.iter().filter(free).collect();
         candidates.sort_by_key(|info| (!is_probe(info), info.updated));
 
-        let mut doomed: Vec<Doomed> = Vec::new();
+        let mut doomed: Vec<CleanupCandidate> = Vec::new();
         let mut rest = Vec::new();
         for info in candidates {
             let limit = if is_probe(info) {
@@ -132,7 +135,7 @@ impl Sessions {
                 rules.prune_after_ms
             };
             if limit.is_some_and(|limit| now.saturating_sub(info.updated) > limit) {
-                doomed.push(Doomed::of(info, WhyDoomed::Old));
+                doomed.push(CleanupCandidate::of(info, CleanupReason::Old));
             } else {
                 rest.push(info);
             }
@@ -140,13 +143,14 @@ impl Sessions {
         let mut rest = rest.into_iter();
         while (all.len() - doomed.len()) as u64 > rules.max_entries {
             let Some(info) = rest.next() else { break };
-            doomed.push(Doomed::of(info, WhyDoomed::TooMany));
+            doomed.push(CleanupCandidate::of(info, CleanupReason::TooMany));
         }
 
         let archives = self.archives();
         let bytes_before = self.store.stored_bytes().await?
             + archives.iter().map(|(_, size, _)| size).sum::<u64>();
-        let freed = |doomed: &[Doomed]| doomed.iter().map(|doomed| doomed.bytes).sum::<u64>();
+        let freed =
+            |doomed: &[CleanupCandidate]| doomed.iter().map(|doomed| doomed.bytes).sum::<u64>();
         let mut bytes_after = bytes_before.saturating_sub(freed(&doomed));
         let mut old_archives = Vec::new();
         let over = |bytes: u64, limit: Option<u64>| limit.is_some_and(|limit| bytes > limit);
@@ -163,9 +167,9 @@ impl Sessions {
         while pressed && over(bytes_after, rules.high_water_bytes) {
             let Some(info) = rest.next() else { break };
             bytes_after = bytes_after.saturating_sub(info.bytes);
-            doomed.push(Doomed::of(info, WhyDoomed::TooLarge));
+            doomed.push(CleanupCandidate::of(info, CleanupReason::TooLarge));
         }
-        Ok(Cleanup {
+        Ok(CleanupPlan {
             kept: all.len() - doomed.len(),
             sessions: doomed,
             archives: old_archives,
@@ -176,8 +180,8 @@ impl Sessions {
 
     /// Does what was planned. Each session is written to an archive, read back and compared
     /// before its rows go.
-    pub async fn cleanup(&self, plan: &Cleanup) -> Result<Cleaned, SessionError> {
-        let mut cleaned = Cleaned::default();
+    pub async fn cleanup(&self, plan: &CleanupPlan) -> Result<CleanupReport, SessionError> {
+        let mut cleaned = CleanupReport::default();
         for path in &plan.archives {
             cleaned.archives_removed += usize::from(std::fs::remove_file(path).is_ok());
         }
@@ -208,7 +212,7 @@ impl Sessions {
 
     async fn write_archive(
         &self,
-        session: &super::store::Session,
+        session: &super::store::OpenSession,
     ) -> Result<PathBuf, SessionError> {
         let path = self.archive_dir().join(format!("{}.jsonl", session.id));
         let failed = |source| SessionError::Archive {
@@ -229,8 +233,14 @@ impl Sessions {
 
     /// Archives with size and time, oldest first.
     fn archives(&self) -> Vec<(PathBuf, u64, u64)> {
-        let Ok(folder) = std::fs::read_dir(self.archive_dir()) else {
-            return Vec::new();
+        let folder = match std::fs::read_dir(self.archive_dir()) {
+            Ok(folder) => folder,
+            Err(error) => {
+                if error.kind() != std::io::ErrorKind::NotFound {
+                    tracing::warn!(%error, "the archives of sessions cannot be listed");
+                }
+                return Vec::new();
+            }
         };
         let mut found: Vec<_> = folder
             .flatten()
@@ -246,8 +256,8 @@ impl Sessions {
     }
 }
 
-impl Doomed {
-    fn of(info: &SessionInfo, why: WhyDoomed) -> Self {
+impl CleanupCandidate {
+    fn of(info: &SessionInfo, why: CleanupReason) -> Self {
         Self {
             session_id: info.session_id.clone(),
             key: info.key.to_string(),

@@ -1,6 +1,6 @@
 //! When a session starts anew.
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::{ResetMode, SessionReset};
 use chela_core::{ChatType, SessionForm, SessionKey};
 
@@ -13,13 +13,13 @@ const DEFAULT_IDLE_MINUTES: u64 = 60;
 /// The rules for one session. With none set, a session goes on for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ResetRules {
-    pub daily: Option<Daily>,
+    pub daily: Option<DailyReset>,
     pub idle_minutes: Option<u64>,
 }
 
 /// Every day at an hour of local time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Daily {
+pub struct DailyReset {
     pub at_hour: u8,
     /// How far local time is ahead of UTC.
     pub utc_offset_minutes: i32,
@@ -27,7 +27,7 @@ pub struct Daily {
 
 /// Why a session started anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ResetWhy {
+pub enum ResetReason {
     /// The person said so.
     Asked,
     /// The hour of the daily reset has passed since it began.
@@ -36,7 +36,7 @@ pub enum ResetWhy {
     Idle,
 }
 
-impl ResetWhy {
+impl ResetReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Asked => "asked",
@@ -50,7 +50,7 @@ impl ResetRules {
     /// The rules the config has for a key: those of the channel, else of the kind of chat, else
     /// the general ones. `channel` is the one the message came through, where the key names none.
     pub fn of(
-        loaded: &Loaded,
+        loaded: &LoadedConfig,
         key: &SessionKey,
         channel: Option<&str>,
         utc_offset_minutes: i32,
@@ -89,7 +89,7 @@ impl ResetRules {
     fn from_config(reset: &SessionReset, utc_offset_minutes: i32) -> Self {
         let idle_by_mode = (reset.mode == ResetMode::Idle).then_some(DEFAULT_IDLE_MINUTES);
         Self {
-            daily: (reset.mode == ResetMode::Daily).then_some(Daily {
+            daily: (reset.mode == ResetMode::Daily).then_some(DailyReset {
                 at_hour: reset.at_hour,
                 utc_offset_minutes,
             }),
@@ -99,18 +99,18 @@ impl ResetRules {
 
     /// Whether a session that began and was last written to at these times is over. All times in
     /// milliseconds since 1970; whichever rule expires first wins.
-    pub fn due(&self, started: u64, interacted: u64, now: u64) -> Option<ResetWhy> {
+    pub fn due(&self, started: u64, interacted: u64, now: u64) -> Option<ResetReason> {
         if let Some(daily) = self.daily
             && started < daily.latest_before(now)
         {
-            return Some(ResetWhy::Daily);
+            return Some(ResetReason::Daily);
         }
         let idle = self.idle_minutes?.saturating_mul(MINUTE);
-        (now.saturating_sub(interacted) > idle).then_some(ResetWhy::Idle)
+        (now.saturating_sub(interacted) > idle).then_some(ResetReason::Idle)
     }
 }
 
-impl Daily {
+impl DailyReset {
     /// The last time the hour struck.
     fn latest_before(self, now: u64) -> u64 {
         let offset = i64::from(self.utc_offset_minutes) * 60_000;

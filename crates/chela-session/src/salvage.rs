@@ -1,20 +1,21 @@
 //! Saving what can be read of a damaged session file.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
+use chela_files::{FileMode, write_file};
 use chela_store::{SalvagedSession, StoreError, salvage_sessions};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::entry::{Body, Entry, EntryId};
-use super::jsonl::line;
+use super::begun::forget_record_file;
+use super::entry::{EntryBody, EntryId, TranscriptEntry};
+use super::jsonl::{SessionHeader, line};
 use super::stamp::iso;
 use super::store::SessionError;
 
 /// What was saved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Salvaged {
+pub struct SalvagedSessions {
     /// One file of JSON lines for each session.
     pub files: Vec<PathBuf>,
     pub entries: usize,
@@ -26,8 +27,8 @@ pub struct Salvaged {
 
 /// Writes every session that can still be read into `folder`, as far as it can be read, then moves
 /// the damaged file aside so that a new one can begin. Nothing is deleted.
-pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, SessionError> {
-    let mut saved = Salvaged::default();
+pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<SalvagedSessions, SessionError> {
+    let mut saved = SalvagedSessions::default();
     chela_files::create_private_folder(folder).map_err(|source| StoreError::Folder {
         path: folder.to_owned(),
         source,
@@ -41,6 +42,7 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
         path: aside.clone(),
         source,
     };
+    forget_record_file(path).map_err(failed)?;
     std::fs::rename(path, &aside).map_err(failed)?;
     for suffix in ["-wal", "-shm"] {
         let side = |base: &Path| {
@@ -55,6 +57,13 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
             _ => {}
         }
     }
+    tracing::warn!(
+        path = %path.display(),
+        sessions = saved.files.len(),
+        entries = saved.entries,
+        lost = saved.lost.len(),
+        "a damaged session file was saved as far as it can be read, and moved aside"
+    );
     saved.aside = Some(aside);
     Ok(saved)
 }
@@ -62,7 +71,7 @@ pub fn salvage(host: &Host, path: &Path, folder: &Path) -> Result<Salvaged, Sess
 fn save(
     folder: &Path,
     session: &SalvagedSession,
-    saved: &mut Salvaged,
+    saved: &mut SalvagedSessions,
 ) -> Result<(), SessionError> {
     let safe: String = session
         .id
@@ -70,7 +79,7 @@ fn save(
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
         .collect();
     let path = folder.join(format!("{safe}.jsonl"));
-    let mut text = format!("{}\n", header(session)).into_bytes();
+    let mut text = format!("{}\n", header(session));
     let mut known = std::collections::BTreeSet::new();
     let mut before = 0;
     for row in &session.entries {
@@ -79,35 +88,34 @@ fn save(
             true => row.parent,
             false => before,
         };
-        let entry = Entry {
+        let entry = TranscriptEntry {
             id: EntryId(row.number),
             parent: (parent > 0).then_some(EntryId(parent)),
             at: row.at,
-            body: Body::decode(&row.kind, &row.body),
+            body: EntryBody::decode(&row.kind, &row.body),
         };
         known.insert(row.number);
         before = row.number;
         saved.entries += 1;
-        let _ = writeln!(text, "{}", line(&entry));
+        text += &format!("{}\n", line(&entry));
     }
-    std::fs::write(&path, text).map_err(|source| SessionError::Archive {
-        path: path.clone(),
-        source,
+    write_file(&path, text.as_bytes(), FileMode::Private).map_err(|error| {
+        SessionError::Archive {
+            path: path.clone(),
+            source: error.into(),
+        }
     })?;
     saved.files.push(path);
     Ok(())
 }
 
-fn header(session: &SalvagedSession) -> serde_json::Value {
-    let mut header = json!({ "type": "session", "version": 3, "id": session.id });
-    let Some(known) = &session.header else {
-        return header;
-    };
-    header["timestamp"] = json!(iso(known.started));
-    header["key"] = json!(known.key);
-    header["leaf"] = json!(EntryId(known.leaf));
-    if let Some(label) = &known.label {
-        header["label"] = json!(label);
-    }
-    header
+fn header(session: &SalvagedSession) -> Value {
+    let known = session.header.as_ref();
+    json!(SessionHeader {
+        timestamp: known.map(|known| iso(known.started)),
+        key: known.map(|known| known.key.clone()),
+        label: known.and_then(|known| known.label.as_deref()),
+        leaf: known.map(|known| EntryId(known.leaf)),
+        ..SessionHeader::of(&session.id)
+    })
 }

@@ -1,23 +1,26 @@
 //! The sessions of an agent, and which session a key stands for.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use chela_core::secret::Redactor;
-use chela_core::{AgentId, ContentHash, Host, SessionKey};
+use chela_core::{AgentId, ContentHash, Host, SessionForm, SessionKey};
 use chela_store::{
-    CurrentSession, FileState, SessionRecord, SessionStart, SessionStarted, SessionStore,
-    SqliteSessionStore, StoreError,
+    CurrentSession, FileState, SessionRecord, SessionResume, SessionStart, SessionStarted,
+    SessionStore, SqliteSessionStore, StoreError,
 };
 use serde::Serialize;
 
-use super::begun::{RecordLoss, missing_record_file, note_record_file};
+use super::begun::{RecordFile, RecordLoss};
 use super::kept_transcripts::KeptTranscripts;
-use super::record::Settings;
-use super::reset::{ResetRules, ResetWhy};
+use super::reset::{ResetReason, ResetRules};
+use super::settings::SessionSettings;
 
 const NAME: &str = "the session file";
+/// Why a session ended in whose place another one was resumed.
+const RESUMED: &str = "resumed";
 
 /// The sessions of one agent.
 #[derive(Debug)]
@@ -36,7 +39,7 @@ pub struct SessionId(pub(super) String);
 
 /// A session that is there: what the calls about it are given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
+pub struct OpenSession {
     pub id: SessionId,
     pub key: SessionKey,
     /// Milliseconds since 1970.
@@ -44,7 +47,7 @@ pub struct Session {
     /// Nothing has been said in it yet.
     pub fresh: bool,
     /// The session it took the place of just now, and why.
-    pub replaced: Option<(SessionId, ResetWhy)>,
+    pub replaced: Option<(SessionId, ResetReason)>,
 }
 
 /// Why sessions cannot be read or written.
@@ -87,19 +90,21 @@ impl Sessions {
         if FileState::of(&path) != FileState::Present {
             return Ok(None);
         }
+        let file = RecordFile::look(NAME, &path);
         let opened = SqliteSessionStore::open_existing(&path)?;
-        Ok(opened.map(|store| Self::in_file(store, &path, host)))
+        Ok(opened.map(|store| Self::in_file(store, file, &path, host)))
     }
 
     /// The file of an agent's sessions, if it is empty or gone although there was one.
     pub fn missing_file(host: &Host, agent: &AgentId) -> Option<RecordLoss> {
         let path = session_file(host, agent);
-        missing_record_file(NAME, &path, FileState::of(&path))
+        RecordFile::look(NAME, &path).missing(FileState::of(&path))
     }
 
     pub fn open_file(host: &Host, path: &Path) -> Result<Self, SessionError> {
+        let file = RecordFile::look(NAME, path);
         let store = SqliteSessionStore::open(path)?;
-        Ok(Self::in_file(store, path, host))
+        Ok(Self::in_file(store, file, path, host))
     }
 
     /// Sessions that leave no trace.
@@ -120,8 +125,8 @@ impl Sessions {
         }
     }
 
-    fn in_file(store: SqliteSessionStore, path: &Path, host: &Host) -> Self {
-        let loss = note_record_file(NAME, path, store.found());
+    fn in_file(store: SqliteSessionStore, file: RecordFile<'_>, path: &Path, host: &Host) -> Self {
+        let loss = file.note_opened(store.found());
         Self {
             loss,
             ..Self::on(Arc::new(store), path, host)
@@ -157,43 +162,61 @@ impl Sessions {
         &self,
         key: &SessionKey,
         rules: &ResetRules,
-    ) -> Result<Session, SessionError> {
+    ) -> Result<OpenSession, SessionError> {
         let now = self.now();
         let mut found = self.store.current(&key.to_string()).await?;
         loop {
             let ends = match &found {
-                Some(record) => match rules.due(record.started, record.interacted, now) {
+                Some(record) => match rules.due(taken_up(record), record.interacted, now) {
                     Some(why) => Some((record, why)),
-                    None => return Ok(Session::of(record)),
+                    None => return Ok(OpenSession::of(record)),
                 },
                 None => None,
             };
             match self.begin(key, ends, now).await? {
                 Begun::Session(session) => return Ok(session),
                 // Another process was quicker: what it did is judged anew.
-                Begun::Overtaken(current) => found = current,
+                Begun::Overtaken(current) => {
+                    tracing::debug!(%key, "another process began the session first");
+                    found = current;
+                }
             }
         }
     }
 
     /// The session a key stands for, if there is one; starts nothing.
-    pub async fn look_up(&self, key: &SessionKey) -> Result<Option<Session>, SessionError> {
+    pub async fn look_up(&self, key: &SessionKey) -> Result<Option<OpenSession>, SessionError> {
         let found = self.store.current(&key.to_string()).await?;
-        Ok(found.as_ref().map(Session::of))
+        Ok(found.as_ref().map(OpenSession::of))
     }
 
     /// A session by its id, current or past.
-    pub async fn by_id(&self, id: &str) -> Result<Option<Session>, SessionError> {
-        Ok(self.store.by_id(id).await?.as_ref().map(Session::of))
+    pub async fn by_id(&self, id: &str) -> Result<Option<OpenSession>, SessionError> {
+        Ok(self.store.by_id(id).await?.as_ref().map(OpenSession::of))
+    }
+
+    /// Lets a session go on that has ended or was put away. What went on under its key ends.
+    pub async fn resume(&self, session: &OpenSession) -> Result<OpenSession, SessionError> {
+        let resume = SessionResume {
+            id: session.id.0.clone(),
+            at: self.now(),
+            ends_why: RESUMED.to_owned(),
+        };
+        let record = self.store.resume(resume).await?.ok_or(SessionError::Gone)?;
+        Ok(OpenSession::of(&record))
     }
 
     /// Ends a session and starts the next one under its key. Label and chosen levels go on.
-    pub async fn reset(&self, session: &Session, why: ResetWhy) -> Result<Session, SessionError> {
+    pub async fn reset(
+        &self,
+        session: &OpenSession,
+        why: ResetReason,
+    ) -> Result<OpenSession, SessionError> {
         let now = self.now();
         let mut found = self.store.current(&session.key.to_string()).await?;
         loop {
             let ends = match &found {
-                Some(record) if record.id != session.id.0 => return Ok(Session::of(record)),
+                Some(record) if record.id != session.id.0 => return Ok(OpenSession::of(record)),
                 Some(record) => Some((record, why)),
                 None => None,
             };
@@ -207,10 +230,10 @@ impl Sessions {
     async fn begin(
         &self,
         key: &SessionKey,
-        ends: Option<(&SessionRecord, ResetWhy)>,
+        ends: Option<(&SessionRecord, ResetReason)>,
         now: u64,
     ) -> Result<Begun, SessionError> {
-        let carried = |previous: &SessionRecord| Settings::of(&previous.settings).carried();
+        let carried = |previous: &SessionRecord| SessionSettings::of(&previous.settings).carried();
         let previous = ends.map(|(record, _)| record);
         for attempt in 0_u64.. {
             let start = SessionStart {
@@ -229,9 +252,9 @@ impl Sessions {
             };
             match self.store.start(start).await? {
                 SessionStarted::Started(record) => {
-                    return Ok(Begun::Session(Session {
+                    return Ok(Begun::Session(OpenSession {
                         replaced: ends.map(|(record, why)| (SessionId(record.id.clone()), why)),
-                        ..Session::of(&record)
+                        ..OpenSession::of(&record)
                     }));
                 }
                 SessionStarted::Overtaken(current) => return Ok(Begun::Overtaken(current)),
@@ -246,13 +269,14 @@ impl Sessions {
         let random = self.host.random_hex(16);
         let seed = format!("{random}:{key}:{}:{attempt}", self.now());
         let hex = ContentHash::of(seed).to_string();
+        let part = |range| hex.get::<Range<usize>>(range).unwrap_or_default();
         format!(
             "{}-{}-4{}-a{}-{}",
-            &hex[..8],
-            &hex[8..12],
-            &hex[13..16],
-            &hex[17..20],
-            &hex[20..32]
+            part(0..8),
+            part(8..12),
+            part(13..16),
+            part(17..20),
+            part(20..32)
         )
     }
 
@@ -273,23 +297,39 @@ impl Sessions {
     }
 }
 
+/// What the daily reset counts from: a conversation somebody went back to is not yesterday's.
+fn taken_up(record: &SessionRecord) -> u64 {
+    record.started.max(record.resumed.unwrap_or(0))
+}
+
 /// What came of starting a session.
 enum Begun {
-    Session(Session),
+    Session(OpenSession),
     /// Something else goes on under the key by now.
     Overtaken(Option<SessionRecord>),
 }
 
-impl Session {
+impl OpenSession {
     pub(super) fn of(record: &SessionRecord) -> Self {
         Self {
             id: SessionId(record.id.clone()),
-            key: super::record::stored_key(&record.key),
+            key: stored_key(&record.key),
             started: record.started,
             fresh: record.leaf == 0,
             replaced: None,
         }
     }
+}
+
+/// Keys are checked when they are stored; one that another program wrote is kept as it is.
+pub(super) fn stored_key(text: &str) -> SessionKey {
+    SessionKey::parse(text).unwrap_or_else(|_| SessionKey {
+        agent: None,
+        form: SessionForm::Other {
+            rest: text.to_owned(),
+        },
+        thread: None,
+    })
 }
 
 /// Methods of a store say `false` when the session is not there.

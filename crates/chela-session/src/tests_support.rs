@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chela_core::{Clock, Host, SessionKey};
-use chela_model::{Message, Part, ToolCall};
+use chela_model::{MessagePart, ModelMessage, ToolCall};
 use serde_json::Map;
 
-use super::{Body, Meta, ResetRules, Session, Sessions};
+use super::{EntryBody, EntryMeta, OpenSession, ResetRules, Sessions};
 
 pub struct SetClock(AtomicU64);
 
@@ -24,14 +24,14 @@ impl Clock for SetClock {
 pub const START: u64 = 1_700_000_000_000;
 pub const HOUR: u64 = 3_600_000;
 
-pub struct Fixture {
+pub struct SessionsFixture {
     pub sessions: Sessions,
     pub clock: Arc<SetClock>,
     pub dir: tempfile::TempDir,
     pub host: Host,
 }
 
-impl Fixture {
+impl SessionsFixture {
     pub fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let clock = Arc::new(SetClock(AtomicU64::new(START)));
@@ -50,7 +50,7 @@ impl Fixture {
         self.clock.0.fetch_add(millis, Ordering::Relaxed);
     }
 
-    pub fn session(&self, name: &str) -> Session {
+    pub fn session(&self, name: &str) -> OpenSession {
         block_on(self.sessions.current(&key(name), &ResetRules::default())).unwrap()
     }
 
@@ -63,25 +63,28 @@ pub fn key(name: &str) -> SessionKey {
     SessionKey::parse(name).unwrap()
 }
 
-pub fn user(text: &str) -> Body {
-    Body::plain(Message::user(text))
+pub fn user(text: &str) -> EntryBody {
+    EntryBody::plain(ModelMessage::user(text))
 }
 
-pub fn assistant(text: &str) -> Body {
-    Body::plain(Message::Assistant {
-        content: vec![Part::text(text)],
+pub fn assistant(text: &str) -> EntryBody {
+    EntryBody::plain(ModelMessage::Assistant {
+        content: vec![MessagePart::text(text)],
         model: None,
     })
 }
 
-pub fn calls(ids: &[&str]) -> Body {
-    let content = ids.iter().map(|id| Part::ToolCall(call(id))).collect();
-    Body::Message {
-        message: Message::Assistant {
+pub fn calls(ids: &[&str]) -> EntryBody {
+    let content = ids
+        .iter()
+        .map(|id| MessagePart::ToolCall(call(id)))
+        .collect();
+    EntryBody::Message {
+        message: ModelMessage::Assistant {
             content,
             model: None,
         },
-        meta: Meta::default(),
+        meta: EntryMeta::default(),
     }
 }
 
@@ -94,26 +97,26 @@ pub fn call(id: &str) -> ToolCall {
     }
 }
 
-pub fn result(id: &str, text: &str) -> Body {
-    Body::plain(Message::ToolResult {
+pub fn result(id: &str, text: &str) -> EntryBody {
+    EntryBody::plain(ModelMessage::ToolResult {
         call_id: id.to_owned(),
         tool: "exec".to_owned(),
-        content: vec![Part::text(text)],
+        content: vec![MessagePart::text(text)],
         is_error: false,
     })
 }
 
 /// Messages as short lines.
-pub fn lines(messages: &[Message]) -> Vec<String> {
+pub fn lines(messages: &[ModelMessage]) -> Vec<String> {
     messages
         .iter()
         .map(|message| match message {
-            Message::User { .. } => format!("user: {}", message.text()),
-            Message::Assistant { .. } => {
+            ModelMessage::User { .. } => format!("user: {}", message.text()),
+            ModelMessage::Assistant { .. } => {
                 let calls: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
                 format!("assistant: {}{calls:?}", message.text())
             }
-            Message::ToolResult {
+            ModelMessage::ToolResult {
                 call_id, is_error, ..
             } => {
                 let text = message.text();

@@ -1,53 +1,48 @@
 //! The tree of a session: it only grows, and a leaf says where the conversation stands.
 
 use chela_core::SessionKey;
-use chela_model::{Message, Usage};
+use chela_model::ModelMessage;
 use chela_store::{
-    BranchInherited, Durability, EntryBatch, EntryRecord, LeafMove, NewEntry, SessionFork,
-    SessionForked, UsageAdded,
+    BranchInherited, EntryBatch, EntryRecord, LeafMove, NewEntry, SessionFork, SessionForked,
+    UsageAdded, WriteDurability,
 };
 
 use super::context::context;
-use super::entry::{Body, Entry, EntryId, Meta, Source};
-use super::kept_transcripts::Branch;
-use super::record::Settings;
-use super::store::{Session, SessionError, SessionId, Sessions};
+use super::entry::{EntryBody, EntryId, EntryMeta, MessageSource, TranscriptEntry};
+use super::kept_transcripts::{EntriesSince, TranscriptBranch};
+use super::record::UsageOfCall;
+use super::settings::SessionSettings;
+use super::store::{OpenSession, SessionError, Sessions};
 
 /// Bytes of a transcript that make about one token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// What an undo took back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Undone {
+pub struct UndoneMessage {
     /// The message that was taken back, to be edited and sent again.
-    pub message: Message,
-    pub meta: Meta,
+    pub message: ModelMessage,
+    pub meta: EntryMeta,
     /// How many entries are no longer on the branch.
     pub entries: usize,
 }
 
 /// A compaction that was taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Uncompacted {
+pub struct UndoneCompaction {
     pub entry: EntryId,
     pub tokens_before: u64,
 }
 
-/// What a redo brought back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Redone {
-    pub leaf: EntryId,
-}
-
 /// A session that began as the child of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forked {
-    pub session: Session,
-    pub inherited: Inherited,
+pub struct ForkedSession {
+    pub session: OpenSession,
+    pub inherited: InheritedContext,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inherited {
+pub enum InheritedContext {
     /// The whole branch of the parent.
     Branch { entries: usize },
     /// Nothing: the parent's branch is too long.
@@ -57,79 +52,44 @@ pub enum Inherited {
 /// Entries that are appended together, with what they cost.
 #[derive(Debug, Clone, Copy)]
 pub struct AppendBatch<'a> {
-    pub bodies: &'a [Body],
+    pub bodies: &'a [EntryBody],
     pub usage: Option<UsageOfCall>,
 }
 
-/// What a call to a model cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct UsageOfCall {
-    pub usage: Usage,
-    /// The tokens of the request it was.
-    pub context: u64,
-}
-
-/// What is new in a session.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EntriesSince {
-    /// Where the conversation stands.
-    pub leaf: Option<EntryId>,
-    /// In the order they were appended, whatever branch they are on.
-    pub entries: Vec<Entry>,
-}
-
-impl EntriesSince {
-    /// The entries from the root to where the conversation stands, of a session that was read
-    /// from its beginning: parents are always older.
-    fn into_branch(self) -> Vec<Entry> {
-        let mut wanted = self.leaf;
-        let mut branch: Vec<Entry> = self
-            .entries
-            .into_iter()
-            .rev()
-            .filter(|entry| {
-                let is_wanted = Some(entry.id) == wanted;
-                if is_wanted {
-                    wanted = entry.parent;
-                }
-                is_wanted
-            })
-            .collect();
-        branch.reverse();
-        branch
-    }
-}
-
 impl Sessions {
-    /// Takes a message in. When this returns, it is on the disk and will be answered or found in
-    /// [`Sessions::unanswered`].
+    /// Takes a message in. When this returns, it is on the disk.
     pub async fn accept(
         &self,
-        session: &Session,
-        message: Message,
-        meta: Meta,
+        session: &OpenSession,
+        message: ModelMessage,
+        meta: EntryMeta,
     ) -> Result<EntryId, SessionError> {
-        self.append(session, Body::Message { message, meta }).await
+        self.append(session, EntryBody::Message { message, meta })
+            .await
     }
 
     /// Marks that a tool call is about to take effect. What has such a mark and no result was
     /// interrupted, and is never run again by itself.
     pub async fn begin_call(
         &self,
-        session: &Session,
+        session: &OpenSession,
         call_id: impl Into<String>,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> Result<EntryId, SessionError> {
         let call_id = call_id.into();
         let batch = AppendBatch {
-            bodies: &[Body::ToolStarted { call_id }],
+            bodies: &[EntryBody::ToolStarted { call_id }],
             usage: None,
         };
         let ids = self.append_batch(session, batch, durability).await?;
         ids.last().copied().ok_or(SessionError::Gone)
     }
 
-    pub async fn append(&self, session: &Session, body: Body) -> Result<EntryId, SessionError> {
+    pub async fn append(
+        &self,
+        session: &OpenSession,
+        body: EntryBody,
+    ) -> Result<EntryId, SessionError> {
         let ids = self
             .append_all(session, std::slice::from_ref(&body))
             .await?;
@@ -137,27 +97,31 @@ impl Sessions {
     }
 
     /// Appends entries one after the other, all of them or none, as safely as
-    /// [`Body::durability`] says.
+    /// [`EntryBody::durability`] says.
     pub async fn append_all(
         &self,
-        session: &Session,
-        bodies: &[Body],
+        session: &OpenSession,
+        bodies: &[EntryBody],
     ) -> Result<Vec<EntryId>, SessionError> {
-        let durability = bodies.iter().map(Body::durability).max();
+        let durability = bodies.iter().map(EntryBody::durability).max();
         let batch = AppendBatch {
             bodies,
             usage: None,
         };
-        self.append_batch(session, batch, durability.unwrap_or(Durability::Process))
-            .await
+        self.append_batch(
+            session,
+            batch,
+            durability.unwrap_or(WriteDurability::Process),
+        )
+        .await
     }
 
     /// The same with what they cost, in one commit that is as safe as the caller wants it.
     pub async fn append_batch(
         &self,
-        session: &Session,
+        session: &OpenSession,
         batch: AppendBatch<'_>,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> Result<Vec<EntryId>, SessionError> {
         let redactor = self.redactor();
         let entries = batch
@@ -183,7 +147,7 @@ impl Sessions {
 
     /// The entries from the root to where the conversation stands. What was read before is
     /// kept: this costs what is new.
-    pub async fn branch(&self, session: &Session) -> Result<Branch, SessionError> {
+    pub async fn branch(&self, session: &OpenSession) -> Result<TranscriptBranch, SessionError> {
         let id = session.id.as_str();
         if let Some(read_to) = self.kept.read_to(id) {
             let since = self.read_since(session, read_to).await?;
@@ -192,12 +156,14 @@ impl Sessions {
             }
         }
         let all = self.read_since(session, None).await?;
-        let read_to = all.entries.last().map(|entry| entry.id);
-        Ok(self.kept.keep(id, all.into_branch(), read_to))
+        Ok(self.kept.keep(id, all))
     }
 
     /// Every entry, in the order they were appended, branches that were left included.
-    pub async fn entries(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
+    pub async fn entries(
+        &self,
+        session: &OpenSession,
+    ) -> Result<Vec<TranscriptEntry>, SessionError> {
         Ok(self.read_since(session, None).await?.entries)
     }
 
@@ -205,60 +171,40 @@ impl Sessions {
     /// needs who has read the session up to there.
     pub async fn read_since(
         &self,
-        session: &Session,
+        session: &OpenSession,
         known: Option<EntryId>,
     ) -> Result<EntriesSince, SessionError> {
         let after = known.map_or(0, |id| id.0);
         let tree = self.store.read_since(session.id.as_str(), after).await?;
         let tree = tree.ok_or(SessionError::Gone)?;
         Ok(EntriesSince {
+            incarnation: tree.incarnation,
             leaf: (tree.leaf > 0).then_some(EntryId(tree.leaf)),
             entries: decoded(tree.entries),
         })
     }
 
     /// What a model is sent of this session.
-    pub async fn context(&self, session: &Session) -> Result<Vec<Message>, SessionError> {
+    pub async fn context(&self, session: &OpenSession) -> Result<Vec<ModelMessage>, SessionError> {
         Ok(context(&self.branch(session).await?))
     }
 
-    /// Messages that were accepted and have no outcome yet: the newest turn was cut short.
-    pub async fn unanswered(&self, session: &Session) -> Result<Vec<Entry>, SessionError> {
-        let mut open = Vec::new();
-        for entry in self.branch(session).await?.iter() {
-            match &entry.body {
-                Body::Message { message, meta } => match message {
-                    Message::User { .. } => open.push(entry.clone()),
-                    Message::Assistant { .. } => {
-                        if !meta.cut && message.tool_calls().next().is_none() {
-                            open.clear();
-                        }
-                    }
-                    Message::ToolResult { .. } => {}
-                },
-                Body::TurnEnded { .. } => open.clear(),
-                _ => {}
-            }
-        }
-        Ok(open)
-    }
-
-    /// Takes back the newest user message and everything after it. Nothing is deleted:
-    /// [`Sessions::redo`] brings it back. `None` when there is nothing to take back.
-    pub async fn undo(&self, session: &Session) -> Result<Option<Undone>, SessionError> {
+    /// Takes back the newest user message and everything after it: the entries stay, on a
+    /// branch that was left. `None` when there is nothing to take back.
+    pub async fn undo(&self, session: &OpenSession) -> Result<Option<UndoneMessage>, SessionError> {
         loop {
             let branch = self.branch(session).await?;
             let at = branch
                 .iter()
                 .rposition(|entry| is_from_a_person(&entry.body));
-            let Some((at, asked, Body::Message { message, meta })) =
+            let Some((at, asked, EntryBody::Message { message, meta })) =
                 at.and_then(|at| Some((at, branch.get(at)?, &branch.get(at)?.body)))
             else {
                 return Ok(None);
             };
             // Should another process have written meanwhile, what it wrote is what is undone.
             if self.go_back(session, &branch, asked.parent).await? {
-                return Ok(Some(Undone {
+                return Ok(Some(UndoneMessage {
                     message: message.clone(),
                     meta: meta.clone(),
                     entries: branch.len() - at,
@@ -271,20 +217,23 @@ impl Sessions {
     /// there is none, or when something was said since.
     pub async fn undo_compaction(
         &self,
-        session: &Session,
-    ) -> Result<Option<Uncompacted>, SessionError> {
+        session: &OpenSession,
+    ) -> Result<Option<UndoneCompaction>, SessionError> {
         let branch = self.branch(session).await?;
-        let newest = branch
-            .iter()
-            .rposition(|entry| !matches!(entry.body, Body::TurnEnded { .. } | Body::Custom(_)));
-        let Some((entry, Body::Compaction(compaction))) = newest
+        let newest = branch.iter().rposition(|entry| {
+            !matches!(
+                entry.body,
+                EntryBody::TurnEnded { .. } | EntryBody::Custom(_)
+            )
+        });
+        let Some((entry, EntryBody::Compaction(compaction))) = newest
             .and_then(|at| branch.get(at))
             .map(|entry| (entry, &entry.body))
         else {
             return Ok(None);
         };
         let moved = self.go_back(session, &branch, entry.parent).await?;
-        Ok(moved.then_some(Uncompacted {
+        Ok(moved.then_some(UndoneCompaction {
             entry: entry.id,
             tokens_before: compaction.tokens_before,
         }))
@@ -293,8 +242,8 @@ impl Sessions {
     /// Moves the leaf from the end of a branch, if it is still there.
     async fn go_back(
         &self,
-        session: &Session,
-        branch: &[Entry],
+        session: &OpenSession,
+        branch: &[TranscriptEntry],
         target: Option<EntryId>,
     ) -> Result<bool, SessionError> {
         let leaf = LeafMove {
@@ -308,32 +257,24 @@ impl Sessions {
     /// The newest compaction of the branch.
     pub async fn last_compaction(
         &self,
-        session: &Session,
+        session: &OpenSession,
     ) -> Result<Option<EntryId>, SessionError> {
         let branch = self.branch(session).await?;
         let newest = branch
             .iter()
             .rev()
-            .find(|entry| matches!(entry.body, Body::Compaction(_)));
+            .find(|entry| matches!(entry.body, EntryBody::Compaction(_)));
         Ok(newest.map(|entry| entry.id))
-    }
-
-    /// Brings back what the last undo took, unless something was said since.
-    pub async fn redo(&self, session: &Session) -> Result<Option<Redone>, SessionError> {
-        let leaf = self.store.redo(session.id.as_str()).await?;
-        Ok(leaf.map(|leaf| Redone {
-            leaf: EntryId(leaf),
-        }))
     }
 
     /// Starts a child session from where the parent stands. A parent of more than `max_tokens`
     /// gives nothing but its name.
     pub async fn fork(
         &self,
-        parent: &Session,
+        parent: &OpenSession,
         child: &SessionKey,
         max_tokens: u64,
-    ) -> Result<Forked, SessionError> {
+    ) -> Result<ForkedSession, SessionError> {
         let now = self.now();
         for attempt in 0_u64.. {
             let fork = SessionFork {
@@ -341,7 +282,7 @@ impl Sessions {
                 id: self.new_id(child, attempt),
                 key: child.to_string(),
                 at: now,
-                settings: Settings::default().text(),
+                settings: SessionSettings::default().text(),
                 ends_why: "forked over".to_owned(),
                 most_bytes: max_tokens
                     .saturating_mul(BYTES_PER_TOKEN)
@@ -349,9 +290,9 @@ impl Sessions {
             };
             match self.store.fork(fork).await? {
                 SessionForked::Forked { child, inherited } => {
-                    return Ok(Forked {
-                        session: Session::of(&child),
-                        inherited: Inherited::from(inherited),
+                    return Ok(ForkedSession {
+                        session: OpenSession::of(&child),
+                        inherited: InheritedContext::from(inherited),
                     });
                 }
                 SessionForked::ParentGone => break,
@@ -360,33 +301,16 @@ impl Sessions {
         }
         Err(SessionError::Gone)
     }
-
-    /// The session another one was forked from, if it is still there.
-    pub async fn parent(&self, session: &Session) -> Result<Option<SessionId>, SessionError> {
-        Ok(self.info(session).await?.parent)
-    }
 }
 
-fn is_from_a_person(body: &Body) -> bool {
+fn is_from_a_person(body: &EntryBody) -> bool {
     matches!(
         body,
-        Body::Message { message: Message::User { .. }, meta } if meta.source == Source::Person
+        EntryBody::Message { message: ModelMessage::User { .. }, meta } if meta.source == MessageSource::Person
     )
 }
 
-impl From<UsageOfCall> for UsageAdded {
-    fn from(call: UsageOfCall) -> Self {
-        Self {
-            input: call.usage.input,
-            output: call.usage.output,
-            cache_read: call.usage.cache_read,
-            cache_write: call.usage.cache_write,
-            context: call.context,
-        }
-    }
-}
-
-impl From<BranchInherited> for Inherited {
+impl From<BranchInherited> for InheritedContext {
     fn from(inherited: BranchInherited) -> Self {
         match inherited {
             BranchInherited::Branch { entries } => Self::Branch { entries },
@@ -397,13 +321,13 @@ impl From<BranchInherited> for Inherited {
     }
 }
 
-fn decoded(rows: Vec<EntryRecord>) -> Vec<Entry> {
+fn decoded(rows: Vec<EntryRecord>) -> Vec<TranscriptEntry> {
     rows.into_iter()
-        .map(|row| Entry {
+        .map(|row| TranscriptEntry {
             id: EntryId(row.number),
             parent: (row.parent > 0).then_some(EntryId(row.parent)),
             at: row.at,
-            body: Body::decode(&row.kind, &row.body),
+            body: EntryBody::decode(&row.kind, &row.body),
         })
         .collect()
 }

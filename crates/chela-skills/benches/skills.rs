@@ -10,8 +10,8 @@ use std::time::SystemTime;
 
 use chela_core::{Clock, Host};
 use chela_skills::{
-    Library, ListingRequest, Package, Places, Refreshed, Skill, SkillLimits, SkillsSettings, Uses,
-    inspect, list,
+    ListingRequest, RefreshOutcome, Skill, SkillLibrary, SkillLimits, SkillPackage, SkillPlaces,
+    SkillUses, SkillsSettings, inspect, list,
 };
 use chela_testkit::bench::measure;
 
@@ -44,12 +44,12 @@ fn main() {
     };
     let open = |name: &str| {
         let state_dir = dir.path().join(name);
-        let places = Places {
+        let places = SkillPlaces {
             workspace: state_dir.join("workspace"),
             state_dir,
             project: None,
         };
-        Library::open(&host, places, settings.clone())
+        SkillLibrary::open(&host, places, settings.clone())
     };
     let signed = signed_set(dir.path());
     let reading = measure("read and hash 1,000 files", 0, || read_and_hash(&signed));
@@ -65,14 +65,17 @@ fn main() {
         .unwrap()
         .unwrap()
         .path();
-    measure("scan one package", 0, || inspect(&Package::read(&package))).print(None);
+    measure("scan one package", 0, || {
+        inspect(&SkillPackage::read(&package))
+    })
+    .print(None);
     measure("discover 300 cold", 0, || open("small")).print(None);
     measure("discover 5,000 cold", 0, || open("large")).print(None);
 
     let mut library = open("small");
     let again = measure("look again at 300, unchanged", 0, || library.refresh());
     again.print(None);
-    assert_eq!(library.refresh(), Refreshed::Unchanged);
+    assert_eq!(library.refresh(), RefreshOutcome::Unchanged);
     let mut large = open("large");
     measure("look again at 5,000, unchanged", 0, || large.refresh()).print(None);
 
@@ -82,7 +85,7 @@ fn main() {
         .iter()
         .map(|entry| entry.skill.as_ref())
         .collect();
-    let uses = Uses::default();
+    let uses = SkillUses::default();
     let limits = SkillLimits::default();
     let request = ListingRequest {
         skills: &skills,
@@ -150,7 +153,7 @@ fn signed_set(dir: &Path) -> std::path::PathBuf {
     assert_eq!(chela_skills::sign(&folder, &key).unwrap(), 1_000);
     assert!(matches!(
         chela_skills::verify(&folder),
-        chela_skills::Signature::Valid(_)
+        chela_skills::SkillSignature::Valid(_)
     ));
     folder
 }

@@ -22,7 +22,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chela_skills::{Package, ScanReport, ScanVerdict, inspect};
+use chela_skills::{ScanReport, ScanVerdict, SkillPackage, inspect};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
@@ -74,10 +74,10 @@ enum Holds {
 }
 
 impl Case {
-    fn package(&self) -> Package {
+    fn package(&self) -> SkillPackage {
         match &self.holds {
-            Holds::Text(text) => Package::of_text("SKILL.md", text),
-            Holds::Folder(folder) => Package::read(folder),
+            Holds::Text(text) => SkillPackage::of_text("SKILL.md", text),
+            Holds::Folder(folder) => SkillPackage::read(folder),
         }
     }
 }

@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 use chela_core::{Host, Trust};
 use serde::Serialize;
 
-use crate::catalog::{Catalog, Entry};
-use crate::eligibility::{Gates, Hidden, Programs, hidden};
-use crate::invoke::{self, Call, LoadError, LoadedSkill, parse_call};
-use crate::listing::{self, ListingRequest, SkillListing};
+use crate::catalog::{CatalogEntry, SkillCatalog};
+use crate::eligibility::{GateContext, HiddenReason, PathPrograms, hidden, missing_tools};
+use crate::invoke::{self, LoadError, LoadedSkill, SkillCall, parse_call};
+use crate::listing::{self, ListingRequest, SkillChanges, SkillListing};
 use crate::name::command_names;
-use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
-use crate::settings::{Ranking, SkillLimits, SkillsSettings};
+use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex, RankedSkill};
+use crate::settings::{SkillLimits, SkillRanking, SkillsSettings};
 use crate::skill::Skill;
-use crate::trust::Voucher;
-use crate::uses::Uses;
+use crate::trust::TrustVoucher;
+use crate::uses::SkillUses;
 
 /// A snapshot of what an agent can do.
 #[derive(Debug)]
@@ -24,22 +24,22 @@ pub struct AgentSkills {
     commands: BTreeMap<String, usize>,
     settings: SkillsSettings,
     host: Host,
-    uses: Uses,
+    uses: SkillUses,
     index: OnceLock<RankIndex>,
 }
 
 /// One skill as the agent meets it.
 #[derive(Debug, Clone)]
 pub struct AgentSkill {
-    pub entry: Entry,
+    pub entry: CatalogEntry,
     /// Why it is hidden; empty when it is not.
-    pub hidden: Vec<Hidden>,
+    pub hidden: Vec<HiddenReason>,
 }
 
 /// How much of a skill the agent has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Presence {
+pub enum SkillPresence {
     /// In the prompt.
     Listed,
     /// Not in the prompt, but callable by name.
@@ -55,9 +55,9 @@ impl AgentSkill {
     /// trusts answers for them.
     pub fn trust_of_words(&self) -> Trust {
         match self.entry.trust.voucher {
-            Voucher::Build | Voucher::Publisher | Voucher::Owner => Trust::Owner,
-            Voucher::Agent => Trust::Agent,
-            Voucher::Nobody => Trust::Plugin,
+            TrustVoucher::Build | TrustVoucher::Publisher | TrustVoucher::Owner => Trust::Owner,
+            TrustVoucher::Agent => Trust::Agent,
+            TrustVoucher::Nobody => Trust::Plugin,
         }
     }
 
@@ -65,15 +65,15 @@ impl AgentSkill {
         &self.entry.skill
     }
 
-    pub fn presence(&self) -> Presence {
+    pub fn presence(&self) -> SkillPresence {
         if !self.entry.trust.state.may_be_used() {
-            Presence::Quarantined
+            SkillPresence::Quarantined
         } else if !self.hidden.is_empty() {
-            Presence::Hidden
+            SkillPresence::Hidden
         } else if self.skill().front.disable_model_invocation {
-            Presence::OnCall
+            SkillPresence::OnCall
         } else {
-            Presence::Listed
+            SkillPresence::Listed
         }
     }
 }
@@ -83,17 +83,23 @@ const TAKEN_COMMANDS: [&str; 4] = ["skill", "skills", "help", "commands"];
 
 impl AgentSkills {
     pub(crate) fn new(
-        catalog: &Catalog,
-        gates: &Gates<'_>,
-        programs: &mut Programs,
-        uses: &Uses,
+        catalog: &SkillCatalog,
+        gates: &GateContext<'_>,
+        programs: &mut PathPrograms,
+        uses: &SkillUses,
     ) -> Self {
         let skills: Vec<AgentSkill> = catalog
             .entries()
             .iter()
-            .map(|entry| AgentSkill {
-                entry: entry.clone(),
-                hidden: hidden(&entry.skill, gates, programs),
+            .map(|entry| {
+                let hidden = hidden(&entry.skill, gates, programs);
+                for why in &hidden {
+                    tracing::debug!(skill = entry.skill.name, %why, "a skill is hidden");
+                }
+                AgentSkill {
+                    entry: entry.clone(),
+                    hidden,
+                }
             })
             .collect();
         let callable = skills
@@ -132,22 +138,58 @@ impl AgentSkills {
     pub fn listed_with_trust(&self) -> impl Iterator<Item = (&Skill, Trust)> {
         self.skills
             .iter()
-            .filter(|skill| skill.presence() == Presence::Listed)
+            .filter(|skill| skill.presence() == SkillPresence::Listed)
             .map(|skill| (skill.skill(), skill.trust_of_words()))
     }
 
-    /// The list for the stable zone. Ranked by relevance it holds names alone, so that it stays
-    /// the same whatever is asked.
+    /// The same, without those that need a tool which `has_tool` does not know.
+    pub fn listed_for(&self, has_tool: &dyn Fn(&str) -> bool) -> Vec<&Skill> {
+        let mut skills = self.listed();
+        skills.retain(|skill| missing_tools(skill, has_tool).is_empty());
+        skills
+    }
+
+    /// Hides what needs a tool that `has_tool` does not know, and says why.
+    #[must_use]
+    pub fn gated_by_tools(mut self, has_tool: &dyn Fn(&str) -> bool) -> Self {
+        for skill in &mut self.skills {
+            let missing = missing_tools(&skill.entry.skill, has_tool);
+            skill.hidden.extend(missing);
+        }
+        let skills = &self.skills;
+        self.commands
+            .retain(|_, at| skills.get(*at).is_some_and(is_for_people));
+        self
+    }
+
+    /// Whether a skill may be called by its name where these tools are.
+    pub fn has_its_tools(&self, name: &str, has_tool: &dyn Fn(&str) -> bool) -> bool {
+        let skill = self.get(name);
+        skill.is_none_or(|skill| missing_tools(skill.skill(), has_tool).is_empty())
+    }
+
+    /// What is different now from what a model was told with `told`, a listing made earlier.
+    pub fn changes_since(&self, told: &str, has_tool: &dyn Fn(&str) -> bool) -> SkillChanges {
+        listing::changes_since(told, &self.listed_for(has_tool))
+    }
+
+    /// The list of everything that no gate hides.
     pub fn listing(&self) -> SkillListing {
+        self.listing_for(&|_| true)
+    }
+
+    /// The list for the stable zone of a session with these tools. Ranked by relevance it holds
+    /// names alone, so that it stays the same whatever is asked.
+    pub fn listing_for(&self, has_tool: &dyn Fn(&str) -> bool) -> SkillListing {
         let names_only = SkillLimits {
             max_skills_in_prompt: 0,
             ..self.settings.limits
         };
         let limits = match self.settings.ranking {
-            Ranking::Stable => &self.settings.limits,
-            Ranking::Relevance => &names_only,
+            SkillRanking::Stable => &self.settings.limits,
+            SkillRanking::Relevance => &names_only,
         };
-        let skills = self.listed();
+        let skills = self.listed_for(has_tool);
         listing::list(&ListingRequest {
             skills: &skills,
             limits,
@@ -158,8 +200,8 @@ impl AgentSkills {
 
     /// For the volatile zone, when ranked by relevance: full descriptions of the skills that fit
     /// this message. Empty when none does.
-    pub fn relevant(&self, message: &str) -> String {
-        if self.settings.ranking != Ranking::Relevance {
+    pub fn relevant(&self, message: &str, has_tool: &dyn Fn(&str) -> bool) -> String {
+        if self.settings.ranking != SkillRanking::Relevance {
             return String::new();
         }
         let skills = self.listed();
@@ -168,17 +210,19 @@ impl AgentSkills {
             return String::new();
         }
         let mut text = String::from("<relevant_skills>\n");
-        for ranked in best.iter().take(DESCRIBED_PER_MESSAGE) {
-            if let Some(skill) = skills.get(ranked.at) {
-                skill.shown.write(&mut text, usize::MAX);
-            }
+        let usable = best
+            .iter()
+            .filter_map(|ranked| skills.get(ranked.at))
+            .filter(|skill| missing_tools(skill, has_tool).is_empty());
+        for skill in usable.take(DESCRIBED_PER_MESSAGE) {
+            skill.shown.write(&mut text, usize::MAX);
         }
         text.push_str("</relevant_skills>");
         text
     }
 
     /// The listed skills by how well they fit a message; positions are those of [`Self::listed`].
-    pub fn rank(&self, message: &str) -> Vec<Ranked> {
+    pub fn rank(&self, message: &str) -> Vec<RankedSkill> {
         let index = self.index.get_or_init(|| RankIndex::new(self.listed()));
         index.rank(message, &self.uses, self.host.unix_time())
     }
@@ -196,8 +240,8 @@ impl AgentSkills {
         message: &'a str,
     ) -> Option<Result<(&'a AgentSkill, &'a str), LoadError>> {
         match parse_call(message)? {
-            Call::Skill { name, args } => Some(self.callable(name).map(|skill| (skill, args))),
-            Call::Command { command, args } => {
+            SkillCall::Skill { name, args } => Some(self.callable(name).map(|skill| (skill, args))),
+            SkillCall::Command { command, args } => {
                 let at = *self.commands.get(&command.to_ascii_lowercase())?;
                 Some(Ok((self.skills.get(at)?, args)))
             }
@@ -223,12 +267,12 @@ impl AgentSkills {
         })?;
         let own_name = skill.skill().name.clone();
         match skill.presence() {
-            Presence::Listed | Presence::OnCall => Ok(skill),
-            Presence::Quarantined => Err(LoadError::Quarantined {
+            SkillPresence::Listed | SkillPresence::OnCall => Ok(skill),
+            SkillPresence::Quarantined => Err(LoadError::Quarantined {
                 name: own_name,
                 reason: skill.entry.trust.reason.clone(),
             }),
-            Presence::Hidden => {
+            SkillPresence::Hidden => {
                 let reasons: Vec<String> = skill.hidden.iter().map(ToString::to_string).collect();
                 Err(LoadError::Hidden {
                     name: own_name,
@@ -258,7 +302,7 @@ impl AgentSkills {
     }
 
     /// Reads a skill for a turn and records the use.
-    pub fn load(&self, name: &str, uses: &mut Uses) -> Result<LoadedSkill, LoadError> {
+    pub fn load(&self, name: &str, uses: &mut SkillUses) -> Result<LoadedSkill, LoadError> {
         let skill = self.usable(name)?.skill();
         let entry = self.settings.entry(skill.key(), &skill.name);
         let loaded = invoke::load(skill, entry, &self.host)?;
@@ -268,6 +312,8 @@ impl AgentSkills {
 }
 
 fn is_for_people(skill: &AgentSkill) -> bool {
-    matches!(skill.presence(), Presence::Listed | Presence::OnCall)
-        && skill.skill().front.user_invocable
+    matches!(
+        skill.presence(),
+        SkillPresence::Listed | SkillPresence::OnCall
+    ) && skill.skill().front.user_invocable
 }

@@ -7,9 +7,9 @@ mod copy;
 mod fetch;
 mod new;
 
-pub use accept::{MoveError, Removed, accept, remove};
-pub use add::{AddError, AddRequest, Added, add};
-pub use check::{Checked, check_folder};
+pub use accept::{MoveError, RemovedSkill, accept, remove};
+pub use add::{AddError, AddRequest, AddedSkill, add};
+pub use check::{CheckedSkill, check_folder};
 pub use fetch::{AddSource, FetchError};
 pub use new::{NewError, NewSkill, create};
 

@@ -1,7 +1,7 @@
 //! What the text of a skill shows at a glance: its headings, and files it points to elsewhere.
 
-use crate::finding::Finding;
-use crate::skill::one_line;
+use crate::finding::SkillFinding;
+use crate::one_line::one_line;
 
 const MAX_HEADINGS: usize = 64;
 const MAX_HEADING_CHARS: usize = 120;
@@ -9,12 +9,12 @@ const MAX_HEADING_CHARS: usize = 120;
 const MAX_OUTSIDE: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Body {
+pub(crate) struct SkillBody {
     pub headings: Vec<String>,
-    pub outside: Vec<Finding>,
+    pub outside: Vec<SkillFinding>,
 }
 
-pub(crate) fn read(body: &str, first_line: u32) -> Body {
+pub(crate) fn read(body: &str, first_line: u32) -> SkillBody {
     let mut outside = Vec::new();
     if body.contains("](") || body.contains("../") {
         for (at, line) in body.lines().enumerate() {
@@ -22,7 +22,7 @@ pub(crate) fn read(body: &str, first_line: u32) -> Body {
             note_outside(line, line_number, &mut outside);
         }
     }
-    Body {
+    SkillBody {
         headings: headings(body),
         outside,
     }
@@ -57,7 +57,7 @@ fn headings(body: &str) -> Vec<String> {
 }
 
 /// W09: links and paths that leave the skill's own folder.
-fn note_outside(line: &str, line_number: u32, outside: &mut Vec<Finding>) {
+fn note_outside(line: &str, line_number: u32, outside: &mut Vec<SkillFinding>) {
     for target in link_targets(line).chain(climbing_paths(line)) {
         if outside.len() >= MAX_OUTSIDE {
             return;
@@ -65,7 +65,7 @@ fn note_outside(line: &str, line_number: u32, outside: &mut Vec<Finding>) {
         if leaves_folder(target) && !outside.iter().any(|known| known.message.contains(target)) {
             let shown = one_line(target, 80);
             outside.push(
-                Finding::warning(
+                SkillFinding::warning(
                     "outside-reference",
                     format!("refers to `{shown}`, outside its folder"),
                 )

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use chela_core::ContentHash;
 
 use crate::disk;
-use crate::skill::{FileKind, SkillFile};
 use crate::tree;
+use crate::tree::{FileKind, SkillFile};
 
 /// A skill of ours: its name and the text of its SKILL.md.
 #[derive(Debug, Clone, Copy)]

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use chela_core::suggest;
 
-use crate::scan::{RootReport, Scan, Skipped};
+use crate::scan::{RootReport, RootScan, SkippedFolder};
 use crate::skill::Skill;
-use crate::trust::{Policy, TrustLock, Trusting, judge};
+use crate::trust::{SkillTrust, TrustLock, TrustPolicy, judge};
 
 /// All skills of one agent, each name once.
 #[derive(Debug, Clone)]
-pub struct Catalog {
+pub struct SkillCatalog {
     /// Workspace skills first, then by falling precedence, then by name.
-    entries: Vec<Entry>,
-    pub shadowed: Vec<Shadowed>,
-    pub skipped: Vec<Skipped>,
+    entries: Vec<CatalogEntry>,
+    pub shadowed: Vec<ShadowedSkill>,
+    pub skipped: Vec<SkippedFolder>,
     pub roots: Vec<RootReport>,
     /// Positions in `entries`, by name.
     by_name: Vec<usize>,
@@ -23,26 +23,26 @@ pub struct Catalog {
 
 /// A skill and where it stands.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct CatalogEntry {
     pub skill: Arc<Skill>,
-    pub trust: Trusting,
+    pub trust: SkillTrust,
 }
 
 /// A skill that is not reached because another has its name.
 #[derive(Debug, Clone)]
-pub struct Shadowed {
+pub struct ShadowedSkill {
     pub skill: Arc<Skill>,
-    pub trust: Trusting,
+    pub trust: SkillTrust,
     /// The one that is used instead.
     pub by: Arc<Skill>,
 }
 
-impl Catalog {
-    pub(crate) fn new(scan: &Scan, lock: &TrustLock, policy: &Policy<'_>) -> Self {
-        let mut entries: Vec<Entry> = scan
+impl SkillCatalog {
+    pub(crate) fn new(scan: &RootScan, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Self {
+        let mut entries: Vec<CatalogEntry> = scan
             .skills
             .iter()
-            .map(|skill| Entry {
+            .map(|skill| CatalogEntry {
                 skill: Arc::clone(skill),
                 trust: judge(skill, lock, policy),
             })
@@ -51,20 +51,21 @@ impl Catalog {
         // one that may be used: otherwise a foreign folder could take the owner's own skills away
         // by naming them.
         entries.sort_by(|a, b| {
-            let rank =
-                |entry: &Entry| (!entry.trust.state.may_be_used(), Reverse(entry.skill.level));
+            let rank = |entry: &CatalogEntry| {
+                (!entry.trust.state.may_be_used(), Reverse(entry.skill.level))
+            };
             let name = a.skill.name.cmp(&b.skill.name);
             let folder = || a.skill.folder.as_os_str().cmp(b.skill.folder.as_os_str());
             name.then_with(|| rank(a).cmp(&rank(b))).then_with(folder)
         });
-        let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+        let mut kept: Vec<CatalogEntry> = Vec::with_capacity(entries.len());
         let mut shadowed = Vec::new();
         for entry in entries {
             match kept
                 .last()
                 .filter(|winner| winner.skill.name == entry.skill.name)
             {
-                Some(winner) => shadowed.push(Shadowed {
+                Some(winner) => shadowed.push(ShadowedSkill {
                     by: Arc::clone(&winner.skill),
                     skill: entry.skill,
                     trust: entry.trust,
@@ -85,12 +86,12 @@ impl Catalog {
         }
     }
 
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[CatalogEntry] {
         &self.entries
     }
 
     /// A skill by its name; capitals do not matter when there is no doubt.
-    pub fn get(&self, name: &str) -> Option<&Entry> {
+    pub fn get(&self, name: &str) -> Option<&CatalogEntry> {
         let name_at = |at: &usize| self.entries.get(*at).map(|entry| entry.skill.name.as_str());
         let found = self
             .by_name
@@ -113,13 +114,16 @@ impl Catalog {
         )
     }
 
-    pub fn shadowed_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Shadowed> {
+    pub fn shadowed_by_name<'a>(
+        &'a self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'a ShadowedSkill> {
         self.shadowed
             .iter()
             .filter(move |shadowed| shadowed.skill.name == name)
     }
 
-    pub fn skipped_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Skipped> {
+    pub fn skipped_by_name<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a SkippedFolder> {
         self.skipped
             .iter()
             .filter(move |skipped| skipped.name == name)

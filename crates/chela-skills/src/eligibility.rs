@@ -6,22 +6,22 @@ use std::path::PathBuf;
 use chela_core::Host;
 use serde::Serialize;
 
-use crate::settings::{Credential, PluginState, SkillsSettings};
+use crate::settings::{SkillCredential, SkillsSettings};
 use crate::skill::Skill;
-use crate::source::Source;
-use crate::stamp::Stamp;
+use crate::source::{PluginState, SkillSource};
+use crate::stamp::PathStamp;
 
 /// One reason why a skill is hidden, with the way out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Hidden {
-    pub gate: Gate,
+pub struct HiddenReason {
+    pub gate: SkillGate,
     /// What is the matter: `env GITHUB_TOKEN is not set`.
     pub reason: String,
     /// What to do about it.
     pub fix: String,
 }
 
-impl std::fmt::Display for Hidden {
+impl std::fmt::Display for HiddenReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} ({})", self.reason, self.fix)
     }
@@ -30,7 +30,7 @@ impl std::fmt::Display for Hidden {
 /// What stands between a skill and its use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Gate {
+pub enum SkillGate {
     Disabled,
     AllowBundled,
     AgentAllowList,
@@ -40,18 +40,19 @@ pub enum Gate {
     AnyBins,
     Env,
     Config,
+    Tools,
 }
 
 /// What the gates are judged by.
-pub struct Gates<'a> {
+pub struct GateContext<'a> {
     pub host: &'a Host,
     pub settings: &'a SkillsSettings,
-    pub platform: Platform,
+    pub platform: SkillPlatform,
     /// Whether the config value at a path is set and true, for `requires.config`.
     pub config: &'a dyn Fn(&str) -> bool,
 }
 
-impl std::fmt::Debug for Gates<'_> {
+impl std::fmt::Debug for GateContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gates")
             .field("platform", &self.platform)
@@ -62,14 +63,14 @@ impl std::fmt::Debug for Gates<'_> {
 /// The operating system, by the names skills use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Platform {
+pub enum SkillPlatform {
     Linux,
     Darwin,
     Win32,
     Other,
 }
 
-impl Platform {
+impl SkillPlatform {
     /// The one this program was built for.
     pub const fn current() -> Self {
         if cfg!(target_os = "linux") {
@@ -104,22 +105,27 @@ impl Platform {
 }
 
 /// Everything that hides a skill; empty when nothing does.
-pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<Hidden> {
+pub fn hidden(
+    skill: &Skill,
+    gates: &GateContext<'_>,
+    programs: &mut PathPrograms,
+) -> Vec<HiddenReason> {
     let mut found = Vec::new();
-    let mut hide = |gate, reason: String, fix: String| found.push(Hidden { gate, reason, fix });
+    let mut hide =
+        |gate, reason: String, fix: String| found.push(HiddenReason { gate, reason, fix });
     let settings = gates.settings;
     let key = skill.key();
     let entry = settings.entry(key, &skill.name);
     if entry.and_then(|entry| entry.enabled) == Some(false) {
         let path = format!("skills.entries[\"{key}\"].enabled");
         hide(
-            Gate::Disabled,
+            SkillGate::Disabled,
             "it is switched off".to_owned(),
             format!("chela config set '{path}' true"),
         );
     }
     let named = |list: &[String]| list.iter().any(|name| *name == skill.name || name == key);
-    if skill.source == Source::Bundled
+    if skill.source == SkillSource::Bundled
         && settings
             .allow_bundled
             .as_deref()
@@ -127,7 +133,7 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     {
         let reason = "skills.allowBundled does not name it".to_owned();
         hide(
-            Gate::AllowBundled,
+            SkillGate::AllowBundled,
             reason,
             format!("add \"{key}\" to skills.allowBundled"),
         );
@@ -136,7 +142,7 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
         Some([]) => {
             let reason = "this agent has no skills (its `skills` list is empty)".to_owned();
             hide(
-                Gate::AgentAllowList,
+                SkillGate::AgentAllowList,
                 reason,
                 "change agents.list[].skills".to_owned(),
             );
@@ -144,17 +150,19 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
         Some(list) if !named(list) => {
             let reason = "the agent's `skills` list does not name it".to_owned();
             hide(
-                Gate::AgentAllowList,
+                SkillGate::AgentAllowList,
                 reason,
                 format!("add \"{}\" to agents.list[].skills", skill.name),
             );
         }
         _ => {}
     }
-    if let (Source::Plugin(plugin), Some(PluginState::Disabled)) = (&skill.source, skill.plugin) {
+    if let (SkillSource::Plugin(plugin), Some(PluginState::Disabled)) =
+        (&skill.source, skill.plugin)
+    {
         let path = format!("plugins.entries[\"{plugin}\"].enabled");
         hide(
-            Gate::Plugin,
+            SkillGate::Plugin,
             format!("its plugin `{plugin}` is off"),
             format!("chela config set '{path}' true"),
         );
@@ -166,7 +174,7 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
             gating.os.join(", "),
             gates.platform.as_str()
         );
-        hide(Gate::Os, reason, "use it on such a machine".to_owned());
+        hide(SkillGate::Os, reason, "use it on such a machine".to_owned());
     }
     if gating.always {
         return found;
@@ -175,7 +183,7 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     for bin in &requires.bins {
         if programs.find(bin).is_none() {
             hide(
-                Gate::Bins,
+                SkillGate::Bins,
                 format!("program `{bin}` is not on PATH"),
                 install_hint(skill, bin),
             );
@@ -189,14 +197,15 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     {
         let all = requires.any_bins.join("`, `");
         hide(
-            Gate::AnyBins,
+            SkillGate::AnyBins,
             format!("none of `{all}` is on PATH"),
             "install one of them".to_owned(),
         );
     }
     for name in &requires.env {
         let from_entry = entry.is_some_and(|entry| {
-            let given = |value: Option<&Credential>| value.is_some_and(Credential::is_given);
+            let given =
+                |value: Option<&SkillCredential>| value.is_some_and(SkillCredential::is_given);
             let key_stands_in =
                 gating.primary_env.as_ref() == Some(name) && given(entry.api_key.as_ref());
             key_stands_in || given(entry.env.get(name))
@@ -208,7 +217,7 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
                 format!("skills.entries[\"{key}\"].env.{name}")
             };
             hide(
-                Gate::Env,
+                SkillGate::Env,
                 format!("env {name} is not set"),
                 format!("export {name}=…, or set {path}"),
             );
@@ -217,13 +226,27 @@ pub fn hidden(skill: &Skill, gates: &Gates<'_>, programs: &mut Programs) -> Vec<
     for path in &requires.config {
         if !(gates.config)(path) {
             hide(
-                Gate::Config,
+                SkillGate::Config,
                 format!("config {path} is not on"),
                 format!("chela config set {path} true"),
             );
         }
     }
     found
+}
+
+/// The tools a skill needs that are not there, by what `has_tool` says.
+pub(crate) fn missing_tools(skill: &Skill, has_tool: &dyn Fn(&str) -> bool) -> Vec<HiddenReason> {
+    let gating = &skill.front.gating;
+    let needed = gating.requires.tools.iter().filter(|_| !gating.always);
+    needed
+        .filter(|tool| !has_tool(tool))
+        .map(|tool| HiddenReason {
+            gate: SkillGate::Tools,
+            reason: format!("the agent has no tool `{tool}`"),
+            fix: "`chela agents matrix` shows what its tools are".to_owned(),
+        })
+        .collect()
 }
 
 /// What the skill itself says about getting a program, else the obvious.
@@ -236,19 +259,22 @@ fn install_hint(skill: &Skill, bin: &str) -> String {
         .and_then(|step| step.get("label"))
         .and_then(|label| label.as_str());
     match label {
-        Some(label) => format!("the skill suggests: {}", crate::skill::one_line(label, 80)),
+        Some(label) => format!(
+            "the skill suggests: {}",
+            crate::one_line::one_line(label, 80)
+        ),
         None => format!("install `{bin}`"),
     }
 }
 
 /// Programs on PATH. Answers are kept until one of PATH's folders changes.
 #[derive(Debug, Default)]
-pub struct Programs {
-    folders: Vec<(PathBuf, Option<Stamp>)>,
+pub struct PathPrograms {
+    folders: Vec<(PathBuf, Option<PathStamp>)>,
     found: HashMap<String, Option<PathBuf>>,
 }
 
-impl Programs {
+impl PathPrograms {
     pub fn new(host: &Host) -> Self {
         let path = host.env.get("PATH").map_or("", String::as_str);
         let folders = std::env::split_paths(path).filter(|dir| dir.is_absolute());
@@ -296,8 +322,8 @@ impl Programs {
     }
 }
 
-fn folder_stamp(dir: &std::path::Path) -> Option<Stamp> {
-    dir.metadata().ok().map(|metadata| Stamp::of(&metadata))
+fn folder_stamp(dir: &std::path::Path) -> Option<PathStamp> {
+    dir.metadata().ok().map(|metadata| PathStamp::of(&metadata))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// One remark about a file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct SkillFinding {
     pub severity: Severity,
     /// A short stable name, such as `name-mismatch`.
     pub code: &'static str,
@@ -20,7 +20,7 @@ pub struct Finding {
     pub excerpt: Option<String>,
 }
 
-impl Finding {
+impl SkillFinding {
     pub(crate) fn warning(code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, code, message)
     }
@@ -61,7 +61,7 @@ impl Finding {
     #[must_use]
     pub(crate) fn excerpt(mut self, line: &str) -> Self {
         const MAX_CHARS: usize = 200;
-        self.excerpt = Some(crate::skill::one_line(line, MAX_CHARS));
+        self.excerpt = Some(crate::one_line::one_line(line, MAX_CHARS));
         self
     }
 
@@ -72,7 +72,7 @@ impl Finding {
     }
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for SkillFinding {
     /// `SKILL.md:3: the name has capitals (write `pdf-tools`)`
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {

@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 use chela_core::Host;
 use tempfile::TempDir;
 
-use crate::library::Library;
+use crate::library::SkillLibrary;
+use crate::roots::SkillPlaces;
 use crate::settings::SkillsSettings;
-use crate::source::Places;
 
-pub(crate) struct Home {
+pub(crate) struct SkillsHome {
     _dir: TempDir,
     pub host: Host,
     pub settings: SkillsSettings,
     pub project: Option<PathBuf>,
 }
 
-impl Home {
+impl SkillsHome {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let host = Host::fixed(dir.path().canonicalize().expect("a real path"));
@@ -33,8 +33,8 @@ impl Home {
         self.host.user_home.join(relative)
     }
 
-    pub(crate) fn places(&self) -> Places {
-        Places {
+    pub(crate) fn places(&self) -> SkillPlaces {
+        SkillPlaces {
             state_dir: self.path(".chela"),
             workspace: self.path(".chela/workspace"),
             project: self.project.clone(),
@@ -61,20 +61,20 @@ impl Home {
         self.path(folder)
     }
 
-    pub(crate) fn open(&self) -> Library {
-        Library::open(&self.host, self.places(), self.settings.clone())
+    pub(crate) fn open(&self) -> SkillLibrary {
+        SkillLibrary::open(&self.host, self.places(), self.settings.clone())
     }
 
-    /// Like [`Home::open`], without the bundled skills in the way.
-    pub(crate) fn open_own(&mut self) -> Library {
+    /// Like [`SkillsHome::open`], without the bundled skills in the way.
+    pub(crate) fn open_own(&mut self) -> SkillLibrary {
         self.settings.allow_bundled = Some(Vec::new());
         self.open()
     }
 }
 
 /// The names in a catalog that are not bundled, in order.
-pub(crate) fn names(library: &Library) -> Vec<String> {
+pub(crate) fn names(library: &SkillLibrary) -> Vec<String> {
     let entries = library.catalog().entries().iter();
-    let own = entries.filter(|entry| entry.skill.source != crate::Source::Bundled);
+    let own = entries.filter(|entry| entry.skill.source != crate::SkillSource::Bundled);
     own.map(|entry| entry.skill.name.clone()).collect()
 }

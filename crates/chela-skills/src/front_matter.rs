@@ -2,7 +2,7 @@
 //!
 //! Four readings are tried, from strict to forgiving: a plain subset of YAML that needs no full
 //! parser ([`plain`], because thousands of heads are read at a start), YAML, YAML with unquoted
-//! colons repaired, and single `key: value` lines. What had to be forgiven is a [`Finding`].
+//! colons repaired, and single `key: value` lines. What had to be forgiven is a [`SkillFinding`].
 //! Bytes that are no text, or a head built to exhaust its reader, are refused with a reason.
 
 mod fields;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 pub(crate) use fields::{ADDED_KEYS, GATING_KEYS, STANDARD_KEYS};
 pub use fields::{CommandDispatch, FrontMatter, Gating, Requires};
 
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 
 /// A head larger than this is refused: it cannot describe a skill any more.
 const MAX_HEAD_BYTES: usize = 64 * 1024;
@@ -27,7 +27,7 @@ pub struct SkillText<'a> {
     pub body: &'a str,
     /// The line of the file on which the body begins.
     pub body_line: u32,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
 }
 
 /// Why a file cannot be read as a skill.
@@ -100,7 +100,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<&str, FrontMatterError> {
 
 /// Head and body, still unread.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Split<'a> {
+pub(crate) struct SplitFile<'a> {
     pub head: &'a str,
     /// The line of the file on which the head begins.
     pub head_line: u32,
@@ -108,7 +108,7 @@ pub(crate) struct Split<'a> {
     pub body_line: u32,
 }
 
-impl Split<'_> {
+impl SplitFile<'_> {
     /// The line of the file on which a top-level key stands.
     pub(crate) fn line_of(&self, key: &str) -> Option<u32> {
         let is_key = |line: &str| {
@@ -123,7 +123,7 @@ impl Split<'_> {
     }
 }
 
-pub(crate) fn split(text: &str) -> Result<Split<'_>, FrontMatterError> {
+pub(crate) fn split(text: &str) -> Result<SplitFile<'_>, FrontMatterError> {
     let mut lines = Lines {
         rest: text,
         next: 1,
@@ -151,7 +151,7 @@ pub(crate) fn split(text: &str) -> Result<Split<'_>, FrontMatterError> {
             if head.len() > MAX_HEAD_BYTES {
                 return Err(FrontMatterError::TooLarge { bytes: head.len() });
             }
-            return Ok(Split {
+            return Ok(SplitFile {
                 head,
                 head_line,
                 body: lines.rest,
@@ -167,25 +167,27 @@ struct Lines<'a> {
     next: u32,
 }
 
-struct Line<'a> {
+struct HeadLine<'a> {
     text: &'a str,
 }
 
 impl<'a> Lines<'a> {
-    fn take(&mut self) -> Option<Line<'a>> {
+    fn take(&mut self) -> Option<HeadLine<'a>> {
         if self.rest.is_empty() {
             return None;
         }
         let (text, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
         self.next = self.next.saturating_add(1);
-        Some(Line {
+        Some(HeadLine {
             text: text.strip_suffix('\r').unwrap_or(text),
         })
     }
 }
 
-fn read_head(split: &Split<'_>) -> Result<(Map<String, Value>, Vec<Finding>), FrontMatterError> {
+fn read_head(
+    split: &SplitFile<'_>,
+) -> Result<(Map<String, Value>, Vec<SkillFinding>), FrontMatterError> {
     if let Some(map) = plain::read(split.head) {
         return Ok((map, Vec::new()));
     }
@@ -202,7 +204,7 @@ fn read_head(split: &Split<'_>) -> Result<(Map<String, Value>, Vec<Finding>), Fr
         });
     }
     let forgiven = |code, what: &str| {
-        Finding::warning(
+        SkillFinding::warning(
             code,
             format!(
                 "the front matter is not valid YAML ({}); {what}",

@@ -14,20 +14,20 @@ mod bytes;
 mod decode;
 mod hosts;
 mod package;
-mod page;
 mod plain;
 mod rules;
+mod scanned_file;
 mod tables;
 mod words;
 
 use chela_config::Severity;
 
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 use crate::scan_report::{ScanReport, ScanVerdict};
-use hosts::Known;
-pub use package::Package;
-pub(crate) use package::Sight;
-use page::Page;
+use hosts::KnownSites;
+pub(crate) use package::PackageSight;
+pub use package::SkillPackage;
+use scanned_file::ScannedFile;
 
 /// More findings than these are counted, not listed.
 const MAX_FINDINGS: usize = 60;
@@ -35,14 +35,14 @@ const MAX_FINDINGS: usize = 60;
 const MAX_ALIKE: usize = 4;
 
 /// Judges a package by all of its files.
-pub fn inspect(package: &Package) -> ScanReport {
+pub fn inspect(package: &SkillPackage) -> ScanReport {
     let mut findings = package.findings.clone();
-    let mut pages: Vec<Page> = Vec::with_capacity(package.texts.len());
+    let mut pages: Vec<ScannedFile> = Vec::with_capacity(package.texts.len());
     for (path, text) in &package.texts {
         findings.extend(rules::hidden::look(path, text));
-        pages.push(Page::read(path, text));
+        pages.push(ScannedFile::read(path, text));
     }
-    let known = Known::of(&pages);
+    let known = KnownSites::of(&pages);
     for page in &pages {
         rules::look(page, &known, &mut findings);
         let decoded = decode::pages(page);
@@ -57,15 +57,15 @@ pub fn inspect(package: &Package) -> ScanReport {
     report(findings)
 }
 
-fn report(mut findings: Vec<Finding>) -> ScanReport {
+fn report(mut findings: Vec<SkillFinding>) -> ScanReport {
     findings.sort_by(|a, b| {
-        let place = |finding: &Finding| (finding.file.clone(), finding.line, finding.code);
+        let place = |finding: &SkillFinding| (finding.file.clone(), finding.line, finding.code);
         b.severity
             .cmp(&a.severity)
             .then_with(|| place(a).cmp(&place(b)))
     });
     findings.dedup_by(|a, b| a.code == b.code && a.file == b.file && a.line == b.line);
-    let mut kept: Vec<Finding> = Vec::new();
+    let mut kept: Vec<SkillFinding> = Vec::new();
     for finding in findings {
         let alike = kept
             .iter()

@@ -7,14 +7,15 @@ use chela_core::{ContentHash, Host, sanitize};
 use serde::Serialize;
 
 use crate::front_matter::{self, CommandDispatch};
-use crate::settings::{Credential, SkillEntry};
-use crate::skill::{FileKind, Skill};
+use crate::settings::{SkillCredential, SkillEntry};
+use crate::skill::Skill;
 use crate::tree;
+use crate::tree::FileKind;
 use crate::xml::{escape, escape_attribute};
 
 /// A call as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call<'a> {
+pub enum SkillCall<'a> {
     /// `/skill name args` or `/skill:name args`.
     Skill { name: &'a str, args: &'a str },
     /// `/command args`, which may be a skill's or somebody else's.
@@ -22,7 +23,7 @@ pub enum Call<'a> {
 }
 
 /// Reads a message that begins with a slash.
-pub fn parse_call(message: &str) -> Option<Call<'_>> {
+pub fn parse_call(message: &str) -> Option<SkillCall<'_>> {
     let rest = message.trim_start().strip_prefix('/')?;
     let (word, args) = split_word(rest);
     let typed_name = |prefix: &str| {
@@ -32,12 +33,12 @@ pub fn parse_call(message: &str) -> Option<Call<'_>> {
     };
     if word.eq_ignore_ascii_case("skill") {
         let (name, args) = split_word(args);
-        return (!name.is_empty()).then_some(Call::Skill { name, args });
+        return (!name.is_empty()).then_some(SkillCall::Skill { name, args });
     }
     if let Some(name) = typed_name("skill:").filter(|name| !name.is_empty()) {
-        return Some(Call::Skill { name, args });
+        return Some(SkillCall::Skill { name, args });
     }
-    (!word.is_empty()).then_some(Call::Command {
+    (!word.is_empty()).then_some(SkillCall::Command {
         command: word,
         args,
     })
@@ -60,7 +61,7 @@ pub struct LoadedSkill {
     pub body: String,
     /// Body and resources as the model reads them.
     pub content: String,
-    pub resources: Vec<Resource>,
+    pub resources: Vec<SkillResource>,
     /// W05: while the skill is active, only these tools.
     pub allowed_tools: Option<Vec<String>>,
     pub dispatch: Option<CommandDispatch>,
@@ -72,7 +73,7 @@ pub struct LoadedSkill {
 
 /// A file of a skill besides SKILL.md.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Resource {
+pub struct SkillResource {
     pub path: String,
     pub bytes: u64,
 }
@@ -128,11 +129,11 @@ pub(crate) fn load(
     let body = clean
         .trim()
         .replace("{baseDir}", &sanitize::literal(&folder));
-    let resources: Vec<Resource> = skill
+    let resources: Vec<SkillResource> = skill
         .files
         .iter()
         .filter(|file| file.kind != FileKind::Link && skill.folder.join(&file.path) != skill.file)
-        .map(|file| Resource {
+        .map(|file| SkillResource {
             path: file.path.clone(),
             bytes: file.bytes,
         })
@@ -153,7 +154,7 @@ pub(crate) fn load(
 }
 
 /// The body between tags that say whose it is, followed by the files it may refer to.
-fn wrap(skill: &Skill, body: &str, resources: &[Resource]) -> String {
+fn wrap(skill: &Skill, body: &str, resources: &[SkillResource]) -> String {
     /// Further files are found by listing the folder.
     const MAX_LISTED: usize = 50;
     let folder = skill.folder.display().to_string();
@@ -208,7 +209,7 @@ fn env_for_run(
         if is_set || !value.is_given() {
             continue;
         }
-        let Credential::Text(value) = value else {
+        let SkillCredential::Text(value) = value else {
             notes.push(format!(
                 "variable {name} was not set: its value is kept elsewhere"
             ));

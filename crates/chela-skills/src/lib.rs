@@ -5,7 +5,7 @@
 //! within a budget, ranks them for a message, and keeps track of which of them the owner trusts.
 //! It does not know how a prompt is made, what a tool may do or how a session runs.
 //!
-//! Begin with [`Library::open`]; ask it [`Library::for_agent`] for a snapshot, and that for the
+//! Begin with [`SkillLibrary::open`]; ask it [`SkillLibrary::for_agent`] for a snapshot, and that for the
 //! [`AgentSkills::listing`].
 
 // This crate reads bytes of others: no text of theirs may end a turn.
@@ -27,11 +27,13 @@ mod invoke;
 mod library;
 mod listing;
 mod name;
+mod one_line;
 mod rank;
+mod roots;
 mod scan;
 mod scan_report;
 mod settings;
-mod shown;
+mod shown_skill;
 mod signature;
 mod skill;
 mod source;
@@ -42,43 +44,46 @@ mod uses;
 mod watch;
 mod xml;
 
-pub use agent_skills::{AgentSkill, AgentSkills, Presence};
+pub use agent_skills::{AgentSkill, AgentSkills, SkillPresence};
 pub use author::{
-    AddError, AddRequest, AddSource, Added, Checked, FetchError, MoveError, NewError, NewSkill,
-    Removed, accept, add, check_folder, create, remove,
+    AddError, AddRequest, AddSource, AddedSkill, CheckedSkill, FetchError, MoveError, NewError,
+    NewSkill, RemovedSkill, accept, add, check_folder, create, remove,
 };
 pub use bundled::{BUNDLED, BundledSkill};
-pub use catalog::{Catalog, Entry, Shadowed};
-pub use eligibility::{Gate, Gates, Hidden, Platform, Programs, hidden};
-pub use finding::Finding;
+pub use catalog::{CatalogEntry, ShadowedSkill, SkillCatalog};
+pub use eligibility::{GateContext, HiddenReason, PathPrograms, SkillGate, SkillPlatform, hidden};
+pub use finding::SkillFinding;
 pub use front_matter::{
     CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText,
     read as read_skill_text,
 };
-pub use inspect::{Package, inspect};
-pub use invoke::{Call, LoadError, LoadedSkill, Resource, parse_call};
-pub use library::{Library, Refreshed};
-pub use listing::{ListingReport, ListingRequest, SkillListing, entry_tokens, list};
+pub use inspect::{SkillPackage, inspect};
+pub use invoke::{LoadError, LoadedSkill, SkillCall, SkillResource, parse_call};
+pub use library::{RefreshOutcome, SkillLibrary};
+pub use listing::{ListingReport, ListingRequest, SkillChanges, SkillListing, entry_tokens, list};
 pub use name::{command_names, is_valid_name};
-pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, Ranked};
-pub use scan::{RootReport, RootState, Scan, SkipReason, Skipped};
+pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, RankedSkill};
+pub use roots::{SkillPlaces, SkillRoot, roots};
+pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
-    Credential, LoadSettings, OnChange, PluginSkills, PluginState, Ranking, SkillEntry,
-    SkillLimits, SkillsSettings, Watch, config_is_on,
+    LoadSettings, OnChange, PluginSkills, SkillCredential, SkillEntry, SkillLimits, SkillRanking,
+    SkillsSettings, WatchSetting, WorkspaceStanding, config_is_on,
 };
 pub use signature::{
-    BrokenSignature, Difference, KeyError, Manifest, ManifestError, PublicKey, Publishers,
-    SecretKey, SignError, Signature, UnusablePublisher, new_key, sign, verify, verify_list,
+    BrokenSignature, KeyError, ManifestDifference, ManifestError, PublicKey, SecretKey, SignError,
+    SkillManifest, SkillSignature, TrustedPublishers, UnusablePublisher, VerifyError, new_key,
+    sign, verify, verify_list, verify_signature,
 };
-pub use skill::{FileKind, MAX_DESCRIPTION_CHARS, Skill, SkillFile};
-pub use source::{Places, Root, Source, Standing, roots};
+pub use skill::{MAX_DESCRIPTION_CHARS, Skill};
+pub use source::{PluginState, SkillSource, SourceStanding};
+pub use tree::{FileKind, SkillFile};
 pub use trust::{
-    AgentHand, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, News, Policy,
-    ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustLock, TrustNotice, TrustState,
-    TrustedBy, Trusting, Voucher, changes, judge,
+    AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, ScanReport,
+    ScanVerdict, SkillContents, SkillScanner, SkillTrust, TrustLock, TrustNews, TrustNotice,
+    TrustPolicy, TrustState, TrustVoucher, TrustedBy, changes, judge,
 };
-pub use uses::{Use, Uses};
-pub use watch::{WatchError, Watching, watch};
+pub use uses::{SkillUse, SkillUses};
+pub use watch::{SkillsWatch, WatchError, watch};
 
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";

@@ -6,54 +6,54 @@ use chela_core::Host;
 
 use crate::agent_skills::AgentSkills;
 use crate::bundled;
-use crate::catalog::Catalog;
-use crate::eligibility::{Gates, Platform, Programs};
-use crate::scan::{Scan, ScanRequest};
+use crate::catalog::SkillCatalog;
+use crate::eligibility::{GateContext, PathPrograms, SkillPlatform};
+use crate::roots::{SkillPlaces, SkillRoot, roots};
+use crate::scan::{RootScan, ScanRequest};
 use crate::settings::SkillsSettings;
-use crate::source::{self, Places, Root};
-use crate::stamp::Stamp;
-use crate::trust::{LockError, Policy, SkillScanner, TrustLock, TrustNotice};
-use crate::uses::Uses;
+use crate::stamp::PathStamp;
+use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice, TrustPolicy};
+use crate::uses::SkillUses;
 
 /// Everything known about an agent's skills.
 #[derive(Debug)]
-pub struct Library {
+pub struct SkillLibrary {
     host: Host,
-    places: Places,
+    places: SkillPlaces,
     settings: SkillsSettings,
-    roots: Vec<Root>,
-    scan: Scan,
+    roots: Vec<SkillRoot>,
+    scan: RootScan,
     lock: TrustLock,
-    lock_stamp: Option<Stamp>,
-    catalog: Catalog,
-    programs: Programs,
-    pub uses: Uses,
+    lock_stamp: Option<PathStamp>,
+    catalog: SkillCatalog,
+    programs: PathPrograms,
+    pub uses: SkillUses,
     /// Why the bundled skills could not be put on the disk, if they could not.
     pub bundled_problem: Option<String>,
 }
 
 /// What a second look showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refreshed {
+pub enum RefreshOutcome {
     Unchanged,
     Changed,
 }
 
-impl Library {
+impl SkillLibrary {
     /// Finds the skills of an agent.
-    pub fn open(host: &Host, places: Places, settings: SkillsSettings) -> Self {
+    pub fn open(host: &Host, places: SkillPlaces, settings: SkillsSettings) -> Self {
         let (bundled_dir, bundled_problem) = match bundled::materialise(&places.state_dir) {
             Ok(dir) => (dir, None),
             Err(error) => (bundled::dir(&places.state_dir), Some(error.to_string())),
         };
-        let roots = source::roots(host, &places, &settings, &bundled_dir);
-        let scan = Scan::run(&request(host, &roots, &settings), None);
+        let roots = roots(host, &places, &settings, &bundled_dir);
+        let scan = RootScan::run(&request(host, &roots, &settings), None);
         let lock = TrustLock::open(&places.state_dir);
-        let catalog = Catalog::new(&scan, &lock, &policy(&settings));
+        let catalog = SkillCatalog::new(&scan, &lock, &policy(&settings));
         Self {
             lock_stamp: stamp_of(&lock.path()),
-            programs: Programs::new(host),
-            uses: Uses::open(&places.state_dir),
+            programs: PathPrograms::new(host),
+            uses: SkillUses::open(&places.state_dir),
             host: host.clone(),
             places,
             settings,
@@ -66,13 +66,13 @@ impl Library {
     }
 
     /// Looks again. While nothing changed this asks the file system for stamps and reads nothing.
-    pub fn refresh(&mut self) -> Refreshed {
+    pub fn refresh(&mut self) -> RefreshOutcome {
         self.programs.refresh();
         let lock_stamp = stamp_of(&self.lock.path());
         let same_lock = lock_stamp == self.lock_stamp;
         let same_files = self.scan.is_current();
         if same_lock && same_files {
-            return Refreshed::Unchanged;
+            return RefreshOutcome::Unchanged;
         }
         if !same_lock {
             self.lock = TrustLock::open(&self.places.state_dir);
@@ -80,7 +80,7 @@ impl Library {
         }
         let mut found_other = !same_lock;
         if !same_files {
-            let scan = Scan::run(
+            let scan = RootScan::run(
                 &request(&self.host, &self.roots, &self.settings),
                 Some(&self.scan),
             );
@@ -88,13 +88,13 @@ impl Library {
             self.scan = scan;
         }
         if !found_other {
-            return Refreshed::Unchanged;
+            return RefreshOutcome::Unchanged;
         }
-        self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
-        Refreshed::Changed
+        self.catalog = SkillCatalog::new(&self.scan, &self.lock, &policy(&self.settings));
+        RefreshOutcome::Changed
     }
 
-    pub fn catalog(&self) -> &Catalog {
+    pub fn catalog(&self) -> &SkillCatalog {
         &self.catalog
     }
 
@@ -102,7 +102,7 @@ impl Library {
         &self.settings
     }
 
-    pub fn places(&self) -> &Places {
+    pub fn places(&self) -> &SkillPlaces {
         &self.places
     }
 
@@ -125,7 +125,7 @@ impl Library {
         lock.save()?;
         self.lock_stamp = stamp_of(&lock.path());
         self.lock = lock;
-        self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
+        self.catalog = SkillCatalog::new(&self.scan, &self.lock, &policy(&self.settings));
         Ok(outcome)
     }
 
@@ -137,10 +137,23 @@ impl Library {
         let skills = self.scan.skills.iter().map(AsRef::as_ref);
         let notices = lock.settle(skills, &policy(&self.settings), scanner, &self.host);
         if !notices.is_empty() || lock.differs_from(&self.lock) {
+            for TrustNotice {
+                skill,
+                state,
+                message,
+            } in &notices
+            {
+                tracing::info!(
+                    skill,
+                    ?state,
+                    message,
+                    "the trust in a skill is judged anew"
+                );
+            }
             let saved = lock.save();
             self.lock_stamp = stamp_of(&lock.path());
             self.lock = lock;
-            self.catalog = Catalog::new(&self.scan, &self.lock, &policy(&self.settings));
+            self.catalog = SkillCatalog::new(&self.scan, &self.lock, &policy(&self.settings));
             saved?;
         }
         Ok(notices)
@@ -148,15 +161,15 @@ impl Library {
 
     /// What the agent can use now; a session keeps it until its next reset.
     pub fn for_agent(&mut self, config: &dyn Fn(&str) -> bool) -> AgentSkills {
-        self.for_agent_on(Platform::current(), config)
+        self.for_agent_on(SkillPlatform::current(), config)
     }
 
     pub(crate) fn for_agent_on(
         &mut self,
-        platform: Platform,
+        platform: SkillPlatform,
         config: &dyn Fn(&str) -> bool,
     ) -> AgentSkills {
-        let gates = Gates {
+        let gates = GateContext {
             host: &self.host,
             settings: &self.settings,
             platform,
@@ -166,14 +179,19 @@ impl Library {
     }
 }
 
-fn policy(settings: &SkillsSettings) -> Policy<'_> {
-    Policy {
+fn policy(settings: &SkillsSettings) -> TrustPolicy<'_> {
+    TrustPolicy {
         on_change: settings.on_change,
         publishers: &settings.publishers,
+        workspace: &settings.workspace,
     }
 }
 
-fn request<'a>(host: &'a Host, roots: &'a [Root], settings: &'a SkillsSettings) -> ScanRequest<'a> {
+fn request<'a>(
+    host: &'a Host,
+    roots: &'a [SkillRoot],
+    settings: &'a SkillsSettings,
+) -> ScanRequest<'a> {
     ScanRequest {
         host,
         roots,
@@ -182,8 +200,10 @@ fn request<'a>(host: &'a Host, roots: &'a [Root], settings: &'a SkillsSettings) 
     }
 }
 
-fn stamp_of(path: &Path) -> Option<Stamp> {
-    path.metadata().ok().map(|metadata| Stamp::of(&metadata))
+fn stamp_of(path: &Path) -> Option<PathStamp> {
+    path.metadata()
+        .ok()
+        .map(|metadata| PathStamp::of(&metadata))
 }
 
 #[cfg(test)]

@@ -22,14 +22,16 @@
 
 mod budget;
 mod names;
+mod since;
 
 use chela_core::tokens;
 use serde::Serialize;
 
 use crate::settings::SkillLimits;
 use crate::skill::Skill;
-use crate::uses::Uses;
-use budget::Plan;
+use crate::uses::SkillUses;
+use budget::ListingPlan;
+pub use since::{SkillChanges, changes_since};
 
 /// The rendered list and what had to give.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,7 +59,7 @@ pub struct ListingReport {
 pub struct ListingRequest<'a> {
     pub skills: &'a [&'a Skill],
     pub limits: &'a SkillLimits,
-    pub uses: &'a Uses,
+    pub uses: &'a SkillUses,
     /// Seconds since 1970, for how fresh a use is.
     pub now: u64,
 }
@@ -73,7 +75,7 @@ pub fn list(request: &ListingRequest<'_>) -> SkillListing {
             report: ListingReport::default(),
         };
     }
-    let plan = Plan::make(request);
+    let plan = ListingPlan::make(request);
     SkillListing {
         text: plan.render(),
         report: plan.report(),

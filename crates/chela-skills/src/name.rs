@@ -1,14 +1,49 @@
 //! Names: what the Agent Skills format asks of them, and what they become as commands.
 
 use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
 
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
+use crate::one_line::one_line;
+
+/// The longest name that is kept.
+const MAX_CHARS: usize = 64;
+
+pub(crate) fn of_folder(folder: &Path) -> &str {
+    folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or("skill")
+}
+
+/// What a skill is called, and what is wrong with the name that is written down, if there is one.
+pub(crate) fn settle(written: Option<&str>, folder: &str) -> (String, Vec<SkillFinding>) {
+    let clean = written
+        .map(|name| one_line(name, MAX_CHARS))
+        .filter(|name| !name.is_empty());
+    match clean {
+        Some(name) => {
+            let findings = problems(written.unwrap_or(&name), folder);
+            (name, findings)
+        }
+        None => {
+            let finding = SkillFinding::warning(
+                "no-name",
+                format!("has no name; it is called `{folder}` like its folder"),
+            );
+            (
+                one_line(folder, MAX_CHARS),
+                vec![finding.hint(format!("add `name: {folder}`"))],
+            )
+        }
+    }
+}
 
 /// What is wrong with a skill's name; empty when nothing is.
-pub(crate) fn problems(name: &str, folder: &str) -> Vec<Finding> {
+pub(crate) fn problems(name: &str, folder: &str) -> Vec<SkillFinding> {
     let warn = |code, message: String| {
         let suggestion = suggested(name);
-        let finding = Finding::warning(code, message);
+        let finding = SkillFinding::warning(code, message);
         if suggestion.is_empty() {
             finding
         } else {
@@ -17,7 +52,7 @@ pub(crate) fn problems(name: &str, folder: &str) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     let chars = name.chars().count();
-    if chars == 0 || chars > 64 {
+    if chars == 0 || chars > MAX_CHARS {
         found.push(warn(
             "name-length",
             format!("the name has {chars} characters; 1 to 64 are allowed"),
@@ -37,7 +72,7 @@ pub(crate) fn problems(name: &str, folder: &str) -> Vec<Finding> {
     }
     if found.is_empty() && name != folder {
         found.push(
-            Finding::warning(
+            SkillFinding::warning(
                 "name-mismatch",
                 format!("the name `{name}` is not that of its folder, `{folder}`"),
             )
@@ -60,7 +95,7 @@ pub(crate) fn suggested(name: &str) -> String {
     plain
         .trim_matches('-')
         .chars()
-        .take(64)
+        .take(MAX_CHARS)
         .collect::<String>()
         .trim_end_matches('-')
         .to_owned()

@@ -10,8 +10,8 @@ mod words;
 use std::collections::HashMap;
 
 use crate::skill::Skill;
-use crate::uses::Uses;
-use words::{Kin, terms};
+use crate::uses::SkillUses;
+use words::{KinWords, terms};
 
 /// How many skills are described for a message.
 pub const DESCRIBED_PER_MESSAGE: usize = 5;
@@ -41,7 +41,7 @@ pub struct RankIndex {
 
 /// A skill and how well it fits.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ranked {
+pub struct RankedSkill {
     /// Position among the skills the index was made of.
     pub at: usize,
     pub score: f64,
@@ -85,7 +85,7 @@ impl RankIndex {
     }
 
     /// The skills that fit a message, best first; those that share no word with it are not there.
-    pub fn rank(&self, message: &str, uses: &Uses, now: u64) -> Vec<Ranked> {
+    pub fn rank(&self, message: &str, uses: &SkillUses, now: u64) -> Vec<RankedSkill> {
         let mut scores: HashMap<u32, f64> = HashMap::new();
         for (term, weight) in self.query(message) {
             let Some(postings) = self.postings.get(&term) else {
@@ -102,7 +102,7 @@ impl RankIndex {
                 *scores.entry(*at).or_default() += f64::from(gain * weight);
             }
         }
-        let mut ranked: Vec<Ranked> = scores
+        let mut ranked: Vec<RankedSkill> = scores
             .into_iter()
             .map(|(at, score)| {
                 let at = at as usize;
@@ -110,7 +110,7 @@ impl RankIndex {
                     .names
                     .get(at)
                     .map_or(0.0, |name| uses.weight(name, now));
-                Ranked {
+                RankedSkill {
                     at,
                     score: score * (1.0 + USE * (1.0 + used).ln()),
                 }
@@ -133,7 +133,7 @@ impl RankIndex {
         for term in terms(message).into_iter().take(MAX_TERMS) {
             let known = self.postings.contains_key(&term);
             raise(&term, 1.0);
-            for kin in Kin::of(&term) {
+            for kin in KinWords::of(&term) {
                 raise(kin, if known { SYNONYM } else { SYNONYM_OF_UNKNOWN });
             }
         }

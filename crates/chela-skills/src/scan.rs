@@ -8,27 +8,29 @@ mod walk;
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chela_core::Host;
 use serde::Serialize;
 
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 use crate::front_matter::FrontMatterError;
+use crate::name;
+use crate::roots::SkillRoot;
 use crate::settings::SkillLimits;
 use crate::skill::Skill;
-use crate::source::{Root, Source};
-use crate::stamp::Stamps;
+use crate::source::SkillSource;
+use crate::stamp::FolderStamps;
 use crate::tree::TreeError;
-use candidate::{Candidate, Outcome};
+use candidate::{CandidateOutcome, SkillCandidate};
 
 /// A folder that holds a SKILL.md and is no skill all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedFolder {
     pub path: PathBuf,
-    pub source: Source,
+    pub source: SkillSource,
     /// The name it would have had, as far as that is known.
     pub name: String,
     pub reason: SkipReason,
@@ -68,7 +70,7 @@ impl From<TreeError> for SkipReason {
 /// What became of one root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootReport {
-    pub root: Root,
+    pub root: SkillRoot,
     pub state: RootState,
     /// Skill folders found, also those beyond the limit.
     pub candidates: usize,
@@ -85,27 +87,27 @@ pub enum RootState {
 
 /// All that the roots held at one time.
 #[derive(Debug)]
-pub struct Scan {
+pub struct RootScan {
     pub skills: Vec<Arc<Skill>>,
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedFolder>,
     pub roots: Vec<RootReport>,
     /// Remarks that concern no single skill.
-    pub findings: Vec<Finding>,
-    stamps: Vec<Stamps>,
+    pub findings: Vec<SkillFinding>,
+    stamps: Vec<FolderStamps>,
     /// By folder: what was read there, for the next scan.
-    read: HashMap<OsString, candidate::Reading>,
+    read: HashMap<OsString, candidate::CandidateReading>,
 }
 
 /// What a scan needs to know.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScanRequest<'a> {
     pub host: &'a Host,
-    pub roots: &'a [Root],
+    pub roots: &'a [SkillRoot],
     pub limits: &'a SkillLimits,
     pub allow_symlink_targets: &'a [String],
 }
 
-impl Scan {
+impl RootScan {
     /// Reads all roots; what `before` read and has not changed since is taken from there.
     pub(crate) fn run(request: &ScanRequest<'_>, before: Option<&Self>) -> Self {
         let now = request.host.clock.now();
@@ -141,43 +143,39 @@ impl Scan {
 
     /// Whether the disk still is as it was scanned. Asks for stamps and reads nothing.
     pub fn is_current(&self) -> bool {
-        self.stamps.iter().all(Stamps::hold)
+        self.stamps.iter().all(FolderStamps::hold)
     }
 
-    fn take(&mut self, candidate: &Candidate<'_>, reading: candidate::Reading) {
+    fn take(&mut self, candidate: &SkillCandidate<'_>, reading: candidate::CandidateReading) {
         let folder = candidate.folder.clone();
         if let Some(stamps) = self.stamps.get_mut(candidate.root.level) {
             stamps.absorb(&reading.stamps);
         }
         match &reading.outcome {
-            Outcome::Skill(skill) => self.skills.push(Arc::clone(skill)),
-            Outcome::Skipped(reason) => self.skipped.push(Skipped {
-                name: folder_name(&folder).to_owned(),
-                path: folder.clone(),
-                source: candidate.root.source.clone(),
-                reason: reason.clone(),
-            }),
+            CandidateOutcome::Skill(skill) => self.skills.push(Arc::clone(skill)),
+            CandidateOutcome::Skipped(reason) => {
+                tracing::debug!(path = %folder.display(), %reason, "a skill is left out");
+                self.skipped.push(SkippedFolder {
+                    name: name::of_folder(&folder).to_owned(),
+                    path: folder.clone(),
+                    source: candidate.root.source.clone(),
+                    reason: reason.clone(),
+                });
+            }
         }
         self.read.insert(folder.into_os_string(), reading);
     }
 }
 
-pub(crate) fn folder_name(folder: &Path) -> &str {
-    folder
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or("skill")
-}
-
 /// Reads the candidates, on several threads when there are many of them.
 fn read_all(
-    candidates: &[Candidate<'_>],
+    candidates: &[SkillCandidate<'_>],
     request: &ScanRequest<'_>,
-    before: Option<&Scan>,
-) -> Vec<candidate::Reading> {
+    before: Option<&RootScan>,
+) -> Vec<candidate::CandidateReading> {
     /// Below this, starting threads costs more than it brings.
     const ALONE: usize = 500;
-    let read_one = |candidate: &Candidate<'_>| {
+    let read_one = |candidate: &SkillCandidate<'_>| {
         let known = before.and_then(|scan| scan.read.get(candidate.folder.as_os_str()));
         match known.filter(|known| known.still_true(candidate)) {
             Some(known) => known.clone(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 
 /// What a scanner found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -10,7 +10,7 @@ pub struct ScanReport {
     pub scanner: String,
     pub verdict: ScanVerdict,
     /// Worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]

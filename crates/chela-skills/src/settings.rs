@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::signature::Publishers;
+use crate::signature::TrustedPublishers;
+use crate::source::PluginState;
 
 pub use from_config::config_is_on;
 
@@ -24,10 +25,10 @@ pub struct SkillsSettings {
     /// `skills.allowBundled`: which bundled skills may be used; `None` means all.
     pub allow_bundled: Option<Vec<String>>,
     pub limits: SkillLimits,
-    pub ranking: Ranking,
+    pub ranking: SkillRanking,
     pub on_change: OnChange,
     /// `skills.trust.publishers`: whose signatures count.
-    pub publishers: Publishers,
+    pub publishers: TrustedPublishers,
     /// `agents.list[].skills`, else `agents.defaults.skills`: `None` means all, an empty list
     /// none.
     pub allowed: Option<Vec<String>>,
@@ -35,6 +36,17 @@ pub struct SkillsSettings {
     pub plugins: Vec<PluginSkills>,
     /// `--skill PATH` on the command line.
     pub explicit: Vec<PathBuf>,
+    /// Whose folder the workspace is.
+    pub workspace: WorkspaceStanding,
+}
+
+/// Whose folder the workspace is: skills that came with somebody else's are theirs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum WorkspaceStanding {
+    #[default]
+    Own,
+    /// It was there with its files before Chela was, and the owner did not take it for their own.
+    Foreign,
 }
 
 /// `skills.load`: where skills are looked for besides the usual places.
@@ -43,7 +55,7 @@ pub struct LoadSettings {
     pub extra_dirs: Vec<String>,
     /// Names of npm packages whose `skills/` folder is read.
     pub packages: Vec<String>,
-    pub watch: Watch,
+    pub watch: WatchSetting,
     /// How long after the first change the skills are read again.
     pub watch_debounce: Duration,
     /// Folders outside a root that links inside it may lead to.
@@ -55,7 +67,7 @@ impl Default for LoadSettings {
         Self {
             extra_dirs: Vec::new(),
             packages: Vec::new(),
-            watch: Watch::On,
+            watch: WatchSetting::On,
             watch_debounce: Duration::from_millis(250),
             allow_symlink_targets: Vec::new(),
         }
@@ -63,7 +75,7 @@ impl Default for LoadSettings {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Watch {
+pub enum WatchSetting {
     On,
     Off,
 }
@@ -73,20 +85,20 @@ pub enum Watch {
 pub struct SkillEntry {
     pub enabled: Option<bool>,
     /// The value of the skill's `primaryEnv`.
-    pub api_key: Option<Credential>,
-    pub env: BTreeMap<String, Credential>,
+    pub api_key: Option<SkillCredential>,
+    pub env: BTreeMap<String, SkillCredential>,
     pub config: Map<String, Value>,
 }
 
 /// A value that may be secret.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Credential {
+pub enum SkillCredential {
     Text(String),
     /// Kept in a file or behind a command; whoever runs the agent fetches it.
     Elsewhere,
 }
 
-impl std::fmt::Debug for Credential {
+impl std::fmt::Debug for SkillCredential {
     /// Never shows the text.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -96,7 +108,7 @@ impl std::fmt::Debug for Credential {
     }
 }
 
-impl Credential {
+impl SkillCredential {
     /// Whether there is something to use.
     pub fn is_given(&self) -> bool {
         match self {
@@ -128,7 +140,7 @@ impl Default for SkillLimits {
             max_skills_loaded_per_source: 200,
             max_skills_in_prompt: 150,
             max_skill_file_bytes: 256_000,
-            max_skills_prompt_chars: 18_000,
+            max_skills_prompt_chars: 30_000,
             max_skills_prompt_tokens: None,
         }
     }
@@ -136,7 +148,7 @@ impl Default for SkillLimits {
 
 /// `skills.ranking`: how descriptions reach the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ranking {
+pub enum SkillRanking {
     /// All of them in the stable zone, as far as the budget goes.
     #[default]
     Stable,
@@ -162,12 +174,6 @@ pub struct PluginSkills {
     pub plugin: String,
     pub dir: PathBuf,
     pub state: PluginState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PluginState {
-    Enabled,
-    Disabled,
 }
 
 impl SkillsSettings {

@@ -19,12 +19,12 @@ use std::path::{Path, PathBuf};
 use chela_core::Host;
 use serde::Serialize;
 
-pub use manifest::{Difference, Manifest, ManifestError};
-pub use ssh::{KeyError, PublicKey, SecretKey};
+pub use manifest::{ManifestDifference, ManifestError, SkillManifest};
+pub use ssh::{KeyError, PublicKey, SecretKey, VerifyError, verify as verify_signature};
 
 use crate::disk;
-use crate::skill::SkillFile;
-use crate::tree;
+use crate::name;
+use crate::tree::{self, SkillFile};
 
 /// The list of all files.
 pub(crate) const MANIFEST_FILE: &str = "SKILL.manifest";
@@ -37,7 +37,7 @@ const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
 
 /// What the signature of a skill says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Signature {
+pub enum SkillSignature {
     /// There is none.
     Unsigned,
     /// Every file is as this key signed it.
@@ -62,10 +62,10 @@ pub enum BrokenSignature {
     #[error("the list is for the skill `{signed}`, not for `{name}`")]
     OtherSkill { signed: String, name: String },
     #[error("{}", differences(.0))]
-    Differs(Vec<Difference>),
+    Differs(Vec<ManifestDifference>),
 }
 
-fn differences(all: &[Difference]) -> String {
+fn differences(all: &[ManifestDifference]) -> String {
     const SHOWN: usize = 4;
     let mut words: Vec<String> = all.iter().take(SHOWN).map(ToString::to_string).collect();
     if all.len() > SHOWN {
@@ -86,44 +86,44 @@ pub enum SignError {
 }
 
 /// The signature of a skill whose files are known by hash. `name` is what the skill calls itself.
-pub(crate) fn read(folder: &Path, name: &str, files: &[SkillFile]) -> Signature {
+pub(crate) fn read(folder: &Path, name: &str, files: &[SkillFile]) -> SkillSignature {
     let has = |wanted: &str| files.iter().any(|file| file.path == wanted);
     match (has(MANIFEST_FILE), has(SIGNATURE_FILE)) {
-        (false, false) => return Signature::Unsigned,
+        (false, false) => return SkillSignature::Unsigned,
         (true, true) => {}
-        _ => return Signature::Broken(BrokenSignature::Half),
+        _ => return SkillSignature::Broken(BrokenSignature::Half),
     }
     let signed = match signed_list(folder) {
         Ok(signed) => signed,
-        Err(broken) => return Signature::Broken(broken),
+        Err(broken) => return SkillSignature::Broken(broken),
     };
-    settle(signed, name, &Manifest::of(name, files))
+    settle(signed, name, &SkillManifest::of(name, files))
 }
 
 /// Checks a folder by itself: reads every file in it, also those that discovery passes over.
-pub fn verify(folder: &Path) -> Signature {
+pub fn verify(folder: &Path) -> SkillSignature {
     let there = |file: &str| std::fs::symlink_metadata(folder.join(file)).is_ok();
     match (there(MANIFEST_FILE), there(SIGNATURE_FILE)) {
-        (false, false) => return Signature::Unsigned,
+        (false, false) => return SkillSignature::Unsigned,
         (true, true) => {}
-        _ => return Signature::Broken(BrokenSignature::Half),
+        _ => return SkillSignature::Broken(BrokenSignature::Half),
     }
     let signed = match signed_list(folder) {
         Ok(signed) => signed,
-        Err(broken) => return Signature::Broken(broken),
+        Err(broken) => return SkillSignature::Broken(broken),
     };
     let name = match name_of(folder) {
         Ok(name) => name,
         Err(why) => {
-            return Signature::Broken(BrokenSignature::Unreadable {
+            return SkillSignature::Broken(BrokenSignature::Unreadable {
                 file: crate::SKILL_FILE,
                 why,
             });
         }
     };
-    match Manifest::read_folder(folder, &name) {
+    match SkillManifest::read_folder(folder, &name) {
         Ok(found) => settle(signed, &name, &found),
-        Err(error) => Signature::Broken(BrokenSignature::Manifest(error.to_string())),
+        Err(error) => SkillSignature::Broken(BrokenSignature::Manifest(error.to_string())),
     }
 }
 
@@ -133,7 +133,7 @@ pub fn sign(folder: &Path, key: &SecretKey) -> Result<usize, SignError> {
         folder: folder.to_owned(),
         why,
     })?;
-    let manifest = Manifest::read_folder(folder, &name)?;
+    let manifest = SkillManifest::read_folder(folder, &name)?;
     let text = manifest.to_string();
     let write = |file: &str, text: &str| {
         let path = folder.join(file);
@@ -178,7 +178,7 @@ pub fn new_key(path: &Path, comment: &str, host: &Host) -> io::Result<PublicKey>
 }
 
 /// The signed list of a folder and who signed it.
-fn signed_list(folder: &Path) -> Result<(Manifest, PublicKey), BrokenSignature> {
+fn signed_list(folder: &Path) -> Result<(SkillManifest, PublicKey), BrokenSignature> {
     let read = |file: &'static str| {
         let unreadable = |why: String| BrokenSignature::Unreadable { file, why };
         let content = tree::read_file(&folder.join(file), MAX_MANIFEST_BYTES)
@@ -189,30 +189,33 @@ fn signed_list(folder: &Path) -> Result<(Manifest, PublicKey), BrokenSignature> 
 }
 
 /// What a signed list says and who signed it, if the signature holds.
-pub fn verify_list(list: &str, signature: &str) -> Result<(Manifest, PublicKey), BrokenSignature> {
+pub fn verify_list(
+    list: &str,
+    signature: &str,
+) -> Result<(SkillManifest, PublicKey), BrokenSignature> {
     let signer =
         ssh::verify(signature, NAMESPACE, list.as_bytes()).map_err(|error| match error {
             ssh::VerifyError::DoesNotHold => BrokenSignature::OtherList,
             other => BrokenSignature::Signature(other.to_string()),
         })?;
     let manifest =
-        Manifest::parse(list).map_err(|error| BrokenSignature::Manifest(error.to_string()))?;
+        SkillManifest::parse(list).map_err(|error| BrokenSignature::Manifest(error.to_string()))?;
     Ok((manifest, signer))
 }
 
-fn settle(signed: (Manifest, PublicKey), name: &str, found: &Manifest) -> Signature {
+fn settle(signed: (SkillManifest, PublicKey), name: &str, found: &SkillManifest) -> SkillSignature {
     let (manifest, signer) = signed;
     if manifest.name != name {
-        return Signature::Broken(BrokenSignature::OtherSkill {
+        return SkillSignature::Broken(BrokenSignature::OtherSkill {
             signed: manifest.name,
             name: name.to_owned(),
         });
     }
     let differs = manifest.differences(found);
     if differs.is_empty() {
-        Signature::Valid(signer)
+        SkillSignature::Valid(signer)
     } else {
-        Signature::Broken(BrokenSignature::Differs(differs))
+        SkillSignature::Broken(BrokenSignature::Differs(differs))
     }
 }
 
@@ -221,20 +224,13 @@ fn name_of(folder: &Path) -> Result<String, String> {
     let path = folder.join(crate::SKILL_FILE);
     let content = tree::read_file(&path, MAX_MANIFEST_BYTES).map_err(|error| error.to_string())?;
     let text = crate::front_matter::read(&content.bytes).map_err(|error| error.to_string())?;
-    let folder_name = crate::scan::folder_name(folder);
-    let name = text
-        .front
-        .name
-        .as_deref()
-        .map(|name| crate::skill::one_line(name, 64));
-    Ok(name
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| folder_name.to_owned()))
+    let written = text.front.name.as_deref();
+    Ok(name::settle(written, name::of_folder(folder)).0)
 }
 
 /// The publishers whose signatures count, as `skills.trust.publishers` lists them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Publishers {
+pub struct TrustedPublishers {
     keys: Vec<PublicKey>,
     /// Entries that are no key, and why.
     pub unusable: Vec<UnusablePublisher>,
@@ -257,7 +253,7 @@ impl fmt::Display for UnusablePublisher {
     }
 }
 
-impl Publishers {
+impl TrustedPublishers {
     pub fn parse(lines: &[String]) -> Self {
         let mut publishers = Self::default();
         for (at, line) in lines.iter().enumerate() {

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 /// What the file system says about one version of a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct PathStamp {
     inode: u64,
     bytes: u64,
     modified: i128,
@@ -21,7 +21,7 @@ pub(crate) struct Stamp {
 
 const NANOS: i128 = 1_000_000_000;
 
-impl Stamp {
+impl PathStamp {
     pub(crate) fn of(metadata: &Metadata) -> Self {
         Self {
             inode: metadata.ino(),
@@ -67,15 +67,15 @@ impl Stamp {
 
 /// Everything below one folder that a reading depended on.
 #[derive(Debug, Clone)]
-pub(crate) struct Stamps {
+pub(crate) struct FolderStamps {
     dir: PathBuf,
     /// Paths relative to `dir`; an empty one is the folder itself.
-    paths: Vec<(CString, Stamp)>,
+    paths: Vec<(CString, PathStamp)>,
     /// Something was written so shortly before it was read that only reading tells.
     fresh: bool,
 }
 
-impl Stamps {
+impl FolderStamps {
     pub(crate) fn new(dir: &Path) -> Self {
         Self {
             dir: dir.to_owned(),
@@ -85,7 +85,7 @@ impl Stamps {
     }
 
     /// Remembers a path below the folder; what lies elsewhere is not this folder's matter.
-    pub(crate) fn note(&mut self, path: &Path, stamp: Stamp, now: SystemTime) {
+    pub(crate) fn note(&mut self, path: &Path, stamp: PathStamp, now: SystemTime) {
         let Ok(relative) = path.strip_prefix(&self.dir) else {
             return;
         };
@@ -135,7 +135,7 @@ impl Stamps {
             } else {
                 rustix::fs::statat(&dir, path, AtFlags::empty())
             };
-            stat.is_ok_and(|stat| Stamp::of_stat(&stat) == *stamp)
+            stat.is_ok_and(|stat| PathStamp::of_stat(&stat) == *stamp)
         })
     }
 }

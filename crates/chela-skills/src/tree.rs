@@ -9,10 +9,10 @@ use std::time::SystemTime;
 
 use chela_core::ContentHash;
 use rustix::fs::{Dir, FileType, Mode, OFlags};
+use serde::Serialize;
 
-use crate::finding::Finding;
-use crate::skill::{FileKind, SkillFile};
-use crate::stamp::{Stamp, Stamps};
+use crate::finding::SkillFinding;
+use crate::stamp::{FolderStamps, PathStamp};
 
 /// Folders that tools fill by themselves. They are no part of a skill; what `add` fetches may not
 /// hold them, so nothing foreign hides there.
@@ -29,8 +29,28 @@ const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 pub(crate) struct Tree {
     pub files: Vec<SkillFile>,
     pub hash: ContentHash,
-    pub stamps: Stamps,
-    pub findings: Vec<Finding>,
+    pub stamps: FolderStamps,
+    pub findings: Vec<SkillFinding>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillFile {
+    /// Relative to the skill's folder, with `/`.
+    pub path: String,
+    pub bytes: u64,
+    pub hash: ContentHash,
+    pub kind: FileKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    Plain,
+    /// The operating system may run it.
+    Executable,
+    /// Not read: the path of what it points to is hashed instead.
+    Link,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,16 +63,16 @@ pub enum TreeError {
 
 /// What one look into a folder showed.
 #[derive(Debug)]
-pub(crate) struct Listing {
+pub(crate) struct FolderListing {
     pub path: PathBuf,
-    pub stamp: Stamp,
-    pub entries: Vec<Entry>,
+    pub stamp: PathStamp,
+    pub entries: Vec<TreeEntry>,
     /// Entries whose names are no text: they cannot be shown, listed or locked.
     pub unnamed: usize,
 }
 
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TreeEntry {
     pub name: String,
     pub kind: EntryKind,
 }
@@ -88,12 +108,12 @@ fn kind_of(path: &Path) -> io::Result<EntryKind> {
     })
 }
 
-impl Listing {
+impl FolderListing {
     /// Looks into a folder; entries come in the order of their names.
     pub(crate) fn read(path: PathBuf) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let mut dir = Dir::new(rustix::fs::open(&path, flags, Mode::empty())?)?;
-        let stamp = Stamp::of_stat(&dir.stat()?);
+        let stamp = PathStamp::of_stat(&dir.stat()?);
         let mut entries = Vec::new();
         let mut unnamed = 0;
         while let Some(entry) = dir.read() {
@@ -109,7 +129,7 @@ impl Listing {
                 FileType::Unknown => kind_of(&path.join(name))?,
                 known => EntryKind::from(known),
             };
-            entries.push(Entry {
+            entries.push(TreeEntry {
                 name: name.to_owned(),
                 kind,
             });
@@ -123,16 +143,16 @@ impl Listing {
         })
     }
 
-    pub(crate) fn find(&self, name: &str) -> Option<&Entry> {
+    pub(crate) fn find(&self, name: &str) -> Option<&TreeEntry> {
         self.entries.iter().find(|entry| entry.name == name)
     }
 }
 
 /// Reads the tree below a folder. `known` is a file whose bytes are at hand already.
 pub(crate) fn read(
-    listing: &Listing,
-    known: &Known<'_>,
-    stamps: Stamps,
+    listing: &FolderListing,
+    known: &KnownFile<'_>,
+    stamps: FolderStamps,
     now: SystemTime,
 ) -> Result<Tree, TreeError> {
     let root = listing.path.clone();
@@ -173,24 +193,24 @@ pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
 }
 
 /// A file that was read before its tree.
-pub(crate) struct Known<'a> {
+pub(crate) struct KnownFile<'a> {
     pub name: &'a str,
     pub hash: ContentHash,
-    pub stamp: Stamp,
+    pub stamp: PathStamp,
     pub mode: u32,
 }
 
 struct Reading<'a> {
     root: &'a Path,
-    known: &'a Known<'a>,
+    known: &'a KnownFile<'a>,
     files: Vec<SkillFile>,
-    findings: Vec<Finding>,
-    stamps: Stamps,
+    findings: Vec<SkillFinding>,
+    stamps: FolderStamps,
     now: SystemTime,
 }
 
 impl Reading<'_> {
-    fn folder(&mut self, listing: &Listing, depth: usize) -> Result<(), TreeError> {
+    fn folder(&mut self, listing: &FolderListing, depth: usize) -> Result<(), TreeError> {
         self.stamps.note(&listing.path, listing.stamp, self.now);
         for entry in &listing.entries {
             if GENERATED.contains(&entry.name.as_str()) {
@@ -202,19 +222,21 @@ impl Reading<'_> {
             let path = listing.path.join(&entry.name);
             match entry.kind {
                 EntryKind::Dir if depth >= MAX_DEPTH => {
-                    let finding =
-                        Finding::warning("too-deep", "this folder lies too deep and was not read");
+                    let finding = SkillFinding::warning(
+                        "too-deep",
+                        "this folder lies too deep and was not read",
+                    );
                     self.findings.push(finding.in_file(self.relative(&path)));
                 }
                 EntryKind::Dir => {
-                    let inner =
-                        Listing::read(path.clone()).map_err(|source| unreadable(&path, source))?;
+                    let inner = FolderListing::read(path.clone())
+                        .map_err(|source| unreadable(&path, source))?;
                     self.folder(&inner, depth + 1)?;
                 }
                 EntryKind::File => self.file(&path, depth)?,
                 EntryKind::Link => self.link(&path)?,
                 EntryKind::Special => {
-                    let finding = Finding::warning(
+                    let finding = SkillFinding::warning(
                         "special-file",
                         "a pipe, socket or device does not belong in a skill",
                     );
@@ -260,7 +282,7 @@ impl Reading<'_> {
         if !inside {
             let message = format!("links to {}, outside its folder", target.display());
             self.findings
-                .push(Finding::warning("link-outside", message).in_file(relative.clone()));
+                .push(SkillFinding::warning("link-outside", message).in_file(relative.clone()));
         }
         let hash = ContentHash::of(target.as_os_str().as_bytes());
         self.files.push(SkillFile {
@@ -291,7 +313,7 @@ fn unreadable(path: &Path, source: io::Error) -> TreeError {
 #[derive(Debug)]
 pub(crate) struct Content {
     pub bytes: Vec<u8>,
-    pub stamp: Stamp,
+    pub stamp: PathStamp,
     pub mode: u32,
 }
 
@@ -335,7 +357,7 @@ fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
     bytes.truncate(filled);
     Ok(Content {
         bytes,
-        stamp: Stamp::of(&metadata),
+        stamp: PathStamp::of(&metadata),
         mode: metadata.mode(),
     })
 }

@@ -5,24 +5,26 @@
 //! from then on. What came with somebody else's files is quarantined until the owner says
 //! otherwise, and again as soon as it changes. Quarantined skills are never in a prompt.
 
-mod agent_hand;
+mod agent_writer;
 mod lock;
 mod scanner;
+
+use std::path::Path;
 
 use serde::Serialize;
 
 pub use crate::scan_report::{ScanReport, ScanVerdict};
-pub use agent_hand::AgentHand;
+pub use agent_writer::AgentWriter;
 pub use lock::{
     FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes,
 };
 pub use scanner::{FirstLook, SkillContents, SkillScanner};
 
 use crate::bundled;
-use crate::settings::OnChange;
-use crate::signature::{Publishers, Signature};
+use crate::settings::{OnChange, WorkspaceStanding};
+use crate::signature::{SkillSignature, TrustedPublishers};
 use crate::skill::Skill;
-use crate::source::{Source, Standing};
+use crate::source::{SkillSource, SourceStanding};
 
 /// Where a skill stands with its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -55,19 +57,19 @@ impl TrustState {
 
 /// A state and why it is so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Trusting {
+pub struct SkillTrust {
     pub state: TrustState,
     pub reason: String,
     /// Who answers for these very files.
-    pub voucher: Voucher,
+    pub voucher: TrustVoucher,
     /// Whether the owner is to be told, once.
-    pub news: News,
+    pub news: TrustNews,
 }
 
 /// Whether a state is one the owner should hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum News {
+pub enum TrustNews {
     Told,
     Nothing,
 }
@@ -76,7 +78,7 @@ pub enum News {
 /// for the owner's is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Voucher {
+pub enum TrustVoucher {
     Build,
     Publisher,
     Owner,
@@ -85,61 +87,69 @@ pub enum Voucher {
     Nobody,
 }
 
-impl Trusting {
+impl SkillTrust {
     fn new(state: TrustState, reason: impl Into<String>) -> Self {
         Self {
             state,
             reason: reason.into(),
-            voucher: Voucher::Nobody,
-            news: News::Nothing,
+            voucher: TrustVoucher::Nobody,
+            news: TrustNews::Nothing,
         }
     }
 
     fn told(self) -> Self {
         Self {
-            news: News::Told,
+            news: TrustNews::Told,
             ..self
         }
     }
 
-    fn vouched(self, voucher: Voucher) -> Self {
+    fn vouched(self, voucher: TrustVoucher) -> Self {
         Self { voucher, ..self }
     }
 }
 
 /// What the operator wants of trust.
 #[derive(Debug, Clone, Copy)]
-pub struct Policy<'a> {
+pub struct TrustPolicy<'a> {
     pub on_change: OnChange,
-    pub publishers: &'a Publishers,
+    pub publishers: &'a TrustedPublishers,
+    pub workspace: &'a WorkspaceStanding,
 }
 
 /// Where a skill stands, by its signature, the lock and the policy for changes.
-pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
+pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> SkillTrust {
     use TrustState::{Changed, New, Quarantined, Trusted};
     if let Some(trusting) = by_signature(skill, lock, policy.publishers) {
         return trusting;
     }
     let standing = match skill.source.standing() {
-        Standing::Foreign if lock.trusts_folder_of(skill) => Standing::Own,
+        SourceStanding::Foreign if lock.trusts_folder_of(skill) => SourceStanding::Own,
+        SourceStanding::Own if came_with_files(skill, policy.workspace) => SourceStanding::Foreign,
         standing => standing,
     };
     let Some(entry) = lock.entry(skill) else {
         return match standing {
-            Standing::BuiltIn if bundled::is_genuine(&skill.name, skill.tree) => {
-                Trusting::new(Trusted, "it is part of this build").vouched(Voucher::Build)
+            SourceStanding::BuiltIn if bundled::is_genuine(&skill.name, skill.tree) => {
+                SkillTrust::new(Trusted, "it is part of this build").vouched(TrustVoucher::Build)
             }
-            Standing::BuiltIn => {
-                Trusting::new(Quarantined, "its files are not those of this build")
+            SourceStanding::BuiltIn => {
+                SkillTrust::new(Quarantined, "its files are not those of this build")
             }
-            Standing::Own => {
-                Trusting::new(New, "it is in a folder of yours and was not seen before")
+            SourceStanding::Own => {
+                SkillTrust::new(New, "it is in a folder of yours and was not seen before")
             }
-            Standing::Foreign => Trusting::new(Quarantined, foreign_reason(&skill.source)),
+            SourceStanding::Foreign => {
+                let trusting = SkillTrust::new(Quarantined, foreign_reason(&skill.source));
+                match skill.source.is_workspace() {
+                    true => trusting.told(),
+                    false => trusting,
+                }
+            }
         };
     };
     if let Some(why) = &entry.quarantined {
-        let trusting = Trusting::new(Quarantined, why.clone());
+        let trusting = SkillTrust::new(Quarantined, why.clone());
         let is_known = entry.by == TrustedBy::Owner && entry.turn.is_none();
         return match is_known {
             true => trusting,
@@ -148,33 +158,36 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
     }
     if entry.tree == skill.tree {
         let (reason, voucher) = match entry.by {
-            TrustedBy::FirstSight => ("its files are as they were first seen", Voucher::Nobody),
-            TrustedBy::Owner => ("its files are as you trusted them", Voucher::Owner),
+            TrustedBy::FirstSight => (
+                "its files are as they were first seen",
+                TrustVoucher::Nobody,
+            ),
+            TrustedBy::Owner => ("its files are as you trusted them", TrustVoucher::Owner),
             // With a yes of the owner's it may hold foreign text all the same.
             TrustedBy::Agent if entry.question.is_some() => (
                 "the agent wrote its files, and you allowed it",
-                Voucher::Nobody,
+                TrustVoucher::Nobody,
             ),
-            TrustedBy::Agent => ("its files are as the agent wrote them", Voucher::Agent),
+            TrustedBy::Agent => ("its files are as the agent wrote them", TrustVoucher::Agent),
         };
-        return Trusting::new(Trusted, reason).vouched(voucher);
+        return SkillTrust::new(Trusted, reason).vouched(voucher);
     }
     let changed = changed_files(entry, skill);
     match (standing, policy.on_change) {
-        (Standing::Own, OnChange::Allow) => {
-            Trusting::new(Changed, format!("changed since it was trusted: {changed}"))
+        (SourceStanding::Own, OnChange::Allow) => {
+            SkillTrust::new(Changed, format!("changed since it was trusted: {changed}"))
         }
-        (Standing::Own, OnChange::Warn) => {
-            Trusting::new(Changed, format!("changed since it was trusted: {changed}")).told()
+        (SourceStanding::Own, OnChange::Warn) => {
+            SkillTrust::new(Changed, format!("changed since it was trusted: {changed}")).told()
         }
-        (Standing::Own, OnChange::Quarantine) => Trusting::new(
+        (SourceStanding::Own, OnChange::Quarantine) => SkillTrust::new(
             Quarantined,
             format!(
                 "changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"
             ),
         )
         .told(),
-        _ => Trusting::new(
+        _ => SkillTrust::new(
             Quarantined,
             format!("changed since you trusted it: {changed}"),
         )
@@ -184,27 +197,52 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &Policy<'_>) -> Trusting {
 
 /// What a signature decides: one that holds and is wanted is enough, one that does not hold needs
 /// the owner's own look. The owner's word about this very version counts more than either.
-fn by_signature(skill: &Skill, lock: &TrustLock, publishers: &Publishers) -> Option<Trusting> {
+fn by_signature(
+    skill: &Skill,
+    lock: &TrustLock,
+    publishers: &TrustedPublishers,
+) -> Option<SkillTrust> {
     if lock.is_withdrawn(skill) || lock.is_owners_word(skill) {
         return None;
     }
     match &skill.signature {
-        Signature::Unsigned => None,
-        Signature::Valid(key) => {
+        SkillSignature::Unsigned => None,
+        SkillSignature::Valid(key) => {
             let publisher = publishers.find(key)?;
             let reason = format!("every file is as {} signed it", publisher.label());
-            Some(Trusting::new(TrustState::Trusted, reason).vouched(Voucher::Publisher))
+            Some(SkillTrust::new(TrustState::Trusted, reason).vouched(TrustVoucher::Publisher))
         }
-        Signature::Broken(why) => {
+        SkillSignature::Broken(why) => {
             let reason = format!("its signature does not hold: {why}");
-            Some(Trusting::new(TrustState::Quarantined, reason))
+            Some(SkillTrust::new(TrustState::Quarantined, reason))
         }
     }
 }
 
-fn foreign_reason(source: &Source) -> &'static str {
+/// Whether a skill of the workspace came with somebody else's files: with the workspace itself, or
+/// with a checkout inside of it.
+fn came_with_files(skill: &Skill, workspace: &WorkspaceStanding) -> bool {
+    if !matches!(
+        skill.source,
+        SkillSource::Workspace | SkillSource::WorkspaceAgents
+    ) {
+        return false;
+    }
+    let is_inside = |folder: &&Path| folder.starts_with(&skill.root);
+    *workspace == WorkspaceStanding::Foreign
+        || skill
+            .folder
+            .ancestors()
+            .take_while(is_inside)
+            .any(|folder| folder.join(".git").exists())
+}
+
+fn foreign_reason(source: &SkillSource) -> &'static str {
     match source {
-        Source::Project => "it came with the project folder and you have not trusted it",
+        SkillSource::Project => "it came with the project folder and you have not trusted it",
+        SkillSource::Workspace | SkillSource::WorkspaceAgents => {
+            "it came with files that nobody answers for, and you have not trusted it"
+        }
         _ => "it was downloaded and you have not trusted it",
     }
 }

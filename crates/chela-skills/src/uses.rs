@@ -2,22 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use chela_core::ok_or_warn;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
 
 /// How often each skill was loaded, and when last.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Uses {
+pub struct SkillUses {
     path: Option<PathBuf>,
-    skills: BTreeMap<String, Use>,
+    skills: BTreeMap<String, SkillUse>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Use {
+pub struct SkillUse {
     pub count: u64,
     /// Seconds since 1970.
     pub last: u64,
@@ -28,20 +29,28 @@ pub struct Use {
 /// After this many seconds a use counts half.
 const HALF_LIFE: f64 = 30.0 * 24.0 * 3600.0;
 
-impl Uses {
+impl SkillUses {
     /// Reads the history of an installation; one that is missing or broken is empty.
     pub fn open(state_dir: &Path) -> Self {
         let path = state_dir.join("state").join("skill-uses.json");
-        let skills = fs::read(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let skills = match fs::read(&path) {
+            Ok(bytes) => ok_or_warn!(
+                serde_json::from_slice(&bytes),
+                "the history of skills is broken and begins anew"
+            ),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                tracing::warn!(%error, path = %path.display(), "the history of skills cannot be read");
+                None
+            }
+        };
         Self {
             path: Some(path),
             skills: skills.unwrap_or_default(),
         }
     }
 
-    pub fn get(&self, skill: &str) -> Option<Use> {
+    pub fn get(&self, skill: &str) -> Option<SkillUse> {
         self.skills.get(skill).copied()
     }
 
@@ -57,7 +66,7 @@ impl Uses {
         let count = self.skills.get(skill).map_or(0, |used| used.count) + 1;
         self.skills.insert(
             skill.to_owned(),
-            Use {
+            SkillUse {
                 count,
                 last: now,
                 weight,
@@ -81,20 +90,20 @@ fn fading(last: u64, now: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Uses;
+    use super::SkillUses;
 
     #[test]
     fn uses_add_up_fade_and_survive() {
         let dir = tempfile::tempdir().unwrap();
-        let mut uses = Uses::open(dir.path());
+        let mut uses = SkillUses::open(dir.path());
         uses.record("pdf", 1_000);
         uses.record("pdf", 1_000);
         assert!((uses.weight("pdf", 1_000) - 2.0).abs() < 1e-9);
         assert!((uses.weight("pdf", 1_000 + 30 * 24 * 3600) - 1.0).abs() < 1e-9);
         assert!(uses.weight("other", 1_000).abs() < f64::EPSILON);
         uses.save().unwrap();
-        assert_eq!(Uses::open(dir.path()), uses);
-        assert_eq!(Uses::open(dir.path()).get("pdf").unwrap().count, 2);
+        assert_eq!(SkillUses::open(dir.path()), uses);
+        assert_eq!(SkillUses::open(dir.path()).get("pdf").unwrap().count, 2);
     }
 
     #[test]
@@ -102,6 +111,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("state")).unwrap();
         std::fs::write(dir.path().join("state/skill-uses.json"), "{oops").unwrap();
-        assert!(Uses::open(dir.path()).get("pdf").is_none());
+        assert!(SkillUses::open(dir.path()).get("pdf").is_none());
     }
 }

@@ -1,18 +1,19 @@
 //! Noticing changes to skills while a program runs.
 //!
 //! The first change starts a short wait, so that a folder being copied is seen once and whole;
-//! when the wait is over the caller is told, and looks again with `Library::refresh`.
+//! when the wait is over the caller is told, and looks again with `SkillLibrary::refresh`.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use chela_core::ok_or_warn;
 use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
 
 /// Ends the watching when dropped.
 #[derive(Debug)]
-pub struct Watching {
+pub struct SkillsWatch {
     /// Dropping the watcher closes the channel, which ends the thread.
     watcher: Option<RecommendedWatcher>,
     stop: mpsc::Sender<Note>,
@@ -37,20 +38,24 @@ pub fn watch(
     folders: &[PathBuf],
     debounce: Duration,
     on_change: impl FnMut() + Send + 'static,
-) -> Result<Watching, WatchError> {
+) -> Result<SkillsWatch, WatchError> {
     let (notes, inbox) = mpsc::channel();
     let of_interest = folders.to_vec();
     let sender = notes.clone();
     let handler = move |event: Result<Event, notify::Error>| {
         let concerns = match &event {
             // When events were lost, only looking tells.
-            Err(_) => true,
+            Err(error) => {
+                tracing::debug!(%error, "changes to skills were missed: all are looked at");
+                true
+            }
             Ok(event) => {
                 !event.kind.is_access()
                     && event.paths.iter().any(|path| concerns(path, &of_interest))
             }
         };
         if concerns {
+            // Nobody listens any more when this fails.
             let _ = sender.send(Note::Changed);
         }
     };
@@ -64,7 +69,7 @@ pub fn watch(
         arm(&mut watcher, folder).map_err(failed(folder))?;
     }
     let thread = std::thread::spawn(move || tell(&inbox, debounce, on_change));
-    Ok(Watching {
+    Ok(SkillsWatch {
         watcher: Some(watcher),
         stop: notes,
         thread: Some(thread),
@@ -103,18 +108,18 @@ fn tell(inbox: &mpsc::Receiver<Note>, debounce: Duration, mut on_change: impl Fn
     }
 }
 
-impl Watching {
+impl SkillsWatch {
     /// Watches folders that have come into being since; call it after a change.
     pub fn rearm(&mut self, folders: &[PathBuf]) {
         if let Some(watcher) = &mut self.watcher {
             for folder in folders {
-                let _ = arm(watcher, folder);
+                ok_or_warn!(arm(watcher, folder), "a folder is not watched", folder = %folder.display());
             }
         }
     }
 }
 
-impl Drop for Watching {
+impl Drop for SkillsWatch {
     fn drop(&mut self) {
         self.watcher = None;
         let _ = self.stop.send(Note::Stop);

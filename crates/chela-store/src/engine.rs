@@ -19,16 +19,17 @@ use rusqlite::Connection;
 
 use crate::StoreFuture;
 use crate::error::StoreError;
-use crate::file::{self, FileState, Format, OpenedFile, Soundness};
+use crate::file::{self, FileFormat, FileSoundness, FileState, OpenedFile};
 
 pub use job::JobError;
 pub use watch::GroupWatch;
 
+pub(crate) use queue::FileNaming;
 use queue::{EngineFile, EngineOwner, EngineShared, ReadSpan, ServedBy};
 
 /// What a write is safe from once it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Durability {
+pub enum WriteDurability {
     /// The death of this process: the system has it. The next write to the same file that asks
     /// for the disk takes it along, for both lie in one log.
     Process,
@@ -50,6 +51,9 @@ pub struct StoreCounts {
     pub readers: u64,
 }
 
+/// What stands for the path where there is no file.
+const IN_MEMORY: &str = ":memory:";
+
 /// A SQLite file with its threads. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct SqliteEngine {
@@ -58,27 +62,30 @@ pub struct SqliteEngine {
 
 impl SqliteEngine {
     /// Opens a file, making it if there is none.
-    pub fn open(path: &Path, format: &'static Format) -> Result<Self, StoreError> {
+    pub fn open(path: &Path, format: &'static FileFormat) -> Result<Self, StoreError> {
         Ok(Self::over(file::open_file(path, format)?, path, format))
     }
 
     /// Opens a file that is there, for reading only where nothing can be written; `None` when
     /// there is none.
-    pub fn open_existing(path: &Path, format: &'static Format) -> Result<Option<Self>, StoreError> {
+    pub fn open_existing(
+        path: &Path,
+        format: &'static FileFormat,
+    ) -> Result<Option<Self>, StoreError> {
         let opened = file::open_existing(path, format)?;
         Ok(opened.map(|opened| Self::over(opened, path, format)))
     }
 
     /// One that leaves no trace.
-    pub fn open_in_memory(format: &'static Format) -> Result<Self, StoreError> {
+    pub fn open_in_memory(format: &'static FileFormat) -> Result<Self, StoreError> {
         let opened = file::open_memory(format)?;
-        let mut file = EngineFile::new(Path::new(":memory:"), format, &opened);
+        let mut file = EngineFile::new(Path::new(IN_MEMORY), format, &opened);
         file.served_by = ServedBy::OneConnection;
         file.identity = None;
         Ok(Self::with(file, opened.connection))
     }
 
-    fn over(opened: OpenedFile, path: &Path, format: &'static Format) -> Self {
+    fn over(opened: OpenedFile, path: &Path, format: &'static FileFormat) -> Self {
         let file = EngineFile::new(path, format, &opened);
         Self::with(file, opened.connection)
     }
@@ -96,7 +103,7 @@ impl SqliteEngine {
 
     /// Does a piece of work in a transaction that nobody else writes beside. Queued when this
     /// returns, whatever becomes of the future.
-    pub fn write<T, F>(&self, durability: Durability, work: F) -> StoreFuture<'static, T>
+    pub fn write<T, F>(&self, durability: WriteDurability, work: F) -> StoreFuture<'static, T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> Result<T, JobError> + Send + 'static,
@@ -146,8 +153,31 @@ impl SqliteEngine {
     }
 
     /// Checks how the file hangs together.
-    pub fn check(&self) -> StoreFuture<'static, Soundness> {
+    pub fn check(&self) -> StoreFuture<'static, FileSoundness> {
         self.scan(|connection| Ok(file::check_quickly(connection)?))
+    }
+
+    /// [`Self::give_room_back`] after something was forgotten, if anything was.
+    pub fn after_forgetting(
+        &self,
+        forgotten: StoreFuture<'static, usize>,
+    ) -> StoreFuture<'static, usize> {
+        let engine = self.clone();
+        Box::pin(async move {
+            let gone = forgotten.await?;
+            if gone > 0 {
+                tracing::debug!(gone, file = %engine.path().display(), "old records are deleted");
+                // Somebody may be reading: then the room is given back another time.
+                if let Err(error) = engine.give_room_back().await {
+                    tracing::debug!(%error, "the room of old records is not given back yet");
+                }
+            }
+            Ok(gone)
+        })
+    }
+
+    pub fn is_in_memory(&self) -> bool {
+        self.path() == Path::new(IN_MEMORY)
     }
 
     pub fn path(&self) -> &Path {
@@ -174,9 +204,9 @@ impl SqliteEngine {
         }
     }
 
-    /// Names the file to what went wrong in a piece of work.
-    pub fn explain(&self, error: JobError) -> StoreError {
-        self.shared().file.naming().explain(error)
+    /// Names the file to what goes wrong in a piece of work.
+    pub fn naming(&self) -> FileNaming {
+        self.shared().file.naming()
     }
 
     fn look<T, F>(&self, span: ReadSpan, work: F) -> StoreFuture<'static, T>
@@ -194,7 +224,7 @@ impl SqliteEngine {
         queued: Result<(), JobError>,
         answer: job::JobAnswer<T>,
     ) -> StoreFuture<'static, T> {
-        let file = self.shared().file.naming();
+        let file = self.naming();
         Box::pin(async move {
             let outcome = match queued {
                 Ok(()) => answer.await.unwrap_or(Err(JobError::ThreadEnded)),

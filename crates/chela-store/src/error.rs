@@ -4,10 +4,20 @@ mod fault;
 
 use std::path::PathBuf;
 
-pub use fault::Fault;
+pub use fault::EngineFault;
 
 /// What an engine said; which engine is nobody's business.
-pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type EngineCause = Box<dyn std::error::Error + Send + Sync>;
+
+impl From<StoreError> for std::io::Error {
+    /// For callers that say themselves which file it was.
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Folder { source, .. } | StoreError::File { source, .. } => source,
+            error => Self::other(error),
+        }
+    }
+}
 
 /// Why records cannot be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -43,15 +53,15 @@ pub enum StoreError {
     Busy {
         name: &'static str,
         path: PathBuf,
-        source: Cause,
+        source: EngineCause,
     },
     #[error("the disk is full: nothing more can be kept in {}; free some space", path.display())]
-    DiskFull { path: PathBuf, source: Cause },
+    DiskFull { path: PathBuf, source: EngineCause },
     #[error("{name} {} cannot be written; check its owner and permissions", path.display())]
     ReadOnly {
         name: &'static str,
         path: PathBuf,
-        source: Cause,
+        source: EngineCause,
     },
     #[error(
         "{name} {} cannot be used because of {} beside it; check the owner and permissions of that file, or delete it while no Chela runs if it ends in -shm",
@@ -62,7 +72,7 @@ pub enum StoreError {
         name: &'static str,
         path: PathBuf,
         side: PathBuf,
-        source: Cause,
+        source: EngineCause,
     },
     #[error(
         "the path of {name} is too long: {} has {} bytes and {most} can be used; choose a shorter home",
@@ -89,13 +99,12 @@ pub enum StoreError {
         path: PathBuf,
         source: std::io::Error,
     },
-    /// Nothing has this number. Whoever asked knows what it was to be.
-    #[error("there is no record {number}")]
-    Absent { number: i64 },
+    #[error("no answer came from the records: the process is ending")]
+    Unanswered,
     #[error("{name} {} failed: {source}", path.display())]
     Other {
         name: &'static str,
         path: PathBuf,
-        source: Cause,
+        source: EngineCause,
     },
 }

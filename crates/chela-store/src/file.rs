@@ -1,5 +1,6 @@
 //! One file of records: its format, and how it is opened.
 
+mod document;
 mod examine;
 mod explain;
 mod format;
@@ -9,10 +10,11 @@ mod sound;
 
 use std::path::{Path, PathBuf};
 
+pub use document::FileDocumentStore;
 pub use examine::{FileExamination, examine};
-pub use format::{Format, Room};
+pub use format::{FileFormat, FreedRoom};
 pub use opening::{open, open_in_memory};
-pub use sound::{FileState, Soundness};
+pub use sound::{FileSoundness, FileState};
 
 pub(crate) use opening::{OpenedFile, open_beside, open_file, open_memory};
 pub(crate) use reading::open_existing;

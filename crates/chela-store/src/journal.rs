@@ -3,7 +3,7 @@
 //! Files are named by their paths as text: inside a home relative to it. What a file held is known by the hash of its bytes;
 //! the bytes themselves come packed, and how is the caller's business.
 
-use crate::{Soundness, StoreCounts, StoreFuture};
+use crate::{FileSoundness, StoreCounts, StoreFuture};
 
 /// The hash of what a file holds.
 pub type TextHash = [u8; 32];
@@ -41,11 +41,28 @@ pub trait JournalStore: std::fmt::Debug + Send + Sync {
     /// The owner stands for a file and for what it holds.
     fn vouch(&self, path: &str, text: Option<TextHash>) -> StoreFuture<'_, ()>;
 
+    /// The versions of a file that somebody answers for; of a folder, named with a slash at its
+    /// end, whether it is answered for itself.
+    fn own_versions(&self, path: &str) -> StoreFuture<'_, Vec<OwnVersion>>;
+
+    /// All versions on record whose path begins so, by path.
+    fn own_below(&self, beginning: &str) -> StoreFuture<'_, Vec<(String, OwnVersion)>>;
+
+    /// Whether any version on record has a path that begins so.
+    fn has_own_below(&self, beginning: &str) -> StoreFuture<'_, bool>;
+
+    /// Notes versions somebody answers for: they are foreign no more.
+    fn note_own(&self, versions: Vec<(String, OwnVersion)>) -> StoreFuture<'_, ()>;
+
+    /// Nobody answers any more for a file, or for what lies below a folder that is named with a
+    /// slash at its end.
+    fn disown(&self, path: &str) -> StoreFuture<'_, ()>;
+
     /// Names of files in this home become relative to it.
     fn adopt_names(&self, home: &str) -> StoreFuture<'_, ()>;
 
     /// Reads everything to see whether it hangs together.
-    fn check(&self) -> StoreFuture<'_, Soundness>;
+    fn check(&self) -> StoreFuture<'_, FileSoundness>;
 
     fn counts(&self) -> StoreCounts;
 }
@@ -88,6 +105,8 @@ pub struct NewChange {
     pub shortest_known: u64,
     /// The turn had read text from outside.
     pub tainted: bool,
+    /// Somebody answers for the text that lives on.
+    pub keeps_own: bool,
     pub trust: TrustChange,
 }
 
@@ -167,6 +186,24 @@ pub struct ChangeRecord {
     pub foreign_before: bool,
     /// The home it was made in; `None` where an older version made it.
     pub home: Option<String>,
+}
+
+/// A version of a file that somebody answers for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnVersion {
+    /// `None` where only the stamp is known: what a command made is not read through.
+    pub hash: Option<TextHash>,
+    /// What the file system said about the file when it was this version; the caller knows how to
+    /// read it. Empty where it was not looked at.
+    pub stamp: String,
+    /// Who answers for it, in a word.
+    pub writer: String,
+    /// The tool or the command.
+    pub how: String,
+    /// The turn it was written in; empty where there was none.
+    pub turn: String,
+    /// Milliseconds since 1970.
+    pub at: u64,
 }
 
 /// What may be foreign.

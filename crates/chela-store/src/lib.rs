@@ -7,22 +7,23 @@
 
 mod block;
 mod claims;
-#[doc(hidden)]
-pub mod engine;
+mod documents;
+mod engine;
 mod error;
 mod file;
 mod inbox;
 mod jobs;
 mod journal;
 mod leases;
+mod ledger;
 mod sessions;
 mod sqlite;
 
 pub use block::{WaitHere, block_on};
-pub use engine::{Durability, StoreCounts};
-pub use error::{Fault, StoreError};
-pub use file::{FileExamination, examine};
-pub use file::{FileState, Format, Room, Soundness, open, open_in_memory};
+pub use engine::{StoreCounts, WriteDurability};
+pub use error::{EngineFault, StoreError};
+pub use file::{FileDocumentStore, FileExamination, examine};
+pub use file::{FileFormat, FileSoundness, FileState, FreedRoom, open, open_in_memory};
 
 /// What a store answers with. The work is under way when the future is made: dropping it gives
 /// up the answer and takes nothing back.
@@ -30,22 +31,30 @@ pub type StoreFuture<'a, T> =
     std::pin::Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 pub use claims::{ClaimAsk, ClaimHolder, ClaimState, LeaseTime, WorkClaim};
+pub use documents::{DocumentStore, HeldDocument};
 pub use inbox::{
     ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
 };
 pub use jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
 pub use journal::{
     ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange,
-    PackedText, TextHash, TextMark, TrustChange,
+    OwnVersion, PackedText, TextHash, TextMark, TrustChange,
 };
 pub use leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
+pub use ledger::{
+    AddedRequest, AuditEntry, CallState, ChainEnd, ChainHead, ChainId, DeletedContents, EntryQuery,
+    LedgerFact, LedgerPlace, LedgerStore, LedgerTransaction, LedgerVisitor, LedgerWork, LimitSpan,
+    NewCall, NewRequest, NotedHead, OpenCall, PriorRequest, RequestBody, RequestEnd, RequestLine,
+    RequestParts, RequestQuery, RequestSeals, ReuseFacts, SentRequest, SpentAmount, SpentQuery,
+    StoredContent, StoredContents, StoredRequest, UnreadableRow, WorkEnd, WorkFuture,
+};
 pub use sessions::{
-    BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,
-    NewEntry, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
-    SessionImported, SessionQuery, SessionRecord, SessionSpan, SessionStart, SessionStarted,
-    SessionStore, SessionTree, UsageAdded, UsageSums,
+    BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry,
+    Incarnation, LeafMove, NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork,
+    SessionForked, SessionImport, SessionImported, SessionQuery, SessionRecord, SessionResume,
+    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageAdded, UsageSums,
 };
 pub use sqlite::{
-    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteRuntimeStore,
-    SqliteSessionStore, salvage_sessions,
+    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteLedgerStore,
+    SqliteRuntimeStore, SqliteSessionStore, salvage_sessions,
 };

@@ -9,14 +9,14 @@ mod records;
 
 use std::collections::BTreeSet;
 
-use crate::{Durability, Soundness, StoreCounts, StoreFuture};
+use crate::{FileSoundness, StoreCounts, StoreFuture, WriteDurability};
 
 pub use marks::EntryMarks;
 pub use records::{
-    BranchInherited, CurrentSession, EntryBatch, EntryRecord, ImportedEntry, LeafMove, NewEntry,
-    SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport, SessionImported,
-    SessionQuery, SessionRecord, SessionSpan, SessionStart, SessionStarted, SessionTree,
-    UsageAdded, UsageSums,
+    BranchInherited, CurrentSession, EntryBatch, EntryRecord, ImportedEntry, Incarnation, LeafMove,
+    NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
+    SessionImported, SessionQuery, SessionRecord, SessionResume, SessionSpan, SessionStart,
+    SessionStarted, SessionTree, UsageAdded, UsageSums,
 };
 
 /// Keeps sessions. Methods about one session answer with `None` or `false` when it is gone.
@@ -43,6 +43,9 @@ pub trait SessionStore: std::fmt::Debug + Send + Sync {
     /// Starts a session from where another one stands; whatever went on under its key ends.
     fn fork(&self, fork: SessionFork) -> StoreFuture<'_, SessionForked>;
 
+    /// Lets a session go on that has ended or was put away; whatever went on under its key ends.
+    fn resume(&self, resume: SessionResume) -> StoreFuture<'_, Option<SessionRecord>>;
+
     /// Takes in a whole session. Beside one that goes on under its key it is a past one.
     fn import(&self, import: SessionImport) -> StoreFuture<'_, SessionImported>;
 
@@ -58,7 +61,7 @@ pub trait SessionStore: std::fmt::Debug + Send + Sync {
         &self,
         id: &str,
         usage: UsageAdded,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> StoreFuture<'_, bool>;
 
     /// What was fixed when the session began.
@@ -73,11 +76,14 @@ pub trait SessionStore: std::fmt::Debug + Send + Sync {
         &self,
         id: &str,
         batch: EntryBatch,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> StoreFuture<'_, Option<Vec<u32>>>;
 
     /// The entries from the root to where the conversation stands.
     fn branch(&self, id: &str) -> StoreFuture<'_, Option<Vec<EntryRecord>>>;
+
+    /// What a person wrote first and last, without reading the rest.
+    fn said_ends(&self, id: &str) -> StoreFuture<'_, Option<SaidEnds>>;
 
     /// The entries after a number, on whatever branch, and where the conversation stands. Reads
     /// nothing else, so that somebody who knows the rest pays for what is new.
@@ -86,15 +92,11 @@ pub trait SessionStore: std::fmt::Debug + Send + Sync {
     /// The number of the newest compaction of the branch.
     fn last_compaction(&self, id: &str) -> StoreFuture<'_, Option<u32>>;
 
-    /// Moves the leaf, if it is still where the caller saw it. Where it was can be brought back.
+    /// Moves the leaf, if it is still where the caller saw it.
     fn move_leaf(&self, id: &str, leaf: LeafMove) -> StoreFuture<'_, Option<bool>>;
 
-    /// Brings back where the last move left, unless something was appended since; gives the
-    /// leaf.
-    fn redo(&self, id: &str) -> StoreFuture<'_, Option<u32>>;
-
     /// Reads everything to see whether it hangs together.
-    fn check(&self) -> StoreFuture<'_, Soundness>;
+    fn check(&self) -> StoreFuture<'_, FileSoundness>;
 
     /// Gives room back that is no longer needed.
     fn give_room_back(&self) -> StoreFuture<'_, ()>;

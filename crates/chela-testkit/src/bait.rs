@@ -25,14 +25,14 @@ pub fn environment() -> Vec<(&'static str, String)> {
 
 /// Looks for bait in what a test left behind.
 #[derive(Debug, Clone)]
-pub struct Sweep {
+pub struct BaitSweep {
     /// How it is written, and the text.
     needles: Vec<(&'static str, String)>,
     /// Ends of paths where bait may lie.
     allowed: Vec<String>,
 }
 
-impl Default for Sweep {
+impl Default for BaitSweep {
     fn default() -> Self {
         let mut sweep = Self {
             needles: Vec::new(),
@@ -43,7 +43,7 @@ impl Default for Sweep {
     }
 }
 
-impl Sweep {
+impl BaitSweep {
     /// Looks for one more value.
     pub fn watch(&mut self, value: &str) {
         let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -114,14 +114,14 @@ fn base64(value: &str, before: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{MARK, Sweep, environment};
+    use super::{BaitSweep, MARK, environment};
 
     #[test]
     fn bait_is_found_wherever_it_lies() {
         let folder = std::env::temp_dir().join(format!("chela-bait-{}", std::process::id()));
         let deep = folder.join("a/b");
         std::fs::create_dir_all(&deep).unwrap();
-        let sweep = Sweep::default();
+        let sweep = BaitSweep::default();
         assert!(
             environment()
                 .iter()

@@ -14,7 +14,7 @@ const LONGEST_MEASUREMENT: Duration = Duration::from_secs(2);
 
 /// What one measurement found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Stats {
+pub struct BenchStats {
     pub name: String,
     /// How many bytes one run goes through; 0 when that means nothing.
     pub bytes: usize,
@@ -23,7 +23,7 @@ pub struct Stats {
 }
 
 /// Runs `run` until its median time is known.
-pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> Stats {
+pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> BenchStats {
     let mut sample = |runs: u32| {
         let start = Instant::now();
         for _ in 0..runs {
@@ -45,14 +45,14 @@ pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> Stats
         times.push(sample(runs).as_secs_f64() * 1e9 / f64::from(runs));
     }
     times.sort_by(f64::total_cmp);
-    Stats {
+    BenchStats {
         name: name.to_owned(),
         bytes,
         median_ns: times[times.len() / 2],
     }
 }
 
-impl Stats {
+impl BenchStats {
     /// How many times as long as the baseline this takes: per byte where both know their bytes.
     pub fn ratio_to(&self, baseline: &Self) -> f64 {
         match (self.bytes, baseline.bytes) {
@@ -94,16 +94,16 @@ impl Stats {
 
 #[cfg(test)]
 mod tests {
-    use super::{Stats, measure};
+    use super::{BenchStats, measure};
 
     #[test]
     fn a_line_has_its_columns() {
-        let baseline = Stats {
+        let baseline = BenchStats {
             name: "copy".to_owned(),
             bytes: 1000,
             median_ns: 100.0,
         };
-        let slow = Stats {
+        let slow = BenchStats {
             name: "count".to_owned(),
             bytes: 1000,
             median_ns: 25_000.0,

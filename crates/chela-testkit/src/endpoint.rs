@@ -15,44 +15,44 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use crate::http::Connection;
+use crate::http::HttpConnection;
 use crate::prefix::PrefixCache;
-use crate::script::{Script, Tokens};
+use crate::script::{EndpointScript, TokenCounts};
 
 /// A running endpoint. Dropping it closes every connection.
-pub struct Endpoint {
+pub struct ScriptedEndpoint {
     address: SocketAddr,
-    shared: Arc<Shared>,
+    shared: Arc<EndpointState>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The requests of an endpoint, also when it is gone.
-pub struct RequestLog(Arc<Shared>);
+pub struct RequestLog(Arc<EndpointState>);
 
 impl RequestLog {
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.0.played().requests.clone()
     }
 }
 
 /// Whoever watches the requests come in.
-pub type Watch = Box<dyn Fn(&Recorded) + Send + Sync>;
+pub type RequestWatcher = Box<dyn Fn(&ReceivedRequest) + Send + Sync>;
 
 /// How an endpoint is started.
 #[derive(Default)]
-pub struct Options {
-    pub script: Script,
+pub struct EndpointOptions {
+    pub script: EndpointScript,
     /// 0: any free one.
     pub port: u16,
     /// Told of each request when it is known what it will be answered.
-    pub watch: Option<Watch>,
+    pub watch: Option<RequestWatcher>,
 }
 
 /// A request the endpoint got, and what came of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Recorded {
+pub struct ReceivedRequest {
     pub method: String,
     /// With the query.
     pub path: String,
@@ -62,7 +62,7 @@ pub struct Recorded {
     /// Number of the model call, from 1; none for other routes.
     pub call: Option<u64>,
     /// The input of a model call, and what a prefix cache had of it.
-    pub tokens: Tokens,
+    pub tokens: TokenCounts,
     /// What it is answered, in a word or two.
     pub answer: String,
 }
@@ -75,17 +75,17 @@ pub struct StartError {
 }
 
 /// What the thread and the tests both see.
-struct Shared {
-    watch: Option<Watch>,
-    played: Mutex<Played>,
+struct EndpointState {
+    watch: Option<RequestWatcher>,
+    played: Mutex<ScriptProgress>,
     answered: Condvar,
 }
 
 /// How far the script has come.
 #[derive(Default)]
-struct Played {
-    script: Arc<Script>,
-    requests: Vec<Recorded>,
+struct ScriptProgress {
+    script: Arc<EndpointScript>,
+    requests: Vec<ReceivedRequest>,
     /// How often each step was played.
     steps: Vec<u32>,
     calls: u64,
@@ -94,16 +94,16 @@ struct Played {
     cache: PrefixCache,
 }
 
-impl Endpoint {
+impl ScriptedEndpoint {
     /// On any free port of this machine.
-    pub fn start(script: Script) -> Result<Self, StartError> {
-        Self::start_with(Options {
+    pub fn start(script: EndpointScript) -> Result<Self, StartError> {
+        Self::start_with(EndpointOptions {
             script,
-            ..Options::default()
+            ..EndpointOptions::default()
         })
     }
 
-    pub fn start_with(options: Options) -> Result<Self, StartError> {
+    pub fn start_with(options: EndpointOptions) -> Result<Self, StartError> {
         let port = options.port;
         let failed = |source| StartError { port, source };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -115,8 +115,8 @@ impl Endpoint {
             .block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, port)))
             .map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let shared = Arc::new(Shared {
-            played: Mutex::new(Played::of(options.script)),
+        let shared = Arc::new(EndpointState {
+            played: Mutex::new(ScriptProgress::of(options.script)),
             watch: options.watch,
             answered: Condvar::new(),
         });
@@ -139,8 +139,8 @@ impl Endpoint {
     }
 
     /// Goes on with another script, from its beginning. What was asked before is forgotten.
-    pub fn play(&self, script: Script) {
-        *self.shared.played() = Played::of(script);
+    pub fn play(&self, script: EndpointScript) {
+        *self.shared.played() = ScriptProgress::of(script);
     }
 
     /// `http://127.0.0.1:PORT`, without a path.
@@ -158,12 +158,12 @@ impl Endpoint {
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.shared.played().requests.clone()
     }
 
     /// The model calls so far.
-    pub fn calls(&self) -> Vec<Recorded> {
+    pub fn calls(&self) -> Vec<ReceivedRequest> {
         let mut requests = self.requests();
         requests.retain(|request| request.call.is_some());
         requests
@@ -189,7 +189,7 @@ impl Endpoint {
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for ScriptedEndpoint {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
@@ -204,19 +204,19 @@ impl fmt::Debug for RequestLog {
     }
 }
 
-impl fmt::Debug for Endpoint {
+impl fmt::Debug for ScriptedEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Endpoint({})", self.url())
     }
 }
 
-impl fmt::Debug for Options {
+impl fmt::Debug for EndpointOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Options(port {})", self.port)
     }
 }
 
-impl Recorded {
+impl ReceivedRequest {
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         headers
@@ -230,8 +230,8 @@ impl Recorded {
     }
 }
 
-impl Played {
-    fn of(script: Script) -> Self {
+impl ScriptProgress {
+    fn of(script: EndpointScript) -> Self {
         Self {
             steps: vec![0; script.steps.len()],
             script: Arc::new(script),
@@ -240,12 +240,12 @@ impl Played {
     }
 }
 
-impl Shared {
-    fn played(&self) -> MutexGuard<'_, Played> {
+impl EndpointState {
+    fn played(&self) -> MutexGuard<'_, ScriptProgress> {
         self.played.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_over(&self, played: &Played) -> bool {
+    fn is_over(&self, played: &ScriptProgress) -> bool {
         let steps = played.script.steps.iter().zip(&played.steps);
         let mut in_turn = steps.filter(|(step, _)| step.when.is_none());
         played.answered > 0
@@ -254,17 +254,17 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, shared: Arc<EndpointState>) {
     loop {
         if let Ok((stream, _)) = listener.accept().await {
             let _ = stream.set_nodelay(true);
-            tokio::spawn(converse(Connection::new(stream), Arc::clone(&shared)));
+            tokio::spawn(converse(HttpConnection::new(stream), Arc::clone(&shared)));
         }
     }
 }
 
 /// One connection, request after request. An error here is the other side going away.
-async fn converse(mut connection: Connection, shared: Arc<Shared>) {
+async fn converse(mut connection: HttpConnection, shared: Arc<EndpointState>) {
     while let Ok(Some(request)) = connection.next().await {
         let chosen = choose::choose(&shared, &request);
         let went = play::play(&mut connection, &chosen, &request).await;
@@ -272,7 +272,7 @@ async fn converse(mut connection: Connection, shared: Arc<Shared>) {
             shared.played().answered += 1;
             shared.answered.notify_all();
         }
-        if !matches!(went, Ok(play::Next::Request)) {
+        if !matches!(went, Ok(play::AfterAnswer::Request)) {
             return;
         }
     }

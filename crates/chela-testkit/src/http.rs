@@ -11,7 +11,7 @@ const LONGEST_BODY: usize = 256 * 1024 * 1024;
 
 /// A request as it came.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Request {
+pub struct HttpRequest {
     pub method: String,
     /// With the query.
     pub path: String,
@@ -20,7 +20,7 @@ pub struct Request {
     pub body: Vec<u8>,
 }
 
-impl Request {
+impl HttpRequest {
     /// The path without the query.
     pub fn route(&self) -> &str {
         self.path.split('?').next().unwrap_or_default()
@@ -41,12 +41,12 @@ impl Request {
 
 /// One connection, and what was read ahead on it.
 #[derive(Debug)]
-pub struct Connection {
+pub struct HttpConnection {
     pub stream: TcpStream,
     ahead: Vec<u8>,
 }
 
-impl Connection {
+impl HttpConnection {
     pub fn new(stream: TcpStream) -> Self {
         Self {
             stream,
@@ -55,7 +55,7 @@ impl Connection {
     }
 
     /// The next request; none when the other side is done.
-    pub async fn next(&mut self) -> io::Result<Option<Request>> {
+    pub async fn next(&mut self) -> io::Result<Option<HttpRequest>> {
         let head_end = loop {
             if let Some(at) = find(&self.ahead, b"\r\n\r\n") {
                 break at;
@@ -152,7 +152,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-fn parse_head(head: &str) -> Option<Request> {
+fn parse_head(head: &str) -> Option<HttpRequest> {
     let mut lines = head.split("\r\n");
     let mut first = lines.next()?.split(' ');
     let (method, path) = (first.next()?, first.next()?);
@@ -163,7 +163,7 @@ fn parse_head(head: &str) -> Option<Request> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    Some(Request {
+    Some(HttpRequest {
         method: method.to_owned(),
         path: path.to_owned(),
         headers,

@@ -6,8 +6,8 @@
 
 use serde_json::Value;
 
-use crate::asked::Format;
-use crate::script::Tokens;
+use crate::model_call::CallFormat;
+use crate::script::TokenCounts;
 
 /// Texts kept; the oldest go first.
 const KEPT: usize = 256;
@@ -22,16 +22,16 @@ pub struct PrefixCache {
 
 impl PrefixCache {
     /// Counts a request, and remembers it.
-    pub fn visit(&mut self, format: Format, body: &Value) -> Tokens {
+    pub fn visit(&mut self, format: CallFormat, body: &Value) -> TokenCounts {
         let read = Rendered::of(format, body);
         let text = read.text.as_str();
         let known = self.seen.iter().map(|seen| match format {
-            Format::Anthropic if !text.starts_with(seen.as_str()) => 0,
+            CallFormat::Anthropic if !text.starts_with(seen.as_str()) => 0,
             _ => common_prefix(text, seen),
         });
         let cached = known.max().unwrap_or(0);
         let written = match format {
-            Format::Anthropic => read
+            CallFormat::Anthropic => read
                 .marks
                 .last()
                 .copied()
@@ -40,24 +40,24 @@ impl PrefixCache {
             _ => 0,
         };
         match format {
-            Format::Anthropic => self
+            CallFormat::Anthropic => self
                 .seen
                 .extend(read.marks.iter().map(|mark| text[..*mark].to_owned())),
             _ => self.seen.push(text.to_owned()),
         }
         let surplus = self.seen.len().saturating_sub(KEPT);
         self.seen.drain(..surplus);
-        Tokens {
+        TokenCounts {
             input: tokens(text.len()),
             cached: tokens(cached).min(tokens(text.len()).saturating_sub(1)),
             cache_write: tokens(written),
-            ..Tokens::default()
+            ..TokenCounts::default()
         }
     }
 }
 
 /// Tokens of a request.
-pub fn count(format: Format, body: &Value) -> u64 {
+pub fn count(format: CallFormat, body: &Value) -> u64 {
     tokens(Rendered::of(format, body).text.len())
 }
 
@@ -74,16 +74,16 @@ struct Rendered {
 }
 
 impl Rendered {
-    fn of(format: Format, body: &Value) -> Self {
+    fn of(format: CallFormat, body: &Value) -> Self {
         let mut rendered = Self {
             text: String::new(),
             marks: Vec::new(),
         };
         let (system, messages) = match format {
-            Format::Chat | Format::Ollama => ("", "messages"),
-            Format::Responses => ("instructions", "input"),
-            Format::Anthropic => ("system", "messages"),
-            Format::Gemini => ("systemInstruction", "contents"),
+            CallFormat::Chat | CallFormat::Ollama => ("", "messages"),
+            CallFormat::Responses => ("instructions", "input"),
+            CallFormat::Anthropic => ("system", "messages"),
+            CallFormat::Gemini => ("systemInstruction", "contents"),
         };
         for field in ["tools", system, messages] {
             rendered.push(&body[field]);
@@ -129,7 +129,7 @@ mod tests {
     use serde_json::json;
 
     use super::PrefixCache;
-    use crate::asked::Format;
+    use crate::model_call::CallFormat;
 
     #[test]
     fn what_stays_in_front_is_cached() {
@@ -143,13 +143,13 @@ mod tests {
             );
             json!({"tools": [{"name": "read"}], "messages": messages})
         };
-        assert_eq!(cache.visit(Format::Chat, &chat(&["one"])).cached, 0);
-        let second = cache.visit(Format::Chat, &chat(&["one", "two"]));
+        assert_eq!(cache.visit(CallFormat::Chat, &chat(&["one"])).cached, 0);
+        let second = cache.visit(CallFormat::Chat, &chat(&["one", "two"]));
         assert!(second.input - second.cached < 12, "{second:?}");
-        let other = cache.visit(Format::Chat, &json!({"messages": []}));
+        let other = cache.visit(CallFormat::Chat, &json!({"messages": []}));
         assert_eq!(other.cached, 0);
         let changed = json!({"tools": [{"name": "reed"}], "messages": []});
-        assert!(cache.visit(Format::Chat, &changed).cached < 5);
+        assert!(cache.visit(CallFormat::Chat, &changed).cached < 5);
     }
 
     #[test]
@@ -163,12 +163,12 @@ mod tests {
             }
             json!({"system": [block, {"type": "text", "text": tail}], "messages": []})
         };
-        cache.visit(Format::Anthropic, &ask("a", false));
-        let unmarked = cache.visit(Format::Anthropic, &ask("a", false));
+        cache.visit(CallFormat::Anthropic, &ask("a", false));
+        let unmarked = cache.visit(CallFormat::Anthropic, &ask("a", false));
         assert_eq!((unmarked.cached, unmarked.cache_write), (0, 0));
-        let first = cache.visit(Format::Anthropic, &ask("b", true));
+        let first = cache.visit(CallFormat::Anthropic, &ask("b", true));
         assert!(first.cached == 0 && first.cache_write > 80, "{first:?}");
-        let second = cache.visit(Format::Anthropic, &ask("c", true));
+        let second = cache.visit(CallFormat::Anthropic, &ask("c", true));
         assert_eq!((second.cached, second.cache_write), (first.cache_write, 0));
     }
 }

@@ -14,12 +14,16 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 7] = [
+pub const MACHINE_PARTS: [&str; 11] = [
+    "binutils",
     "bubblewrap",
     "cgroups",
+    "dpkg",
     "independent-mock",
     "landlock",
     "namespaces",
+    "npm",
+    "pip",
     "real-model",
     "ssh-keygen",
 ];

@@ -22,7 +22,7 @@ pub const EXAMPLE: &str = include_str!("../data/example.json");
 /// are played in their order, one request each; `otherwise` answers what is left.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Script {
+pub struct EndpointScript {
     /// Names under which the model is listed. Default: `scripted`.
     pub models: Vec<String>,
     /// Tokens of context. A longer request is refused, as a real server would.
@@ -30,17 +30,17 @@ pub struct Script {
     /// The key every request must carry.
     pub key: Option<String>,
     #[serde(deserialize_with = "checked_steps")]
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
     #[serde(deserialize_with = "checked_step")]
-    pub otherwise: Option<Step>,
+    pub otherwise: Option<ScriptStep>,
 }
 
 /// What is said to one request.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Step {
+pub struct ScriptStep {
     /// Which requests it is for.
-    pub when: Option<Rule>,
+    pub when: Option<StepRule>,
     /// How many requests it answers. Default: one in its turn, any number with `when`.
     pub times: Option<u32>,
     /// Waits before the first byte, in milliseconds.
@@ -50,16 +50,16 @@ pub struct Step {
     pub status: Option<u16>,
     pub headers: BTreeMap<String, String>,
     /// Sent as it is. With a `status` alone, the error body of the wire format is made up.
-    pub body: Option<Body>,
+    pub body: Option<AnswerBody>,
 
     /// `{{user}}`, `{{tool}}`, `{{system}}`, `{{model}}`, `{{tools}}`, `{{messages}}` and
     /// `{{call}}` stand for what was asked.
     pub reply: String,
     pub reasoning: String,
     pub tool_calls: Vec<ScriptedCall>,
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// Default: counted from the request, with what a prefix cache would have kept.
-    pub usage: Option<Tokens>,
+    pub usage: Option<TokenCounts>,
 
     /// Characters of text or arguments in one streamed piece. Default: 16.
     pub piece: Option<usize>,
@@ -67,16 +67,16 @@ pub struct Step {
     pub piece_ms: u64,
     /// Bytes in one write to the socket: cuts through lines and characters. Default: a piece.
     pub write: Option<usize>,
-    pub line: Line,
+    pub line: LineEnding,
     /// A comment or ping event before every piece.
     pub ping: bool,
-    pub fault: Option<Fault>,
+    pub fault: Option<AnswerFault>,
 }
 
 /// Which requests a step is for: all that is given must hold.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Rule {
+pub struct StepRule {
     /// Text in the newest user message or tool result.
     pub contains: Option<String>,
     /// Text anywhere in the body.
@@ -103,7 +103,7 @@ pub struct ScriptedCall {
 /// The bytes of a plain HTTP answer.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Body {
+pub enum AnswerBody {
     Text(String),
     Json(Value),
 }
@@ -111,7 +111,7 @@ pub enum Body {
 /// Why the model stopped, where that is not plain from what it said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Stop {
+pub enum StopReason {
     Length,
     Refused,
 }
@@ -119,7 +119,7 @@ pub enum Stop {
 /// Token counts, as the endpoint reports them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct Tokens {
+pub struct TokenCounts {
     /// The whole input.
     pub input: u64,
     pub output: u64,
@@ -133,7 +133,7 @@ pub struct Tokens {
 /// How lines end in a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Line {
+pub enum LineEnding {
     #[default]
     Lf,
     Crlf,
@@ -142,7 +142,7 @@ pub enum Line {
 /// How an answer goes wrong. The number is the bytes of the body that still arrive.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Fault {
+pub enum AnswerFault {
     /// The connection is closed.
     Cut(usize),
     /// The connection is reset.
@@ -176,7 +176,7 @@ pub enum ScriptError {
     },
 }
 
-impl Script {
+impl EndpointScript {
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
         let name = path.display().to_string();
         match std::fs::read_to_string(path) {
@@ -200,7 +200,7 @@ impl Script {
     }
 
     /// Steps played one after the other.
-    pub fn steps(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn steps(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self {
             steps: steps.into_iter().collect(),
             ..Self::default()
@@ -208,7 +208,7 @@ impl Script {
     }
 
     /// The same step for every request.
-    pub fn always(step: Step) -> Self {
+    pub fn always(step: ScriptStep) -> Self {
         Self {
             otherwise: Some(step),
             ..Self::default()
@@ -216,7 +216,7 @@ impl Script {
     }
 }
 
-impl Step {
+impl ScriptStep {
     pub fn reply(text: impl Into<String>) -> Self {
         Self {
             reply: text.into(),
@@ -247,7 +247,7 @@ impl Step {
     /// A plain answer: a page, a redirect, a body no model would send.
     pub fn page(status: u16, content_type: &str, body: impl Into<String>) -> Self {
         Self {
-            body: Some(Body::Text(body.into())),
+            body: Some(AnswerBody::Text(body.into())),
             ..Self::status(status)
         }
         .header("content-type", content_type)
@@ -258,12 +258,12 @@ impl Step {
         self
     }
 
-    pub fn when(mut self, rule: Rule) -> Self {
+    pub fn when(mut self, rule: StepRule) -> Self {
         self.when = Some(rule);
         self
     }
 
-    pub fn fault(mut self, fault: Fault) -> Self {
+    pub fn fault(mut self, fault: AnswerFault) -> Self {
         self.fault = Some(fault);
         self
     }
@@ -296,7 +296,7 @@ impl Step {
     }
 }
 
-impl Fault {
+impl AnswerFault {
     fn summary(&self) -> String {
         match self {
             Self::Cut(bytes) => format!("cut after {bytes} bytes"),
@@ -310,7 +310,7 @@ impl Fault {
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// What makes no sense together.
     fn check(&self) -> Result<(), &'static str> {
         let speaks =
@@ -333,7 +333,7 @@ impl Step {
         if self.tool_calls.iter().any(|call| call.name.is_empty()) {
             return Err("a tool call needs a name");
         }
-        if self.fault == Some(Fault::Endless) && self.reply.is_empty() {
+        if self.fault == Some(AnswerFault::Endless) && self.reply.is_empty() {
             return Err("the fault \"endless\" needs a reply to repeat");
         }
         Ok(())
@@ -341,7 +341,7 @@ impl Step {
 }
 
 /// A step read from a file: checked where it stands, so that the error has its line.
-struct Checked(Step);
+struct Checked(ScriptStep);
 
 impl<'de> Deserialize<'de> for Checked {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -361,18 +361,20 @@ impl<'de> Visitor<'de> for CheckedVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Checked, A::Error> {
-        let step = Step::deserialize(MapAccessDeserializer::new(map))?;
+        let step = ScriptStep::deserialize(MapAccessDeserializer::new(map))?;
         step.check().map_err(A::Error::custom)?;
         Ok(Checked(step))
     }
 }
 
-fn checked_steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Step>, D::Error> {
+fn checked_steps<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ScriptStep>, D::Error> {
     let steps = Vec::<Checked>::deserialize(deserializer)?;
     Ok(steps.into_iter().map(|Checked(step)| step).collect())
 }
 
-fn checked_step<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Step>, D::Error> {
+fn checked_step<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ScriptStep>, D::Error> {
     let step = Option::<Checked>::deserialize(deserializer)?;
     Ok(step.map(|Checked(step)| step))
 }

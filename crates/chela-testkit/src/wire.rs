@@ -10,9 +10,9 @@ mod responses;
 
 use serde_json::{Value, json};
 
-use crate::asked::{Asked, Format};
+use crate::model_call::{CallFormat, ModelCall};
 use crate::prefix;
-use crate::script::{Fault, Line, Step, Stop, Tokens};
+use crate::script::{AnswerFault, LineEnding, ScriptStep, StopReason, TokenCounts};
 
 pub use failure::{error_body, error_frame};
 pub use listing::listing;
@@ -26,21 +26,21 @@ const CREATED: u64 = 1_767_225_600;
 
 /// What the model says, cut into the pieces it is streamed in.
 #[derive(Debug)]
-pub struct Answer {
+pub struct WireAnswer {
     /// Number of the model call: it makes ids unique.
     call: u64,
     model: String,
     reasoning: Vec<String>,
     text: Vec<String>,
-    calls: Vec<Call>,
-    stop: End,
-    usage: Tokens,
+    calls: Vec<WireCall>,
+    stop: AnswerEnd,
+    usage: TokenCounts,
     /// The stream is to carry token counts (OpenAI sends them only when asked).
     usage_wanted: bool,
 }
 
 #[derive(Debug)]
-struct Call {
+struct WireCall {
     id: String,
     name: String,
     arguments: Vec<String>,
@@ -48,7 +48,7 @@ struct Call {
 
 /// Why an answer ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum AnswerEnd {
     Done,
     Tools,
     Length,
@@ -57,7 +57,7 @@ enum End {
 
 /// One event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
+pub enum StreamFrame {
     /// Server-sent event with a name.
     Event(String, Value),
     /// Server-sent event without one.
@@ -66,22 +66,28 @@ pub enum Frame {
     Line(Value),
 }
 
-impl Answer {
+impl WireAnswer {
     /// What `step` says to `asked`, the endpoint's model call number `call`. `counted` is the
     /// input as the endpoint counts it.
-    pub fn new(step: &Step, asked: &Asked, body: &Value, call: u64, counted: Tokens) -> Self {
+    pub fn new(
+        step: &ScriptStep,
+        asked: &ModelCall,
+        body: &Value,
+        call: u64,
+        counted: TokenCounts,
+    ) -> Self {
         let piece = step.piece.unwrap_or(PIECE);
         let mut text = asked.fill(&step.reply, call);
-        if step.fault == Some(Fault::Endless) {
+        if step.fault == Some(AnswerFault::Endless) {
             // Long enough that half of it is in the middle of the text.
             text = text.repeat(piece * ENDLESS_PIECES / text.len().max(1) + 1);
         }
         let reasoning = asked.fill(&step.reasoning, call);
-        let calls: Vec<Call> = step
+        let calls: Vec<WireCall> = step
             .tool_calls
             .iter()
             .enumerate()
-            .map(|(at, scripted)| Call {
+            .map(|(at, scripted)| WireCall {
                 id: scripted
                     .id
                     .clone()
@@ -95,7 +101,7 @@ impl Answer {
             .flat_map(|call| &call.arguments)
             .map(String::len)
             .sum();
-        let counted = Tokens {
+        let counted = TokenCounts {
             output: prefix::tokens(text.len() + reasoning.len() + said).max(1),
             reasoning: prefix::tokens(reasoning.len()),
             ..counted
@@ -106,10 +112,10 @@ impl Answer {
             reasoning: pieces(&reasoning, piece),
             text: pieces(&text, piece),
             stop: match step.stop {
-                Some(Stop::Length) => End::Length,
-                Some(Stop::Refused) => End::Refused,
-                None if calls.is_empty() => End::Done,
-                None => End::Tools,
+                Some(StopReason::Length) => AnswerEnd::Length,
+                Some(StopReason::Refused) => AnswerEnd::Refused,
+                None if calls.is_empty() => AnswerEnd::Done,
+                None => AnswerEnd::Tools,
             },
             calls,
             usage: step.usage.unwrap_or(counted),
@@ -118,24 +124,24 @@ impl Answer {
     }
 
     /// The whole answer in one JSON object.
-    pub fn whole(&self, format: Format) -> Value {
+    pub fn whole(&self, format: CallFormat) -> Value {
         match format {
-            Format::Chat => chat::whole(self),
-            Format::Responses => responses::whole(self),
-            Format::Anthropic => anthropic::whole(self),
-            Format::Gemini => gemini::whole(self),
-            Format::Ollama => ollama::whole(self),
+            CallFormat::Chat => chat::whole(self),
+            CallFormat::Responses => responses::whole(self),
+            CallFormat::Anthropic => anthropic::whole(self),
+            CallFormat::Gemini => gemini::whole(self),
+            CallFormat::Ollama => ollama::whole(self),
         }
     }
 
     /// The answer as a stream.
-    pub fn frames(&self, format: Format) -> Vec<Frame> {
+    pub fn frames(&self, format: CallFormat) -> Vec<StreamFrame> {
         match format {
-            Format::Chat => chat::frames(self),
-            Format::Responses => responses::frames(self),
-            Format::Anthropic => anthropic::frames(self),
-            Format::Gemini => gemini::frames(self),
-            Format::Ollama => ollama::frames(self),
+            CallFormat::Chat => chat::frames(self),
+            CallFormat::Responses => responses::frames(self),
+            CallFormat::Anthropic => anthropic::frames(self),
+            CallFormat::Gemini => gemini::frames(self),
+            CallFormat::Ollama => ollama::frames(self),
         }
     }
 
@@ -157,7 +163,7 @@ impl Answer {
     }
 }
 
-impl Call {
+impl WireCall {
     fn full_arguments(&self) -> String {
         self.arguments.concat()
     }
@@ -169,11 +175,11 @@ impl Call {
     }
 }
 
-impl Frame {
-    pub fn bytes(&self, line: Line) -> String {
+impl StreamFrame {
+    pub fn bytes(&self, line: LineEnding) -> String {
         let end = match line {
-            Line::Lf => "\n",
-            Line::Crlf => "\r\n",
+            LineEnding::Lf => "\n",
+            LineEnding::Crlf => "\r\n",
         };
         match self {
             Self::Event(name, data) => format!("event: {name}{end}data: {data}{end}{end}"),
@@ -183,15 +189,15 @@ impl Frame {
     }
 
     /// What a server sends to keep a quiet stream alive; nothing in formats without it.
-    pub fn ping(format: Format, line: Line) -> String {
+    pub fn ping(format: CallFormat, line: LineEnding) -> String {
         match format {
-            Format::Anthropic => {
+            CallFormat::Anthropic => {
                 Self::Event("ping".to_owned(), json!({ "type": "ping" })).bytes(line)
             }
-            Format::Ollama => String::new(),
+            CallFormat::Ollama => String::new(),
             _ => match line {
-                Line::Lf => ": ping\n\n".to_owned(),
-                Line::Crlf => ": ping\r\n\r\n".to_owned(),
+                LineEnding::Lf => ": ping\n\n".to_owned(),
+                LineEnding::Crlf => ": ping\r\n\r\n".to_owned(),
             },
         }
     }
@@ -202,15 +208,15 @@ impl Frame {
 }
 
 /// The content type of a stream.
-pub fn stream_type(format: Format) -> &'static str {
+pub fn stream_type(format: CallFormat) -> &'static str {
     match format {
-        Format::Ollama => "application/x-ndjson",
+        CallFormat::Ollama => "application/x-ndjson",
         _ => "text/event-stream; charset=utf-8",
     }
 }
 
 /// Arguments as the model writes them.
-fn arguments(scripted: &Value, asked: &Asked, call: u64) -> String {
+fn arguments(scripted: &Value, asked: &ModelCall, call: u64) -> String {
     match scripted {
         Value::Null => "{}".to_owned(),
         Value::String(text) => text.clone(),
@@ -222,7 +228,7 @@ fn arguments(scripted: &Value, asked: &Asked, call: u64) -> String {
     }
 }
 
-fn fill_strings(value: &mut Value, asked: &Asked, call: u64) {
+fn fill_strings(value: &mut Value, asked: &ModelCall, call: u64) {
     match value {
         Value::String(text) => *text = asked.fill(text, call),
         Value::Array(items) => items

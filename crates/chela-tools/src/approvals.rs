@@ -6,23 +6,35 @@
 //! the folder and the variables are bound into the question a person is asked. After the answer
 //! all of it is looked up again. The model is never among those who are asked.
 
+mod carrying;
+mod circumstances;
 mod document;
 mod gate;
 mod limits;
-mod listed;
-mod planned;
+mod list_match;
+mod open_questions;
+mod planned_command;
 mod program;
+mod read_only;
 mod shell;
 mod show;
+mod witness;
 
+pub use circumstances::{AskAlways, CommandCircumstances, FolderDoubts, NoDoubts, RunPlace};
 pub use document::{
-    AgentApprovals, Document, DocumentError, EVERY_AGENT, Entry, KnownCall, KnownState, Limits,
+    AgentApprovals, ApprovalEntry, ApprovalLimits, ApprovalsDocument, DocumentError, EVERY_AGENT,
+    HostGrant, KnownCall, KnownState,
 };
-pub use gate::{By, Cleared, Gate, GateSetup, Harden, Refusal};
-pub use limits::{Answer, Rules};
-pub use listed::{check_pattern, exact};
-pub use planned::{Form, Planned, Runs, Segment};
-pub use program::{Program, ProgramError};
+pub use gate::{
+    ClearedBy, ClearedCommand, CommandFreedom, CommandGate, CommandRefusal, CommandStanding,
+    GateSetup, ProcessInput, binds_of,
+};
+pub use limits::{CommandRules, RuleAnswer};
+pub use list_match::{check_pattern, exact};
+pub use open_questions::{OpenCall, OpenQuestion, OpenQuestionRecord};
+pub use planned_command::{CommandSegment, PlannedCommand, PlannedForm, SegmentTarget};
+pub use program::{ProgramError, ProgramFile};
+pub use read_only::{is_plain_config, is_plain_repository};
 pub use show::{shown, typed};
 
 #[cfg(test)]

@@ -1,27 +1,29 @@
 //! Tools that read files and databases: plain functions, run on a thread that may wait.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::foresight::{self, CallTarget, CallWrites, FilePreview, ToolNeed, WriteExtent};
-use crate::{Call, Effect, Output, Prospect, Running, Spec, Tool, schema};
+use crate::foresight::{self, CallWrites, FilePreview, ToolNeed, WriteExtent};
+use crate::{
+    CallFuture, CallProspect, CallTarget, Effect, RunCall, Tool, ToolOutput, ToolSpec, schema,
+};
 
 /// Said when nobody waits for the result any more. Long work looks at it now and then.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+pub(crate) struct StopFlag(Arc<AtomicBool>);
 
-impl Stop {
+impl StopFlag {
     pub(crate) fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Sets a [`Stop`] when the call is dropped.
-struct OnDrop(Stop);
+/// Sets a [`StopFlag`] when the call is dropped.
+struct OnDrop(StopFlag);
 
 impl Drop for OnDrop {
     fn drop(&mut self) {
@@ -31,47 +33,61 @@ impl Drop for OnDrop {
 
 /// What a plain function knows of its call.
 #[derive(Debug, Default)]
-pub(crate) struct Job {
+pub(crate) struct BlockingJob {
     /// Names what the call leaves in the spool.
     pub(crate) name: String,
     /// The call's own id.
     pub(crate) call: String,
-    pub(crate) stop: Stop,
+    /// The files it was judged to change; `None` where nobody judged.
+    pub(crate) judged: Option<Vec<PathBuf>>,
+    pub(crate) stop: StopFlag,
+}
+
+impl BlockingJob {
+    /// Whether a change of this file was judged: what a path leads to may be swapped meanwhile.
+    pub(crate) fn may_change(&self, path: &Path) -> bool {
+        let judged = self.judged.as_ref();
+        judged.is_none_or(|judged| judged.iter().any(|known| known == path))
+    }
 }
 
 /// A tool that is a plain function over something shared.
-pub(crate) struct Blocking<C, A> {
-    pub(crate) spec: Spec,
+pub(crate) struct BlockingTool<C, A> {
+    pub(crate) spec: ToolSpec,
     pub(crate) with: Arc<C>,
-    pub(crate) act: fn(&C, A, &Job) -> Output,
+    pub(crate) act: fn(&C, A, &BlockingJob) -> ToolOutput,
 }
 
-impl<C, A> Tool for Blocking<C, A>
+impl<C, A> Tool for BlockingTool<C, A>
 where
     C: Send + Sync + 'static,
     A: DeserializeOwned + Send + 'static,
 {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move {
             let arguments: A = match schema::read(call.arguments) {
                 Ok(arguments) => arguments,
                 Err(refused) => return refused,
             };
-            let job = Job {
+            let job = BlockingJob {
                 name: format!("{}-{}", self.spec.name, call.id),
                 call: call.id.to_owned(),
-                stop: Stop::default(),
+                judged: match call.writes {
+                    CallWrites::Files { paths, .. } => Some(paths.clone()),
+                    CallWrites::Nothing | CallWrites::Anything => None,
+                },
+                stop: StopFlag::default(),
             };
             let _guard = OnDrop(job.stop.clone());
             let (with, act) = (Arc::clone(&self.with), self.act);
             let work = tokio::task::spawn_blocking(move || act(&with, arguments, &job));
             work.await.unwrap_or_else(|error| {
                 tracing::error!(tool = &*self.spec.name, %error, "a tool broke");
-                Output::failed(format!(
+                ToolOutput::failed(format!(
                     "{} failed inside Chela. Try another way.",
                     self.spec.name
                 ))
@@ -84,7 +100,7 @@ where
 type NamesFiles<C, A> = fn(&C, &A) -> Vec<PathBuf>;
 
 /// What a plain tool can tell of a call beforehand. What is left out follows from its spec.
-pub(crate) struct Foresight<C, A> {
+pub(crate) struct CallForesight<C, A> {
     pub(crate) effect: Option<fn(&C, &A) -> Effect>,
     pub(crate) targets: Option<fn(&C, &A) -> Vec<CallTarget>>,
     /// The files it would write, and how far.
@@ -94,7 +110,7 @@ pub(crate) struct Foresight<C, A> {
     pub(crate) needs: &'static [ToolNeed],
 }
 
-impl<C, A> Default for Foresight<C, A> {
+impl<C, A> Default for CallForesight<C, A> {
     fn default() -> Self {
         Self {
             effect: None,
@@ -107,18 +123,18 @@ impl<C, A> Default for Foresight<C, A> {
 }
 
 /// A tool that can tell more of a call than its spec does.
-pub(crate) struct Foreseen<C, A> {
-    pub(crate) tool: Blocking<C, A>,
-    pub(crate) sight: Foresight<C, A>,
+pub(crate) struct ForeseeingTool<C, A> {
+    pub(crate) tool: BlockingTool<C, A>,
+    pub(crate) sight: CallForesight<C, A>,
 }
 
-impl<C, A> Blocking<C, A> {
-    pub(crate) fn foreseeing(self, sight: Foresight<C, A>) -> Foreseen<C, A> {
-        Foreseen { tool: self, sight }
+impl<C, A> BlockingTool<C, A> {
+    pub(crate) fn foreseeing(self, sight: CallForesight<C, A>) -> ForeseeingTool<C, A> {
+        ForeseeingTool { tool: self, sight }
     }
 }
 
-impl<C, A: DeserializeOwned> Foreseen<C, A> {
+impl<C, A: DeserializeOwned> ForeseeingTool<C, A> {
     /// What can be told of these arguments; `None` where they will be refused.
     fn told<T>(&self, ask: fn(&C, &A) -> T, arguments: &Map<String, Value>) -> Option<T> {
         let arguments = schema::read(arguments).ok()?;
@@ -126,18 +142,18 @@ impl<C, A: DeserializeOwned> Foreseen<C, A> {
     }
 }
 
-impl<C, A> Tool for Foreseen<C, A>
+impl<C, A> Tool for ForeseeingTool<C, A>
 where
     C: Send + Sync + 'static,
     A: DeserializeOwned + Send + 'static,
 {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.tool.spec
     }
 
-    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
+    fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
         let told = self.sight.effect.and_then(|ask| self.told(ask, arguments));
-        Prospect::of(told.unwrap_or(self.tool.spec.effect))
+        CallProspect::of(told.unwrap_or(self.tool.spec.effect))
     }
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
@@ -176,7 +192,7 @@ where
         needs
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         self.tool.run(call)
     }
 }
@@ -187,8 +203,8 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::Headless;
-    use crate::schema::Schema;
+    use crate::HeadlessApprover;
+    use crate::schema::ArgumentSchema;
 
     #[derive(serde::Deserialize)]
     struct Nothing {}
@@ -198,24 +214,24 @@ mod tests {
         ended: Mutex<Sender<()>>,
     }
 
-    fn wait(with: &Wait, _: Nothing, job: &Job) -> Output {
+    fn wait(with: &Wait, _: Nothing, job: &BlockingJob) -> ToolOutput {
         with.began.lock().unwrap().send(()).unwrap();
         while !job.stop.is_set() {
             std::thread::yield_now();
         }
         with.ended.lock().unwrap().send(()).unwrap();
-        Output::said("stopped")
+        ToolOutput::said("stopped")
     }
 
     #[test]
     fn dropping_a_call_stops_its_work() {
         let (began, has_begun): (_, Receiver<()>) = channel();
         let (ended, has_ended): (_, Receiver<()>) = channel();
-        let tool = Blocking {
-            spec: Spec {
+        let tool = BlockingTool {
+            spec: ToolSpec {
                 name: "wait".into(),
                 description: "".into(),
-                parameters: Schema::object().build().into(),
+                parameters: ArgumentSchema::object().build().into(),
                 effect: Effect::Read,
                 sinks: [].into(),
             },
@@ -230,11 +246,14 @@ mod tests {
             .unwrap();
         runtime.block_on(async {
             let arguments: Map<String, Value> = Map::new();
-            let mut running = tool.run(Call {
+            let mut running = tool.run(RunCall {
                 id: "c1",
                 arguments: &arguments,
+                writes: &CallWrites::Anything,
                 progress: &|_| {},
-                approver: &Headless,
+                approver: &HeadlessApprover,
+                targets: &[],
+                redirects: &crate::AnyRedirect,
             });
             std::future::poll_fn(|context| {
                 assert!(running.as_mut().poll(context).is_pending());

@@ -8,17 +8,17 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chela_core::cut::{CutRequest, Limit, cut};
+use chela_core::cut::{CutLimit, CutRequest, cut};
 use chela_core::secret::Redactor;
 use chela_core::{Trust, grouped, ok_or_debug, ok_or_warn, tokens};
-use chela_guard::Labelled;
+use chela_guard::LabelledText;
 use serde_json::{Value, json};
 
-use crate::{Output, Piece, Success};
+use crate::{CallSuccess, OutputPiece, ToolOutput};
 
 /// The limit, and where the rest goes.
 #[derive(Debug, Clone)]
-pub struct Bound {
+pub struct OutputBound {
     chars: usize,
     tokens: Option<usize>,
     spool: Option<PathBuf>,
@@ -41,7 +41,7 @@ const HUGE_WINDOW: u64 = 200_000;
 /// More of a single result is not kept, not even on disk.
 const MOST_SPOOLED: usize = 64 * 1024 * 1024;
 
-impl Bound {
+impl OutputBound {
     /// The limit for a model with this window, in tokens. The spool folder is made when it is
     /// needed.
     pub fn new(window: Option<u64>, spool: Option<PathBuf>) -> Self {
@@ -115,6 +115,7 @@ impl Bound {
             .as_ref()
             .map_or_else(|| name.to_owned(), |path| path.display().to_string());
         let chars = text.chars().count();
+        tracing::debug!(name, chars, kept = spooled.is_some(), "a result is cut");
         let cut_text = self.cut(&shown, &text);
         let lines = text.lines().count();
         let note = match &spooled {
@@ -136,24 +137,28 @@ impl Bound {
         }
     }
 
-    /// The text of a result as an [`Output`]: cut where it must be, labelled, the note apart.
+    /// The text of a result as an [`ToolOutput`]: cut where it must be, labelled, the note apart.
     pub fn output(
         &self,
         name: &str,
         text: String,
         trust: Trust,
-        label: impl FnOnce(String) -> Labelled,
-    ) -> Output {
+        label: impl FnOnce(String) -> LabelledText,
+    ) -> ToolOutput {
         let fitted = self.fit(name, text, trust);
-        let mut content = vec![Piece::Text(label(fitted.text))];
-        content.extend(fitted.note.map(|note| Piece::Text(Labelled::runtime(note))));
-        Output {
+        let mut content = vec![OutputPiece::Text(label(fitted.text))];
+        content.extend(
+            fitted
+                .note
+                .map(|note| OutputPiece::Text(LabelledText::runtime(note))),
+        );
+        ToolOutput {
             content,
             details: match fitted.spooled {
                 Some(path) => json!({ "spooled": path }),
                 None => Value::Null,
             },
-            success: Success::Done,
+            success: CallSuccess::Done,
         }
     }
 
@@ -165,12 +170,12 @@ impl Bound {
             limit,
             pinned_headings: &[],
         };
-        let by_chars = cut(&request(text, Limit::Chars(self.chars)))
+        let by_chars = cut(&request(text, CutLimit::Chars(self.chars)))
             .text
             .into_owned();
         match self.tokens {
             Some(most) if tokens::count_at_most(&by_chars, most).is_none() => {
-                let by_tokens = cut(&request(text, Limit::Tokens(most)));
+                let by_tokens = cut(&request(text, CutLimit::Tokens(most)));
                 by_tokens.text.into_owned()
             }
             _ => by_chars,
@@ -225,7 +230,8 @@ fn keep(spool: &Path, name: &str, text: &str, trust: Trust) -> Option<PathBuf> {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         match options.open(&path) {
             Ok(mut file) => {
-                let bytes = &text.as_bytes()[..text.len().min(MOST_SPOOLED)];
+                let bytes = text.as_bytes();
+                let bytes = bytes.get(..MOST_SPOOLED).unwrap_or(bytes);
                 let written = file.write_all(bytes);
                 if ok_or_warn!(written, "what does not fit into a result is not kept").is_some() {
                     return Some(path);

@@ -5,13 +5,13 @@
 //! and no text from elsewhere may have come into the turn.
 
 use chela_config::model::{Elevated, ElevatedLevel};
-use chela_guard::flow::Taint;
+use chela_guard::flow::SessionTaint;
 
 use crate::policy::Sender;
 
-/// ElevationWho speaks.
+/// Who asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ElevationWho<'a> {
+pub enum ElevationRequester<'a> {
     /// The person at the terminal of this machine.
     Terminal,
     /// Somebody on a channel, as far as the channel says.
@@ -31,21 +31,21 @@ pub struct ElevationAsk<'a> {
     pub default: ElevatedLevel,
     /// What was chosen for the session.
     pub session: Option<ElevatedLevel>,
-    pub who: ElevationWho<'a>,
+    pub who: ElevationRequester<'a>,
     /// Whether text from elsewhere came in.
-    pub taint: Taint,
+    pub taint: SessionTaint,
 }
 
 /// Whether a command may run outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elevation {
+pub struct ElevationState {
     /// `Off` when it may not.
     pub level: ElevatedLevel,
     /// What stands against it.
     pub why_not: Option<String>,
 }
 
-impl Elevation {
+impl ElevationState {
     /// Before anyone has asked.
     pub fn none() -> Self {
         Self::denied("nothing was said about it yet")
@@ -64,22 +64,22 @@ impl Elevation {
 }
 
 /// How far a command may leave the sandbox now.
-pub fn elevation(ask: &ElevationAsk<'_>) -> Elevation {
+pub fn elevation(ask: &ElevationAsk<'_>) -> ElevationState {
     if ask.global.enabled != Some(true) {
-        return Elevation::denied("tools.elevated.enabled is not on");
+        return ElevationState::denied("tools.elevated.enabled is not on");
     }
     if ask.own.is_some_and(|own| own.enabled == Some(false)) {
-        return Elevation::denied("the agent's tools.elevated.enabled is off");
+        return ElevationState::denied("the agent's tools.elevated.enabled is off");
     }
     if let Some(why) = unverified(ask) {
-        return Elevation::denied(why);
+        return ElevationState::denied(why);
     }
-    if ask.taint == Taint::Tainted {
-        return Elevation::denied("text from elsewhere is in this turn");
+    if ask.taint == SessionTaint::Tainted {
+        return ElevationState::denied("text from elsewhere is in this turn");
     }
     match ask.session.unwrap_or(ask.default) {
-        ElevatedLevel::Off => Elevation::denied("it is switched off for this session"),
-        level => Elevation {
+        ElevatedLevel::Off => ElevationState::denied("it is switched off for this session"),
+        level => ElevationState {
             level,
             why_not: None,
         },
@@ -89,9 +89,9 @@ pub fn elevation(ask: &ElevationAsk<'_>) -> Elevation {
 /// Why the sender is not known to be one who may.
 fn unverified(ask: &ElevationAsk<'_>) -> Option<String> {
     let sender = match ask.who {
-        ElevationWho::Terminal => return None,
-        ElevationWho::Nobody => return Some("no person asked for it".to_owned()),
-        ElevationWho::Sender(sender) => sender,
+        ElevationRequester::Terminal => return None,
+        ElevationRequester::Nobody => return Some("no person asked for it".to_owned()),
+        ElevationRequester::Sender(sender) => sender,
     };
     let Some(channel) = &sender.channel else {
         return Some("the sender's channel is not known".to_owned());

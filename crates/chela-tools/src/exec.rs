@@ -1,38 +1,46 @@
 //! Commands on the machine: `exec` plans one, has it cleared, starts it and follows it.
 
+mod command_words;
 mod environment;
 mod network;
 mod place;
+mod walls_met;
 
+use chela_core::lock;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_config::model::{BareUnit, Exec};
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host};
 use chela_guard::ExternalSource;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::Elevation;
-use crate::approvals::{Document, Gate, GateSetup, Harden, Planned};
+use crate::ElevationState;
+use crate::approvals::{
+    ApprovalsDocument, CommandFreedom, CommandGate, FolderDoubts, GateSetup, NoDoubts,
+    PlannedCommand, binds_of,
+};
 use crate::foresight;
-use crate::handles::{self, Destination, Handles, NoHandles};
+use crate::handles::{self, NoHandles, SecretDestination, SecretHandles};
 use crate::process::{
-    Job, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, plain, whole,
+    CommandChannel, CommandJob, CommandLaunch, CommandWalls, EndNotices, ProcessTool,
+    ProcessesSetup, SessionProcesses, is_running, plain, whole,
 };
-use crate::schema::{self, Kind, Schema};
+use crate::schema::{self, ArgumentKind, ArgumentSchema};
 use crate::{
-    Call, CallTarget, CallWrites, Effect, Output, Progress, Prospect, Running, Sink, SinkKind,
-    Spec, Tool,
+    CallFuture, CallProgress, CallProspect, CallSink, CallTarget, CallWrites, Effect, RunCall,
+    SinkKind, Tool, ToolOutput, ToolSpec,
 };
-use chela_sandbox::{FamilyWatch, Proxy, Standing};
+use chela_guard::flow::SessionTaint;
+use chela_sandbox::{EgressProxy, FamilyWatch, NetworkAccess, SandboxStanding};
 
-use environment::{Surroundings, refused};
-use place::Place;
+use environment::{CommandEnvironment, refused};
+use place::CommandPlace;
 
 /// People are shown the newest output this often.
 const TELL_EVERY: Duration = Duration::from_millis(1_000);
@@ -56,16 +64,18 @@ pub struct CommandsSetup {
     /// Knows the values that no command may see, and takes them out of what they print.
     pub redactor: Arc<Redactor>,
     /// Secrets that commands may have by name.
-    pub handles: Arc<dyn Handles>,
+    pub handles: Arc<dyn SecretHandles>,
     /// Where they run.
-    pub sandbox: Arc<Standing>,
+    pub sandbox: Arc<SandboxStanding>,
     /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
-    pub leaving: Leaving,
+    pub leaving: SandboxLeaving,
+    /// Knows which files were written after text from outside was read.
+    pub doubts: Arc<dyn FolderDoubts>,
 }
 
 /// Whether leaving the sandbox can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaving {
+pub enum SandboxLeaving {
     Never,
     /// Each time it is decided anew.
     Possible,
@@ -75,11 +85,11 @@ pub enum Leaving {
 #[derive(Debug)]
 pub struct CommandsAsk<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     /// Folder of the session for long output.
     pub spool: PathBuf,
-    pub sandbox: Standing,
+    pub sandbox: SandboxStanding,
 }
 
 impl std::fmt::Debug for CommandsSetup {
@@ -121,10 +131,13 @@ impl CommandsSetup {
             redactor: Arc::default(),
             handles: Arc::new(NoHandles),
             leaving: match (&sandbox, config.tools.elevated.enabled) {
-                (Standing::Inside(_) | Standing::Refused { .. }, Some(true)) => Leaving::Possible,
-                _ => Leaving::Never,
+                (SandboxStanding::Inside(_) | SandboxStanding::Refused { .. }, Some(true)) => {
+                    SandboxLeaving::Possible
+                }
+                _ => SandboxLeaving::Never,
             },
             sandbox: Arc::new(sandbox),
+            doubts: Arc::new(NoDoubts),
         }
     }
 }
@@ -132,21 +145,21 @@ impl CommandsSetup {
 /// The tools for commands, and the commands themselves. When the last clone of `processes` goes,
 /// every command of the session ends.
 #[derive(Debug, Clone)]
-pub struct Commands {
+pub struct CommandTools {
     pub exec: Arc<ExecTool>,
     pub process: Arc<ProcessTool>,
-    pub processes: Processes,
+    pub processes: SessionProcesses,
 }
 
-impl Commands {
+impl CommandTools {
     pub fn new(setup: CommandsSetup) -> Self {
         let config = &setup.config;
         let notices = match (config.notify_on_exit, config.notify_on_exit_empty_success) {
-            (false, _) => Notices::None,
-            (true, false) => Notices::Noteworthy,
-            (true, true) => Notices::All,
+            (false, _) => EndNotices::None,
+            (true, false) => EndNotices::Noteworthy,
+            (true, true) => EndNotices::All,
         };
-        let processes = Processes::new(ProcessesSetup {
+        let processes = SessionProcesses::new(ProcessesSetup {
             host: setup.host.clone(),
             spool_dir: setup.spool.clone(),
             keep_finished: Duration::from_millis(config.cleanup_ms),
@@ -154,21 +167,27 @@ impl Commands {
             most_shown: setup.most_shown,
             redactor: Arc::clone(&setup.redactor),
         });
+        let exec = Arc::new(ExecTool::new(setup, processes.clone()));
         Self {
-            exec: Arc::new(ExecTool::new(setup, processes.clone())),
-            process: Arc::new(ProcessTool::new(processes.clone())),
+            process: Arc::new(ProcessTool::new(processes.clone(), Arc::clone(&exec.gate))),
+            exec,
             processes,
         }
     }
 
     /// Where they run.
-    pub fn sandbox(&self) -> &Arc<Standing> {
+    pub fn sandbox(&self) -> &Arc<SandboxStanding> {
         &self.exec.setup.sandbox
     }
 
     /// How far commands may leave the sandbox from now on. Until this is said, not at all.
-    pub fn elevate(&self, elevation: Elevation) {
+    pub fn elevate(&self, elevation: ElevationState) {
         *lock(&self.exec.elevation) = elevation;
+    }
+
+    /// Whether text from outside was read in the session, as far as is known now.
+    pub fn note_taint(&self, taint: SessionTaint) {
+        *lock(&self.exec.taint) = taint;
     }
 
     /// For the toolbox.
@@ -183,13 +202,15 @@ impl Commands {
 /// The `exec` tool.
 #[derive(Debug)]
 pub struct ExecTool {
-    spec: Spec,
+    spec: ToolSpec,
     setup: CommandsSetup,
-    gate: Gate,
-    processes: Processes,
-    elevation: Mutex<Elevation>,
-    /// The way out of the sandbox, from the first command that needs it.
-    proxy: Mutex<Option<Proxy>>,
+    gate: Arc<CommandGate>,
+    processes: SessionProcesses,
+    elevation: Mutex<ElevationState>,
+    taint: Mutex<SessionTaint>,
+    /// The ways out of the sandbox, by the hosts they lead to, each from the first command that
+    /// needs it.
+    proxies: Mutex<BTreeMap<String, EgressProxy>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -209,30 +230,52 @@ struct Arguments {
     ask: Option<String>,
     #[serde(default)]
     elevated: bool,
+    #[serde(default)]
+    outside: bool,
+    #[serde(default)]
+    hosts: Vec<String>,
+}
+
+impl Arguments {
+    /// Whether the call asks to run on the machine itself.
+    fn leaves(&self) -> bool {
+        self.outside || self.elevated
+    }
+
+    fn names_secret(&self) -> bool {
+        self.env.values().any(|value| handles::names_one(value))
+    }
 }
 
 impl ExecTool {
-    fn new(setup: CommandsSetup, processes: Processes) -> Self {
-        let gate = Gate::new(GateSetup {
+    fn new(setup: CommandsSetup, processes: SessionProcesses) -> Self {
+        let gate = Arc::new(CommandGate::new(GateSetup {
             host: setup.host.clone(),
             agent: setup.agent.clone(),
             config: setup.config.clone(),
-            document: Document::path(&setup.host),
+            document: ApprovalsDocument::path(&setup.host),
+            workspace: setup.workspace.clone(),
+            doubts: Arc::clone(&setup.doubts),
             expires_after: setup.expires_after,
-        });
+        }));
         Self {
             spec: spec(&setup),
             setup,
             gate,
             processes,
-            elevation: Mutex::new(Elevation::none()),
-            proxy: Mutex::default(),
+            elevation: Mutex::new(ElevationState::none()),
+            taint: Mutex::new(SessionTaint::Clean),
+            proxies: Mutex::default(),
         }
     }
 
     /// Starts a command the owner typed where a call would run it. Nobody is asked: the owner
     /// did.
-    pub fn for_the_owner(&self, argv: Vec<String>, timeout: Duration) -> Result<Arc<Job>, Output> {
+    pub fn for_the_owner(
+        &self,
+        argv: Vec<String>,
+        timeout: Duration,
+    ) -> Result<Arc<CommandJob>, ToolOutput> {
         let arguments = Arguments {
             command: None,
             argv: Some(argv),
@@ -244,62 +287,69 @@ impl ExecTool {
             pty: false,
             ask: None,
             elevated: false,
+            outside: false,
+            hosts: Vec::new(),
         };
-        let (place, _) = self.place(false)?;
-        let planned = self.plan(&arguments, place)?;
-        let launch = self.put(self.launch(planned, &arguments), place)?;
+        let place = self.place(&arguments)?.place;
+        let planned = self.plan(&arguments, &place)?;
+        let launch = self.put(self.launch(planned, &arguments), &place)?;
         self.processes
             .start(launch)
-            .map_err(|error| Output::failed(error.to_string()))
+            .map_err(|error| ToolOutput::failed(error.to_string()))
     }
 
-    async fn act(&self, call: Call<'_>) -> Result<Output, Output> {
+    async fn act(&self, call: RunCall<'_>) -> Result<ToolOutput, ToolOutput> {
         let arguments: Arguments = schema::read(call.arguments)?;
-        let (place, asked) = self.place(arguments.elevated)?;
-        let planned = self.plan(&arguments, place)?;
-        let harden = match arguments.ask.as_deref() {
-            Some("always") => Harden::Always,
-            _ => asked,
-        };
-        let failed = |error: &dyn std::fmt::Display| Output::failed(error.to_string());
-        let cleared = self.gate.clear(planned, harden, call.approver).await;
-        let planned = cleared
-            .and_then(|cleared| cleared.check())
-            .map_err(|refusal| failed(&refusal))?;
+        let placed = self.place(&arguments)?;
+        let planned = self.plan(&arguments, &placed.place)?;
+        let circumstances = self.circumstances(&placed, &arguments);
+        let failed = |error: &dyn std::fmt::Display| ToolOutput::failed(error.to_string());
+        let cleared = self.gate.clear(planned, circumstances, call.approver).await;
+        let refused = |refusal: &dyn std::fmt::Display| ToolOutput::refused(refusal.to_string());
+        let cleared = cleared.map_err(|refusal| refused(&refusal))?;
+        let besides = cleared.variables();
+        let planned = cleared.check().map_err(|refusal| refused(&refusal))?;
         let mut launch = self.launch(planned, &arguments);
+        launch.env.extend(besides);
         // Only now, so that neither the question nor the record holds the value.
         for (name, text) in &arguments.env {
-            let value = handles::put_in(text, &*self.setup.handles, Destination::Environment);
+            let value = handles::put_in(text, &*self.setup.handles, SecretDestination::Environment);
             let value = value
                 .await
                 .map_err(|why| failed(&format!("The command was not run: env.{name}: {why}.")))?;
             launch.env.insert(name.clone(), value);
         }
-        let launch = self.put(launch, place)?;
+        let launch = self.put(launch, &placed.place)?;
         let job = self
             .processes
             .start(launch)
             .map_err(|error| failed(&error))?;
-        self.follow(job, &arguments, call).await
+        let output = self.follow(Arc::clone(&job), &arguments, call).await?;
+        Ok(self.with_word_about_walls(output, &job, &placed.place))
     }
 
-    fn plan(&self, arguments: &Arguments, place: Place<'_>) -> Result<Planned, Output> {
+    fn plan(
+        &self,
+        arguments: &Arguments,
+        place: &CommandPlace,
+    ) -> Result<PlannedCommand, ToolOutput> {
         if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
-            return Err(Output::failed(why));
+            return Err(ToolOutput::failed(why));
         }
         let argv = arguments.argv.iter().flatten();
         if argv
             .chain(&arguments.command)
             .any(|text| handles::names_one(text))
         {
-            return Err(Output::failed(
+            return Err(ToolOutput::failed(
                 "A command line is seen by everybody on the machine: name the secret in env and use the variable.",
             ));
         }
         let folder = self.folder(arguments.workdir.as_deref(), place)?;
-        let surroundings = Surroundings {
+        let surroundings = CommandEnvironment {
             host: &self.setup.host,
             prepend: &self.setup.config.path_prepend,
+            pass: &self.setup.config.pass_env,
             redactor: &self.setup.redactor,
         };
         let mut env = surroundings.variables();
@@ -309,31 +359,33 @@ impl ExecTool {
             "dumb"
         };
         env.insert("TERM".to_owned(), term.to_owned());
-        if let Place::Sandbox(plan) = place {
+        if let CommandPlace::Sandbox(plan) = place {
             env = plan.variables(&env);
         }
         let planned = match (&arguments.command, &arguments.argv) {
-            (Some(line), None) if !line.trim().is_empty() => Planned::line(line, folder, env),
+            (Some(line), None) if !line.trim().is_empty() => {
+                PlannedCommand::line(line, folder, env)
+            }
             (None, Some(words)) if words.first().is_some_and(|name| !name.is_empty()) => {
-                Planned::direct(words.clone(), folder, env)
+                PlannedCommand::direct(words.clone(), folder, env)
             }
             _ => {
-                return Err(Output::failed(
+                return Err(ToolOutput::failed(
                     "Give either command, as one line, or argv, as a list of words.",
                 ));
             }
         };
         planned
             .map(|planned| planned.with_variables(arguments.env.clone()))
-            .map_err(|error| Output::failed(format!("{error}.")))
+            .map_err(|error| ToolOutput::failed(format!("{error}.")))
     }
 
-    fn launch(&self, planned: Planned, arguments: &Arguments) -> Launch {
+    fn launch(&self, planned: PlannedCommand, arguments: &Arguments) -> CommandLaunch {
         let config = &self.setup.config;
         let text = planned.text();
         let seconds = arguments.timeout_seconds.unwrap_or(config.timeout_seconds);
         let (name, words) = planned.arguments();
-        Launch {
+        CommandLaunch {
             fetches: network::fetches(&text).then(|| ExternalSource::Process {
                 command: text.clone(),
             }),
@@ -344,23 +396,24 @@ impl ExecTool {
             env: planned.variables(),
             folder: planned.folder,
             talk: match (arguments.pty, arguments.background) {
-                (true, _) => Talk::Terminal,
-                (false, true) => Talk::PipeWithInput,
-                (false, false) => Talk::Pipe,
+                (true, _) => CommandChannel::Terminal,
+                (false, true) => CommandChannel::PipeWithInput,
+                (false, false) => CommandChannel::Pipe,
             },
             timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
             watch: FamilyWatch::default(),
             group: None,
+            walls: CommandWalls::None,
         }
     }
 
     /// Waits for the end, at most until it goes to the background.
     async fn follow(
         &self,
-        job: Arc<Job>,
+        job: Arc<CommandJob>,
         arguments: &Arguments,
-        call: Call<'_>,
-    ) -> Result<Output, Output> {
+        call: RunCall<'_>,
+    ) -> Result<ToolOutput, ToolOutput> {
         let mut foreground = Foreground(Some(Arc::clone(&job)));
         let wait = match (arguments.background, arguments.yield_ms) {
             (true, _) => FIRST_LOOK,
@@ -376,8 +429,9 @@ impl ExecTool {
                     plain(&spool.end(2_000).bytes)
                 };
                 let lines: Vec<&str> = end.trim_end().lines().collect();
-                let last = lines[lines.len().saturating_sub(5)..].join("\n");
-                (call.progress)(Progress::Output(last));
+                let earlier = lines.len().saturating_sub(5);
+                let last = lines.get(earlier..).unwrap_or_default().join("\n");
+                (call.progress)(CallProgress::Output(last));
             }
         };
         tokio::select! {
@@ -386,12 +440,16 @@ impl ExecTool {
             () = telling => {}
         }
         foreground.0 = None;
-        Ok(whole(&job, call.id, self.processes.setup()))
+        let output = whole(&job, call.id, self.processes.setup());
+        Ok(match is_running(&job) {
+            true => output.offering(["process".to_owned()]),
+            false => output,
+        })
     }
 }
 
 /// Ends a command whose call is dropped before it ended or went to the background.
-struct Foreground(Option<Arc<Job>>);
+struct Foreground(Option<Arc<CommandJob>>);
 
 impl Drop for Foreground {
     fn drop(&mut self) {
@@ -402,35 +460,45 @@ impl Drop for Foreground {
 }
 
 impl Tool for ExecTool {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
-        let planned = schema::read(arguments).and_then(|arguments: Arguments| {
-            let (place, _) = self.place(arguments.elevated)?;
-            self.plan(&arguments, place)
-        });
-        match planned {
-            Ok(planned) => Prospect {
-                standing: self.gate.standing(&planned),
-                words: Some(self.gate.words(&planned)),
-                binds: Some(planned.binds()),
-                ..Prospect::of(Effect::Irreversible)
-            },
-            // It will be refused; until then it is a command like any other.
-            Err(_) => Prospect::of(Effect::Irreversible),
-        }
+    fn settle(&self, arguments: Map<String, Value>) -> Map<String, Value> {
+        command_words::one_command(arguments)
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
+        let prospect = || {
+            let arguments: Arguments = schema::read(arguments)?;
+            let placed = self.place(&arguments)?;
+            let planned = self.plan(&arguments, &placed.place)?;
+            let circumstances = self.circumstances(&placed, &arguments);
+            let standing = self.gate.standing(&planned, circumstances);
+            Ok::<_, ToolOutput>(CallProspect {
+                standing: standing.list,
+                words: Some(self.gate.words(&planned, circumstances)),
+                binds: Some(binds_of(&planned, circumstances)),
+                choices: self.gate.choices(&planned, circumstances),
+                ..CallProspect::of(match standing.freedom {
+                    CommandFreedom::Free if !arguments.names_secret() => free_effect(&placed.place),
+                    CommandFreedom::Records => Effect::WriteReversible,
+                    _ => Effect::Irreversible,
+                })
+            })
+        };
+        // What cannot be planned will be refused; until then it is a command like any other.
+        prospect().unwrap_or_else(|_| CallProspect::of(Effect::Irreversible))
     }
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
         let mut targets = foresight::targets_by_sink(&self.spec, arguments);
         let workdir = arguments.get("workdir").and_then(Value::as_str);
-        let place = match &*self.setup.sandbox {
-            Standing::Inside(plan) => Place::Sandbox(plan),
-            Standing::Outside { .. } | Standing::Refused { .. } => Place::Host,
+        let place = match self.setup.sandbox.plan() {
+            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
+            None => CommandPlace::Host,
         };
-        targets.extend(self.folder(workdir, place).ok().map(CallTarget::Tree));
+        targets.extend(self.folder(workdir, &place).ok().map(CallTarget::Tree));
         targets
     }
 
@@ -439,20 +507,27 @@ impl Tool for ExecTool {
         CallWrites::Anything
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move { self.act(call).await.unwrap_or_else(|failed| failed) })
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+/// What a command does that needs nobody's yes.
+fn free_effect(place: &CommandPlace) -> Effect {
+    match place {
+        // It only looks.
+        CommandPlace::Host => Effect::Read,
+        CommandPlace::Sandbox(plan) => match plan.network {
+            NetworkAccess::None => Effect::WriteReversible,
+            // What it reads it can send.
+            NetworkAccess::Hosts(_) => Effect::Irreversible,
+        },
+    }
 }
 
 /// Which secrets may be named, if any.
 fn about_secrets(setup: &CommandsSetup) -> String {
-    let names = setup.handles.names(handles::Kind::Commands);
+    let names = setup.handles.names(handles::SecretUse::Commands);
     match names.is_empty() {
         true => String::new(),
         false => format!(
@@ -462,44 +537,76 @@ fn about_secrets(setup: &CommandsSetup) -> String {
     }
 }
 
-fn spec(setup: &CommandsSetup) -> Spec {
-    let mut parameters = Schema::object()
-        .optional("command", Kind::text(), "The command line. A plain command runs without a shell; pipes, variables and the like run in sh.")
-        .optional("argv", Kind::list(Kind::text()), "Instead of command: program and arguments, each as it is; never a shell.")
-        .optional("workdir", Kind::text(), "Folder to run in. Default: the workspace.")
-        .optional("env", Kind::text_map(), "Variables to set besides the usual ones.")
-        .optional("yieldMs", Kind::integer().min(10).max(600_000), "Wait at most this many milliseconds, then leave it in the background (10000).")
-        .optional("background", Kind::flag(), "Leave it in the background at once; process can feed its input.")
-        .optional("timeoutSeconds", Kind::integer().min(1), "End it after this many seconds.")
-        .optional("pty", Kind::flag(), "Give it a terminal, for programs that insist on one.")
-        .optional("ask", Kind::one_of(&["always"]), "Have the owner asked even if the command is allowed.");
-    if setup.leaving == Leaving::Possible {
+fn spec(setup: &CommandsSetup) -> ToolSpec {
+    let mut parameters = ArgumentSchema::object()
+        .optional(
+            "command",
+            ArgumentKind::text().chief().such_as("ls -la"),
+            "The command line; pipes and variables run in sh",
+        )
+        .optional(
+            "argv",
+            ArgumentKind::list(ArgumentKind::text()),
+            "Instead: program and arguments, no shell",
+        )
+        .optional("workdir", ArgumentKind::text(), "(workspace)")
+        .optional("env", ArgumentKind::text_map(), "")
+        .optional(
+            "yieldMs",
+            ArgumentKind::integer().min(10).max(600_000),
+            "Wait so long, then leave it in the background (10000)",
+        )
+        .optional(
+            "background",
+            ArgumentKind::flag(),
+            "At once in the background",
+        )
+        .optional(
+            "timeoutSeconds",
+            ArgumentKind::integer().min(1).also_named("timeout"),
+            "",
+        )
+        .optional("pty", ArgumentKind::flag(), "Give it a terminal")
+        .optional(
+            "ask",
+            ArgumentKind::one_of(&["always"]),
+            "Ask the owner in any case",
+        );
+    if setup.leaving == SandboxLeaving::Possible {
         parameters = parameters.optional(
             "elevated",
-            Kind::flag(),
+            ArgumentKind::flag(),
             "Run it on the host instead of in the sandbox, where the user allows that.",
         );
     }
+    if let SandboxStanding::CommandsInside(_) = *setup.sandbox {
+        parameters = parameters
+            .optional("hosts", ArgumentKind::list(ArgumentKind::text()), "Hosts it must reach from the sandbox; the owner is asked once per host")
+            .optional("outside", ArgumentKind::flag(), "On the machine itself, the owner is asked: git add, commit, push, the owner's files and programs");
+    }
     let place = match &*setup.sandbox {
-        Standing::Outside { .. } => "on this machine",
-        Standing::Inside(_) | Standing::Refused { .. } => "in the sandbox",
+        SandboxStanding::Outside { .. } => "on this machine",
+        SandboxStanding::CommandsInside(_) => {
+            "in a sandbox without network that can change the workspace, not its .git"
+        }
+        SandboxStanding::Inside(_) | SandboxStanding::Refused { .. } => "in the sandbox",
     };
-    Spec {
+    ToolSpec {
         name: "exec".into(),
         description: format!(
-            "Run a command {place}. Output and errors come back together with the exit code; a \
-             command that takes longer goes on in the background and process follows it. What it \
-             leaves running is ended when it ends, so start servers with background: true.{}",
+            "Run a command {place}. Gives output and exit code; what takes longer goes on in the \
+             background, where process follows it. What a command leaves running ends with it: \
+             start servers with background: true.{}",
             about_secrets(setup)
         )
         .into(),
         parameters: parameters.build().into(),
         effect: Effect::Irreversible,
         sinks: [
-            Sink::new("command", SinkKind::Command),
-            Sink::new("argv", SinkKind::Command),
-            Sink::new("workdir", SinkKind::Path),
-            Sink::new("env", SinkKind::Command),
+            CallSink::new("command", SinkKind::Command),
+            CallSink::new("argv", SinkKind::Command),
+            CallSink::new("workdir", SinkKind::Path),
+            CallSink::new("env", SinkKind::Command),
         ]
         .into(),
     }

@@ -22,8 +22,12 @@ use chela_core::suggest::nearest;
 use chela_core::{Entropy, grouped};
 use chela_files::{LockFile, PathLocks};
 
-use crate::place::{Access, EntryKind, PlaceError, Places, Spot};
-use crate::{Bound, CallTarget, ChangeId, Effect, FileChange, FilePreview, Journal, Output, Tool};
+use crate::blocking::BlockingJob;
+use crate::place::{EntryKind, FilePlaces, OpenPlace, PlaceAccess, PlaceError};
+use crate::{
+    CallTarget, ChangeId, ChangeJournal, Effect, FileChange, FilePreview, OutputBound, Tool,
+    ToolOutput,
+};
 
 /// Whether a model can look at pictures.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,16 +48,16 @@ pub const MOST_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What the file tools share.
 #[derive(Clone)]
-pub(crate) struct Files {
-    pub(crate) places: Arc<Places>,
+pub(crate) struct FileTools {
+    pub(crate) places: Arc<FilePlaces>,
     /// Where `apply_patch` may go: as far, or less.
-    pub(crate) patch_places: Arc<Places>,
-    pub(crate) bound: Arc<Bound>,
+    pub(crate) patch_places: Arc<FilePlaces>,
+    pub(crate) bound: Arc<OutputBound>,
     pub(crate) entropy: Arc<dyn Entropy>,
     pub(crate) images: ImageInput,
     pub(crate) most_image_bytes: u64,
     /// `None`: changes cannot be taken back, and nobody expects it.
-    pub(crate) journal: Option<Arc<dyn Journal>>,
+    pub(crate) journal: Option<Arc<dyn ChangeJournal>>,
     /// Files are seen without their secrets.
     pub(crate) redactor: Arc<Redactor>,
     /// Keep other sessions away from a file while it is changed.
@@ -64,7 +68,7 @@ pub(crate) struct Files {
 /// saved the file meanwhile.
 const MOST_TRIES: usize = 5;
 
-pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(files: &Arc<FileTools>) -> Vec<Arc<dyn Tool>> {
     vec![
         read::tool(files),
         write::tool(files),
@@ -76,7 +80,7 @@ pub(crate) fn tools(files: &Arc<Files>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-pub(crate) fn image_tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+pub(crate) fn image_tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     image::tool(files)
 }
 
@@ -88,7 +92,7 @@ pub fn patched(patch: &str, text: &str) -> Vec<String> {
 }
 
 /// Where a file that was found really is.
-fn real_path(found: Result<Spot, PlaceError>) -> Vec<PathBuf> {
+fn real_path(found: Result<OpenPlace, PlaceError>) -> Vec<PathBuf> {
     found
         .map(|spot| spot.path().to_owned())
         .into_iter()
@@ -104,7 +108,7 @@ fn as_targets(paths: Vec<PathBuf>) -> Vec<CallTarget> {
 #[derive(Default)]
 struct Rehearsal(Mutex<Vec<FilePreview>>);
 
-impl Journal for Rehearsal {
+impl ChangeJournal for Rehearsal {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.push(FilePreview {
@@ -118,13 +122,13 @@ impl Journal for Rehearsal {
     fn not_made(&self, _: ChangeId) {}
 }
 
-impl Files {
+impl FileTools {
     /// What a call would change. It runs over folders that are only imagined and a journal of its
     /// own that refuses every change, so nothing is written and nothing shared is touched.
     fn rehearse(&self, act: impl FnOnce(&Self)) -> Vec<FilePreview> {
         let rehearsal = Arc::new(Rehearsal::default());
         act(&Self {
-            journal: Some(Arc::clone(&rehearsal) as Arc<dyn Journal>),
+            journal: Some(Arc::clone(&rehearsal) as Arc<dyn ChangeJournal>),
             ..self.imagined()
         });
         let mut seen = rehearsal.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,20 +146,20 @@ impl Files {
 
     /// One file a call reads.
     fn file_target(&self, path: &str) -> Vec<CallTarget> {
-        let found = self.places.locate(path, Access::Read);
+        let found = self.places.locate(path, PlaceAccess::Read);
         let path = found.map(|spot| spot.path().to_owned());
         path.map(CallTarget::File).into_iter().collect()
     }
 
     /// A place a call looks through; the workspace unless it says otherwise.
     fn tree_target(&self, path: Option<&str>) -> Vec<CallTarget> {
-        let found = self.places.locate(path.unwrap_or("."), Access::Read);
+        let found = self.places.locate(path.unwrap_or("."), PlaceAccess::Read);
         let path = found.map(|spot| spot.path().to_owned());
         path.map(CallTarget::Tree).into_iter().collect()
     }
 
     /// What writing there would be: files that shape the agent are not mere files.
-    fn effect_at(&self, found: Result<Spot, PlaceError>) -> Effect {
+    fn effect_at(&self, found: Result<OpenPlace, PlaceError>) -> Effect {
         let write = Effect::WriteReversible;
         match found {
             Ok(spot) => write.when_writing(&spot.path().to_string_lossy()),
@@ -169,8 +173,9 @@ impl Files {
     fn hold(
         &self,
         given: &str,
-        locate: impl Fn() -> Result<Spot, PlaceError>,
-    ) -> Result<(Spot, Vec<LockFile>), Output> {
+        job: &BlockingJob,
+        locate: impl Fn() -> Result<OpenPlace, PlaceError>,
+    ) -> Result<(OpenPlace, Vec<LockFile>), ToolOutput> {
         let found = || locate().map_err(|error| self.refused(given, &error));
         let mut spot = found()?;
         for _ in 0..MOST_TRIES {
@@ -180,22 +185,25 @@ impl Files {
                 .map_err(|error| busy(spot.named(), &error.to_string()))?;
             let now = found()?;
             if now.path() == spot.path() {
-                return Ok((now, held));
+                return match job.may_change(now.path()) {
+                    true => Ok((now, held)),
+                    false => Err(leads_elsewhere(&now)),
+                };
             }
             spot = now;
         }
-        Err(Output::failed(format!(
+        Err(ToolOutput::failed(format!(
             "{} leads elsewhere each time it is looked at. Try again.",
             spot.named()
         )))
     }
 
     /// Keeps what a change replaces. A change that could not be taken back is refused.
-    fn keep(&self, shown: &str, change: &FileChange<'_>) -> Result<Option<ChangeId>, Output> {
+    fn keep(&self, shown: &str, change: &FileChange<'_>) -> Result<Option<ChangeId>, ToolOutput> {
         match &self.journal {
             Some(journal) if change.before != change.after => {
                 journal.before(change).map(Some).map_err(|why| {
-                    Output::failed(format!(
+                    ToolOutput::failed(format!(
                         "{shown} was not changed, because the change could not be taken back later: {why}"
                     ))
                 })
@@ -212,17 +220,17 @@ impl Files {
     }
 
     /// Says that a path cannot be used; a missing file comes with the name that was meant.
-    fn refused(&self, given: &str, error: &PlaceError) -> Output {
+    fn refused(&self, given: &str, error: &PlaceError) -> ToolOutput {
         let hint = match error {
             PlaceError::Missing { .. } => self.meant(given),
             _ => None,
         };
         match (hint, error) {
-            (Some(meant), _) => Output::failed(format!("{error} Did you mean `{meant}`?")),
+            (Some(meant), _) => ToolOutput::failed(format!("{error} Did you mean `{meant}`?")),
             (None, PlaceError::IsFolder { .. }) => {
-                Output::failed(format!("{error} Call ls to see what is in it."))
+                ToolOutput::failed(format!("{error} Call ls to see what is in it."))
             }
-            (None, error) => Output::failed(error.to_string()),
+            (None, error) => ToolOutput::failed(error.to_string()),
         }
     }
 
@@ -234,7 +242,7 @@ impl Files {
             Some((folder, name)) => (if folder.is_empty() { "/" } else { folder }, name),
             None => (".", given),
         };
-        let spot = self.places.locate(folder, Access::Read).ok()?;
+        let spot = self.places.locate(folder, PlaceAccess::Read).ok()?;
         let (entries, _) = spot.entries(MOST).ok()?;
         let names: Vec<String> = entries
             .into_iter()
@@ -249,16 +257,25 @@ impl Files {
     }
 }
 
+/// Says that a path no longer leads to the file the call was allowed to change.
+fn leads_elsewhere(spot: &OpenPlace) -> ToolOutput {
+    tracing::warn!(path = %spot.path().display(), "a call would change a file it was not judged for");
+    ToolOutput::failed(format!(
+        "{} was not changed: it leads elsewhere now than when the call was allowed, because something replaced it or a folder above it meanwhile. Look where it leads, then try again.",
+        spot.named()
+    ))
+}
+
 /// Says that a file cannot be had.
-fn busy(shown: &str, why: &str) -> Output {
-    Output::failed(format!(
+fn busy(shown: &str, why: &str) -> ToolOutput {
+    ToolOutput::failed(format!(
         "{shown} was not changed: another session is changing it ({why}). Nothing was lost; try again."
     ))
 }
 
 /// Says that a file changed faster than it could be changed.
-fn keeps_changing(shown: &str) -> Output {
-    Output::failed(format!(
+fn keeps_changing(shown: &str) -> ToolOutput {
+    ToolOutput::failed(format!(
         "{shown} was not changed: something else saved it again each time, {MOST_TRIES} times in a row. Read it, then try again."
     ))
 }

@@ -6,32 +6,11 @@
 
 use std::path::PathBuf;
 
-use reqwest::Url;
+use chela_guard::{AddressFault, WebAddress};
 use serde_json::{Map, Value};
 
-use crate::spec::Spec;
-use crate::{Effect, SinkKind};
-
-/// One thing a call is about, in the one form that can be compared.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum CallTarget {
-    /// One file, links and detours resolved.
-    File(PathBuf),
-    /// A folder and whatever lies below it, links and detours resolved.
-    Tree(PathBuf),
-    /// An address as its server sees it: host in small letters, no fragment.
-    Url(String),
-    /// A host alone.
-    Host(String),
-    /// A session, by its full key.
-    Session(String),
-    /// An agent or a sub-agent, by the name the call gives it.
-    Agent(String),
-    /// A command that runs in the background.
-    Process(String),
-    /// A command line.
-    Command(String),
-}
+use crate::spec::ToolSpec;
+use crate::{CallTarget, Effect, SinkKind};
 
 /// What a call would change on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,21 +61,27 @@ pub(crate) fn writes_by_effect(effect: Effect) -> CallWrites {
         Effect::Read | Effect::ReadUntrusted | Effect::Egress | Effect::WriteOutward => {
             CallWrites::Nothing
         }
-        Effect::WriteReversible | Effect::Irreversible | Effect::Persona | Effect::Config => {
-            CallWrites::Anything
-        }
+        Effect::WriteReversible
+        | Effect::Irreversible
+        | Effect::Persona
+        | Effect::Config
+        | Effect::RunsOnOpen
+        | Effect::RunsOnBuild => CallWrites::Anything,
     }
 }
 
 /// The targets that the sinks of a tool name by themselves: addresses and commands.
-pub(crate) fn targets_by_sink(spec: &Spec, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+pub(crate) fn targets_by_sink(spec: &ToolSpec, arguments: &Map<String, Value>) -> Vec<CallTarget> {
     let mut targets = Vec::new();
     for sink in spec.sinks.iter() {
         let Some(value) = arguments.get(sink.argument.as_ref()) else {
             continue;
         };
         match (sink.kind, value) {
-            (SinkKind::Url, Value::String(text)) => targets.extend(url_targets(text)),
+            (SinkKind::Url, value) => {
+                let addresses = texts_of(value).into_iter().flat_map(url_targets);
+                targets.extend(addresses);
+            }
             (SinkKind::Command, Value::String(text)) => {
                 targets.push(CallTarget::Command(text.trim().to_owned()));
             }
@@ -112,19 +97,36 @@ pub(crate) fn targets_by_sink(spec: &Spec, arguments: &Map<String, Value>) -> Ve
 
 /// An address and its host. Nothing for what is no address: the call will be refused.
 pub(crate) fn url_targets(text: &str) -> Vec<CallTarget> {
-    let Ok(mut url) = Url::parse(text.trim()) else {
+    let Ok(address) = WebAddress::parse(text) else {
         return Vec::new();
     };
-    url.set_fragment(None);
-    let host = url.host_str().map(|host| host.trim_end_matches('.'));
-    let host = host.map(|host| CallTarget::Host(host.to_owned()));
-    let mut targets = vec![CallTarget::Url(url.to_string())];
-    targets.extend(host);
-    targets
+    let host = address.host().trim_end_matches('.').to_owned();
+    vec![CallTarget::Url(address), CallTarget::Host(host)]
+}
+
+/// What is wrong with an address a call names. What cannot be read in one way only is refused and
+/// not put right: the one who judges and the one who asks for it must mean the same.
+pub(crate) fn address_fault(
+    spec: &ToolSpec,
+    arguments: &Map<String, Value>,
+) -> Option<AddressFault> {
+    let sinks = spec.sinks.iter().filter(|sink| sink.kind == SinkKind::Url);
+    sinks
+        .filter_map(|sink| arguments.get(sink.argument.as_ref()))
+        .flat_map(texts_of)
+        .find_map(|text| WebAddress::parse(text).err())
+}
+
+fn texts_of(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(values) => values.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// What a tool that declares these sinks needs at the least.
-pub(crate) fn needs_by_sink(spec: &Spec) -> Vec<ToolNeed> {
+pub(crate) fn needs_by_sink(spec: &ToolSpec) -> Vec<ToolNeed> {
     let folders = spec
         .sinks
         .iter()
@@ -134,18 +136,21 @@ pub(crate) fn needs_by_sink(spec: &Spec) -> Vec<ToolNeed> {
 
 #[cfg(test)]
 mod tests {
+    use chela_guard::WebAddress;
+
     use super::{CallTarget, url_targets};
 
     #[test]
     fn an_address_has_one_form() {
-        let page = CallTarget::Url("https://example.org/a?b=c".to_owned());
+        let page = CallTarget::Url(WebAddress::parse("https://example.org/a?b=c").unwrap());
         let host = CallTarget::Host("example.org".to_owned());
         for written in [
             "https://example.org/a?b=c",
-            " HTTPS://EXAMPLE.org:443/x/../a?b=c#part ",
+            "HTTPS://EXAMPLE.org:443/x/../a?b=c#part",
         ] {
             assert_eq!(url_targets(written), [page.clone(), host.clone()]);
         }
         assert!(url_targets("no address").is_empty());
+        assert!(url_targets(" https://example.org/").is_empty());
     }
 }

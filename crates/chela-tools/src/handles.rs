@@ -9,7 +9,7 @@ use chela_core::suggest::nearest;
 
 /// Where a value would be put.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Destination<'a> {
+pub enum SecretDestination<'a> {
     /// A variable of a command.
     Environment,
     /// A header of a request to this host.
@@ -17,20 +17,20 @@ pub enum Destination<'a> {
 }
 
 /// A value, or why there is none; written for the model.
-pub type Fetching<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
+pub type SecretFuture<'a> = Pin<Box<dyn Future<Output = Result<String, String>> + Send + 'a>>;
 
 /// The secrets of an agent that have a name.
-pub trait Handles: Send + Sync {
+pub trait SecretHandles: Send + Sync {
     /// The names that may be used for commands, or for requests at all, with what they open.
-    fn names(&self, kind: Kind) -> Vec<(String, Option<String>)>;
+    fn names(&self, kind: SecretUse) -> Vec<(String, Option<String>)>;
 
     /// The value of one, if it may go there.
-    fn value<'a>(&'a self, name: &'a str, to: Destination<'a>) -> Fetching<'a>;
+    fn value<'a>(&'a self, name: &'a str, to: SecretDestination<'a>) -> SecretFuture<'a>;
 }
 
 /// What a secret is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SecretUse {
     Commands,
     Requests,
 }
@@ -39,12 +39,12 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub struct NoHandles;
 
-impl Handles for NoHandles {
-    fn names(&self, _: Kind) -> Vec<(String, Option<String>)> {
+impl SecretHandles for NoHandles {
+    fn names(&self, _: SecretUse) -> Vec<(String, Option<String>)> {
         Vec::new()
     }
 
-    fn value<'a>(&'a self, name: &'a str, _: Destination<'a>) -> Fetching<'a> {
+    fn value<'a>(&'a self, name: &'a str, _: SecretDestination<'a>) -> SecretFuture<'a> {
         let why = format!(
             "there is no secret `{}`",
             chela_core::sanitize::literal(name)
@@ -61,15 +61,15 @@ pub fn names_one(text: &str) -> bool {
 /// The text with the values of the secrets it names.
 pub async fn put_in(
     text: &str,
-    handles: &dyn Handles,
-    to: Destination<'_>,
+    handles: &dyn SecretHandles,
+    to: SecretDestination<'_>,
 ) -> Result<String, String> {
     let mut whole = String::new();
     let mut rest = text;
     while let Some(named) = next(rest) {
-        whole.push_str(&rest[..named.start]);
+        whole.push_str(named.before);
         whole += &handles.value(named.name, to).await?;
-        rest = &rest[named.end..];
+        rest = named.after;
     }
     whole.push_str(rest);
     Ok(whole)
@@ -99,9 +99,9 @@ pub fn unknown(name: &str, names: &[(String, Option<String>)]) -> String {
 }
 
 struct Named<'t> {
-    start: usize,
-    end: usize,
+    before: &'t str,
     name: &'t str,
+    after: &'t str,
 }
 
 /// The first secret a text names: as `${secret:NAME}`, or as the stand-in `[secret:NAME:1a2b]`
@@ -111,37 +111,38 @@ fn next(text: &str) -> Option<Named<'_>> {
     forms
         .iter()
         .filter_map(|(opening, closing)| {
-            let start = text.find(opening)?;
-            let inside = start + opening.len();
-            let end = inside + text[inside..].find(*closing)?;
-            let name = match (&text[inside..end], closing) {
-                (name, ']') => name.rsplit_once(':').map_or(name, |(name, _)| name),
-                (name, _) => name,
+            let (before, rest) = text.split_once(opening)?;
+            let (inside, after) = rest.split_once(*closing)?;
+            let name = match inside.rsplit_once(':') {
+                Some((name, _)) if *closing == ']' => name,
+                _ => inside,
             };
             Some(Named {
-                start,
-                end: end + 1,
+                before,
                 name,
+                after,
             })
         })
-        .min_by_key(|named| named.start)
+        .min_by_key(|named| named.before.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Destination, Fetching, Handles, Kind, names_one, put_in, unknown};
+    use super::{
+        SecretDestination, SecretFuture, SecretHandles, SecretUse, names_one, put_in, unknown,
+    };
 
     struct One;
 
-    impl Handles for One {
-        fn names(&self, _: Kind) -> Vec<(String, Option<String>)> {
+    impl SecretHandles for One {
+        fn names(&self, _: SecretUse) -> Vec<(String, Option<String>)> {
             vec![("github".to_owned(), Some("the forge".to_owned()))]
         }
 
-        fn value<'a>(&'a self, name: &'a str, _: Destination<'a>) -> Fetching<'a> {
+        fn value<'a>(&'a self, name: &'a str, _: SecretDestination<'a>) -> SecretFuture<'a> {
             let value = match name {
                 "github" => Ok("VALUE".to_owned()),
-                other => Err(unknown(other, &self.names(Kind::Commands))),
+                other => Err(unknown(other, &self.names(SecretUse::Commands))),
             };
             Box::pin(std::future::ready(value))
         }
@@ -149,7 +150,7 @@ mod tests {
 
     #[tokio::test]
     async fn values_are_put_in_where_they_are_named() {
-        let put = async |text| put_in(text, &One, Destination::Environment).await;
+        let put = async |text| put_in(text, &One, SecretDestination::Environment).await;
         assert_eq!(put("plain $HOME").await.unwrap(), "plain $HOME");
         assert_eq!(
             put("Bearer ${secret:github}!").await.unwrap(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Keeps what changes replace.
-pub trait Journal: Send + Sync {
+pub trait ChangeJournal: Send + Sync {
     /// When this returns, what the change replaces is on the disk. When it fails, nothing could
     /// take the change back, and it is not made.
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String>;

@@ -1,10 +1,16 @@
 //! The time of day, where the owner is.
 
+use chela_config::model::TimeFormat;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 /// `2026-03-04 17:05:09 +01:00 (Europe/Berlin, Wednesday)`. An unknown zone is UTC.
 pub fn local_time(unix: u64, zone: Option<&str>) -> String {
+    local_time_as(unix, zone, TimeFormat::Auto)
+}
+
+/// The same as the operator wants it.
+pub fn local_time_as(unix: u64, zone: Option<&str>, format: TimeFormat) -> String {
     let stamp = i64::try_from(unix)
         .ok()
         .and_then(|unix| Timestamp::from_second(unix).ok())
@@ -14,7 +20,10 @@ pub fn local_time(unix: u64, zone: Option<&str>) -> String {
     let local = stamp.to_zoned(zone);
     format!(
         "{} ({name}, {})",
-        local.strftime("%F %T %:z"),
+        local.strftime(match format {
+            TimeFormat::Twelve => "%F %I:%M:%S %p %:z",
+            TimeFormat::Auto | TimeFormat::TwentyFour => "%F %T %:z",
+        }),
         local.strftime("%A")
     )
 }

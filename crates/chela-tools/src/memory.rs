@@ -4,16 +4,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chela_core::{Audience, ContentHash, Entropy, Origin, Trust};
-use chela_guard::{ExternalSource, Labelled};
-use chela_memory::index::Depth;
-use chela_memory::tool::{Get, MemoryToolError, ToolText, memory_get, memory_search};
-use chela_memory::{AgentMemory, Ask};
+use chela_guard::{ExternalSource, LabelledText};
+use chela_memory::index::SyncDepth;
+use chela_memory::tool::{GetRequest, MemoryToolError, ToolText, memory_get, memory_search};
+use chela_memory::{AgentMemory, MemoryQuestion};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::schema::{Kind, Schema};
-use crate::{Bound, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputBound, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 /// An agent's memory, as one session may use it.
 #[derive(Debug, Clone)]
@@ -25,15 +25,15 @@ pub struct MemoryAccess {
 
 struct Remembers {
     access: MemoryAccess,
-    bound: Arc<Bound>,
+    bound: Arc<OutputBound>,
     entropy: Arc<dyn Entropy>,
 }
 
 impl Remembers {
-    fn output(&self, job: &Job, result: Result<ToolText, MemoryToolError>) -> Output {
+    fn output(&self, job: &BlockingJob, result: Result<ToolText, MemoryToolError>) -> ToolOutput {
         let found = match result {
             Ok(found) => found,
-            Err(error) => return Output::failed(error.to_string()),
+            Err(error) => return ToolOutput::failed(error.to_string()),
         };
         let details = json!({ "trust": found.trust, "audience": found.audience });
         let label = |text: String| self.label(&job.name, text, found.trust);
@@ -42,7 +42,7 @@ impl Remembers {
             .with_details(details)
     }
 
-    fn label(&self, call: &str, text: String, trust: Trust) -> Labelled {
+    fn label(&self, call: &str, text: String, trust: Trust) -> LabelledText {
         let origin = Origin::Tool {
             call: call.to_owned(),
             hash: ContentHash::of(&text),
@@ -52,9 +52,9 @@ impl Remembers {
                 let source = ExternalSource::Api {
                     name: "memory".to_owned(),
                 };
-                Labelled::external(&text, &source, origin, self.entropy.as_ref())
+                LabelledText::external(&text, &source, origin, self.entropy.as_ref())
             }
-            trust => Labelled::local(text, trust, origin),
+            trust => LabelledText::local(text, trust, origin),
         }
     }
 }
@@ -77,7 +77,7 @@ struct GetArguments {
 
 pub(crate) fn tools(
     access: MemoryAccess,
-    bound: Arc<Bound>,
+    bound: Arc<OutputBound>,
     entropy: Arc<dyn Entropy>,
 ) -> Vec<Arc<dyn Tool>> {
     let with = Arc::new(Remembers {
@@ -85,18 +85,18 @@ pub(crate) fn tools(
         bound,
         entropy,
     });
-    let search = Blocking {
-        spec: Spec {
+    let search = BlockingTool {
+        spec: ToolSpec {
             name: "memory_search".into(),
-            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning before answering about earlier work, decisions, dates, people or preferences.".into(),
-            parameters: Schema::object()
+            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning: before answering about earlier work, decisions, dates, people, preferences.".into(),
+            parameters: ArgumentSchema::object()
                 .required(
                     "query",
-                    Kind::text().not_empty().such_as("birthday of the neighbour"),
-                    "What you look for",
+                    ArgumentKind::text().not_empty().such_as("birthday of the neighbour"),
+                    "",
                 )
-                .optional("maxResults", Kind::integer().min(1).max(100), "At most so many")
-                .optional("minScore", Kind::number(), "Leave out weaker results")
+                .optional("maxResults", ArgumentKind::integer().min(1).max(100), "")
+                .optional("minScore", ArgumentKind::number(), "")
                 .build().into(),
             effect: Effect::Read,
             sinks: [].into(),
@@ -104,36 +104,38 @@ pub(crate) fn tools(
         with: Arc::clone(&with),
         act: search,
     };
-    let get = Blocking {
-        spec: Spec {
+    let get = BlockingTool {
+        spec: ToolSpec {
             name: "memory_get".into(),
             description: "Read lines of a memory file that memory_search named.".into(),
-            parameters: Schema::object()
+            parameters: ArgumentSchema::object()
                 .required(
                     "path",
-                    Kind::text().not_empty().such_as("memory/2026-03-04.md"),
-                    "Path as memory_search gave it",
+                    ArgumentKind::text()
+                        .not_empty()
+                        .such_as("memory/2026-03-04.md"),
+                    "As memory_search gave it",
                 )
-                .optional("from", Kind::integer().min(1), "First line, from 1")
-                .optional("lines", Kind::integer().min(1), "How many lines")
+                .optional("from", ArgumentKind::integer().min(1), "First line (1)")
+                .optional("lines", ArgumentKind::integer().min(1), "")
                 .build()
                 .into(),
             effect: Effect::Read,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
+            sinks: [CallSink::new("path", SinkKind::Path)].into(),
         },
         with,
         act: get,
     };
     // What it finds lies in the folders of the session.
-    let search = search.foreseeing(Foresight {
+    let search = search.foreseeing(CallForesight {
         needs: &[ToolNeed::Folders],
-        ..Foresight::default()
+        ..CallForesight::default()
     });
     vec![Arc::new(search), Arc::new(get)]
 }
 
-fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
-    let ask = Ask {
+fn search(with: &Remembers, arguments: SearchArguments, job: &BlockingJob) -> ToolOutput {
+    let ask = MemoryQuestion {
         question: &arguments.query,
         max_results: arguments.max_results,
         min_score: arguments.min_score,
@@ -142,7 +144,7 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
     let found = with.access.memory.with(|memory| {
         if memory.syncs_on_search() || memory.is_empty()? {
             // Stopped early, it answers from what is indexed by then.
-            memory.sync(Depth::Quick, &mut |_| match job.stop.is_set() {
+            memory.sync(SyncDepth::Quick, &mut |_| match job.stop.is_set() {
                 true => ControlFlow::Break(()),
                 false => ControlFlow::Continue(()),
             })?;
@@ -152,8 +154,8 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &Job) -> Output {
     with.output(job, found)
 }
 
-fn get(with: &Remembers, arguments: GetArguments, job: &Job) -> Output {
-    let ask = Get {
+fn get(with: &Remembers, arguments: GetArguments, job: &BlockingJob) -> ToolOutput {
+    let ask = GetRequest {
         path: &arguments.path,
         from: arguments.from,
         lines: arguments.lines,

@@ -1,9 +1,9 @@
 //! Where file tools may go.
 //!
-//! A path from a model is never handed to the system as it is. [`Places::locate`] walks it one
+//! A path from a model is never handed to the system as it is. [`FilePlaces::locate`] walks it one
 //! name at a time, each opened relative to the folder before it and never through a link: links
 //! are read and walked like the rest of the path. So what was checked is what is opened, however
-//! the tree is changed meanwhile, and the result, a [`Spot`], is a folder that is held open and
+//! the tree is changed meanwhile, and the result, a [`OpenPlace`], is a folder that is held open and
 //! the name of one entry in it.
 //!
 //! The walk is done here and not by `openat2`, so that it is the same on every system and sees
@@ -20,20 +20,20 @@ use std::sync::Arc;
 use chela_core::Trust;
 
 pub use error::PlaceError;
-pub use spot::{Entry, EntryKind, Spot};
+pub use spot::{EntryKind, OpenPlace, PlaceEntry};
 pub(crate) use spot::{list, open_file, open_folder};
-pub(crate) use walk::{Closed, Fence};
+pub(crate) use walk::{ClosedPart, ClosedPlaces};
 
 /// What may be done in a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Access {
+pub enum PlaceAccess {
     Read,
     Write,
 }
 
 /// How far file tools reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum FileReach {
     /// The workspace and the folders granted.
     Granted,
     /// The whole file system, without what is protected. (`tools.fs.workspaceOnly: false`)
@@ -45,14 +45,14 @@ pub type TrustOf = Arc<dyn Fn(&Path) -> Trust + Send + Sync>;
 
 /// A folder that file tools may enter.
 #[derive(Clone)]
-pub struct Root {
+pub struct PlaceRoot {
     pub path: PathBuf,
-    pub access: Access,
+    pub access: PlaceAccess,
     pub trust: TrustOf,
 }
 
-impl Root {
-    pub fn new(path: impl Into<PathBuf>, access: Access, trust: Trust) -> Self {
+impl PlaceRoot {
+    pub fn new(path: impl Into<PathBuf>, access: PlaceAccess, trust: Trust) -> Self {
         Self {
             path: path.into(),
             access,
@@ -61,7 +61,7 @@ impl Root {
     }
 }
 
-impl std::fmt::Debug for Root {
+impl std::fmt::Debug for PlaceRoot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Root")
             .field("path", &self.path)
@@ -72,31 +72,31 @@ impl std::fmt::Debug for Root {
 
 /// Everything that decides where file tools may go.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct FilePlaces {
     /// Relative paths start here.
-    workspace: Root,
+    workspace: PlaceRoot,
     /// Other folders: granted ones, skills, the session's spool.
-    granted: Vec<Root>,
-    reach: Reach,
+    granted: Vec<PlaceRoot>,
+    reach: FileReach,
     /// Never entered, unless a root lies inside.
     protected: Vec<PathBuf>,
     user_home: PathBuf,
-    missing: walk::Missing,
+    missing: walk::MissingFolder,
 }
 
-/// What [`Places`] are made of.
+/// What [`FilePlaces`] are made of.
 #[derive(Debug, Clone)]
 pub struct PlacesSettings {
-    pub workspace: Root,
-    pub granted: Vec<Root>,
-    pub reach: Reach,
+    pub workspace: PlaceRoot,
+    pub granted: Vec<PlaceRoot>,
+    pub reach: FileReach,
     /// Folders and files that stay closed: the state folder, the config file.
     pub protected: Vec<PathBuf>,
     /// For `~`.
     pub user_home: PathBuf,
 }
 
-impl Places {
+impl FilePlaces {
     pub fn new(settings: PlacesSettings) -> Self {
         Self {
             workspace: settings.workspace,
@@ -104,16 +104,16 @@ impl Places {
             reach: settings.reach,
             protected: settings.protected,
             user_home: settings.user_home,
-            missing: walk::Missing::IsMade,
+            missing: walk::MissingFolder::IsMade,
         }
     }
 
-    /// The same places for looking ahead: [`Places::locate_new`] makes no folder, and what it
+    /// The same places for looking ahead: [`FilePlaces::locate_new`] makes no folder, and what it
     /// finds in one that is missing cannot be written.
     #[must_use]
     pub fn imagined(&self) -> Self {
         Self {
-            missing: walk::Missing::IsImagined,
+            missing: walk::MissingFolder::IsImagined,
             ..self.clone()
         }
     }
@@ -123,7 +123,7 @@ impl Places {
         &self.workspace.path
     }
 
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> FileReach {
         self.reach
     }
 
@@ -131,28 +131,28 @@ impl Places {
     #[must_use]
     pub fn granted_only(&self) -> Self {
         Self {
-            reach: Reach::Granted,
+            reach: FileReach::Granted,
             ..self.clone()
         }
     }
 
-    /// Finds what a path names. With [`Access::Write`] missing folders on the way are not made
-    /// yet: see [`Places::locate_new`].
-    pub fn locate(&self, path: &str, access: Access) -> Result<Spot, PlaceError> {
-        walk::walk(self, path, access, walk::Missing::Fails)
+    /// Finds what a path names. With [`PlaceAccess::Write`] missing folders on the way are not made
+    /// yet: see [`FilePlaces::locate_new`].
+    pub fn locate(&self, path: &str, access: PlaceAccess) -> Result<OpenPlace, PlaceError> {
+        walk::walk(self, path, access, walk::MissingFolder::Fails)
     }
 
     /// The same for a file about to be written: missing folders on the way are made.
-    pub fn locate_new(&self, path: &str) -> Result<Spot, PlaceError> {
-        walk::walk(self, path, Access::Write, self.missing)
+    pub fn locate_new(&self, path: &str) -> Result<OpenPlace, PlaceError> {
+        walk::walk(self, path, PlaceAccess::Write, self.missing)
     }
 
     /// All roots, the workspace first.
-    fn roots(&self) -> impl Iterator<Item = &Root> {
+    fn roots(&self) -> impl Iterator<Item = &PlaceRoot> {
         std::iter::once(&self.workspace).chain(&self.granted)
     }
 
-    fn root(&self, index: usize) -> Option<&Root> {
+    fn root(&self, index: usize) -> Option<&PlaceRoot> {
         self.roots().nth(index)
     }
 }

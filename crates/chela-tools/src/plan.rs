@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::blocking::{Blocking, Job};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Spec, Tool};
+use crate::blocking::{BlockingJob, BlockingTool};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{Effect, Tool, ToolOutput, ToolSpec};
 
 /// The plan of a session. Kept in memory: it is about the work at hand.
 #[derive(Debug, Default)]
-pub struct Plan(Mutex<Vec<Step>>);
+pub struct SessionPlan(Mutex<Vec<PlanStep>>);
 
-impl Plan {
-    pub fn steps(&self) -> Vec<Step> {
+impl SessionPlan {
+    pub fn steps(&self) -> Vec<PlanStep> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -22,7 +22,7 @@ impl Plan {
     }
 
     /// Takes over the steps of a plan that was made with other tools of the same session.
-    pub fn go_on_with(&self, steps: &[Step]) {
+    pub fn go_on_with(&self, steps: &[PlanStep]) {
         steps.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
@@ -30,7 +30,7 @@ impl Plan {
 /// One step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct PlanStep {
     pub step: String,
     pub status: StepStatus,
 }
@@ -47,30 +47,30 @@ pub enum StepStatus {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     explanation: Option<String>,
-    plan: Vec<Step>,
+    plan: Vec<PlanStep>,
 }
 
 const MOST_STEPS: usize = 50;
 
-pub(crate) fn tool(plan: &Arc<Plan>) -> Arc<dyn Tool> {
-    let step = Schema::object()
+pub(crate) fn tool(plan: &Arc<SessionPlan>) -> Arc<dyn Tool> {
+    let step = ArgumentSchema::object()
         .required(
             "step",
-            Kind::text().not_empty().such_as("Read the config"),
-            "What is done, in one short sentence",
+            ArgumentKind::text().not_empty().such_as("Read the config"),
+            "One short sentence",
         )
         .required(
             "status",
-            Kind::one_of(&["pending", "in_progress", "completed"]),
-            "At most one step is in_progress",
+            ArgumentKind::one_of(&["pending", "in_progress", "completed"]),
+            "",
         );
-    Arc::new(Blocking {
-        spec: Spec {
+    Arc::new(BlockingTool {
+        spec: ToolSpec {
             name: "update_plan".into(),
-            description: "Write down the steps of a longer task and how far each is. Give the whole plan every time; at most one step is in_progress.".into(),
-            parameters: Schema::object()
-                .required("plan", Kind::list(Kind::nested(step)), "All steps, in order")
-                .optional("explanation", Kind::text(), "Why the plan changed")
+            description: "Note the steps of a longer task and how far each is: always the whole plan, at most one step in_progress.".into(),
+            parameters: ArgumentSchema::object()
+                .required("plan", ArgumentKind::list(ArgumentKind::nested(step)), "")
+                .optional("explanation", ArgumentKind::text(), "Why the plan changed")
                 .build().into(),
             effect: Effect::Read,
             sinks: [].into(),
@@ -80,10 +80,10 @@ pub(crate) fn tool(plan: &Arc<Plan>) -> Arc<dyn Tool> {
     })
 }
 
-fn update(plan: &Plan, arguments: Arguments, _: &Job) -> Output {
+fn update(plan: &SessionPlan, arguments: Arguments, _: &BlockingJob) -> ToolOutput {
     let steps = arguments.plan;
     if steps.len() > MOST_STEPS {
-        return Output::failed(format!(
+        return ToolOutput::failed(format!(
             "The plan has {} steps; at most {MOST_STEPS} are kept. Join some.",
             steps.len()
         ));
@@ -91,7 +91,7 @@ fn update(plan: &Plan, arguments: Arguments, _: &Job) -> Output {
     let count = |status| steps.iter().filter(|step| step.status == status).count();
     let running = count(StepStatus::InProgress);
     if running > 1 {
-        return Output::failed(format!(
+        return ToolOutput::failed(format!(
             "{running} steps are in_progress; at most one may be. Call update_plan again with one of them in_progress and the others pending or completed."
         ));
     }
@@ -102,15 +102,15 @@ fn update(plan: &Plan, arguments: Arguments, _: &Job) -> Output {
     );
     let details = json!({ "explanation": arguments.explanation, "plan": steps });
     *plan.0.lock().unwrap_or_else(PoisonError::into_inner) = steps;
-    Output::said(said).with_details(details)
+    ToolOutput::said(said).with_details(details)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn run(plan: &Plan, steps: &[(&str, StepStatus)]) -> Output {
-        let plan_steps = steps.iter().map(|(step, status)| Step {
+    fn run(plan: &SessionPlan, steps: &[(&str, StepStatus)]) -> ToolOutput {
+        let plan_steps = steps.iter().map(|(step, status)| PlanStep {
             step: (*step).to_owned(),
             status: *status,
         });
@@ -118,12 +118,12 @@ mod tests {
             explanation: None,
             plan: plan_steps.collect(),
         };
-        update(plan, arguments, &Job::default())
+        update(plan, arguments, &BlockingJob::default())
     }
 
     #[test]
     fn one_step_at_a_time() {
-        let plan = Plan::default();
+        let plan = SessionPlan::default();
         let done = run(
             &plan,
             &[("a", StepStatus::Completed), ("b", StepStatus::InProgress)],
@@ -134,7 +134,7 @@ mod tests {
             &plan,
             &[("x", StepStatus::InProgress), ("y", StepStatus::InProgress)],
         );
-        assert_eq!(refused.success, crate::Success::Failed);
+        assert_eq!(refused.success, crate::CallSuccess::Failed);
         // A refused plan changes nothing.
         assert_eq!(plan.steps()[0].step, "a");
     }

@@ -1,6 +1,6 @@
 //! Who may use which tool.
 //!
-//! A [`Policy`] is a row of steps, each of which can only take tools away: profile, profile for
+//! A [`ToolRules`] is a row of steps, each of which can only take tools away: profile, profile for
 //! the provider, allow and deny (everywhere, for the provider, for the agent), the sender's set,
 //! switches, sandbox, sub-agent. The same steps answer whether a tool is there and why not.
 
@@ -8,31 +8,32 @@ mod names;
 mod sender;
 mod steps;
 
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::SessionKey;
 use serde::Serialize;
 
 pub use chela_core::Sender;
-pub use chela_sandbox::Sandboxed;
-pub use names::{Names, is_built_in};
+pub use chela_sandbox::SandboxChoice;
+pub use names::{ToolNames, is_built_in};
+pub use steps::tools_closed;
 
 /// What decides a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyAsk<'a> {
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub session: &'a SessionKey,
     /// The provider and its model, such as `anthropic` and `claude-sonnet-5`.
     pub provider: Option<&'a str>,
     pub model: Option<&'a str>,
     pub sender: Option<&'a Sender>,
-    pub sandboxed: Sandboxed,
+    pub sandboxed: SandboxChoice,
 }
 
 /// Which tools there are, and why.
 #[derive(Debug, Clone)]
-pub struct Policy {
-    steps: Vec<Step>,
+pub struct ToolRules {
+    steps: Vec<PolicyStep>,
     /// Why there are none at all.
     closed: Option<String>,
     warnings: Vec<String>,
@@ -40,29 +41,29 @@ pub struct Policy {
 
 /// One step; it takes away or leaves.
 #[derive(Debug, Clone)]
-struct Step {
+struct PolicyStep {
     /// The key, or the fact, that makes it.
     from: String,
-    rule: Rule,
+    rule: PolicyRule,
 }
 
 #[derive(Debug, Clone)]
-enum Rule {
-    Only(Names),
-    Never(Names),
+enum PolicyRule {
+    Only(ToolNames),
+    Never(ToolNames),
 }
 
 /// Whether a tool may be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "verdict", content = "why", rename_all = "lowercase")]
-pub enum Verdict {
+pub enum PolicyVerdict {
     /// May be used; names what let it in.
     In(String),
     /// May not; names what keeps it out.
     Out(String),
 }
 
-impl Verdict {
+impl PolicyVerdict {
     pub fn is_in(&self) -> bool {
         matches!(self, Self::In(_))
     }
@@ -74,13 +75,13 @@ impl Verdict {
     }
 }
 
-impl Policy {
+impl ToolRules {
     pub fn of(ask: &PolicyAsk<'_>) -> Self {
         let steps = steps::steps(ask);
         let warnings = steps
             .iter()
             .flat_map(|step| {
-                let (Rule::Only(names) | Rule::Never(names)) = &step.rule;
+                let (PolicyRule::Only(names) | PolicyRule::Never(names)) = &step.rule;
                 let unknown = names.unknown_groups();
                 unknown.map(|group| format!("{}: there is no tool group `{group}`", step.from))
             })
@@ -104,10 +105,10 @@ impl Policy {
     /// The same, and of that only these tools: what narrows from outside the config. Nothing is
     /// ever added by it. `from` says in a refusal what narrowed.
     #[must_use]
-    pub fn only(mut self, from: impl Into<String>, names: Names) -> Self {
-        self.steps.push(Step {
+    pub fn only(mut self, from: impl Into<String>, names: ToolNames) -> Self {
+        self.steps.push(PolicyStep {
             from: from.into(),
-            rule: Rule::Only(names),
+            rule: PolicyRule::Only(names),
         });
         self
     }
@@ -117,25 +118,25 @@ impl Policy {
     }
 
     /// Whether a tool may be used, and what decided.
-    pub fn explain(&self, tool: &str) -> Verdict {
+    pub fn explain(&self, tool: &str) -> PolicyVerdict {
         if let Some(why) = &self.closed {
-            return Verdict::Out(why.clone());
+            return PolicyVerdict::Out(why.clone());
         }
         let mut admitted = None;
         for step in &self.steps {
             match &step.rule {
-                Rule::Never(names) => {
+                PolicyRule::Never(names) => {
                     if let Some(name) = names.denying(tool) {
-                        return Verdict::Out(named(&step.from, name, tool));
+                        return PolicyVerdict::Out(named(&step.from, name, tool));
                     }
                 }
-                Rule::Only(names) => match names.allowing(tool) {
+                PolicyRule::Only(names) => match names.allowing(tool) {
                     Some(name) => admitted = Some(named(&step.from, name, tool)),
-                    None => return Verdict::Out(format!("{} does not name it", step.from)),
+                    None => return PolicyVerdict::Out(format!("{} does not name it", step.from)),
                 },
             }
         }
-        Verdict::In(admitted.unwrap_or_else(|| "nothing limits it".to_owned()))
+        PolicyVerdict::In(admitted.unwrap_or_else(|| "nothing limits it".to_owned()))
     }
 
     /// What the operator should know about the config behind it.

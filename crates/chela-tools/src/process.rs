@@ -13,15 +13,21 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::schema::{self, Kind, Schema};
-use crate::{Call, CallTarget, Effect, Output, Prospect, Running, Sink, SinkKind, Spec, Tool};
-use spool::Printed;
+use crate::approvals::{CommandGate, ProcessInput};
+use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::{
+    CallFuture, CallProspect, CallSink, CallTarget, Effect, RunCall, SinkKind, Tool, ToolOffer,
+    ToolOutput, ToolSpec,
+};
+use spool::PrintedOutput;
 
-pub use job::{Ended, Job, Launch, Talk};
+pub use job::{CommandChannel, CommandEnd, CommandJob, CommandLaunch, CommandWalls};
 pub use kept::{KeptCommand, KeptCommands, KeptOutput};
 pub use plain::plain;
 pub use report::{labelled, whole};
-pub use table::{Finished, Notices, Processes, ProcessesSetup, StartError};
+pub use table::{
+    EndNotices, FinishedCommand, ProcessesSetup, SessionProcesses, StartError, is_running,
+};
 
 const ACTIONS: &[&str] = &[
     "list", "poll", "log", "write", "submit", "kill", "clear", "remove",
@@ -36,8 +42,9 @@ const MOST_LINES: usize = 5_000;
 /// The `process` tool.
 #[derive(Debug)]
 pub struct ProcessTool {
-    spec: Spec,
-    processes: Processes,
+    spec: ToolSpec,
+    processes: SessionProcesses,
+    gate: Arc<CommandGate>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -53,43 +60,43 @@ struct Arguments {
 }
 
 impl ProcessTool {
-    pub fn new(processes: Processes) -> Self {
-        let parameters = Schema::object()
-            .required("action", Kind::one_of(ACTIONS), "What to do.")
+    pub fn new(processes: SessionProcesses, gate: Arc<CommandGate>) -> Self {
+        let parameters = ArgumentSchema::object()
+            .required("action", ArgumentKind::one_of(ACTIONS), "What to do.")
             .optional(
                 "sessionId",
-                Kind::text(),
+                ArgumentKind::text(),
                 "Which command, as exec named it: p1.",
             )
             .optional(
                 "data",
-                Kind::text(),
+                ArgumentKind::text(),
                 "For write and submit: text for its input; submit adds a line end.",
             )
             .optional(
                 "eof",
-                Kind::flag(),
+                ArgumentKind::flag(),
                 "For write and submit: end its input afterwards.",
             )
             .optional(
                 "timeout",
-                Kind::integer().min(0).max(120_000),
+                ArgumentKind::integer().min(0).max(120_000),
                 "For poll: wait at most this many milliseconds (10000).",
             )
             .optional(
                 "offset",
-                Kind::integer().min(0),
+                ArgumentKind::integer().min(0),
                 "For log: first line, from 0. Default: the last lines.",
             )
             .optional(
                 "limit",
-                Kind::integer().min(1).max(5_000),
+                ArgumentKind::integer().min(1).max(5_000),
                 "For log: how many lines (200).",
             )
             .build()
             .into();
         Self {
-            spec: Spec {
+            spec: ToolSpec {
                 name: "process".into(),
                 description: "Follow commands that exec left in the background. poll waits for \
                     new output or the end, so call it once instead of in a loop; log reads \
@@ -99,13 +106,14 @@ impl ProcessTool {
                     .into(),
                 parameters,
                 effect: Effect::Irreversible,
-                sinks: [Sink::new("data", SinkKind::Command)].into(),
+                sinks: [CallSink::new("data", SinkKind::Command)].into(),
             },
             processes,
+            gate,
         }
     }
 
-    async fn act(&self, call: Call<'_>) -> Result<Output, Output> {
+    async fn act(&self, call: RunCall<'_>) -> Result<ToolOutput, ToolOutput> {
         let arguments: Arguments = schema::read(call.arguments)?;
         match arguments.action.as_str() {
             "list" => return Ok(self.list()),
@@ -131,6 +139,10 @@ impl ProcessTool {
                 if arguments.action == "submit" {
                     data.push('\n');
                 }
+                if let Some(input) = outside_input(&job, &data) {
+                    let cleared = self.gate.clear_input(&input, call.approver).await;
+                    cleared.map_err(|refusal| ToolOutput::refused(refusal.to_string()))?;
+                }
                 write(&job, &data, arguments.eof == Some(true)).await?;
                 wait_for_news(&job, Duration::from_secs(2)).await;
                 Ok(report::news(&job, call.id, setup))
@@ -141,13 +153,13 @@ impl ProcessTool {
                 Ok(report::news(&job, call.id, setup))
             }
             "remove" if self.processes.forget(&job.id) => {
-                Ok(Output::said(format!("{} is forgotten.", job.id)))
+                Ok(ToolOutput::said(format!("{} is forgotten.", job.id)))
             }
-            "remove" => Err(Output::failed(format!(
+            "remove" => Err(ToolOutput::failed(format!(
                 "{} is still running; kill it first.",
                 job.id
             ))),
-            other => Err(Output::failed(format!(
+            other => Err(ToolOutput::failed(format!(
                 "There is no action `{other}`; use one of {}.",
                 ACTIONS.join(", ")
             ))),
@@ -156,12 +168,12 @@ impl ProcessTool {
 
     /// What can be said of a command that an earlier process ran. `None`: there was none of this
     /// name.
-    fn earlier(&self, arguments: &Arguments, call: &str) -> Option<Result<Output, Output>> {
+    fn earlier(&self, arguments: &Arguments, call: &str) -> Option<Result<ToolOutput, ToolOutput>> {
         let id = arguments.session_id.as_deref()?;
         let kept = self.processes.kept();
         let Some((command, output)) = kept.find(id) else {
             return kept.was_given(id).then(|| {
-                Err(Output::failed(format!(
+                Err(ToolOutput::failed(format!(
                     "`{id}` has ended, and what it printed is not kept any more. Run the command again if you need it."
                 )))
             });
@@ -174,15 +186,15 @@ impl ProcessTool {
             }
             "remove" => {
                 kept.forget(id);
-                Ok(Output::said(format!("{id} is forgotten.")))
+                Ok(ToolOutput::said(format!("{id} is forgotten.")))
             }
-            _ => Err(Output::failed(format!(
+            _ => Err(ToolOutput::failed(format!(
                 "`{id}` has ended; action log shows what it printed."
             ))),
         })
     }
 
-    fn list(&self) -> Output {
+    fn list(&self) -> ToolOutput {
         let jobs = self.processes.jobs();
         let kept = self.processes.kept();
         let mut earlier: Vec<String> = kept
@@ -197,7 +209,7 @@ impl ProcessTool {
             })
             .collect();
         if jobs.is_empty() && earlier.is_empty() {
-            return Output::said("No commands.");
+            return ToolOutput::said("No commands.");
         }
         let lines: Vec<String> = jobs
             .iter()
@@ -216,10 +228,10 @@ impl ProcessTool {
             })
             .collect();
         earlier.extend(lines);
-        Output::said(earlier.join("\n"))
+        ToolOutput::said(earlier.join("\n"))
     }
 
-    fn clear(&self) -> Output {
+    fn clear(&self) -> ToolOutput {
         let ids: Vec<String> = self
             .processes
             .jobs()
@@ -227,10 +239,10 @@ impl ProcessTool {
             .map(|job| job.id.clone())
             .collect();
         let gone = ids.iter().filter(|id| self.processes.forget(id)).count();
-        Output::said(format!("Forgot {gone} finished."))
+        ToolOutput::said(format!("Forgot {gone} finished."))
     }
 
-    fn find(&self, id: Option<&str>) -> Result<Arc<Job>, Output> {
+    fn find(&self, id: Option<&str>) -> Result<Arc<CommandJob>, ToolOutput> {
         let known = || {
             let ids: Vec<String> = self
                 .processes
@@ -244,26 +256,53 @@ impl ProcessTool {
             }
         };
         let id = id.ok_or_else(|| {
-            Output::failed(format!("This action needs a sessionId; {}.", known()))
+            ToolOutput::failed(format!("This action needs a sessionId; {}.", known()))
         })?;
         self.processes
             .job(id)
-            .ok_or_else(|| Output::failed(format!("There is no command `{id}`; {}.", known())))
+            .ok_or_else(|| ToolOutput::failed(format!("There is no command `{id}`; {}.", known())))
     }
 }
 
 impl Tool for ProcessTool {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn prospect(&self, arguments: &Map<String, Value>) -> Prospect {
-        let action = arguments.get("action").and_then(Value::as_str);
-        Prospect::of(match action {
+    fn offer(&self) -> ToolOffer {
+        match self.processes.jobs().is_empty() {
+            true => ToolOffer::Deferred,
+            false => ToolOffer::Needed,
+        }
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
+        let text = |name| arguments.get(name).and_then(Value::as_str);
+        let effect = match text("action") {
             Some("list" | "poll" | "log" | "clear" | "remove") => Effect::Read,
             Some("kill") => Effect::WriteReversible,
             _ => Effect::Irreversible,
-        })
+        };
+        let job = text("sessionId").and_then(|id| self.processes.job(id));
+        let (Some(job), Effect::Irreversible) = (job, effect) else {
+            return CallProspect::of(effect);
+        };
+        let mut data = text("data").unwrap_or_default().to_owned();
+        if text("action") == Some("submit") {
+            data.push('\n');
+        }
+        match outside_input(&job, &data) {
+            Some(input) => CallProspect {
+                words: Some(input.words()),
+                binds: Some(input.binds()),
+                ..CallProspect::of(effect)
+            },
+            // Inside it can do nothing that cannot be undone, unless it can send things.
+            None => CallProspect::of(match job.walls {
+                CommandWalls::Sealed => Effect::WriteReversible,
+                CommandWalls::None | CommandWalls::WithNetwork => Effect::Irreversible,
+            }),
+        }
     }
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
@@ -273,13 +312,24 @@ impl Tool for ProcessTool {
             .collect()
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move { self.act(call).await.unwrap_or_else(|failed| failed) })
     }
 }
 
+/// What a command that runs outside the sandbox is to be told; `None` for one inside, and where
+/// there is nothing to tell.
+fn outside_input<'a>(job: &'a CommandJob, data: &'a str) -> Option<ProcessInput<'a>> {
+    let is_outside = job.walls == CommandWalls::None;
+    (is_outside && !data.is_empty()).then_some(ProcessInput {
+        id: &job.id,
+        command: &job.command,
+        data,
+    })
+}
+
 /// Waits until the command ends, or has printed something and then paused, or time is up.
-async fn wait_for_news(job: &Job, most: Duration) {
+async fn wait_for_news(job: &CommandJob, most: Duration) {
     let mut watch = job.watch();
     let waiting = async {
         let mut printed = watch.borrow_and_update().printed;
@@ -296,22 +346,24 @@ async fn wait_for_news(job: &Job, most: Duration) {
             }
         }
     };
-    let _ = tokio::time::timeout(most, waiting).await;
+    if tokio::time::timeout(most, waiting).await.is_err() {
+        tracing::debug!(id = job.id, "a command goes on longer than was waited for");
+    }
 }
 
-async fn write(job: &Job, data: &str, eof: bool) -> Result<(), Output> {
+async fn write(job: &CommandJob, data: &str, eof: bool) -> Result<(), ToolOutput> {
     const PATIENCE: Duration = Duration::from_secs(5);
     if !data.is_empty() {
         match tokio::time::timeout(PATIENCE, job.write(data.as_bytes())).await {
             Ok(Ok(())) => {}
             Ok(Err(_)) => {
-                return Err(Output::failed(format!(
+                return Err(ToolOutput::failed(format!(
                     "{} reads no input: it has ended, or was not started with background or pty.",
                     job.id
                 )));
             }
             Err(_) => {
-                return Err(Output::failed(format!(
+                return Err(ToolOutput::failed(format!(
                     "{} does not read its input.",
                     job.id
                 )));
@@ -325,17 +377,17 @@ async fn write(job: &Job, data: &str, eof: bool) -> Result<(), Output> {
 }
 
 /// Lines of the output by number.
-fn log(job: &Job, arguments: &Arguments, call: &str, setup: &ProcessesSetup) -> Output {
+fn log(job: &CommandJob, arguments: &Arguments, call: &str, setup: &ProcessesSetup) -> ToolOutput {
     let text = {
         let mut spool = job.spool();
         spool.settle();
         lines_of(&*spool, arguments, setup.most_shown)
     };
-    report::told(job, call, text, setup)
+    report::report_job(job, call, text, setup)
 }
 
 /// The lines a call asks for, or the last ones.
-fn lines_of(printed: &dyn Printed, arguments: &Arguments, most_shown: usize) -> String {
+fn lines_of(printed: &dyn PrintedOutput, arguments: &Arguments, most_shown: usize) -> String {
     const BLOCK: usize = 1 << 20;
     let limit = arguments
         .limit

@@ -1,43 +1,47 @@
 //! The shape of a tool's arguments: what the model is told, and what is checked before a call.
 //!
-//! A tool describes its argument struct with a [`Schema`] beside it. The same value becomes the
+//! A tool describes its argument struct with a [`ArgumentSchema`] beside it. The same value becomes the
 //! JSON Schema in the request and the check in front of the call, so a tool only ever sees what
 //! its schema promises. Small slips that models make are put right: a number in quotes, `null`
 //! for an argument left out.
 
 mod check;
+mod told;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::Output;
+use crate::ToolOutput;
 
-pub use check::{Complaint, check};
+pub use check::{ArgumentComplaint, check};
+pub use told::{told, told_briefly};
 
 /// The arguments of a tool, in the order in which the model is told of them.
 #[derive(Debug, Clone, Default)]
-pub struct Schema {
+pub struct ArgumentSchema {
     properties: Map<String, Value>,
     required: Vec<Value>,
 }
 
-impl Schema {
+impl ArgumentSchema {
     pub fn object() -> Self {
         Self::default()
     }
 
     /// An argument that must be there.
     #[must_use]
-    pub fn required(mut self, name: &str, kind: Kind, about: &str) -> Self {
+    pub fn required(mut self, name: &str, kind: ArgumentKind, about: &str) -> Self {
         self.required.push(name.into());
         self.optional(name, kind, about)
     }
 
-    /// An argument that may be left out.
+    /// An argument that may be left out. One whose name says it all needs no words.
     #[must_use]
-    pub fn optional(mut self, name: &str, kind: Kind, about: &str) -> Self {
+    pub fn optional(mut self, name: &str, kind: ArgumentKind, about: &str) -> Self {
         let mut property = kind.0;
-        property.insert("description".to_owned(), about.into());
+        if !about.is_empty() {
+            property.insert("description".to_owned(), about.into());
+        }
         self.properties
             .insert(name.to_owned(), Value::Object(property));
         self
@@ -45,20 +49,26 @@ impl Schema {
 
     /// As JSON Schema; the order of keys is always the same.
     pub fn build(self) -> Value {
-        let mut object = json!({ "type": "object", "properties": self.properties });
-        if !self.required.is_empty() {
-            object["required"] = Value::Array(self.required);
+        let properties = self.properties;
+        match self.required {
+            none if none.is_empty() => {
+                json!({ "type": "object", "properties": properties, "additionalProperties": false })
+            }
+            required => json!({
+                "type": "object",
+                "properties": properties,
+                "required": required,
+                "additionalProperties": false,
+            }),
         }
-        object["additionalProperties"] = false.into();
-        object
     }
 }
 
 /// What an argument holds.
 #[derive(Debug, Clone)]
-pub struct Kind(Map<String, Value>);
+pub struct ArgumentKind(Map<String, Value>);
 
-impl Kind {
+impl ArgumentKind {
     pub fn text() -> Self {
         Self::of("string")
     }
@@ -80,12 +90,12 @@ impl Kind {
         Self::text().with("enum", json!(words))
     }
 
-    pub fn list(items: Kind) -> Self {
+    pub fn list(items: ArgumentKind) -> Self {
         Self::of("array").with("items", Value::Object(items.0))
     }
 
     /// An object with arguments of its own.
-    pub fn nested(schema: Schema) -> Self {
+    pub fn nested(schema: ArgumentSchema) -> Self {
         match schema.build() {
             Value::Object(map) => Self(map),
             _ => Self::of("object"),
@@ -113,6 +123,18 @@ impl Kind {
         self.with("minLength", 1.into())
     }
 
+    /// The one a small model is told of, where it is told of one alone.
+    #[must_use]
+    pub fn chief(self) -> Self {
+        self.with(told::CHIEF, true.into())
+    }
+
+    /// A name models call it by from habit.
+    #[must_use]
+    pub fn also_named(self, name: &str) -> Self {
+        self.with(told::ALIASES, json!([name]))
+    }
+
     /// What a good value looks like; complaints quote it.
     #[must_use]
     pub fn such_as(self, example: &str) -> Self {
@@ -131,9 +153,9 @@ impl Kind {
 
 /// The arguments as the tool's own type. After [`check`] this fails only when a tool's schema
 /// and type disagree, which its tests rule out.
-pub fn read<A: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<A, Output> {
+pub fn read<A: DeserializeOwned>(arguments: &Map<String, Value>) -> Result<A, ToolOutput> {
     A::deserialize(arguments)
-        .map_err(|error| Output::failed(format!("The arguments cannot be used: {error}.")))
+        .map_err(|error| ToolOutput::failed(format!("The arguments cannot be used: {error}.")))
 }
 
 #[cfg(test)]

@@ -7,55 +7,64 @@ mod visible;
 
 use std::sync::Arc;
 
-use chela_core::{AgentId, Clock, Entropy, SessionKey};
+use chela_config::model::TimeFormat;
+use chela_core::{AgentId, Clock, ContentHash, Entropy, Origin, SessionKey, Trust};
+use chela_guard::{ExternalSource, LabelledText};
 
-use crate::toolbox::ToolboxSettings;
-use crate::{Bound, CallTarget, Output, SessionRow, SessionsView, Tool};
+use crate::{CallTarget, OutputBound, SessionRow, SessionsView, Tool, ToolOutput};
 
-use visible::Sight;
+pub(crate) use visible::SessionSight;
 
-/// What the session tools share.
-pub(crate) struct Sessions {
-    view: Arc<dyn SessionsView>,
-    own: SessionKey,
-    agent: AgentId,
-    sight: Sight,
-    bound: Arc<Bound>,
-    clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    /// IANA name, for the time of day.
-    time_zone: Option<String>,
+/// Whether there is anybody else to have to do with: another agent, another session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionCompany {
+    #[default]
+    Alone,
+    Others,
 }
 
-impl Sessions {
-    pub(crate) fn new(settings: &ToolboxSettings<'_>, bound: Arc<Bound>) -> Self {
-        let zone = settings.view.user_timezone.value.clone();
-        Self {
-            view: Arc::clone(&settings.sessions),
-            own: settings.session.clone(),
-            agent: settings.view.id.clone(),
-            sight: Sight::of(settings),
-            bound,
-            clock: Arc::clone(&settings.host.clock),
-            entropy: Arc::clone(&settings.host.entropy),
-            time_zone: zone.or_else(|| settings.host.facts.time_zone.clone()),
+/// What the session tools share.
+pub(crate) struct SessionToolset {
+    pub view: Arc<dyn SessionsView>,
+    pub own: SessionKey,
+    pub agent: AgentId,
+    pub sight: SessionSight,
+    pub bound: Arc<OutputBound>,
+    pub clock: Arc<dyn Clock>,
+    pub entropy: Arc<dyn Entropy>,
+    /// IANA name, for the time of day.
+    pub time_zone: Option<String>,
+    pub time_format: TimeFormat,
+}
+
+impl SessionToolset {
+    /// What another session said, as what `tool` brought. It is no order of the owner's here.
+    pub fn label(&self, tool: &str, session: &str, text: String, trust: Trust) -> LabelledText {
+        let origin = Origin::Tool {
+            call: format!("{tool} {session}"),
+            hash: ContentHash::of(&text),
+        };
+        match trust {
+            Trust::External => {
+                let source = ExternalSource::Api {
+                    name: format!("session {session}"),
+                };
+                LabelledText::external(&text, &source, origin, self.entropy.as_ref())
+            }
+            trust => LabelledText::local(text, trust.min(Trust::Agent), origin),
         }
     }
 
-    pub(crate) fn entropy(&self) -> &dyn Entropy {
-        self.entropy.as_ref()
-    }
-
     /// A session to write to: one that may be seen, that is not this one and no thread.
-    pub(crate) fn another(&self, key: &str) -> Result<SessionKey, Output> {
+    pub(crate) fn another(&self, key: &str) -> Result<SessionKey, ToolOutput> {
         let session = self.named(Some(key))?;
         if session == self.own {
-            return Err(Output::failed(
+            return Err(ToolOutput::failed(
                 "That is this very session. Name another one from sessions_list.",
             ));
         }
         if session.thread.is_some() {
-            return Err(Output::failed(format!(
+            return Err(ToolOutput::failed(format!(
                 "{session} is a thread; nothing is sent into threads. Name its conversation."
             )));
         }
@@ -79,14 +88,14 @@ impl Sessions {
     }
 
     /// The sessions this one may see.
-    fn visible(&self) -> Result<Vec<SessionRow>, Output> {
+    fn visible(&self) -> Result<Vec<SessionRow>, ToolOutput> {
         let all = self.view.sessions().map_err(failed)?;
         Ok(self.sight.visible(&self.own, &self.agent, all))
     }
 
     /// The session a call names; `current` and nothing are this one. What may not be seen does
     /// not exist.
-    fn named(&self, key: Option<&str>) -> Result<SessionKey, Output> {
+    fn named(&self, key: Option<&str>) -> Result<SessionKey, ToolOutput> {
         let Some(key) = key.map(str::trim).filter(|key| !key.is_empty()) else {
             return Ok(self.own.clone());
         };
@@ -99,18 +108,18 @@ impl Sessions {
             .find(|row| row.key.to_string() == key || row.id == key)
             .map(|row| row.key)
             .ok_or_else(|| {
-                Output::failed(format!(
+                ToolOutput::failed(format!(
                     "There is no session `{key}` that this one may see. Call sessions_list, or use `current`."
                 ))
             })
     }
 }
 
-fn failed(error: crate::SessionsError) -> Output {
-    Output::failed(error.to_string())
+fn failed(error: crate::SessionsError) -> ToolOutput {
+    ToolOutput::failed(error.to_string())
 }
 
-pub(crate) fn tools(sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(sessions: &Arc<SessionToolset>) -> Vec<Arc<dyn Tool>> {
     vec![
         list::agents(sessions),
         list::sessions(sessions),
@@ -118,7 +127,7 @@ pub(crate) fn tools(sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-pub(crate) fn status_tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
+pub(crate) fn status_tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
     status::tool(sessions)
 }
 

@@ -49,6 +49,9 @@ pub struct SessionRow {
     pub updated_at: u64,
     pub context_tokens: Option<u64>,
     pub messages: u64,
+    /// How far what stands in it is trusted, its label included: foreign once text from outside
+    /// was read in it.
+    pub trust: Trust,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +104,11 @@ pub struct StatusCard {
     pub cost: Option<f64>,
     pub compactions: u32,
     pub thinking: Option<String>,
+    /// What is shown of reasoning and of tool use.
+    pub reasoning: Option<String>,
+    pub verbose: Option<String>,
+    /// How far commands may leave the sandbox, where they may at all.
+    pub elevated: Option<String>,
     /// Seconds since 1970.
     pub started_at: Option<u64>,
     /// Background commands that still run, and the like.

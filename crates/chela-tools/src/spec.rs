@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::{Effect, Sink};
+use crate::{CallSink, Effect, schema};
 
 /// What is known of a tool before it runs. Cheap to clone: a tool may come from a server or an
 /// embedder while the program runs, so nothing of it is part of the program.
 #[derive(Debug, Clone)]
-pub struct Spec {
+pub struct ToolSpec {
     pub name: Arc<str>,
     /// One or two sentences for the model. Never names a channel, a path of this machine or
     /// anything else that changes: it is part of the cached prefix.
@@ -18,5 +18,12 @@ pub struct Spec {
     pub parameters: Arc<Value>,
     pub effect: Effect,
     /// The arguments through which it reaches the world, for the guard.
-    pub sinks: Arc<[Sink]>,
+    pub sinks: Arc<[CallSink]>,
+}
+
+impl ToolSpec {
+    /// The schema of its arguments as a model is told of it.
+    pub fn told(&self) -> Value {
+        schema::told(&self.parameters)
+    }
 }

@@ -11,37 +11,38 @@ use std::sync::Arc;
 use chela_core::{SessionKey, Trust};
 
 use crate::Tool;
-use crate::sessions::Sessions;
+use crate::sessions::SessionToolset;
 
 /// Whoever starts sub-agents for one session, and carries messages to other sessions. What a
 /// caller may start or reach is its decision; which sessions exist for the caller is the tools'.
-pub trait Spawner: Send + Sync {
+pub trait ChildSpawner: Send + Sync {
     /// Starts a sub-agent and returns at once. Called from a thread that may wait.
-    fn spawn(&self, ask: SpawnAsk) -> Result<Receipt, Refused>;
+    fn spawn(&self, ask: SpawnAsk) -> Result<SpawnReceipt, SpawnRefused>;
 
     /// The sub-agents of this session: those that run, and those that ended lately.
     fn runs(&self) -> Vec<RunRow>;
 
     /// Says something to a sub-agent that runs.
-    fn steer(&self, run: &str, text: &str) -> Result<String, Refused>;
+    fn steer(&self, run: &str, text: &str) -> Result<String, SpawnRefused>;
 
     /// Ends one sub-agent, or all. Gives the ids of those that ran.
-    fn kill(&self, which: Which<'_>) -> Result<Vec<String>, Refused>;
+    fn kill(&self, which: WhichChildren<'_>) -> Result<Vec<String>, SpawnRefused>;
 
     /// Writes to another session.
-    fn send(&self, ask: SendAsk) -> Sending<'_>;
+    fn send(&self, ask: SendAsk) -> SendFuture<'_>;
 }
 
-pub type Sending<'a> = Pin<Box<dyn Future<Output = Result<Answered, Refused>> + Send + 'a>>;
+pub type SendFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<SendOutcome, SpawnRefused>> + Send + 'a>>;
 
 /// Why nothing was started or sent, written for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(pub String);
+pub struct SpawnRefused(pub String);
 
 /// Which sub-agents are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which<'a> {
+pub enum WhichChildren<'a> {
     /// By run id, label or session key.
     One(&'a str),
     All,
@@ -56,13 +57,13 @@ pub struct SpawnAsk {
     pub model: Option<String>,
     pub thinking: Option<String>,
     pub timeout_seconds: Option<u64>,
-    pub context: Context,
-    pub cleanup: Cleanup,
+    pub context: ChildContext,
+    pub cleanup: ChildCleanup,
 }
 
 /// What a sub-agent knows of the conversation it comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Context {
+pub enum ChildContext {
     /// Its task alone.
     #[default]
     Isolated,
@@ -72,7 +73,7 @@ pub enum Context {
 
 /// What becomes of the session of a sub-agent that has ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Cleanup {
+pub enum ChildCleanup {
     #[default]
     Keep,
     Delete,
@@ -80,7 +81,7 @@ pub enum Cleanup {
 
 /// A sub-agent that was started, and all it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Receipt {
+pub struct SpawnReceipt {
     pub run: String,
     pub session: SessionKey,
     pub agent: String,
@@ -132,7 +133,7 @@ pub struct SendAsk {
 
 /// What came of a message to another session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
+pub enum SendOutcome {
     /// Nobody waits for an answer.
     Sent,
     Reply {
@@ -149,8 +150,8 @@ pub enum Answered {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoSpawner;
 
-impl Spawner for NoSpawner {
-    fn spawn(&self, _: SpawnAsk) -> Result<Receipt, Refused> {
+impl ChildSpawner for NoSpawner {
+    fn spawn(&self, _: SpawnAsk) -> Result<SpawnReceipt, SpawnRefused> {
         Err(nobody())
     }
 
@@ -158,24 +159,27 @@ impl Spawner for NoSpawner {
         Vec::new()
     }
 
-    fn steer(&self, _: &str, _: &str) -> Result<String, Refused> {
+    fn steer(&self, _: &str, _: &str) -> Result<String, SpawnRefused> {
         Err(nobody())
     }
 
-    fn kill(&self, _: Which<'_>) -> Result<Vec<String>, Refused> {
+    fn kill(&self, _: WhichChildren<'_>) -> Result<Vec<String>, SpawnRefused> {
         Err(nobody())
     }
 
-    fn send(&self, _: SendAsk) -> Sending<'_> {
+    fn send(&self, _: SendAsk) -> SendFuture<'_> {
         Box::pin(std::future::ready(Err(nobody())))
     }
 }
 
-fn nobody() -> Refused {
-    Refused("No other session can be reached from here.".to_owned())
+fn nobody() -> SpawnRefused {
+    SpawnRefused("No other session can be reached from here.".to_owned())
 }
 
-pub(crate) fn tools(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Vec<Arc<dyn Tool>> {
+pub(crate) fn tools(
+    spawner: &Arc<dyn ChildSpawner>,
+    sessions: &Arc<SessionToolset>,
+) -> Vec<Arc<dyn Tool>> {
     vec![
         send::tool(spawner, sessions),
         spawn::tool(spawner),

@@ -3,24 +3,37 @@
 use std::pin::Pin;
 
 use chela_core::ContentHash;
-use chela_guard::flow::Standing;
+use chela_guard::flow::HostStanding;
 use serde_json::{Map, Value};
 
-use crate::foresight::{self, CallTarget, CallWrites, FilePreview, ToolNeed};
-use crate::spec::Spec;
-use crate::{Approver, Effect, Output};
+use chela_guard::WebAddress;
+
+use crate::foresight::{self, CallWrites, FilePreview, ToolNeed};
+use crate::spec::ToolSpec;
+use crate::{ApprovalChoice, Approver, CallTarget, Effect, ToolOutput};
 
 /// A running call. Dropping it stops it, and whatever it started in the foreground.
-pub type Running<'a> = Pin<Box<dyn Future<Output = Output> + Send + 'a>>;
+pub type CallFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
 
 /// Something the agent can do.
 pub trait Tool: Send + Sync {
-    fn spec(&self) -> &Spec;
+    fn spec(&self) -> &ToolSpec;
+
+    /// Whether a model is told of it from the start.
+    fn offer(&self) -> ToolOffer {
+        ToolOffer::Always
+    }
+
+    /// The arguments as the tool means to use them, where a call says one thing in two ways. Asked
+    /// before anybody judges the call: what is judged is what is used.
+    fn settle(&self, arguments: Map<String, Value>) -> Map<String, Value> {
+        arguments
+    }
 
     /// What a call with these arguments would do, before it is done. The effect of the spec, unless
     /// the tool can tell more from the arguments.
-    fn prospect(&self, _arguments: &Map<String, Value>) -> Prospect {
-        Prospect::of(self.spec().effect)
+    fn prospect(&self, _arguments: &Map<String, Value>) -> CallProspect {
+        CallProspect::of(self.spec().effect)
     }
 
     /// What a call is about, in canonical form: paths with links resolved, addresses normalised,
@@ -43,7 +56,7 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
-    /// Whether it hands what it replaces to the session's [`Journal`](crate::Journal) itself. For
+    /// Whether it hands what it replaces to the session's [`ChangeJournal`](crate::ChangeJournal) itself. For
     /// others that name their files the turn does so.
     fn keeps_changes(&self) -> bool {
         false
@@ -54,45 +67,87 @@ pub trait Tool: Send + Sync {
         foresight::needs_by_sink(self.spec())
     }
 
-    /// Runs one call. Bad arguments and failures are an [`Output`] too, written for the model.
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a>;
+    /// Runs one call. Bad arguments and failures are an [`ToolOutput`] too, written for the model.
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a>;
+}
+
+/// When a model is told of a tool. Whether it may be used is the policy's answer and nobody
+/// else's: a deferred tool that is called by its name runs like any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolOffer {
+    /// It stands in every request.
+    #[default]
+    Always,
+    /// Things being as they are, there is a use for it: it stands in every request.
+    Needed,
+    /// Nobody needs it yet: `tools_find` finds it.
+    Deferred,
 }
 
 /// What the guard is told about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prospect {
+pub struct CallProspect {
     pub effect: Effect,
     /// Of a command: whether the owner's list has it.
-    pub standing: Standing,
+    pub standing: HostStanding,
     /// What will happen, in plain words.
     pub words: Option<String>,
     /// The hash of what would run besides the arguments.
     pub binds: Option<ContentHash>,
+    /// What the owner can answer when asked about it; empty for the usual answers.
+    pub choices: Vec<ApprovalChoice>,
 }
 
-impl Prospect {
+impl CallProspect {
     pub fn of(effect: Effect) -> Self {
         Self {
             effect,
-            standing: Standing::Unlisted,
+            standing: HostStanding::Unlisted,
             words: None,
             binds: None,
+            choices: Vec::new(),
         }
     }
 }
 
 /// One call.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
+pub struct RunCall<'a> {
     pub id: &'a str,
     pub arguments: &'a Map<String, Value>,
+    /// What it is about, as it was judged; what it asks for is this and not what its arguments
+    /// read like.
+    pub targets: &'a [CallTarget],
+    /// What it may change, as it was judged; a tool that finds itself about to change another
+    /// file refuses.
+    pub writes: &'a CallWrites,
     /// Told now and then what is going on.
-    pub progress: &'a (dyn Fn(Progress) + Send + Sync),
+    pub progress: &'a (dyn Fn(CallProgress) + Send + Sync),
     /// Asked when a person must say yes.
     pub approver: &'a dyn Approver,
+    /// Asked whenever a server sends the call on to another address.
+    pub redirects: &'a dyn RedirectJudge,
 }
 
-impl std::fmt::Debug for Call<'_> {
+/// Whether a redirect may be followed; the error is what the model is told.
+pub type RedirectFuture<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+
+/// Judges every hop of a redirect as a target of its own.
+pub trait RedirectJudge: Send + Sync {
+    fn judge<'a>(&'a self, from: &'a WebAddress, to: &'a WebAddress) -> RedirectFuture<'a>;
+}
+
+/// Follows wherever a server leads: for calls nobody judges.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyRedirect;
+
+impl RedirectJudge for AnyRedirect {
+    fn judge<'a>(&'a self, _: &'a WebAddress, _: &'a WebAddress) -> RedirectFuture<'a> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl std::fmt::Debug for RunCall<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Call")
             .field("id", &self.id)
@@ -102,7 +157,7 @@ impl std::fmt::Debug for Call<'_> {
 
 /// A line about a call that is still running, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Progress {
+pub enum CallProgress {
     /// What it does now.
     Status(String),
     /// The newest output of a program.

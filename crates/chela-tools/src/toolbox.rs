@@ -5,7 +5,7 @@ mod run;
 mod secrecy;
 
 pub use names::{ToolNameError, check_own_names};
-pub use run::Prepared;
+pub use run::PreparedCall;
 pub use secrecy::SECRETS;
 
 use std::collections::BTreeSet;
@@ -13,18 +13,21 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_config::model::RedactMode;
-use chela_config::{AgentView, Loaded};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
 
-use crate::files::{self, Files, ImageInput};
+use crate::files::{self, FileTools, ImageInput};
 use crate::memory::{self, MemoryAccess};
-use crate::place::{Access, Places, PlacesSettings, Reach, Root, TrustOf};
-use crate::plan::{self, Plan};
-use crate::policy::{self, Policy, PolicyAsk, Sandboxed, Sender, Verdict};
-use crate::sessions::{self, Sessions};
-use crate::subagents::{self, Spawner};
-use crate::{Bound, Journal, SessionsView, Spec, Tool, bound};
+use crate::place::{FilePlaces, FileReach, PlaceAccess, PlaceRoot, PlacesSettings, TrustOf};
+use crate::plan::{self, SessionPlan};
+use crate::policy::{self, PolicyAsk, PolicyVerdict, SandboxChoice, Sender, ToolRules};
+use crate::sessions::{self, SessionCompany, SessionSight, SessionToolset};
+use crate::subagents::{self, ChildSpawner};
+use crate::tools_find::{self, ToolCatalog};
+use crate::{
+    ChangeJournal, OfferedTool, OutputBound, SessionsView, Tool, ToolOffer, ToolSpec, bound,
+};
 
 /// The model a session talks to, as far as tools care.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -39,24 +42,26 @@ pub struct ModelFacts {
 /// Everything the tools of a session are made from.
 pub struct ToolboxSettings<'a> {
     pub host: &'a Host,
-    pub loaded: &'a Loaded,
+    pub loaded: &'a LoadedConfig,
     pub view: &'a AgentView,
     pub workspace: PathBuf,
     pub session: &'a SessionKey,
     pub model: ModelFacts,
     pub sender: Option<&'a Sender>,
-    pub sandboxed: Sandboxed,
+    pub sandboxed: SandboxChoice,
     /// Folders besides the workspace: granted ones, folders of skills.
-    pub roots: Vec<Root>,
+    pub roots: Vec<PlaceRoot>,
     /// How far a file of the workspace is trusted, by its real path. `None`: as the agent's own.
     pub trust_of: Option<TrustOf>,
     /// Keeps what the file tools replace. `None`: changes cannot be taken back.
-    pub journal: Option<Arc<dyn Journal>>,
+    pub journal: Option<Arc<dyn ChangeJournal>>,
     /// Folder of this session for what does not fit into a result.
     pub spool: Option<PathBuf>,
     pub sessions: Arc<dyn SessionsView>,
+    /// Decides whether a model is told from the start of the tools that are about others.
+    pub company: SessionCompany,
     /// `None`: no tools to start sub-agents or to write to other sessions.
-    pub spawner: Option<Arc<dyn Spawner>>,
+    pub spawner: Option<Arc<dyn ChildSpawner>>,
     /// `None`: no memory tools.
     pub memory: Option<MemoryAccess>,
     /// Takes secrets out of what tools say, and knows what calls must not carry.
@@ -78,20 +83,23 @@ impl std::fmt::Debug for ToolboxSettings<'_> {
 /// The tools of one session. Cheap to clone.
 #[derive(Clone)]
 pub struct Toolbox {
-    /// What the model is told of, in order.
+    /// What can be called, in the order in which a model is told of it.
     tools: Arc<[Arc<dyn Tool>]>,
+    /// Of these, the names of those a model was not told of and finds when it needs them.
+    deferred: Arc<BTreeSet<String>>,
+    catalog: Arc<ToolCatalog>,
     /// The tools of an embedder as they are now, where that was said.
     own_now: Option<Arc<[Arc<dyn Tool>]>>,
     /// Names a model was told of, by this process or another.
     told: Arc<[String]>,
     /// What the policy of the session keeps out: the name and why.
     left_out: Arc<[(String, String)]>,
-    policy: Arc<Policy>,
+    policy: Arc<ToolRules>,
     /// The limits of one turn, where they differ from the session's.
-    turn: Option<Arc<Policy>>,
-    places: Arc<Places>,
-    bound: Arc<Bound>,
-    plan: Arc<Plan>,
+    turn: Option<Arc<ToolRules>>,
+    places: Arc<FilePlaces>,
+    bound: Arc<OutputBound>,
+    plan: Arc<SessionPlan>,
     redactor: Arc<Redactor>,
     /// What the owner's own screen hides (`logging.redactSensitive`).
     on_screen: RedactMode,
@@ -109,7 +117,7 @@ impl std::fmt::Debug for Toolbox {
 impl Toolbox {
     /// The tools that exist for this session and that its policy allows.
     pub fn build(settings: ToolboxSettings<'_>) -> Self {
-        let policy = Policy::of(&PolicyAsk {
+        let policy = ToolRules::of(&PolicyAsk {
             loaded: settings.loaded,
             view: settings.view,
             session: settings.session,
@@ -120,12 +128,12 @@ impl Toolbox {
         });
         let places = Arc::new(places(&settings));
         let limits = &settings.view.context_limits.value;
-        let bound = Bound::new(settings.model.window, settings.spool.clone())
+        let bound = OutputBound::new(settings.model.window, settings.spool.clone())
             .as_wanted(limits.tool_result_max_chars)
             .hiding(Arc::clone(&settings.redactor));
         let bound = Arc::new(bound);
-        let plan = Arc::new(Plan::default());
-        let files = Arc::new(Files {
+        let plan = Arc::new(SessionPlan::default());
+        let files = Arc::new(FileTools {
             places: Arc::clone(&places),
             patch_places: match patches_workspace_only(&settings) {
                 true => Arc::new(places.granted_only()),
@@ -146,7 +154,7 @@ impl Toolbox {
             redactor: Arc::clone(&settings.redactor),
             locks: chela_files::PathLocks::of(settings.host),
         });
-        let sessions = Arc::new(Sessions::new(&settings, Arc::clone(&bound)));
+        let sessions = Arc::new(sessions_seen(&settings, Arc::clone(&bound)));
         // In the order in which a model is told of them: what is ours first, others by name.
         let (own, mut others): (Vec<_>, Vec<_>) = settings
             .others
@@ -154,29 +162,43 @@ impl Toolbox {
             .partition(|tool| policy::is_built_in(&tool.spec().name));
         let mut tools = files::tools(&files);
         tools.extend(own);
-        tools.extend(sessions::tools(&sessions));
+        let about_others = match settings.company {
+            SessionCompany::Alone => ToolOffer::Deferred,
+            SessionCompany::Others => ToolOffer::Needed,
+        };
+        tools.extend(offered(sessions::tools(&sessions), about_others));
         if let Some(spawner) = &settings.spawner {
-            tools.extend(subagents::tools(spawner, &sessions));
+            tools.extend(offered(subagents::tools(spawner, &sessions), about_others));
         }
         tools.push(sessions::status_tool(&sessions));
         if let Some(memory) = settings.memory {
             let entropy = Arc::clone(&settings.host.entropy);
             tools.extend(memory::tools(memory, Arc::clone(&bound), entropy));
         }
-        tools.push(files::image_tool(&files));
+        if files.images == ImageInput::Yes {
+            let about_pictures = match settings.model.images {
+                ImageInput::Yes => ToolOffer::Needed,
+                ImageInput::No => ToolOffer::Deferred,
+            };
+            tools.extend(offered(vec![files::image_tool(&files)], about_pictures));
+        }
         others.push(plan::tool(&plan));
         others.sort_by(|a, b| a.spec().name.cmp(&b.spec().name));
         tools.extend(others);
         let mut left_out = without_namesakes(&mut tools);
         tools.retain(|tool| match policy.explain(&tool.spec().name) {
-            Verdict::In(_) => true,
-            Verdict::Out(why) => {
+            PolicyVerdict::In(_) => true,
+            PolicyVerdict::Out(why) => {
                 left_out.push((tool.spec().name.to_string(), why));
                 false
             }
         });
+        let catalog = Arc::new(ToolCatalog::default());
+        let deferred = put_off(&mut tools, &catalog, &policy);
         Self {
             tools: tools.into(),
+            deferred: deferred.into(),
+            catalog,
             own_now: None,
             told: Arc::default(),
             left_out: left_out.into(),
@@ -191,8 +213,43 @@ impl Toolbox {
     }
 
     /// What there is, always in the same order: what the model was told of, then what came since.
-    pub fn specs(&self) -> impl Iterator<Item = &Spec> {
+    pub fn specs(&self) -> impl Iterator<Item = &ToolSpec> {
         self.tools().map(|tool| tool.spec())
+    }
+
+    /// Those of them a model is told of from the start.
+    pub fn listed(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.specs().filter(|spec| !self.is_deferred(&spec.name))
+    }
+
+    /// Whether a tool can be called and is not in the list a model was told of.
+    pub fn is_deferred(&self, name: &str) -> bool {
+        self.deferred.contains(name)
+    }
+
+    /// The names of the tools a model finds when it needs them.
+    pub fn deferred(&self) -> Vec<String> {
+        self.deferred.iter().cloned().collect()
+    }
+
+    /// The same tools as a session began with them: it was told of `listed`, and finds `deferred`.
+    #[must_use]
+    pub fn as_begun(&self, listed: Vec<String>, deferred: Vec<String>) -> Self {
+        let both: Vec<String> = listed.iter().chain(&deferred).cloned().collect();
+        Self {
+            deferred: Arc::new(deferred.into_iter().collect()),
+            ..self.restrict(&both).having_told(listed)
+        }
+    }
+
+    /// Tells a model of these as well from the start: it has heard of them before.
+    #[must_use]
+    pub fn listing(&self, names: &[String]) -> Self {
+        let deferred = self.deferred.iter().filter(|name| !names.contains(name));
+        Self {
+            deferred: Arc::new(deferred.cloned().collect()),
+            ..self.clone()
+        }
     }
 
     /// The tools behind them, in the same order.
@@ -218,8 +275,14 @@ impl Toolbox {
             let name = &tool.spec().name;
             names::check_name(name).is_ok() && self.policy.explain(name).is_in()
         });
+        let own: Arc<[Arc<dyn Tool>]> = allowed.collect();
+        let ours = self
+            .tools
+            .iter()
+            .filter(|tool| policy::is_built_in(&tool.spec().name));
+        self.catalog.set(findable(ours.chain(own.iter())));
         Self {
-            own_now: Some(allowed.collect()),
+            own_now: Some(own),
             ..self.clone()
         }
     }
@@ -234,13 +297,15 @@ impl Toolbox {
     }
 
     /// What came since the model was told of the tools.
-    pub fn gained(&self) -> impl Iterator<Item = &Spec> {
+    pub fn gained(&self) -> impl Iterator<Item = &ToolSpec> {
         self.new_tools().map(|tool| tool.spec())
     }
 
     fn new_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         let own = self.own_now.iter().flat_map(|own| own.iter());
-        own.filter(move |tool| !self.was_told(&tool.spec().name))
+        own.filter(move |tool| {
+            !self.was_told(&tool.spec().name) && tool.offer() != ToolOffer::Deferred
+        })
     }
 
     /// The names of what went since the model was told of the tools.
@@ -269,7 +334,7 @@ impl Toolbox {
     }
 
     /// Why a tool is there or not, for people.
-    pub fn explain(&self, name: &str) -> Verdict {
+    pub fn explain(&self, name: &str) -> PolicyVerdict {
         self.policy.explain(name)
     }
 
@@ -281,8 +346,17 @@ impl Toolbox {
             .tools
             .iter()
             .filter(|tool| names.iter().any(|name| **name == *tool.spec().name));
+        let tools: Arc<[Arc<dyn Tool>]> = kept.cloned().collect();
+        // Without the one that finds them nothing may be left to be found.
+        let can_find = tools
+            .iter()
+            .any(|tool| &*tool.spec().name == tools_find::NAME);
         Self {
-            tools: kept.cloned().collect(),
+            tools,
+            deferred: match can_find {
+                true => Arc::clone(&self.deferred),
+                false => Arc::default(),
+            },
             ..self.clone()
         }
     }
@@ -290,24 +364,74 @@ impl Toolbox {
     /// The same tools under the policy of one turn: what it takes away stays in the list, so
     /// that the cached prefix does not move, and is refused when it is called.
     #[must_use]
-    pub fn for_turn(&self, policy: Policy) -> Self {
+    pub fn for_turn(&self, policy: ToolRules) -> Self {
         Self {
             turn: Some(Arc::new(policy)),
             ..self.clone()
         }
     }
 
-    pub fn places(&self) -> &Arc<Places> {
+    pub fn places(&self) -> &Arc<FilePlaces> {
         &self.places
     }
 
-    pub fn bound(&self) -> &Arc<Bound> {
+    pub fn bound(&self) -> &Arc<OutputBound> {
         &self.bound
     }
 
     /// The plan of this session.
-    pub fn plan(&self) -> &Arc<Plan> {
+    pub fn plan(&self) -> &Arc<SessionPlan> {
         &self.plan
+    }
+}
+
+/// The same tools, offered like this.
+fn offered(tools: Vec<Arc<dyn Tool>>, offer: ToolOffer) -> impl Iterator<Item = Arc<dyn Tool>> {
+    let wrapped = tools.into_iter();
+    wrapped.map(move |tool| Arc::new(OfferedTool::new(tool, offer)) as Arc<dyn Tool>)
+}
+
+/// What a search for tools may bring.
+fn findable<'a>(
+    tools: impl Iterator<Item = &'a Arc<dyn Tool>>,
+) -> impl Iterator<Item = &'a ToolSpec> {
+    tools
+        .filter(|tool| tool.offer() != ToolOffer::Always)
+        .map(|tool| tool.spec())
+}
+
+/// Adds the tool that finds others, where there is something to find and the policy lets it. Gives
+/// the names of those that wait to be found.
+fn put_off(
+    tools: &mut Vec<Arc<dyn Tool>>,
+    catalog: &Arc<ToolCatalog>,
+    policy: &ToolRules,
+) -> BTreeSet<String> {
+    catalog.set(findable(tools.iter()));
+    let finder = tools_find::tool(catalog);
+    if findable(tools.iter()).next().is_none() || !policy.allows(&finder.spec().name) {
+        return BTreeSet::new();
+    }
+    let deferred = tools
+        .iter()
+        .filter(|tool| tool.offer() == ToolOffer::Deferred);
+    let deferred: BTreeSet<String> = deferred.map(|tool| tool.spec().name.to_string()).collect();
+    tools.push(finder);
+    deferred
+}
+
+fn sessions_seen(settings: &ToolboxSettings<'_>, bound: Arc<OutputBound>) -> SessionToolset {
+    let zone = settings.view.user_timezone.value.clone();
+    SessionToolset {
+        view: Arc::clone(&settings.sessions),
+        own: settings.session.clone(),
+        agent: settings.view.id.clone(),
+        sight: SessionSight::of(settings.loaded, settings.view, settings.sandboxed),
+        bound,
+        clock: Arc::clone(&settings.host.clock),
+        entropy: Arc::clone(&settings.host.entropy),
+        time_zone: zone.or_else(|| settings.host.facts.time_zone.clone()),
+        time_format: settings.view.time_format.value,
     }
 }
 
@@ -323,20 +447,20 @@ fn patches_workspace_only(settings: &ToolboxSettings<'_>) -> bool {
 /// Where the file tools of a session may go.
 ///
 /// Also for tools made elsewhere, before the toolbox is built.
-pub fn places(settings: &ToolboxSettings<'_>) -> Places {
+pub fn places(settings: &ToolboxSettings<'_>) -> FilePlaces {
     let global = settings.loaded.config.tools.fs.workspace_only;
     let own = settings.view.tools.value.fs.as_ref();
     let workspace_only = own.and_then(|fs| fs.workspace_only).or(global);
     let mut granted = settings.roots.clone();
-    granted.extend(settings.spool.as_ref().map(|spool| Root {
+    granted.extend(settings.spool.as_ref().map(|spool| PlaceRoot {
         path: spool.clone(),
-        access: Access::Read,
+        access: PlaceAccess::Read,
         trust: Arc::new(bound::spool_trust),
     }));
-    Places::new(PlacesSettings {
-        workspace: Root {
+    FilePlaces::new(PlacesSettings {
+        workspace: PlaceRoot {
             path: settings.workspace.clone(),
-            access: Access::Write,
+            access: PlaceAccess::Write,
             trust: settings
                 .trust_of
                 .clone()
@@ -344,9 +468,9 @@ pub fn places(settings: &ToolboxSettings<'_>) -> Places {
         },
         granted,
         // Inside a sandbox nothing but what is granted is there.
-        reach: match workspace_only.unwrap_or(true) || settings.sandboxed == Sandboxed::Yes {
-            true => Reach::Granted,
-            false => Reach::Everything,
+        reach: match workspace_only.unwrap_or(true) || settings.sandboxed == SandboxChoice::Yes {
+            true => FileReach::Granted,
+            false => FileReach::Everything,
         },
         protected: protected(settings),
         user_home: settings.host.user_home.clone(),

@@ -7,24 +7,28 @@
 mod address;
 mod cache;
 mod fetch;
-mod page;
+mod readable_page;
 mod search;
-mod way;
+mod web_access;
 
 use std::sync::Arc;
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_core::Host;
 
 use crate::Tool;
-use crate::handles::Handles;
+use crate::handles::SecretHandles;
 
-pub use address::{AddressPolicy, Private};
+pub use address::{AddressPolicy, PrivateAddresses};
 pub use fetch::WebFetchTool;
 pub use search::{SearchService, WebSearchTool};
 
 /// The web tools that are set up, for the toolbox.
-pub fn web_tools(host: &Host, loaded: &Loaded, handles: &Arc<dyn Handles>) -> Vec<Arc<dyn Tool>> {
+pub fn web_tools(
+    host: &Host,
+    loaded: &LoadedConfig,
+    handles: &Arc<dyn SecretHandles>,
+) -> Vec<Arc<dyn Tool>> {
     let web = &loaded.config.tools.web;
     let mut host = host.clone();
     host.env = loaded.env().clone();

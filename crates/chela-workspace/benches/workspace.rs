@@ -11,7 +11,8 @@ use std::path::Path;
 use chela_core::{AgentId, Audience, Host};
 use chela_testkit::bench::measure;
 use chela_workspace::{
-    BootstrapSettings, CoreFile, LoadRequest, SessionScope, Turn, Workspace, WorkspaceAge,
+    BootstrapSettings, CoreFile, LoadRequest, SessionScope, TurnPosition, Workspace, WorkspaceAge,
+    load_context,
 };
 
 fn main() {
@@ -33,7 +34,7 @@ fn main() {
         agent: &agent,
         session: SessionScope::Main,
         audience: Audience::Private,
-        turn: Turn::Full,
+        turn: TurnPosition::Full,
         age: WorkspaceAge::BrandNew,
         settings: &settings,
         execution: None,
@@ -43,16 +44,20 @@ fn main() {
     };
     let open = |dir: &Path| Workspace::open(&host, dir).unwrap();
     let workspace = open(temp.path());
-    assert_eq!(workspace.load(&request).files.len(), names.len());
+    assert_eq!(load_context(&workspace, &request).files.len(), names.len());
 
     let paths: Vec<_> = names.iter().map(|name| temp.path().join(name)).collect();
     let stats = measure("stat of 9 files", 0, || {
         paths.iter().filter(|path| path.metadata().is_ok()).count()
     });
     stats.print(None);
-    let load = |name: &str| measure(name, 0, || workspace.load(&request).files.len());
+    let load = |name: &str| measure(name, 0, || load_context(&workspace, &request).files.len());
     load("load 9 files, warm").print(Some(&stats));
-    let cold = |name: &str| measure(name, 0, || open(temp.path()).load(&request).files.len());
+    let cold = |name: &str| {
+        measure(name, 0, || {
+            load_context(&open(temp.path()), &request).files.len()
+        })
+    };
     cold("load 9 files, cold").print(Some(&stats));
     let giant = temp.path().join("AGENTS.md");
     std::fs::write(&giant, "- A rule that is followed.\n".repeat(2_000_000)).unwrap();

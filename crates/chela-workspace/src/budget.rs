@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use chela_core::cut::{CutRequest, Limit, PinOutcome};
+use chela_core::cut::{CutLimit, CutRequest, PinOutcome};
 
-use crate::report::Budget;
+use crate::report::CutBudget;
 use crate::settings::BootstrapSettings;
-use crate::source::{Shortened, Source};
+use crate::source::{ReadFile, ShortenedText};
 
 /// Less room than this is not worth giving to a file: it would hold little but the marker.
 const LEAST_CHARS: usize = 256;
@@ -15,27 +15,30 @@ const LEAST_TOKENS: usize = 64;
 
 /// A text that wants room.
 #[derive(Debug, Clone)]
-pub(crate) struct Claim {
+pub(crate) struct BudgetClaim {
     pub(crate) name: String,
     pub(crate) text: ClaimText,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) enum ClaimText {
-    File(Arc<Source>),
+    File(Arc<ReadFile>),
     Plain(Arc<str>),
 }
 
 /// What a claim got.
 #[derive(Debug, Clone)]
-pub(crate) enum Share {
-    Given { text: Arc<Shortened>, by: Budget },
+pub(crate) enum BudgetShare {
+    Given {
+        text: Arc<ShortenedText>,
+        by: CutBudget,
+    },
     NoRoom,
 }
 
 /// Shares out the room, in the order of the claims. Together the shares never take more than
 /// `settings.total`, and none takes more than `settings.per_file`.
-pub(crate) fn share_out(claims: &[Claim], settings: &BootstrapSettings) -> Vec<Share> {
+pub(crate) fn share_out(claims: &[BudgetClaim], settings: &BootstrapSettings) -> Vec<BudgetShare> {
     let pins = &settings.pins;
     let alone: Vec<_> = claims
         .iter()
@@ -44,9 +47,9 @@ pub(crate) fn share_out(claims: &[Claim], settings: &BootstrapSettings) -> Vec<S
     let total = amount(settings.total);
     let sizes = || alone.iter().map(|text| text.size_in(settings.total));
     if sizes().sum::<usize>() <= total {
-        let given = |text| Share::Given {
+        let given = |text| BudgetShare::Given {
             text,
-            by: Budget::PerFile,
+            by: CutBudget::PerFile,
         };
         return alone.into_iter().map(given).collect();
     }
@@ -56,25 +59,27 @@ pub(crate) fn share_out(claims: &[Claim], settings: &BootstrapSettings) -> Vec<S
         .map(|(claim, size)| claim.pinned_size(settings.total, pins).min(size))
         .collect();
     let mut left = total;
+    // What the files that are still to come have pinned.
+    let mut reserved: usize = pinned.iter().sum();
     let mut shares = Vec::with_capacity(claims.len());
-    for (i, (claim, alone)) in claims.iter().zip(alone).enumerate() {
-        let reserved: usize = pinned[i + 1..].iter().sum();
-        let room = left.min(left.saturating_sub(reserved).max(pinned[i]));
+    for ((claim, alone), pinned) in claims.iter().zip(alone).zip(pinned) {
+        reserved -= pinned;
+        let room = left.min(left.saturating_sub(reserved).max(pinned));
         let share = if alone.size_in(settings.total) <= room {
-            Share::Given {
+            BudgetShare::Given {
                 text: alone,
-                by: Budget::PerFile,
+                by: CutBudget::PerFile,
             }
-        } else if room >= least(settings.total) || (pinned[i] > 0 && room >= pinned[i]) {
+        } else if room >= least(settings.total) || (pinned > 0 && room >= pinned) {
             let limits = [settings.per_file, with_amount(settings.total, room)];
-            Share::Given {
+            BudgetShare::Given {
                 text: claim.within(limits, pins),
-                by: Budget::Total,
+                by: CutBudget::Total,
             }
         } else {
-            Share::NoRoom
+            BudgetShare::NoRoom
         };
-        if let Share::Given { text, .. } = &share {
+        if let BudgetShare::Given { text, .. } = &share {
             left = left.saturating_sub(text.size_in(settings.total));
         }
         shares.push(share);
@@ -82,8 +87,8 @@ pub(crate) fn share_out(claims: &[Claim], settings: &BootstrapSettings) -> Vec<S
     shares
 }
 
-impl Claim {
-    fn shortened(&self, limit: Limit, pins: &[String]) -> Arc<Shortened> {
+impl BudgetClaim {
+    fn shortened(&self, limit: CutLimit, pins: &[String]) -> Arc<ShortenedText> {
         match &self.text {
             ClaimText::File(source) => source.shortened(&self.name, limit, pins),
             ClaimText::Plain(text) => {
@@ -94,13 +99,13 @@ impl Claim {
                     limit,
                     pinned_headings: pins,
                 };
-                Arc::new(Shortened::of(text, &request))
+                Arc::new(ShortenedText::of(text, &request))
             }
         }
     }
 
     /// The room without which something pinned would be lost.
-    fn pinned_size(&self, unit: Limit, pins: &[String]) -> usize {
+    fn pinned_size(&self, unit: CutLimit, pins: &[String]) -> usize {
         match self.shortened(with_amount(unit, 0), pins).pins {
             PinOutcome::OverLimit { needed } => needed,
             PinOutcome::Kept => 0,
@@ -109,10 +114,14 @@ impl Claim {
 
     /// Cut so that both limits hold. Limits in different units are met by narrowing the second
     /// until the first holds too.
-    fn within(&self, [first, second]: [Limit; 2], pins: &[String]) -> Arc<Shortened> {
+    fn within(&self, [first, second]: [CutLimit; 2], pins: &[String]) -> Arc<ShortenedText> {
         match (first, second) {
-            (Limit::Chars(a), Limit::Chars(b)) => self.shortened(Limit::Chars(a.min(b)), pins),
-            (Limit::Tokens(a), Limit::Tokens(b)) => self.shortened(Limit::Tokens(a.min(b)), pins),
+            (CutLimit::Chars(a), CutLimit::Chars(b)) => {
+                self.shortened(CutLimit::Chars(a.min(b)), pins)
+            }
+            (CutLimit::Tokens(a), CutLimit::Tokens(b)) => {
+                self.shortened(CutLimit::Tokens(a.min(b)), pins)
+            }
             _ => {
                 let mut room = amount(second);
                 loop {
@@ -127,22 +136,22 @@ impl Claim {
     }
 }
 
-fn amount(limit: Limit) -> usize {
+fn amount(limit: CutLimit) -> usize {
     match limit {
-        Limit::Chars(amount) | Limit::Tokens(amount) => amount,
+        CutLimit::Chars(amount) | CutLimit::Tokens(amount) => amount,
     }
 }
 
-fn with_amount(unit: Limit, amount: usize) -> Limit {
+fn with_amount(unit: CutLimit, amount: usize) -> CutLimit {
     match unit {
-        Limit::Chars(_) => Limit::Chars(amount),
-        Limit::Tokens(_) => Limit::Tokens(amount),
+        CutLimit::Chars(_) => CutLimit::Chars(amount),
+        CutLimit::Tokens(_) => CutLimit::Tokens(amount),
     }
 }
 
-fn least(unit: Limit) -> usize {
+fn least(unit: CutLimit) -> usize {
     match unit {
-        Limit::Chars(_) => LEAST_CHARS,
-        Limit::Tokens(_) => LEAST_TOKENS,
+        CutLimit::Chars(_) => LEAST_CHARS,
+        CutLimit::Tokens(_) => LEAST_TOKENS,
     }
 }

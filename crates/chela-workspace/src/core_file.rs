@@ -5,6 +5,8 @@ use std::path::Path;
 use chela_core::Audience;
 use serde::Serialize;
 
+use crate::markdown::strip_front_matter;
+
 /// A file with a fixed name and a fixed meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "&'static str")]
@@ -22,9 +24,19 @@ pub enum CoreFile {
 /// Whether the agent is told that a file is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Need {
+pub enum FileNeed {
     Required,
     Optional,
+}
+
+/// The kinds of session that differ in which files they get.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SessionScope {
+    Main,
+    Subagent,
+    Cron,
+    /// A heartbeat with `lightContext`: HEARTBEAT.md alone.
+    LightHeartbeat,
 }
 
 impl CoreFile {
@@ -71,18 +83,45 @@ impl CoreFile {
     }
 
     /// BOOTSTRAP.md is never required: an agent told that it lacks one thinks it was born today.
-    pub fn need(self) -> Need {
+    pub fn need(self) -> FileNeed {
         match self {
-            Self::Agents | Self::Soul | Self::Identity | Self::Tools => Need::Required,
-            Self::User | Self::Bootstrap | Self::Memory | Self::Heartbeat => Need::Optional,
+            Self::Agents | Self::Soul | Self::Identity | Self::Tools => FileNeed::Required,
+            Self::User | Self::Bootstrap | Self::Memory | Self::Heartbeat => FileNeed::Optional,
         }
     }
 
     pub fn audience(self) -> Audience {
         match self {
-            Self::User | Self::Memory => Audience::Private,
+            // The first conversation asks the owner about themselves: nobody else is asked.
+            Self::User | Self::Memory | Self::Bootstrap => Audience::Private,
             _ => Audience::Shared,
         }
+    }
+
+    /// Whether a session gets it without being given more than its kind has.
+    pub fn is_for(self, session: SessionScope) -> bool {
+        match session {
+            SessionScope::Main => true,
+            SessionScope::Subagent | SessionScope::Cron => {
+                matches!(self, Self::Agents | Self::Tools)
+            }
+            SessionScope::LightHeartbeat => self == Self::Heartbeat,
+        }
+    }
+
+    /// What a new workspace's file says; `None` for files that are not written for it.
+    pub fn template(self) -> Option<&'static str> {
+        let text = match self {
+            Self::Agents => include_str!("../templates/AGENTS.md"),
+            Self::Soul => include_str!("../templates/SOUL.md"),
+            Self::Tools => include_str!("../templates/TOOLS.md"),
+            Self::Identity => include_str!("../templates/IDENTITY.md"),
+            Self::User => include_str!("../templates/USER.md"),
+            Self::Heartbeat => include_str!("../templates/HEARTBEAT.md"),
+            Self::Bootstrap => include_str!("../templates/BOOTSTRAP.md"),
+            Self::Memory => return None,
+        };
+        Some(strip_front_matter(text))
     }
 }
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use chela_core::sanitize;
 
 use crate::markdown::strip_front_matter;
-use crate::read::Bytes;
-use crate::report::Remark;
+use crate::read::FileBytes;
+use crate::report::FileRemark;
 
 /// The text of a file and how it came about.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,13 +17,13 @@ pub(crate) struct Decoded {
     pub(crate) first_line: u32,
     /// Length of the file in characters, as it was.
     pub(crate) raw_chars: usize,
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<FileRemark>,
 }
 
-pub(crate) fn decode(bytes: &Bytes) -> Decoded {
+pub(crate) fn decode(bytes: &FileBytes) -> Decoded {
     let mut remarks = Vec::new();
     if bytes.left_out > 0 {
-        remarks.push(Remark::PartlyRead {
+        remarks.push(FileRemark::PartlyRead {
             left_out: bytes.left_out,
         });
     }
@@ -31,7 +31,7 @@ pub(crate) fn decode(bytes: &Bytes) -> Decoded {
     let lines = with_line_feeds(&raw);
     let (clean, removed) = sanitize::content(&lines);
     if removed.total() > 0 {
-        remarks.push(Remark::Invisible {
+        remarks.push(FileRemark::Invisible {
             removed: removed.total(),
             lines: removed.first_lines,
         });
@@ -39,7 +39,8 @@ pub(crate) fn decode(bytes: &Bytes) -> Decoded {
     let text = trim_blank_lines(strip_front_matter(&clean));
     // What is left is the end of the text, but for blanks behind it.
     let before = clean.trim_end().len() - text.len();
-    let lines_before = clean[..before].matches('\n').count();
+    let before = clean.get(..before).unwrap_or_default();
+    let lines_before = before.matches('\n').count();
     Decoded {
         first_line: u32::try_from(lines_before + 1).unwrap_or(u32::MAX),
         text: text.to_owned(),
@@ -48,20 +49,18 @@ pub(crate) fn decode(bytes: &Bytes) -> Decoded {
     }
 }
 
-fn to_text<'a>(bytes: &'a [u8], remarks: &mut Vec<Remark>) -> Cow<'a, str> {
+fn to_text<'a>(bytes: &'a [u8], remarks: &mut Vec<FileRemark>) -> Cow<'a, str> {
     if let Some(units) = utf16_units(bytes) {
-        remarks.push(Remark::Utf16);
+        remarks.push(FileRemark::Utf16);
         return Cow::Owned(String::from_utf16_lossy(&units));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(error) => {
             let offset = error.valid_up_to();
-            let line = 1 + bytes[..offset]
-                .iter()
-                .filter(|byte| **byte == b'\n')
-                .count();
-            remarks.push(Remark::InvalidUtf8 { offset, line });
+            let valid = bytes.iter().take(offset);
+            let line = 1 + valid.filter(|byte| **byte == b'\n').count();
+            remarks.push(FileRemark::InvalidUtf8 { offset, line });
             String::from_utf8_lossy(bytes)
         }
     }
@@ -69,16 +68,18 @@ fn to_text<'a>(bytes: &'a [u8], remarks: &mut Vec<Remark>) -> Cow<'a, str> {
 
 /// The UTF-16 units of a file that announces them with a byte order mark.
 fn utf16_units(bytes: &[u8]) -> Option<Vec<u16>> {
-    let from_pair: fn([u8; 2]) -> u16 = match bytes {
-        [0xFF, 0xFE, ..] => u16::from_le_bytes,
-        [0xFE, 0xFF, ..] => u16::from_be_bytes,
-        _ => return None,
+    let units = |bytes: &[u8], from_pair: fn([u8; 2]) -> u16| {
+        let (pairs, _) = bytes.as_chunks::<2>();
+        pairs.iter().map(|pair| from_pair(*pair)).collect()
     };
-    let (pairs, _) = bytes[2..].as_chunks::<2>();
-    Some(pairs.iter().map(|pair| from_pair(*pair)).collect())
+    match bytes {
+        [0xFF, 0xFE, rest @ ..] => Some(units(rest, u16::from_le_bytes)),
+        [0xFE, 0xFF, rest @ ..] => Some(units(rest, u16::from_be_bytes)),
+        _ => None,
+    }
 }
 
-fn with_line_feeds(text: &str) -> Cow<'_, str> {
+pub(crate) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
     } else {
@@ -90,19 +91,20 @@ fn with_line_feeds(text: &str) -> Cow<'_, str> {
 /// keeps its indentation.
 pub(crate) fn trim_blank_lines(text: &str) -> &str {
     let text = text.trim_end();
-    let indent = text.len() - text.trim_start().len();
-    let start = text[..indent].rfind('\n').map_or(0, |at| at + 1);
-    &text[start..]
+    let body = text.trim_start();
+    let blank = text.strip_suffix(body).unwrap_or_default();
+    let start = blank.rfind('\n').map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or(body)
 }
 
 #[cfg(test)]
 mod tests {
     use super::{decode, trim_blank_lines};
-    use crate::read::Bytes;
-    use crate::report::Remark;
+    use crate::read::FileBytes;
+    use crate::report::FileRemark;
 
-    fn decoded(bytes: &[u8]) -> (String, Vec<Remark>) {
-        let decoded = decode(&Bytes {
+    fn decoded(bytes: &[u8]) -> (String, Vec<FileRemark>) {
+        let decoded = decode(&FileBytes {
             bytes: bytes.to_vec(),
             left_out: 0,
         });
@@ -122,7 +124,7 @@ mod tests {
     fn the_first_bad_byte_is_named() {
         let (text, remarks) = decoded(b"one\ntwo \xC3( three");
         assert_eq!(text, "one\ntwo \u{FFFD}( three");
-        assert_eq!(remarks, [Remark::InvalidUtf8 { offset: 8, line: 2 }]);
+        assert_eq!(remarks, [FileRemark::InvalidUtf8 { offset: 8, line: 2 }]);
     }
 
     #[test]
@@ -131,7 +133,7 @@ mod tests {
             .into_iter()
             .chain("hé".encode_utf16().flat_map(u16::to_le_bytes))
             .collect();
-        assert_eq!(decoded(&bytes), ("hé".to_owned(), vec![Remark::Utf16]));
+        assert_eq!(decoded(&bytes), ("hé".to_owned(), vec![FileRemark::Utf16]));
     }
 
     #[test]
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(text, "be nice");
         assert_eq!(
             remarks,
-            [Remark::Invisible {
+            [FileRemark::Invisible {
                 removed: 2,
                 lines: vec![1]
             }]
@@ -157,7 +159,7 @@ mod tests {
     fn lines_are_counted_in_the_file() {
         let first_line = |text: &str| {
             let bytes = text.as_bytes().to_vec();
-            decode(&Bytes { bytes, left_out: 0 }).first_line
+            decode(&FileBytes { bytes, left_out: 0 }).first_line
         };
         assert_eq!(first_line("# T\n"), 1);
         assert_eq!(first_line("\n\n# T\n"), 3);

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_files::{FileMode, LockError, WriteError, write_file};
+use chela_files::{FileMode, WriteError, write_file};
+use serde::Serialize;
 
 /// Why something could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -34,21 +35,21 @@ impl From<WriteError> for DiskError {
     }
 }
 
-impl From<LockError> for DiskError {
-    fn from(error: LockError) -> Self {
-        let path = match &error {
-            LockError::Busy { path, .. } | LockError::Io { path, .. } => path.clone(),
-        };
-        Self::new("lock", &path)(error.into())
-    }
-}
-
 /// Replaces `path` in one step, keeping the permissions of what was there.
-pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
-    Ok(write_file(path, bytes, FileMode::KeepOrUsual)?)
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
+    Ok(write_file(path, bytes, FileMode::KeepOrOwnersToChange)?)
 }
 
-/// The same for what only the owner may read. The folder is made so, too.
+/// Writes a document that only the owner may read. What cannot be said in JSON leaves the former
+/// one as it is.
+pub(crate) fn write_document(path: &Path, document: &impl Serialize) -> Result<(), DiskError> {
+    let text = serde_json::to_string_pretty(document);
+    let mut text = text.map_err(|error| DiskError::new("write", path)(error.into()))?;
+    text.push('\n');
+    write_privately(path, text.as_bytes())
+}
+
+/// Replaces `path` for the owner's eyes alone. The folder is made so, too.
 pub(crate) fn write_privately(path: &Path, bytes: &[u8]) -> Result<(), DiskError> {
     Ok(write_file(path, bytes, FileMode::KeepOrPrivate)?)
 }

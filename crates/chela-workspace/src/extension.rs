@@ -10,9 +10,8 @@ use std::sync::Arc;
 use chela_core::{AgentId, Audience, ContentHash, Origin, Trust, sanitize};
 
 use crate::context_file::ContextFile;
-use crate::core_file::{CoreFile, file_name};
-use crate::decode::trim_blank_lines;
-use crate::load::SessionScope;
+use crate::core_file::{CoreFile, SessionScope, file_name};
+use crate::decode::{trim_blank_lines, with_line_feeds};
 use crate::pins::{are_kept, pinned_text};
 use crate::report::{ExtensionAction, ExtensionChange, FileStatus};
 
@@ -38,7 +37,7 @@ pub struct BootstrapContext<'a> {
 
 /// A file and what extensions did to it.
 #[derive(Debug, Clone)]
-pub(crate) struct Touched {
+pub(crate) struct ExtendedFile {
     pub(crate) file: ContextFile,
     pub(crate) changes: Vec<ExtensionChange>,
 }
@@ -46,11 +45,11 @@ pub(crate) struct Touched {
 /// Lets one extension adjust the files.
 pub(crate) fn apply(
     extension: &dyn BootstrapExtension,
-    files: Vec<Touched>,
+    files: Vec<ExtendedFile>,
     context: &BootstrapContext<'_>,
     pinned_headings: &[String],
-) -> Vec<Touched> {
-    let is_present = |touched: &&Touched| touched.file.status.is_in_prompt();
+) -> Vec<ExtendedFile> {
+    let is_present = |touched: &&ExtendedFile| touched.file.status.is_in_prompt();
     let mut offered: Vec<_> = files
         .iter()
         .filter(is_present)
@@ -80,6 +79,14 @@ pub(crate) fn apply(
                         pinned_headings,
                     },
                 );
+                if let Some(action) = action {
+                    tracing::info!(
+                        extension = id,
+                        file = touched.file.shown_path,
+                        ?action,
+                        "an extension adjusts a context file"
+                    );
+                }
                 touched
                     .changes
                     .extend(action.map(|action| change(id, action)));
@@ -104,9 +111,9 @@ pub(crate) fn apply(
             .iter_mut()
             .find(|touched| touched.file.path == file.path)
         {
-            None => after.push(Touched { file, changes }),
+            None => after.push(ExtendedFile { file, changes }),
             Some(touched) if touched.file.status.is_nothing_there() => {
-                *touched = Touched { file, changes };
+                *touched = ExtendedFile { file, changes };
             }
             // It is kept out of this session for a reason.
             Some(_) => {}
@@ -211,7 +218,7 @@ fn added(file: ContextFile, id: &str, around: &Surroundings<'_>) -> ContextFile 
 }
 
 fn clean(content: &str) -> Arc<str> {
-    let lines = content.replace("\r\n", "\n").replace('\r', "\n");
+    let lines = with_line_feeds(content);
     Arc::from(trim_blank_lines(&sanitize::content(&lines).0))
 }
 

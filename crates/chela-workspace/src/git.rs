@@ -52,7 +52,7 @@ impl CommitId {
 
     /// The first 8 digits, for people.
     pub fn short(&self) -> &str {
-        &self.0[..self.0.len().min(8)]
+        self.0.get(..8).unwrap_or(&self.0)
     }
 }
 
@@ -60,6 +60,28 @@ impl std::fmt::Display for CommitId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The commit a checkout stands at, as its own files say; no program is run for that.
+pub(crate) fn head_of(folder: &Path) -> Option<String> {
+    let git = folder.join(".git");
+    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let head = head.trim();
+    let Some(name) = head.strip_prefix("ref: ") else {
+        return CommitId::parse(head).map(|commit| commit.0);
+    };
+    let is_plain = name.starts_with("refs/") && !name.contains("..");
+    let loose = is_plain
+        .then(|| std::fs::read_to_string(git.join(name)).ok())
+        .flatten();
+    let packed = || {
+        let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
+        let line = packed
+            .lines()
+            .find(|line| line.split(' ').nth(1) == Some(name))?;
+        line.split(' ').next().map(str::to_owned)
+    };
+    CommitId::parse(&loose.or_else(packed)?).map(|commit| commit.0)
 }
 
 /// Why a call of git gave nothing.
@@ -76,7 +98,7 @@ pub(crate) enum GitError {
 
 /// The git program, ready to work in one folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Git {
+pub(crate) struct GitProgram {
     program: PathBuf,
     dir: PathBuf,
     env: Vec<(OsString, OsString)>,
@@ -84,13 +106,13 @@ pub(crate) struct Git {
 
 /// One call.
 #[derive(Debug, Default)]
-pub(crate) struct Call<'a> {
+pub(crate) struct GitCall<'a> {
     pub(crate) args: Vec<&'a OsStr>,
     pub(crate) stdin: Option<Vec<u8>>,
     pub(crate) env: Vec<(&'static str, OsString)>,
 }
 
-impl Git {
+impl GitProgram {
     /// Finds git on the host's `PATH`.
     pub(crate) fn find(host: &Host, dir: &Path) -> Option<Self> {
         let path = host.var("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
@@ -122,7 +144,7 @@ impl Git {
         })
     }
 
-    pub(crate) fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+    pub(crate) fn run(&self, call: GitCall<'_>) -> Result<Vec<u8>, GitError> {
         let mut command = Command::new(&self.program);
         command
             .env_clear()
@@ -156,8 +178,9 @@ impl Git {
         if status.success() {
             return output.map_err(GitError::Io);
         }
-        let complaint = complaint.recv_timeout(DEADLINE).ok().and_then(Result::ok);
-        let complaint = String::from_utf8_lossy(&complaint.unwrap_or_default())
+        let said = ok_or_debug!(complaint.recv_timeout(DEADLINE), "git says nothing in time");
+        let said = said.and_then(|said| ok_or_debug!(said, "what git says cannot be read"));
+        let complaint = String::from_utf8_lossy(&said.unwrap_or_default())
             .trim()
             .to_owned();
         Err(GitError::Status {
@@ -178,10 +201,17 @@ fn collect<R: Read + Send + 'static>(
         let read = pipe.map_or(Ok(0), |mut pipe| {
             let read = (&mut pipe).take(most).read_to_end(&mut bytes);
             // The rest is read and dropped, so that git does not stall on a full pipe.
-            let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+            let rest = std::io::copy(&mut pipe, &mut std::io::sink());
+            if ok_or_debug!(rest, "the output of git broke off").is_some_and(|rest| rest > 0) {
+                tracing::warn!(most, "the output of git is cut: it is too long");
+            }
             read
         });
-        let _ = sender.send(read.map(|_| bytes));
+        // Whoever waited for it may have given up.
+        ok_or_debug!(
+            sender.send(read.map(|_| bytes)),
+            "nobody reads the output of git"
+        );
     });
     receiver
 }

@@ -6,6 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use chela_core::ok_or_debug;
+
 /// Folder entries looked at for all patterns together.
 const MOST_ENTRIES: usize = 20_000;
 const MOST_DEPTH: usize = 12;
@@ -82,10 +84,15 @@ impl Walk {
     }
 
     fn entries(&mut self, dir: &Path) -> Vec<(String, PathBuf, bool)> {
-        let Ok(entries) = std::fs::read_dir(dir) else {
+        let read = std::fs::read_dir(dir);
+        let Some(entries) = ok_or_debug!(read, "a folder cannot be listed", dir = %dir.display())
+        else {
             return Vec::new();
         };
         let left = MOST_ENTRIES.saturating_sub(self.looked_at);
+        if left == 0 {
+            tracing::warn!(dir = %dir.display(), "extra files are not looked for here: too many entries");
+        }
         let mut entries: Vec<_> = entries
             .take(left)
             .flatten()
@@ -114,13 +121,13 @@ fn matches(pattern: &str, name: &str) -> bool {
     let name: Vec<char> = name.chars().collect();
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
+    while let Some(letter) = name.get(n) {
         match pattern.get(p) {
             Some('*') => {
                 star = Some((p, n));
                 p += 1;
             }
-            Some(c) if *c == '?' || *c == name[n] => {
+            Some(c) if *c == '?' || c == letter => {
                 p += 1;
                 n += 1;
             }
@@ -134,7 +141,7 @@ fn matches(pattern: &str, name: &str) -> bool {
             },
         }
     }
-    pattern[p..].iter().all(|c| *c == '*')
+    pattern.iter().skip(p).all(|c| *c == '*')
 }
 
 /// `a/{b,c}` becomes `a/b` and `a/c`.
@@ -142,15 +149,17 @@ fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![pattern.trim().to_owned()];
     while let Some(pattern) = open.pop() {
-        let braces = pattern.find('{').and_then(|start| {
-            let end = start + pattern[start..].find('}')?;
-            Some((start, end))
+        let braces = pattern.split_once('{').and_then(|(before, rest)| {
+            let (choices, after) = rest.split_once('}')?;
+            Some((before, choices, after))
         });
         match braces {
-            Some((start, end)) if open.len() + done.len() < MOST_ALTERNATIVES => {
-                let (before, after) = (&pattern[..start], &pattern[end + 1..]);
-                let choices = pattern[start + 1..end].split(',');
-                open.extend(choices.map(|choice| format!("{before}{choice}{after}")));
+            Some((before, choices, after)) if open.len() + done.len() < MOST_ALTERNATIVES => {
+                open.extend(
+                    choices
+                        .split(',')
+                        .map(|choice| format!("{before}{choice}{after}")),
+                );
             }
             _ => done.push(pattern),
         }

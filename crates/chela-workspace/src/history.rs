@@ -10,17 +10,17 @@ mod past;
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{AgentId, Host};
+use chela_core::{AgentId, Host, ok_or_warn};
 use serde::Serialize;
 
 use crate::core_file::CoreFile;
 use crate::disk::DiskError;
-use crate::git::{Call, CommitId, Git, GitError};
+use crate::git::{CommitId, GitCall, GitError, GitProgram};
 
 /// The history of one workspace.
 #[derive(Debug, Clone)]
-pub struct History {
-    git: Git,
+pub struct WorkspaceHistory {
+    git: GitProgram,
     host: Host,
     dir: PathBuf,
     git_dir: PathBuf,
@@ -28,7 +28,7 @@ pub struct History {
 
 /// Who made a change.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Author {
+pub enum CommitAuthor {
     /// Chela itself, or nobody it knows of.
     Runtime,
     Owner,
@@ -40,20 +40,20 @@ pub enum Author {
 /// What a look at the core files came to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "snapshot", rename_all = "camelCase")]
-pub enum Snapshot {
+pub enum HistorySnapshot {
     Unchanged,
     Committed {
         id: CommitId,
         files: Vec<String>,
     },
     /// Changes there may be, but this is not the moment to commit them.
-    Paused(Pause),
+    Paused(HistoryPause),
 }
 
 /// Why nothing is committed just now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "reason", rename_all = "camelCase")]
-pub enum Pause {
+pub enum HistoryPause {
     /// A merge, rebase, cherry-pick, revert or bisect is under way.
     Operation,
     /// No branch is checked out; a commit would belong to nothing.
@@ -68,7 +68,7 @@ pub struct HistoryEntry {
     pub id: CommitId,
     /// Seconds since 1970.
     pub when: u64,
-    pub who: Author,
+    pub who: CommitAuthor,
     pub why: String,
     pub added: usize,
     pub removed: usize,
@@ -109,7 +109,7 @@ pub enum HistoryError {
     #[error("there is no version {id} of {file}; `chela workspace history {file}` lists them")]
     NoVersion { file: String, id: String },
     #[error("{file} was not restored: {}", pause_in_words(*.pause))]
-    CannotSave { file: String, pause: Pause },
+    CannotSave { file: String, pause: HistoryPause },
     #[error("{} is {what}; move it away and try again", path.display())]
     NotReplaceable { path: PathBuf, what: &'static str },
     #[error("git {what} failed in {}: {complaint}", dir.display())]
@@ -126,7 +126,7 @@ pub enum HistoryError {
 
 /// Whether `git init` was killed in this folder before it was done: without a head, a folder of
 /// objects and one of references git takes it for no repository.
-pub fn is_half_made(dir: &Path) -> bool {
+fn is_half_made(dir: &Path) -> bool {
     let git = dir.join(".git");
     git.is_dir()
         && ["HEAD", "objects", "refs"]
@@ -134,7 +134,7 @@ pub fn is_half_made(dir: &Path) -> bool {
             .any(|part| !git.join(part).exists())
 }
 
-impl History {
+impl WorkspaceHistory {
     pub fn open(host: &Host, dir: &Path) -> Result<Self, HistoryError> {
         let dir = std::fs::canonicalize(dir).map_err(DiskError::new("open", dir))?;
         let root = dir
@@ -156,14 +156,15 @@ impl History {
         let dir = std::fs::canonicalize(dir).map_err(DiskError::new("open", dir))?;
         // On what a killed `git init` left, it does what is missing.
         if !dir.join(".git").exists() || is_half_made(&dir) {
-            let git = Git::find(host, &dir).ok_or(HistoryError::NoGit)?;
+            let git = GitProgram::find(host, &dir).ok_or(HistoryError::NoGit)?;
+            tracing::info!(dir = %dir.display(), "a workspace becomes a repository");
             let args = ["init", "--quiet", "--template=", "--initial-branch=main"];
             run(
                 &git,
                 &dir,
-                Call {
+                GitCall {
                     args: args.iter().map(AsRef::as_ref).collect(),
-                    ..Call::default()
+                    ..GitCall::default()
                 },
             )?;
         }
@@ -171,7 +172,7 @@ impl History {
     }
 
     fn with_git(host: &Host, dir: PathBuf) -> Result<Self, HistoryError> {
-        let git = Git::find(host, &dir).ok_or(HistoryError::NoGit)?;
+        let git = GitProgram::find(host, &dir).ok_or(HistoryError::NoGit)?;
         let mut history = Self {
             git,
             host: host.clone(),
@@ -187,27 +188,35 @@ impl History {
     }
 
     /// Runs git and gives its output.
-    fn call(&self, call: Call<'_>) -> Result<Vec<u8>, HistoryError> {
+    fn call(&self, call: GitCall<'_>) -> Result<Vec<u8>, HistoryError> {
         run(&self.git, &self.dir, call)
     }
 
-    /// Runs git and gives the first line of its output.
-    fn line(&self, args: &[&str]) -> Result<String, HistoryError> {
+    fn output(&self, args: &[&str]) -> Result<Vec<u8>, HistoryError> {
         let args = args.iter().map(AsRef::as_ref).collect();
-        let output = self.call(Call {
+        self.call(GitCall {
             args,
-            ..Call::default()
-        })?;
-        let text = String::from_utf8_lossy(&output);
+            ..GitCall::default()
+        })
+    }
+
+    fn text(&self, args: &[&str]) -> Result<String, HistoryError> {
+        let output = self.output(args)?;
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// The first line of the output.
+    fn line(&self, args: &[&str]) -> Result<String, HistoryError> {
+        let text = self.text(args)?;
         Ok(text.lines().next().unwrap_or_default().to_owned())
     }
 
     /// Like [`Self::line`], for commands that say "no" with exit code 1.
     fn line_if_any(&self, args: &[&str]) -> Result<Option<String>, HistoryError> {
         let args: Vec<_> = args.iter().map(AsRef::as_ref).collect();
-        match self.git.run(Call {
+        match self.git.run(GitCall {
             args: args.clone(),
-            ..Call::default()
+            ..GitCall::default()
         }) {
             Ok(output) => {
                 let text = String::from_utf8_lossy(&output);
@@ -219,7 +228,7 @@ impl History {
     }
 }
 
-fn run(git: &Git, dir: &Path, call: Call<'_>) -> Result<Vec<u8>, HistoryError> {
+fn run(git: &GitProgram, dir: &Path, call: GitCall<'_>) -> Result<Vec<u8>, HistoryError> {
     let args = call.args.clone();
     git.run(call).map_err(|error| failed(dir, &args, error))
 }
@@ -266,7 +275,10 @@ fn present_files(dir: &Path) -> Vec<String> {
         .collect();
     let notes = dir.join("memory");
     if std::fs::symlink_metadata(&notes).is_ok_and(|metadata| metadata.is_dir())
-        && let Ok(entries) = std::fs::read_dir(&notes)
+        && let Some(entries) = ok_or_warn!(
+            std::fs::read_dir(&notes),
+            "the history leaves the notes out: their folder cannot be read"
+        )
     {
         let names = entries
             .flatten()
@@ -299,19 +311,19 @@ fn core_path(typed: &str) -> Result<String, HistoryError> {
     }
 }
 
-fn pause_in_words(pause: Pause) -> &'static str {
+fn pause_in_words(pause: HistoryPause) -> &'static str {
     match pause {
-        Pause::Operation => {
+        HistoryPause::Operation => {
             "a merge or rebase is under way in the workspace, so its present version cannot be saved first; finish that, then try again"
         }
-        Pause::DetachedHead => {
+        HistoryPause::DetachedHead => {
             "no branch is checked out in the workspace, so its present version cannot be saved first; check one out, then try again"
         }
-        Pause::Locked => "another git command is at work in the workspace; try again",
+        HistoryPause::Locked => "another git command is at work in the workspace; try again",
     }
 }
 
-impl std::fmt::Display for Pause {
+impl std::fmt::Display for HistoryPause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Operation => "a merge or rebase is under way",
@@ -321,7 +333,7 @@ impl std::fmt::Display for Pause {
     }
 }
 
-impl std::fmt::Display for Author {
+impl std::fmt::Display for CommitAuthor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Runtime => f.write_str("chela"),
@@ -332,7 +344,7 @@ impl std::fmt::Display for Author {
     }
 }
 
-impl Serialize for Author {
+impl Serialize for CommitAuthor {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }

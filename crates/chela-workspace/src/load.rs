@@ -10,19 +10,20 @@ use std::sync::Arc;
 use chela_core::cut::PinOutcome;
 use chela_core::{AgentId, Audience, ContentHash, Origin, Trust};
 
-use crate::budget::{Claim, ClaimText, Share, share_out};
+use crate::budget::{BudgetClaim, BudgetShare, ClaimText, share_out};
 use crate::context_file::ContextFile;
-use crate::core_file::{CoreFile, Need, PromptOrder};
-use crate::extension::{self, BootstrapContext, BootstrapExtension, Touched};
+use crate::core_file::{CoreFile, FileNeed, PromptOrder, SessionScope};
+use crate::custody::{Custody, FileRuling, ReadVersion};
+use crate::extension::{self, BootstrapContext, BootstrapExtension, ExtendedFile};
 use crate::markdown::heartbeat_has_work;
 use crate::notice::{PromptNotice, prompt_notice};
-use crate::read::{Located, Look, look};
-use crate::report::{Budget, FileReport, FileStatus, Remark};
+use crate::read::{LocatedFile, PathLook, look};
+use crate::record::WorkspaceAge;
+use crate::report::{CutBudget, FileRemark, FileReport, FileStatus};
 use crate::settings::{BootstrapSettings, TruncationWarning};
-use crate::source::Source;
-use crate::trust::{Custody, Reads, Ruling};
+use crate::source::ReadFile;
 use crate::workspace::Workspace;
-use candidate::{Candidate, NameUse, Place, candidates, gate};
+use candidate::{FileCandidate, FilePlace, NameUse, candidates, gate};
 
 /// Which session wants its context files, and how.
 #[derive(Clone, Copy)]
@@ -31,7 +32,7 @@ pub struct LoadRequest<'a> {
     pub session: SessionScope,
     /// Who reads along in this session.
     pub audience: Audience,
-    pub turn: Turn,
+    pub turn: TurnPosition,
     pub age: WorkspaceAge,
     pub settings: &'a BootstrapSettings,
     /// The folder the session runs in, when it is not the workspace.
@@ -43,29 +44,13 @@ pub struct LoadRequest<'a> {
     pub custody: Option<&'a Custody>,
 }
 
-/// The kinds of session that differ in which files they get.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SessionScope {
-    Main,
-    Subagent,
-    Cron,
-    /// A heartbeat with `lightContext`: HEARTBEAT.md alone.
-    LightHeartbeat,
-}
-
 /// Whether the model may still have the files of an earlier turn before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Turn {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum TurnPosition {
     /// The first turn of a session, a heartbeat, or a retry after compaction.
+    #[default]
     Full,
     Continuation,
-}
-
-/// Whether the first conversation is still to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum WorkspaceAge {
-    BrandNew,
-    Settled,
 }
 
 /// A folder, other than the workspace, in which a session runs. Only its AGENTS.md is read.
@@ -87,18 +72,19 @@ pub struct LoadedContext {
 }
 
 /// A file on its way into the prompt.
-struct Draft {
-    place: Place,
-    touched: Touched,
+struct ContextDraft {
+    place: FilePlace,
+    touched: ExtendedFile,
     /// Where its text came from, while that is still the text.
-    source: Option<Arc<Source>>,
+    source: Option<Arc<ReadFile>>,
     hash: Option<ContentHash>,
-    remarks: Vec<Remark>,
+    remarks: Vec<FileRemark>,
 }
 
-pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedContext {
+/// The context files of one session. Never fails: whatever is wrong with a file is in the report.
+pub fn load_context(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedContext {
     let mut drafts = Vec::new();
-    let mut met: Vec<(String, Located)> = Vec::new();
+    let mut met: Vec<(String, LocatedFile)> = Vec::new();
     for candidate in candidates(workspace, request) {
         drafts.extend(draft(workspace, request, candidate, &mut met));
     }
@@ -115,25 +101,25 @@ pub(crate) fn load(workspace: &Workspace, request: &LoadRequest<'_>) -> LoadedCo
 fn draft(
     workspace: &Workspace,
     request: &LoadRequest<'_>,
-    mut candidate: Candidate,
-    met: &mut Vec<(String, Located)>,
-) -> Option<Draft> {
+    mut candidate: FileCandidate,
+    met: &mut Vec<(String, LocatedFile)>,
+) -> Option<ContextDraft> {
     let found = look(&candidate.root, &candidate.path);
-    if matches!(found, Look::Absent) {
+    if matches!(found, PathLook::Absent) {
         let proposed = proposed(request, &candidate, &candidate.path);
         let mut draft = absent(request, candidate)?;
         draft.remarks.extend(proposed);
         return Some(draft);
     }
-    if let Look::Found(located) = &found {
+    if let PathLook::Found(located) = &found {
         candidate.heed_target(&located.resolved);
     }
     let located = match (gate(request, &candidate), found) {
-        (Some(status), _) | (None, Look::Refused(status)) => {
+        (Some(status), _) | (None, PathLook::Refused(status)) => {
             return Some(candidate.into_draft(status));
         }
-        (None, Look::Absent) => return None,
-        (None, Look::Found(located)) => located,
+        (None, PathLook::Absent) => return None,
+        (None, PathLook::Found(located)) => located,
     };
     if candidate.name_use == NameUse::Second
         && let Some((name, _)) = met.iter().find(|(_, other)| is_same_file(other, &located))
@@ -156,10 +142,14 @@ fn draft(
 }
 
 /// What the agent would have written into a file, had somebody been there to ask.
-fn proposed(request: &LoadRequest<'_>, candidate: &Candidate, resolved: &Path) -> Option<Remark> {
-    let book = request.custody?.book();
-    let proposed = book.entry(resolved)?.proposed.as_ref()?;
-    Some(Remark::of_proposal(
+fn proposed(
+    request: &LoadRequest<'_>,
+    candidate: &FileCandidate,
+    resolved: &Path,
+) -> Option<FileRemark> {
+    let records = request.custody?.records();
+    let proposed = records.entry(resolved)?.proposed.as_ref()?;
+    Some(FileRemark::of_proposal(
         proposed,
         &candidate.shown_path,
         request.agent,
@@ -169,24 +159,26 @@ fn proposed(request: &LoadRequest<'_>, candidate: &Candidate, resolved: &Path) -
 /// A file that was read, as far as its record lets it into the prompt.
 fn settled(
     request: &LoadRequest<'_>,
-    candidate: Candidate,
-    source: Arc<Source>,
-    ruling: Option<Ruling>,
-) -> Draft {
+    candidate: FileCandidate,
+    source: Arc<ReadFile>,
+    ruling: Option<FileRuling>,
+) -> ContextDraft {
     let core = candidate.core;
     let says_something = |text: &str| match core {
         Some(CoreFile::Heartbeat) => heartbeat_has_work(text),
         _ => !text.trim().is_empty(),
     };
-    let reads = ruling.as_ref().map_or(&Reads::File, |ruling| &ruling.reads);
+    let reads = ruling
+        .as_ref()
+        .map_or(&ReadVersion::File, |ruling| &ruling.reads);
     let has_something = match (reads, core) {
-        (Reads::File, Some(CoreFile::Heartbeat)) => source.has_heartbeat_work(),
-        (Reads::File, _) => source.has_text,
-        (Reads::Trusted { text, .. }, _) => says_something(text),
-        (Reads::Nothing, _) => true,
+        (ReadVersion::File, Some(CoreFile::Heartbeat)) => source.has_heartbeat_work(),
+        (ReadVersion::File, _) => source.has_text,
+        (ReadVersion::Trusted { text, .. }, _) => says_something(text),
+        (ReadVersion::Nothing, _) => true,
     };
     let status = match reads {
-        Reads::Nothing => FileStatus::SetAside,
+        ReadVersion::Nothing => FileStatus::SetAside,
         _ if has_something => FileStatus::Injected,
         _ => FileStatus::Blank,
     };
@@ -197,7 +189,7 @@ fn settled(
     draft.remarks.clone_from(&source.remarks);
     if let Some(ruling) = &ruling {
         file.trust = file.trust.min(ruling.judged.judgement.trust);
-        draft.remarks.extend(Remark::of_trust(
+        draft.remarks.extend(FileRemark::of_trust(
             &ruling.judged,
             &file.shown_path,
             request.agent,
@@ -205,20 +197,26 @@ fn settled(
     }
     let path = file.shown_path.clone();
     match reads {
-        Reads::File => {
+        ReadVersion::File => {
             file.origin = Origin::File {
                 path,
                 hash: source.hash,
             };
             draft.source = has_something.then_some(source);
         }
-        Reads::Trusted { hash, text } => {
+        ReadVersion::Trusted { hash, text } => {
+            tracing::info!(
+                file = path,
+                hash = hash.short(),
+                "the last trusted version stands in"
+            );
             file.origin = Origin::File { path, hash: *hash };
             if has_something {
                 file.content = Arc::clone(text);
             }
         }
-        Reads::Nothing => {
+        ReadVersion::Nothing => {
+            tracing::info!(file = path, "a file nobody confirmed is set aside");
             let text = include_str!("../text/set-aside.txt").trim();
             file.content = text.replace("{name}", &path).into();
             file.origin = Origin::Runtime;
@@ -230,10 +228,10 @@ fn settled(
 
 /// A file that is not there: the agent is told only when it needs the file in this session. Where
 /// nobody known deleted it, the last trusted text may stand in.
-fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
+fn absent(request: &LoadRequest<'_>, candidate: FileCandidate) -> Option<ContextDraft> {
     let core = candidate
         .core
-        .filter(|_| candidate.place == Place::Workspace)?;
+        .filter(|_| candidate.place == FilePlace::Workspace)?;
     let ruling = request
         .custody
         .filter(|_| gate(request, &candidate).is_none())
@@ -241,10 +239,10 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
     if candidate.path.ends_with(CoreFile::LOWER_MEMORY) && ruling.is_none() {
         return None;
     }
-    let remark = ruling
-        .as_ref()
-        .and_then(|(absent, _)| Remark::of_absence(absent, &candidate.shown_path, request.agent));
-    if let Some((absent, Reads::Trusted { hash, text })) = &ruling {
+    let remark = ruling.as_ref().and_then(|(absent, _)| {
+        FileRemark::of_absence(absent, &candidate.shown_path, request.agent)
+    });
+    if let Some((absent, ReadVersion::Trusted { hash, text })) = &ruling {
         let mut draft = candidate.into_draft(FileStatus::Injected);
         let file = &mut draft.touched.file;
         file.trust = file.trust.min(absent.judgement.trust);
@@ -259,11 +257,11 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
         draft.remarks.extend(remark);
         return Some(draft);
     }
-    let is_missed = candidate.need == Need::Required && gate(request, &candidate).is_none();
+    let is_missed = candidate.need == FileNeed::Required && gate(request, &candidate).is_none();
     let need = if is_missed {
-        Need::Required
+        FileNeed::Required
     } else {
-        Need::Optional
+        FileNeed::Optional
     };
     let mut draft = candidate.into_draft(FileStatus::Missing { need });
     if is_missed {
@@ -276,12 +274,16 @@ fn absent(request: &LoadRequest<'_>, candidate: Candidate) -> Option<Draft> {
     Some(draft)
 }
 
-fn is_same_file(one: &Located, other: &Located) -> bool {
+fn is_same_file(one: &LocatedFile, other: &LocatedFile) -> bool {
     one.resolved == other.resolved
         || (one.stamp.identity != (0, 0) && one.stamp.identity == other.stamp.identity)
 }
 
-fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draft>) -> Vec<Draft> {
+fn extend(
+    workspace: &Workspace,
+    request: &LoadRequest<'_>,
+    mut drafts: Vec<ContextDraft>,
+) -> Vec<ContextDraft> {
     let context = BootstrapContext {
         agent: request.agent,
         workspace: &workspace.root,
@@ -303,8 +305,8 @@ fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draf
             }
             draft.touched = after;
         }
-        drafts.extend(touched.map(|touched| Draft {
-            place: Place::Workspace,
+        drafts.extend(touched.map(|touched| ContextDraft {
+            place: FilePlace::Workspace,
             hash: touched.file.origin.hash(),
             touched,
             source: None,
@@ -324,14 +326,14 @@ fn extend(workspace: &Workspace, request: &LoadRequest<'_>, mut drafts: Vec<Draf
     drafts
 }
 
-fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
-    let mut present: Vec<&mut Draft> = drafts
+fn fit(drafts: &mut [ContextDraft], settings: &BootstrapSettings) {
+    let mut present: Vec<&mut ContextDraft> = drafts
         .iter_mut()
         .filter(|draft| draft.touched.file.status.is_in_prompt())
         .collect();
-    let claims: Vec<Claim> = present
+    let claims: Vec<BudgetClaim> = present
         .iter()
-        .map(|draft| Claim {
+        .map(|draft| BudgetClaim {
             name: draft.touched.file.shown_path.clone(),
             text: match &draft.source {
                 Some(source) => ClaimText::File(Arc::clone(source)),
@@ -342,20 +344,28 @@ fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
     for (draft, share) in present.iter_mut().zip(share_out(&claims, settings)) {
         let file = &mut draft.touched.file;
         match share {
-            Share::NoRoom => {
+            BudgetShare::NoRoom => {
+                tracing::debug!(file = file.shown_path, "no room for a context file");
                 file.status = FileStatus::OverTotalBudget {
                     limit: settings.total,
                 };
                 file.content = Arc::from("");
             }
-            Share::Given { text, by } => {
+            BudgetShare::Given { text, by } => {
                 file.content = Arc::clone(&text.text);
                 file.injected_chars = text.chars;
                 if !text.dropped.is_empty() {
                     let limit = match by {
-                        Budget::PerFile => settings.per_file,
-                        Budget::Total => settings.total,
+                        CutBudget::PerFile => settings.per_file,
+                        CutBudget::Total => settings.total,
                     };
+                    tracing::debug!(
+                        file = file.shown_path,
+                        of = file.raw_chars,
+                        kept = text.chars,
+                        ?limit,
+                        "a context file is cut"
+                    );
                     file.status = FileStatus::Truncated {
                         by,
                         limit,
@@ -363,7 +373,7 @@ fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
                     };
                 }
                 if let PinOutcome::OverLimit { needed } = text.pins {
-                    draft.remarks.push(Remark::PinsOverLimit { needed });
+                    draft.remarks.push(FileRemark::PinsOverLimit { needed });
                 }
             }
         }
@@ -373,8 +383,8 @@ fn fit(drafts: &mut [Draft], settings: &BootstrapSettings) {
     }
 }
 
-fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
-    let report: Vec<FileReport> = drafts.iter().map(Draft::report).collect();
+fn finish(drafts: Vec<ContextDraft>, request: &LoadRequest<'_>) -> LoadedContext {
+    let report: Vec<FileReport> = drafts.iter().map(ContextDraft::report).collect();
     let notice = match request.settings.warning {
         TruncationWarning::Off => None,
         TruncationWarning::Always => prompt_notice(&report),
@@ -394,7 +404,7 @@ fn finish(drafts: Vec<Draft>, request: &LoadRequest<'_>) -> LoadedContext {
     }
 }
 
-impl Draft {
+impl ContextDraft {
     fn report(&self) -> FileReport {
         let file = &self.touched.file;
         FileReport {

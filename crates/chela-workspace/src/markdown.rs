@@ -11,16 +11,17 @@ pub fn strip_front_matter(text: &str) -> &str {
     else {
         return text;
     };
-    let mut at = 0;
-    for line in rest.split_inclusive('\n') {
-        at += line.len();
+    let mut left = rest;
+    while !left.is_empty() {
+        let (line, after) = left.split_once('\n').unwrap_or((left, ""));
         let line = line.trim_end();
         if line == "---" || line == "..." {
-            return rest[at..].trim_start_matches(['\n', '\r']);
+            return after.trim_start_matches(['\n', '\r']);
         }
         if !looks_like_yaml(line) {
             break;
         }
+        left = after;
     }
     text
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use chela_core::{ContentHash, Host, grouped};
+use chela_core::{ContentHash, Host, grouped, ok_or_warn};
 use serde::{Deserialize, Serialize};
 
-use crate::disk::{DiskError, write_privately};
+use crate::disk::{DiskError, write_document};
 use crate::report::{FileReport, FileStatus};
 
 /// A sentence for the prompt about files that are not whole.
@@ -133,19 +133,30 @@ impl NoticeStore {
         if given.seen.len() == before {
             return Ok(());
         }
-        if given.seen.len() > Self::MOST {
-            let mut ages: Vec<u64> = given.seen.values().copied().collect();
-            ages.sort_unstable();
-            let oldest_kept = ages[ages.len() - Self::MOST];
-            given.seen.retain(|_, at| *at >= oldest_kept);
+        let mut times: Vec<u64> = given.seen.values().copied().collect();
+        times.sort_unstable();
+        if let Some(oldest_kept) = times.iter().rev().nth(Self::MOST - 1) {
+            given.seen.retain(|_, at| *at >= *oldest_kept);
         }
         given.version = 1;
-        let text = serde_json::to_string_pretty(&given).unwrap_or_default();
-        write_privately(&self.file, text.as_bytes())
+        write_document(&self.file, &given)
     }
 
     fn read(&self) -> Given {
-        let text = std::fs::read_to_string(&self.file).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+        let text = match std::fs::read_to_string(&self.file) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Given::default(),
+            read => ok_or_warn!(
+                read,
+                "notices are given once more: their record is not readable"
+            ),
+        };
+        text.and_then(|text| {
+            let given = serde_json::from_str(&text);
+            ok_or_warn!(
+                given,
+                "notices are given once more: their record is damaged"
+            )
+        })
+        .unwrap_or_default()
     }
 }

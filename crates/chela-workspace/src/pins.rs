@@ -1,11 +1,11 @@
 //! What the owner pinned in a text, by the same rules as the cutter.
 
-use chela_core::cut::{CutRequest, Limit, PinOutcome, cut};
+use chela_core::cut::{CutLimit, CutRequest, PinOutcome, cut};
 
 /// The pinned parts of a text, one after the other; empty when nothing is pinned.
 pub(crate) fn pinned_text(text: &str, pinned_headings: &[String]) -> String {
     let at = |limit| {
-        let limit = Limit::Chars(limit);
+        let limit = CutLimit::Chars(limit);
         cut(&CutRequest {
             name: "",
             first_line: 1,
@@ -25,29 +25,15 @@ pub(crate) fn pinned_text(text: &str, pinned_headings: &[String]) -> String {
 /// put between lines that followed each other.
 pub(crate) fn are_kept(before: &str, after: &str, pinned_headings: &[String]) -> bool {
     let pinned = pinned_text(before, pinned_headings);
-    let old: Vec<&str> = before.lines().collect();
-    let new: Vec<&str> = after.lines().collect();
-    let mut at_old = 0;
-    let mut at_new = 0;
-    for line in pinned.lines() {
-        let is_next = |lines: &[&str], at: usize| lines.get(at) == Some(&line);
-        let follows = at_old > 0 && is_next(&old, at_old);
-        if !follows {
-            let Some(skipped) = old[at_old..].iter().position(|other| *other == line) else {
-                return false;
-            };
-            at_old += skipped;
-            let Some(skipped) = new[at_new..].iter().position(|other| *other == line) else {
-                return false;
-            };
-            at_new += skipped;
-        } else if !is_next(&new, at_new) {
-            return false;
+    let (mut old, mut new) = (before.lines(), after.lines());
+    let mut is_first = true;
+    pinned.lines().all(|line| {
+        let follows = !std::mem::take(&mut is_first) && old.clone().next() == Some(line);
+        match follows {
+            true => old.next().is_some() && new.next() == Some(line),
+            false => old.any(|other| other == line) && new.any(|other| other == line),
         }
-        at_old += 1;
-        at_new += 1;
-    }
-    true
+    })
 }
 
 #[cfg(test)]

@@ -16,24 +16,24 @@ const TAIL: u64 = 1 << 20;
 
 /// What lies at a path.
 #[derive(Debug)]
-pub(crate) enum Look {
+pub(crate) enum PathLook {
     Absent,
-    Found(Located),
+    Found(LocatedFile),
     /// Something that is not read, and why.
     Refused(FileStatus),
 }
 
 /// A regular file inside its folder, as it was when last looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Located {
+pub(crate) struct LocatedFile {
     /// Where the content lies, links resolved.
     pub(crate) resolved: PathBuf,
-    pub(crate) stamp: Stamp,
+    pub(crate) stamp: FileStamp,
 }
 
 /// Changes whenever the content of a file may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
+pub(crate) struct FileStamp {
     /// Device and inode: two paths with the same are the same file.
     pub(crate) identity: (u64, u64),
     pub(crate) size: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Stamp {
     changed: (i64, i64),
 }
 
-impl Stamp {
+impl FileStamp {
     /// File times are coarse: a file that changed just before it was read can change again
     /// without showing it. Such a stamp is not to be relied on later.
     pub(crate) fn is_fresh_at(&self, now: SystemTime) -> bool {
@@ -56,44 +56,44 @@ impl Stamp {
 
 /// Bytes of a file, and how many of them are missing from the middle.
 #[derive(Debug)]
-pub(crate) struct Bytes {
+pub(crate) struct FileBytes {
     pub(crate) bytes: Vec<u8>,
     pub(crate) left_out: u64,
 }
 
 /// Looks at `path`, which lies in `root`; `root` has its links resolved.
-pub(crate) fn look(root: &Path, path: &Path) -> Look {
+pub(crate) fn look(root: &Path, path: &Path) -> PathLook {
     let metadata = match std::fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Look::Absent,
-        Err(error) => return Look::Refused(unreadable(&error)),
+        Err(error) if is_absent(&error) => return PathLook::Absent,
+        Err(error) => return PathLook::Refused(unreadable(&error)),
     };
     if !metadata.is_symlink() {
         return located(path.to_owned(), &metadata);
     }
     match std::fs::canonicalize(path) {
         Ok(target) if !target.starts_with(root) => {
-            Look::Refused(FileStatus::OutsideWorkspace { target })
+            PathLook::Refused(FileStatus::OutsideWorkspace { target })
         }
         Ok(target) => match std::fs::symlink_metadata(&target) {
             Ok(metadata) => located(target, &metadata),
-            Err(error) => Look::Refused(unreadable(&error)),
+            Err(error) => PathLook::Refused(unreadable(&error)),
         },
         Err(error) if error.raw_os_error() == Some(errno_loop()) => {
-            Look::Refused(FileStatus::Unreadable {
+            PathLook::Refused(FileStatus::Unreadable {
                 why: "its symlinks form a loop".to_owned(),
             })
         }
-        Err(error) if is_absent(&error) => Look::Refused(FileStatus::Unreadable {
+        Err(error) if is_absent(&error) => PathLook::Refused(FileStatus::Unreadable {
             why: "it is a symlink to something that does not exist".to_owned(),
         }),
-        Err(error) => Look::Refused(unreadable(&error)),
+        Err(error) => PathLook::Refused(unreadable(&error)),
     }
 }
 
 /// Reads a located file. The file is checked again once it is open, so swapping it for a pipe
 /// or a link in between gains nothing.
-pub(crate) fn read(located: &Located) -> Result<(Bytes, Stamp), FileStatus> {
+pub(crate) fn read(located: &LocatedFile) -> Result<(FileBytes, FileStamp), FileStatus> {
     let file = open_without_waiting(&located.resolved).map_err(|error| unreadable(&error))?;
     let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if !metadata.is_file() {
@@ -105,31 +105,31 @@ pub(crate) fn read(located: &Located) -> Result<(Bytes, Stamp), FileStatus> {
     Ok((bytes, stamp_of(&metadata)))
 }
 
-fn read_bounded(mut file: File, size: u64) -> std::io::Result<Bytes> {
+fn read_bounded(mut file: File, size: u64) -> std::io::Result<FileBytes> {
     if size <= WHOLE_LIMIT {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         file.take(WHOLE_LIMIT).read_to_end(&mut bytes)?;
-        return Ok(Bytes { bytes, left_out: 0 });
+        return Ok(FileBytes { bytes, left_out: 0 });
     }
     let mut bytes = Vec::new();
     (&mut file).take(HEAD).read_to_end(&mut bytes)?;
     bytes.push(b'\n');
     file.seek(SeekFrom::Start(size - TAIL))?;
     file.take(TAIL).read_to_end(&mut bytes)?;
-    Ok(Bytes {
+    Ok(FileBytes {
         bytes,
         left_out: size - HEAD - TAIL,
     })
 }
 
-fn located(resolved: PathBuf, metadata: &Metadata) -> Look {
+fn located(resolved: PathBuf, metadata: &Metadata) -> PathLook {
     if metadata.is_file() {
-        Look::Found(Located {
+        PathLook::Found(LocatedFile {
             resolved,
             stamp: stamp_of(metadata),
         })
     } else {
-        Look::Refused(FileStatus::NotAFile {
+        PathLook::Refused(FileStatus::NotAFile {
             kind: kind_of(metadata),
         })
     }
@@ -164,9 +164,9 @@ fn errno_loop() -> i32 {
 }
 
 #[cfg(unix)]
-fn stamp_of(metadata: &Metadata) -> Stamp {
+fn stamp_of(metadata: &Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
-    Stamp {
+    FileStamp {
         identity: (metadata.dev(), metadata.ino()),
         size: metadata.len(),
         modified: metadata.modified().unwrap_or(UNIX_EPOCH),
@@ -202,8 +202,8 @@ fn errno_loop() -> i32 {
 }
 
 #[cfg(not(unix))]
-fn stamp_of(metadata: &Metadata) -> Stamp {
-    Stamp {
+fn stamp_of(metadata: &Metadata) -> FileStamp {
+    FileStamp {
         identity: (0, 0),
         size: metadata.len(),
         modified: metadata.modified().unwrap_or(UNIX_EPOCH),

@@ -8,12 +8,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, ok_or_warn};
 use serde::{Deserialize, Serialize};
 
 use crate::core_file::CoreFile;
-use crate::disk::{DiskError, write_privately};
-use crate::load::WorkspaceAge;
+use crate::disk::{DiskError, write_document};
 
 /// The record of one workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,11 +22,11 @@ pub struct WorkspaceRecord {
     pub dir: PathBuf,
     /// Seconds since 1970.
     pub created_at: u64,
-    pub stage: Stage,
+    pub stage: WorkspaceStage,
     /// When the first conversation was over.
     pub settled_at: Option<u64>,
     #[serde(default)]
-    pub beginning: Beginning,
+    pub beginning: WorkspaceBeginning,
     /// The files Chela wrote, with the hash of what it wrote.
     pub seeded: BTreeMap<String, ContentHash>,
 }
@@ -35,7 +34,7 @@ pub struct WorkspaceRecord {
 /// Whose files a workspace began with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Beginning {
+pub enum WorkspaceBeginning {
     /// Chela wrote them.
     #[default]
     Made,
@@ -46,7 +45,7 @@ pub enum Beginning {
 /// How far a workspace has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Stage {
+pub enum WorkspaceStage {
     /// Files are being written; seen later, it means that this was interrupted.
     Seeding,
     /// BOOTSTRAP.md waits for the first conversation.
@@ -57,7 +56,7 @@ pub enum Stage {
 /// What a workspace folder is, seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(tag = "condition", rename_all = "camelCase")]
-pub enum Condition {
+pub enum WorkspaceCondition {
     /// Never set up, and nothing of an agent's is in it.
     New,
     /// Setting it up was interrupted.
@@ -73,17 +72,26 @@ pub enum Condition {
     },
 }
 
-impl Condition {
+/// Whether the first conversation is still to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WorkspaceAge {
+    BrandNew,
+    Settled,
+}
+
+impl WorkspaceCondition {
     pub fn of(host: &Host, dir: &Path) -> Self {
         let has_files = has_core_files(dir);
         match read(host, dir) {
             Recorded::Nothing if has_files => Self::Adopted,
             Recorded::Nothing => Self::New,
-            Recorded::Known(record) if record.stage == Stage::Seeding => Self::Unfinished,
+            Recorded::Known(record) if record.stage == WorkspaceStage::Seeding => Self::Unfinished,
             Recorded::Known(record) if !has_files => Self::Lost {
                 since: record.created_at,
             },
-            Recorded::Known(record) if record.stage == Stage::FirstRun && has_bootstrap(dir) => {
+            Recorded::Known(record)
+                if record.stage == WorkspaceStage::FirstRun && has_bootstrap(dir) =>
+            {
                 Self::FirstRun
             }
             Recorded::Known(_) => Self::Settled,
@@ -121,20 +129,21 @@ impl WorkspaceRecord {
     pub fn settle(host: &Host, dir: &Path) -> Result<(), DiskError> {
         match read(host, dir) {
             Recorded::Known(mut record)
-                if record.stage == Stage::FirstRun && !has_bootstrap(dir) =>
+                if record.stage == WorkspaceStage::FirstRun && !has_bootstrap(dir) =>
             {
-                record.stage = Stage::Settled;
+                record.stage = WorkspaceStage::Settled;
                 record.settled_at = Some(host.unix_time());
+                tracing::info!(dir = %dir.display(), "the first conversation of a workspace is over");
                 record.write(host)
             }
             _ => Ok(()),
         }
     }
 
-    pub(crate) fn begin(host: &Host, dir: &Path, before: Condition) -> Self {
+    pub(crate) fn begin(host: &Host, dir: &Path, before: WorkspaceCondition) -> Self {
         let known = Self::read(host, dir);
         let beginning = match before {
-            Condition::Adopted => Beginning::Adopted,
+            WorkspaceCondition::Adopted => WorkspaceBeginning::Adopted,
             _ => known
                 .as_ref()
                 .map(|known| known.beginning)
@@ -147,24 +156,26 @@ impl WorkspaceRecord {
             created_at: known
                 .as_ref()
                 .map_or_else(|| host.unix_time(), |known| known.created_at),
-            stage: Stage::Seeding,
+            stage: WorkspaceStage::Seeding,
             settled_at: known.as_ref().and_then(|known| known.settled_at),
             seeded: known.map(|known| known.seeded).unwrap_or_default(),
         }
     }
 
     pub(crate) fn write(&self, host: &Host) -> Result<(), DiskError> {
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        write_privately(&file_of(host, &self.dir), text.as_bytes())
+        write_document(&file_of(host, &self.dir), self)
     }
 }
 
 fn read(host: &Host, dir: &Path) -> Recorded {
-    match std::fs::read_to_string(file_of(host, dir)) {
-        Ok(text) => serde_json::from_str(&text).map_or(Recorded::Broken, Recorded::Known),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Recorded::Nothing,
-        Err(_) => Recorded::Broken,
-    }
+    let path = file_of(host, dir);
+    let record = match std::fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text).map_err(std::io::Error::from),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Recorded::Nothing,
+        Err(error) => Err(error),
+    };
+    ok_or_warn!(record, "the record of a workspace cannot be read", path = %path.display())
+        .map_or(Recorded::Broken, Recorded::Known)
 }
 
 fn file_of(host: &Host, dir: &Path) -> PathBuf {

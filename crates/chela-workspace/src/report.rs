@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use chela_core::cut::{DroppedPart, Limit};
+use chela_core::cut::{CutLimit, DroppedPart};
 use chela_core::{AgentId, Audience, ContentHash, Trust, Zone, grouped};
 use serde::Serialize;
 
-use crate::core_file::Need;
-use crate::trust::{Absent, Act, Ground, Held, Judged, State, Suspicion};
+use crate::core_file::FileNeed;
+use crate::trust::{
+    AbsentFile, FolderGround, HeldVersion, JudgedVersion, SuspicionLevel, TrustAct, TrustStanding,
+};
 
 /// One file that is, or might have been, in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,7 +31,7 @@ pub struct FileReport {
     pub trust: Trust,
     pub audience: Audience,
     pub zone: Zone,
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<FileRemark>,
     /// What extensions did to it.
     pub changes: Vec<ExtensionChange>,
 }
@@ -44,13 +46,13 @@ pub struct FileReport {
 pub enum FileStatus {
     Injected,
     Truncated {
-        by: Budget,
+        by: CutBudget,
         #[serde(serialize_with = "limit_with_unit")]
-        limit: Limit,
-        dropped: Vec<Dropped>,
+        limit: CutLimit,
+        dropped: Vec<DroppedLines>,
     },
     Missing {
-        need: Need,
+        need: FileNeed,
     },
     Blank,
     /// Sub-agents, cron runs and light heartbeats get fewer files.
@@ -62,9 +64,11 @@ pub enum FileStatus {
     DisabledByConfig {
         key: &'static str,
     },
+    /// HEARTBEAT.md, where there are no heartbeats.
+    HeartbeatsOff,
     OverTotalBudget {
         #[serde(serialize_with = "limit_with_unit")]
-        limit: Limit,
+        limit: CutLimit,
     },
     Unreadable {
         why: String,
@@ -91,7 +95,7 @@ pub enum FileStatus {
 /// Which of the two limits cut a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Budget {
+pub enum CutBudget {
     PerFile,
     Total,
 }
@@ -99,7 +103,7 @@ pub enum Budget {
 /// A part of a file that is not in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Dropped {
+pub struct DroppedLines {
     pub first_line: u32,
     pub last_line: u32,
     pub chars: usize,
@@ -113,7 +117,7 @@ pub struct Dropped {
     rename_all = "camelCase",
     rename_all_fields = "camelCase"
 )]
-pub enum Remark {
+pub enum FileRemark {
     InvalidUtf8 {
         offset: usize,
         line: usize,
@@ -135,10 +139,10 @@ pub enum Remark {
     },
     /// It is not the version on record.
     Unconfirmed {
-        state: State,
+        state: TrustStanding,
         /// What is used in its place.
-        act: Act,
-        ground: Ground,
+        act: TrustAct,
+        ground: FolderGround,
         /// How the owner names it in a command.
         name: String,
     },
@@ -151,7 +155,7 @@ pub enum Remark {
     },
     /// It reads like an instruction that somebody slipped in.
     Suspicious {
-        severity: Suspicion,
+        severity: SuspicionLevel,
         what: String,
     },
 }
@@ -188,7 +192,7 @@ impl FileStatus {
                 | Self::Truncated { .. }
                 | Self::SetAside
                 | Self::Missing {
-                    need: Need::Required
+                    need: FileNeed::Required
                 }
         )
     }
@@ -203,7 +207,7 @@ impl FileReport {
                 FileStatus::Truncated { .. }
                     | FileStatus::OverTotalBudget { .. }
                     | FileStatus::Missing {
-                        need: Need::Required
+                        need: FileNeed::Required
                     }
                     | FileStatus::Unreadable { .. }
                     | FileStatus::OutsideWorkspace { .. }
@@ -213,9 +217,9 @@ impl FileReport {
     }
 }
 
-impl Remark {
+impl FileRemark {
     /// What the agent wanted to write, for the owner to decide about.
-    pub(crate) fn of_proposal(proposed: &Held, shown: &str, agent: &AgentId) -> Self {
+    pub(crate) fn of_proposal(proposed: &HeldVersion, shown: &str, agent: &AgentId) -> Self {
         Self::Proposed {
             hash: proposed.hash,
             name: format!("{shown}{}", whose(agent)),
@@ -223,11 +227,11 @@ impl Remark {
     }
 
     /// What the owner should know about a file that is no longer there.
-    pub(crate) fn of_absence(absent: &Absent, shown: &str, agent: &AgentId) -> Option<Self> {
+    pub(crate) fn of_absence(absent: &AbsentFile, shown: &str, agent: &AgentId) -> Option<Self> {
         let told = absent.judgement.waits() && !absent.is_allowed;
         told.then(|| Self::Unconfirmed {
             state: match absent.judgement.state {
-                State::Held => State::Deleted,
+                TrustStanding::Held => TrustStanding::Deleted,
                 state => state,
             },
             act: absent.judgement.act,
@@ -238,7 +242,7 @@ impl Remark {
 
     /// What the owner should know about who wrote a file. What the policy lets pass is no news,
     /// and a weak suspicion about a version that is known is none either.
-    pub fn of_trust(judged: &Judged, shown: &str, agent: &AgentId) -> Vec<Self> {
+    pub fn of_trust(judged: &JudgedVersion, shown: &str, agent: &AgentId) -> Vec<Self> {
         let judgement = &judged.judgement;
         let allowed = judged.is_allowed;
         let unconfirmed = (judgement.waits() && !allowed).then(|| Self::Unconfirmed {
@@ -248,8 +252,8 @@ impl Remark {
             name: format!("{shown}{}", whose(agent)),
         });
         let least = match judgement.waits() {
-            true => Suspicion::Medium,
-            false => Suspicion::High,
+            true => SuspicionLevel::Medium,
+            false => SuspicionLevel::High,
         };
         let found = judged.found.as_ref();
         let suspicious =
@@ -271,7 +275,7 @@ fn whose(agent: &AgentId) -> String {
     }
 }
 
-impl From<&DroppedPart> for Dropped {
+impl From<&DroppedPart> for DroppedLines {
     fn from(part: &DroppedPart) -> Self {
         Self {
             first_line: *part.lines.start(),
@@ -283,18 +287,21 @@ impl From<&DroppedPart> for Dropped {
 }
 
 /// A limit as people say it: `20,000 characters`.
-pub fn limit_in_words(limit: Limit) -> String {
+pub fn limit_in_words(limit: CutLimit) -> String {
     match limit {
-        Limit::Chars(chars) => format!("{} characters", grouped(chars)),
-        Limit::Tokens(tokens) => format!("{} tokens", grouped(tokens)),
+        CutLimit::Chars(chars) => format!("{} characters", grouped(chars)),
+        CutLimit::Tokens(tokens) => format!("{} tokens", grouped(tokens)),
     }
 }
 
 /// `{"chars": 20000}` or `{"tokens": 5000}`.
-fn limit_with_unit<S: serde::Serializer>(limit: &Limit, serializer: S) -> Result<S::Ok, S::Error> {
+fn limit_with_unit<S: serde::Serializer>(
+    limit: &CutLimit,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let (unit, amount) = match limit {
-        Limit::Chars(amount) => ("chars", amount),
-        Limit::Tokens(amount) => ("tokens", amount),
+        CutLimit::Chars(amount) => ("chars", amount),
+        CutLimit::Tokens(amount) => ("tokens", amount),
     };
     serializer.collect_map([(unit, amount)])
 }
@@ -307,7 +314,7 @@ impl std::fmt::Display for FileStatus {
             Self::Truncated { by, limit, dropped } => {
                 let key = by.key(*limit);
                 write!(f, "was cut to fit {} ({key})", limit_in_words(*limit))?;
-                let lines: Vec<_> = dropped.iter().map(Dropped::lines).collect();
+                let lines: Vec<_> = dropped.iter().map(DroppedLines::lines).collect();
                 if !lines.is_empty() {
                     write!(f, "; left out: lines {}", lines.join(", "))?;
                 }
@@ -322,10 +329,10 @@ impl std::fmt::Display for FileStatus {
                 Ok(())
             }
             Self::Missing {
-                need: Need::Required,
+                need: FileNeed::Required,
             } => f.write_str("is missing; `chela init` creates it"),
             Self::Missing {
-                need: Need::Optional,
+                need: FileNeed::Optional,
             } => f.write_str("does not exist"),
             Self::Blank => f.write_str("has nothing in it"),
             Self::FilteredBySession => f.write_str(
@@ -334,11 +341,14 @@ impl std::fmt::Display for FileStatus {
             Self::FilteredByAudience => f.write_str("is private, and others read this session"),
             Self::NotBrandNew => f.write_str("is only read in a brand-new workspace"),
             Self::DisabledByConfig { key } => write!(f, "is left out by `{key}`"),
+            Self::HeartbeatsOff => f.write_str(
+                "is left out: heartbeats are off (`agents.defaults.heartbeat` turns them on)",
+            ),
             Self::OverTotalBudget { limit } => write!(
                 f,
                 "found no room: earlier files use up {} ({})",
                 limit_in_words(*limit),
-                Budget::Total.key(*limit)
+                CutBudget::Total.key(*limit)
             ),
             Self::Unreadable { why } => write!(f, "cannot be read: {why}"),
             Self::OutsideWorkspace { target } => write!(
@@ -357,19 +367,19 @@ impl std::fmt::Display for FileStatus {
     }
 }
 
-impl Budget {
+impl CutBudget {
     /// The config key that sets this limit.
-    pub fn key(self, limit: Limit) -> &'static str {
+    pub fn key(self, limit: CutLimit) -> &'static str {
         match (self, limit) {
-            (Self::PerFile, Limit::Chars(_)) => "bootstrapMaxChars",
-            (Self::PerFile, Limit::Tokens(_)) => "bootstrapMaxTokens",
-            (Self::Total, Limit::Chars(_)) => "bootstrapTotalMaxChars",
-            (Self::Total, Limit::Tokens(_)) => "bootstrapTotalMaxTokens",
+            (Self::PerFile, CutLimit::Chars(_)) => "bootstrapMaxChars",
+            (Self::PerFile, CutLimit::Tokens(_)) => "bootstrapMaxTokens",
+            (Self::Total, CutLimit::Chars(_)) => "bootstrapTotalMaxChars",
+            (Self::Total, CutLimit::Tokens(_)) => "bootstrapTotalMaxTokens",
         }
     }
 }
 
-impl Dropped {
+impl DroppedLines {
     fn lines(&self) -> String {
         if self.first_line == self.last_line {
             self.first_line.to_string()
@@ -379,7 +389,7 @@ impl Dropped {
     }
 }
 
-impl std::fmt::Display for Remark {
+impl std::fmt::Display for FileRemark {
     /// The rest of a sentence that begins with the file's name.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -413,12 +423,12 @@ impl std::fmt::Display for Remark {
                 ground,
                 name,
             } => {
-                if let State::Gone | State::Deleted = state {
+                if let TrustStanding::Gone | TrustStanding::Deleted = state {
                     f.write_str(match state {
-                        State::Gone => "is gone: someone else deleted it",
-                        _ => "was deleted while foreign text was being read",
+                        TrustStanding::Gone => "is gone: someone else deleted it",
+                        _ => "was deleted without your yes, by a command or after foreign text was read",
                     })?;
-                    if let Act::UseTrusted(_) = act {
+                    if let TrustAct::UseTrusted(_) = act {
                         f.write_str("; the last trusted version is used")?;
                     }
                     return write!(
@@ -427,16 +437,18 @@ impl std::fmt::Display for Remark {
                     );
                 }
                 f.write_str(match (state, ground) {
-                    (State::Held, _) => "was written while foreign text was being read",
-                    (State::Revoked, _) => "has lost your trust",
-                    (_, Ground::Foreign) => "came with a folder that is not Chela's",
-                    (State::Unknown, _) => "was written by someone else",
+                    (TrustStanding::Held, _) => {
+                        "was written without your yes, by a command or after foreign text was read"
+                    }
+                    (TrustStanding::Revoked, _) => "is no longer trusted",
+                    (_, FolderGround::Foreign) => "came with a folder that is not Chela's",
+                    (TrustStanding::Unknown, _) => "was written by someone else",
                     (_, _) => "was changed by someone else",
                 })?;
                 f.write_str(match act {
-                    Act::Use => " and is used as it is",
-                    Act::UseTrusted(_) => "; the last trusted version is used instead",
-                    Act::Withhold => "; it is not used",
+                    TrustAct::Use => " and is used as it is, as foreign text",
+                    TrustAct::UseTrusted(_) => "; the last trusted version is used instead",
+                    TrustAct::Withhold => "; it is not used",
                 })?;
                 write!(
                     f,
@@ -454,7 +466,7 @@ impl std::fmt::Display for Remark {
                 )
             }
             Self::Suspicious { severity, what } => match severity {
-                Suspicion::High => write!(f, "reads like an injected instruction: {what}"),
+                SuspicionLevel::High => write!(f, "reads like an injected instruction: {what}"),
                 _ => write!(f, "may hold an injected instruction: {what}"),
             },
         }

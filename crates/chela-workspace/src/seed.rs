@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{ContentHash, Host};
-use chela_files::{ExpectedContent, FileDraft, FileMode, Placement, create_file};
+use chela_core::{ContentHash, Host, Trust, ok_or_warn};
+use chela_files::{DraftPlacement, ExpectedContent, FileDraft, FileMode, create_file};
 use serde::Serialize;
 
 use crate::core_file::CoreFile;
 use crate::disk::DiskError;
 use crate::git::CommitId;
-use crate::history::{Author, History, HistoryError, Snapshot};
-use crate::markdown::strip_front_matter;
-use crate::record::{Condition, Stage, WorkspaceRecord};
-use crate::trust::record_seeded;
+use crate::history::{CommitAuthor, HistoryError, HistorySnapshot, WorkspaceHistory};
+use crate::record::{WorkspaceCondition, WorkspaceRecord, WorkspaceStage};
+use crate::spelling::CoreSpelling;
+use crate::trust::{TrustRecords, VersionWriter, WrittenVersion};
 
 /// What to set up.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub struct SeedOptions {
     pub mode: SeedMode,
     /// `agents.defaults.skipOptionalBootstrapFiles`: SOUL.md, USER.md, IDENTITY.md may be left out.
     pub skip_optional: Vec<String>,
-    pub repository: RepositoryWish,
+    pub repository: RepositoryMode,
 }
 
 /// How much may be written.
@@ -35,7 +35,7 @@ pub enum SeedMode {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RepositoryWish {
+pub enum RepositoryMode {
     Create,
     Leave,
 }
@@ -47,17 +47,17 @@ pub struct SeedReport {
     pub dir: PathBuf,
     /// What the workspace was before.
     #[serde(flatten)]
-    pub before: Condition,
+    pub before: WorkspaceCondition,
     pub created: Vec<CoreFile>,
     /// Already there, and left as they are.
     pub kept: Vec<CoreFile>,
-    pub repository: Repository,
+    pub repository: RepositoryOutcome,
 }
 
 /// What became of the wish for a git repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "outcome", rename_all = "camelCase")]
-pub enum Repository {
+pub enum RepositoryOutcome {
     Created {
         commit: Option<CommitId>,
     },
@@ -104,18 +104,21 @@ const SEEDED: [CoreFile; 7] = [
 /// Sets up the workspace at `dir` as far as `options` allow. Nothing that exists is overwritten.
 pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport, SeedError> {
     let dir: PathBuf = host.cwd.join(dir).components().collect();
-    let before = Condition::of(host, &dir);
+    let before = WorkspaceCondition::of(host, &dir);
     let mut report = SeedReport {
         dir: dir.clone(),
         before,
         created: Vec::new(),
         kept: Vec::new(),
-        repository: Repository::NotAsked,
+        repository: RepositoryOutcome::NotAsked,
     };
+    tracing::debug!(dir = %dir.display(), ?before, mode = ?options.mode, "a workspace is looked at");
     let is_new = match (before, options.mode) {
-        (Condition::New | Condition::Unfinished, _) => true,
-        (Condition::Lost { .. }, SeedMode::Reseed) => true,
-        (Condition::Lost { since }, SeedMode::Fill) => return Err(SeedError::Lost { dir, since }),
+        (WorkspaceCondition::New | WorkspaceCondition::Unfinished, _) => true,
+        (WorkspaceCondition::Lost { .. }, SeedMode::Reseed) => true,
+        (WorkspaceCondition::Lost { since }, SeedMode::Fill) => {
+            return Err(SeedError::Lost { dir, since });
+        }
         (_, SeedMode::IfNew) => {
             WorkspaceRecord::settle(host, &dir)?;
             return Ok(report);
@@ -127,6 +130,7 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
     if is_new {
         record.write(host)?;
     }
+    let spelling = CoreSpelling::of(&dir);
     for file in SEEDED {
         let is_wanted = match file {
             CoreFile::Bootstrap => is_new,
@@ -136,40 +140,61 @@ pub fn seed(host: &Host, dir: &Path, options: &SeedOptions) -> Result<SeedReport
                 .any(|name| file.name().eq_ignore_ascii_case(name.trim())),
             _ => true,
         };
-        let Some(text) = template(file).filter(|_| is_wanted) else {
+        let Some(text) = file.template().filter(|_| is_wanted) else {
             continue;
         };
-        let path = dir.join(file.name());
+        let path = dir.join(spelling.name(file));
         let was_seeded = record.seeded.contains_key(file.name());
-        let mut made =
-            create_file(&path, text.as_bytes(), FileMode::KeepOrUsual).map_err(DiskError::from)?;
-        if made == Placement::Changed && !was_seeded && is_empty_file(&path) {
+        let mut made = create_file(&path, text.as_bytes(), FileMode::KeepOrOwnersToChange)
+            .map_err(DiskError::from)?;
+        if made == DraftPlacement::Changed && !was_seeded && is_empty_file(&path) {
             made = fill(&path, text)?;
         }
         match made {
-            Placement::Placed => {
+            DraftPlacement::Placed => {
                 record
                     .seeded
                     .insert(file.name().to_owned(), ContentHash::of(text));
                 report.created.push(file);
             }
-            Placement::Changed => report.kept.push(file),
+            DraftPlacement::Changed => report.kept.push(file),
         }
     }
-    let is_first_run = is_new || before == Condition::FirstRun;
+    let is_first_run = is_new || before == WorkspaceCondition::FirstRun;
     if is_first_run {
-        record.stage = Stage::FirstRun;
+        record.stage = WorkspaceStage::FirstRun;
         record.settled_at = None;
     } else {
-        record.stage = Stage::Settled;
+        record.stage = WorkspaceStage::Settled;
         record.settled_at.get_or_insert_with(|| host.unix_time());
     }
     record.write(host)?;
+    tracing::info!(dir = %dir.display(), created = ?report.created, kept = ?report.kept, "a workspace is set up");
     record_seeded(host, &dir, &report.created);
-    if options.repository == RepositoryWish::Create {
+    if options.repository == RepositoryMode::Create {
         report.repository = repository(host, &dir, &report.created);
     }
     Ok(report)
+}
+
+/// Makes the folder of a workspace that is to have no files, and a repository in it. Nothing is
+/// noted down about it: it is filled like a new one once files are wanted.
+pub fn seed_folder(host: &Host, dir: &Path, mode: SeedMode) -> Result<SeedReport, SeedError> {
+    let dir: PathBuf = host.cwd.join(dir).components().collect();
+    let before = WorkspaceCondition::of(host, &dir);
+    let is_there = dir.is_dir();
+    create_folder(&dir)?;
+    tracing::info!(dir = %dir.display(), is_there, "a workspace without files is set up");
+    Ok(SeedReport {
+        repository: match mode {
+            SeedMode::IfNew if is_there => RepositoryOutcome::NotAsked,
+            _ => repository(host, &dir, &[]),
+        },
+        dir,
+        before,
+        created: Vec::new(),
+        kept: Vec::new(),
+    })
 }
 
 /// Files of a workspace that were made and never filled, because setting it up was killed.
@@ -183,7 +208,7 @@ pub fn unfilled_files(host: &Host, dir: &Path) -> Vec<CoreFile> {
     SEEDED
         .into_iter()
         .filter(|file| *file != CoreFile::Bootstrap)
-        .filter(|file| template(*file).is_some_and(|text| !text.is_empty()))
+        .filter(|file| file.template().is_some_and(|text| !text.is_empty()))
         .filter(|file| !was_seeded(file) && is_empty_file(&dir.join(file.name())))
         .collect()
 }
@@ -193,34 +218,48 @@ fn is_empty_file(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.len() == 0)
 }
 
-fn fill(path: &Path, text: &str) -> Result<Placement, DiskError> {
-    let draft = FileDraft::beside(path, text.as_bytes(), FileMode::KeepOrUsual)?;
+fn fill(path: &Path, text: &str) -> Result<DraftPlacement, DiskError> {
+    let draft = FileDraft::beside(path, text.as_bytes(), FileMode::KeepOrOwnersToChange)?;
     Ok(draft.put_if(ExpectedContent::Bytes(b""))?)
 }
 
-/// What a new workspace's file says; `None` for files that are not written for it.
-pub fn template(file: CoreFile) -> Option<&'static str> {
-    let text = match file {
-        CoreFile::Agents => include_str!("../templates/AGENTS.md"),
-        CoreFile::Soul => include_str!("../templates/SOUL.md"),
-        CoreFile::Tools => include_str!("../templates/TOOLS.md"),
-        CoreFile::Identity => include_str!("../templates/IDENTITY.md"),
-        CoreFile::User => include_str!("../templates/USER.md"),
-        CoreFile::Heartbeat => include_str!("../templates/HEARTBEAT.md"),
-        CoreFile::Bootstrap => include_str!("../templates/BOOTSTRAP.md"),
-        CoreFile::Memory => return None,
+/// What Chela wrote when it set a workspace up is on record from the start. Failing to note it is
+/// no failure: the text is known from the build.
+fn record_seeded(host: &Host, dir: &Path, files: &[CoreFile]) {
+    let Some(root) = ok_or_warn!(
+        std::fs::canonicalize(dir),
+        "a workspace that was just set up cannot be found"
+    ) else {
+        return;
     };
-    Some(strip_front_matter(text))
+    let texts: Vec<(PathBuf, &str)> = files
+        .iter()
+        .filter_map(|file| Some((root.join(file.name()), file.template()?)))
+        .collect();
+    let wrote: Vec<WrittenVersion<'_>> = texts
+        .iter()
+        .map(|(path, text)| WrittenVersion {
+            path,
+            bytes: text.as_bytes(),
+            writer: &VersionWriter::Chela,
+            how: "set up the workspace",
+            trust: Trust::Owner,
+        })
+        .collect();
+    ok_or_warn!(
+        TrustRecords::record(host, &wrote, |_| None),
+        "the files of a new workspace are not on record"
+    );
 }
 
 /// Makes the workspace a repository of its own. Inside another repository that is done only in
 /// the state folder: there nobody else works, while a workspace in a project belongs to it.
-fn repository(host: &Host, dir: &Path, created: &[CoreFile]) -> Repository {
-    let (history, is_new) = match History::open(host, dir) {
+fn repository(host: &Host, dir: &Path, created: &[CoreFile]) -> RepositoryOutcome {
+    let (history, is_new) = match WorkspaceHistory::open(host, dir) {
         Ok(history) => (Ok(history), false),
-        Err(HistoryError::NoRepository { .. }) => (History::init(host, dir), true),
+        Err(HistoryError::NoRepository { .. }) => (WorkspaceHistory::init(host, dir), true),
         Err(HistoryError::InsideOther { .. }) if dir.starts_with(host.state_dir()) => {
-            (History::init(host, dir), true)
+            (WorkspaceHistory::init(host, dir), true)
         }
         Err(error) => (Err(error), false),
     };
@@ -228,19 +267,22 @@ fn repository(host: &Host, dir: &Path, created: &[CoreFile]) -> Repository {
         if !is_new && created.is_empty() {
             return Ok(None);
         }
-        match history.snapshot(&Author::Runtime, "Set up the workspace")? {
-            Snapshot::Committed { id, .. } => Ok(Some(id)),
-            Snapshot::Unchanged | Snapshot::Paused(_) => Ok(None),
+        match history.snapshot(&CommitAuthor::Runtime, "Set up the workspace")? {
+            HistorySnapshot::Committed { id, .. } => Ok(Some(id)),
+            HistorySnapshot::Unchanged | HistorySnapshot::Paused(_) => Ok(None),
         }
     });
     match outcome {
-        Ok(commit) if is_new => Repository::Created { commit },
-        Ok(commit) => Repository::Present { commit },
-        Err(HistoryError::NoGit) => Repository::NoGit,
-        Err(HistoryError::InsideOther { root, .. }) => Repository::InsideOther { root },
-        Err(error) => Repository::Failed {
-            why: error.to_string(),
-        },
+        Ok(commit) if is_new => RepositoryOutcome::Created { commit },
+        Ok(commit) => RepositoryOutcome::Present { commit },
+        Err(HistoryError::NoGit) => RepositoryOutcome::NoGit,
+        Err(HistoryError::InsideOther { root, .. }) => RepositoryOutcome::InsideOther { root },
+        Err(error) => {
+            tracing::warn!(%error, "a new workspace has no history");
+            RepositoryOutcome::Failed {
+                why: error.to_string(),
+            }
+        }
     }
 }
 

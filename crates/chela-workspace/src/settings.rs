@@ -1,14 +1,14 @@
 //! What the operator may decide about context files, as plain values.
 
-use chela_core::cut::Limit;
+use chela_core::cut::CutLimit;
 
 /// The knobs of one agent that shape its context files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapSettings {
     /// `agents.defaults.bootstrapMaxChars`, or its twin in tokens.
-    pub per_file: Limit,
+    pub per_file: CutLimit,
     /// `agents.defaults.bootstrapTotalMaxChars`, or its twin in tokens.
-    pub total: Limit,
+    pub total: CutLimit,
     /// `agents.defaults.bootstrapPromptTruncationWarning`.
     pub warning: TruncationWarning,
     /// `agents.defaults.contextInjection`.
@@ -23,6 +23,7 @@ pub struct BootstrapSettings {
     pub inherit: Vec<String>,
     /// `agents.defaults.skipOptionalBootstrapFiles`: not created, and not missed.
     pub skip_optional: Vec<String>,
+    pub heartbeat: HeartbeatFile,
     /// Globs of more context files, relative to the workspace and confined to it.
     pub extra_files: Vec<String>,
 }
@@ -30,8 +31,8 @@ pub struct BootstrapSettings {
 impl Default for BootstrapSettings {
     fn default() -> Self {
         Self {
-            per_file: Limit::Chars(20_000),
-            total: Limit::Chars(60_000),
+            per_file: CutLimit::Chars(20_000),
+            total: CutLimit::Chars(60_000),
             warning: TruncationWarning::Always,
             injection: ContextInjection::Always,
             skip: false,
@@ -39,6 +40,7 @@ impl Default for BootstrapSettings {
             dynamic: Vec::new(),
             inherit: Vec::new(),
             skip_optional: Vec::new(),
+            heartbeat: HeartbeatFile::Read,
             extra_files: Vec::new(),
         }
     }
@@ -60,4 +62,14 @@ pub enum ContextInjection {
     /// Not on turns that safely continue what the model has seen.
     ContinuationSkip,
     Never,
+}
+
+/// Whether a session reads HEARTBEAT.md. In a chat it would be a standing order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum HeartbeatFile {
+    Read,
+    /// There are no heartbeats.
+    HeartbeatsOff,
+    /// `agents.defaults.heartbeat.includeSystemPromptSection` is false: only heartbeats read it.
+    OnlyHeartbeats,
 }

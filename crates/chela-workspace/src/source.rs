@@ -1,17 +1,18 @@
 //! Files already read, cleaned and cut, kept until they change on disk.
 
+use chela_core::lock;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
-use chela_core::cut::{CutRequest, Limit, PinOutcome, cut};
-use chela_core::{ContentHash, tokens};
+use chela_core::cut::{CutLimit, CutRequest, PinOutcome, cut};
+use chela_core::{ContentHash, ok_or_warn, tokens};
 
 use crate::decode::decode;
 use crate::markdown::heartbeat_has_work;
-use crate::read::{Located, Stamp, read};
-use crate::report::{Dropped, FileStatus, Remark};
+use crate::read::{FileStamp, LocatedFile, read};
+use crate::report::{DroppedLines, FileRemark, FileStatus};
 
 /// Texts longer than this are not kept in memory, only what was cut from them.
 const KEPT_TEXT: usize = 1 << 20;
@@ -22,55 +23,55 @@ const KEPT_FILES: usize = 256;
 
 /// A file as read.
 #[derive(Debug)]
-pub(crate) struct Source {
-    located: Located,
-    stamp: Stamp,
+pub(crate) struct ReadFile {
+    located: LocatedFile,
+    stamp: FileStamp,
     pub(crate) hash: ContentHash,
     pub(crate) raw_chars: usize,
     first_line: u32,
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<FileRemark>,
     pub(crate) has_text: bool,
     has_heartbeat_work: OnceLock<bool>,
     text: Mutex<Option<Arc<str>>>,
-    cuts: Mutex<Vec<(CutKey, Arc<Shortened>)>>,
+    cuts: Mutex<Vec<(CutKey, Arc<ShortenedText>)>>,
 }
 
 /// The text of a file as far as there is room for it.
 #[derive(Debug)]
-pub(crate) struct Shortened {
+pub(crate) struct ShortenedText {
     pub(crate) text: Arc<str>,
     pub(crate) chars: usize,
     tokens: OnceLock<usize>,
-    pub(crate) dropped: Vec<Dropped>,
+    pub(crate) dropped: Vec<DroppedLines>,
     pub(crate) pins: PinOutcome,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 struct CutKey {
     name: String,
-    limit: Limit,
+    limit: CutLimit,
     pins: Vec<String>,
 }
 
 /// All files of one workspace that were read.
 #[derive(Debug, Default)]
-pub(crate) struct Sources {
-    files: Mutex<HashMap<PathBuf, Arc<Source>>>,
+pub(crate) struct ReadFiles {
+    files: Mutex<HashMap<PathBuf, Arc<ReadFile>>>,
 }
 
-impl Sources {
+impl ReadFiles {
     /// The file as it is now: from memory when it did not change since it was read.
     pub(crate) fn get(
         &self,
-        located: &Located,
+        located: &LocatedFile,
         now: SystemTime,
-    ) -> Result<Arc<Source>, FileStatus> {
+    ) -> Result<Arc<ReadFile>, FileStatus> {
         if let Some(source) = lock(&self.files).get(&located.resolved)
             && source.stamp == located.stamp
         {
             return Ok(Arc::clone(source));
         }
-        let source = Arc::new(Source::read(located)?);
+        let source = Arc::new(ReadFile::read(located)?);
         let mut files = lock(&self.files);
         if source.stamp.is_fresh_at(now) {
             files.remove(&located.resolved);
@@ -84,8 +85,8 @@ impl Sources {
     }
 }
 
-impl Source {
-    fn read(located: &Located) -> Result<Self, FileStatus> {
+impl ReadFile {
+    fn read(located: &LocatedFile) -> Result<Self, FileStatus> {
         let (bytes, stamp) = read(located)?;
         let decoded = decode(&bytes);
         Ok(Self {
@@ -107,10 +108,10 @@ impl Source {
         if let Some(text) = &*lock(&self.text) {
             return Arc::clone(text);
         }
-        let text: Arc<str> = match read(&self.located) {
-            Ok((bytes, _)) => decode(&bytes).text.into(),
-            Err(_) => Arc::from(""),
-        };
+        let path = self.located.resolved.display();
+        let read = ok_or_warn!(read(&self.located), "a long file is gone since it was read", %path);
+        let text: Arc<str> =
+            read.map_or_else(|| "".into(), |(bytes, _)| decode(&bytes).text.into());
         *lock(&self.text) = Some(Arc::clone(&text));
         text
     }
@@ -130,13 +131,18 @@ impl Source {
         }
     }
 
-    pub(crate) fn shortened(&self, name: &str, limit: Limit, pins: &[String]) -> Arc<Shortened> {
+    pub(crate) fn shortened(
+        &self,
+        name: &str,
+        limit: CutLimit,
+        pins: &[String],
+    ) -> Arc<ShortenedText> {
         let is_same = |key: &CutKey| key.limit == limit && key.name == name && key.pins == pins;
         if let Some((_, kept)) = lock(&self.cuts).iter().find(|(key, _)| is_same(key)) {
             return Arc::clone(kept);
         }
         let text = self.text();
-        let shortened = Arc::new(Shortened::of(
+        let shortened = Arc::new(ShortenedText::of(
             &text,
             &CutRequest {
                 name,
@@ -160,7 +166,7 @@ impl Source {
     }
 }
 
-impl Shortened {
+impl ShortenedText {
     /// Cuts `text`, which is the text of the request: shared when all of it stays.
     pub(crate) fn of(text: &Arc<str>, request: &CutRequest<'_>) -> Self {
         let cut = cut(request);
@@ -173,21 +179,16 @@ impl Shortened {
             chars: kept.chars().count(),
             text: kept,
             tokens: OnceLock::new(),
-            dropped: cut.dropped.iter().map(Dropped::from).collect(),
+            dropped: cut.dropped.iter().map(DroppedLines::from).collect(),
             pins: cut.pinned,
         }
     }
 
     /// Its size in the unit of `limit`.
-    pub(crate) fn size_in(&self, limit: Limit) -> usize {
+    pub(crate) fn size_in(&self, limit: CutLimit) -> usize {
         match limit {
-            Limit::Chars(_) => self.chars,
-            Limit::Tokens(_) => *self.tokens.get_or_init(|| tokens::count(&self.text)),
+            CutLimit::Chars(_) => self.chars,
+            CutLimit::Tokens(_) => *self.tokens.get_or_init(|| tokens::count(&self.text)),
         }
     }
-}
-
-/// What is kept here can always be read again, so a poisoned lock does no harm.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

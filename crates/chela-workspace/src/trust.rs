@@ -9,20 +9,19 @@
 //! agent can write. Trusted versions are kept next to it, so that the last one can stand in for a
 //! file that is set aside, and be put back.
 
-mod book;
-mod custody;
 mod entry;
 mod judgement;
-mod noting;
+mod trust_records;
 mod versions;
-mod watched;
 
-pub use book::{TrustBook, TrustError};
-pub use custody::{Absent, Custody, CustodySettings, Judged, Scanner};
-pub(crate) use custody::{Reads, Ruling};
-pub use entry::{FileEntry, Found, Gone, Held, RootEntry, Suspicion, Version, Writer};
-pub use judgement::{Act, Case, Ground, Judgement, OnChange, Policies, State, judge, judge_absent};
-pub(crate) use noting::record_seeded;
-pub use noting::{Hand, Wrote};
-pub use versions::Versions;
-pub use watched::{Kind, Watched};
+pub use entry::{
+    DeletedFile, FileEntry, FileVersion, HeldVersion, RootEntry, ScanFinding, SuspicionLevel,
+    VersionWriter,
+};
+pub use judgement::{
+    AbsentFile, FileJudgement, FolderGround, JudgedVersion, OnChange, TrustAct, TrustPolicies,
+    TrustStanding, VersionCase, judge, judge_absent,
+};
+pub(crate) use trust_records::key;
+pub use trust_records::{TrustError, TrustRecords, WrittenVersion};
+pub use versions::VersionCopies;

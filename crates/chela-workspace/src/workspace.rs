@@ -6,9 +6,8 @@ use std::sync::Arc;
 use chela_core::{Clock, Host};
 
 use crate::core_file::CoreFile;
-use crate::load::{LoadRequest, LoadedContext, load};
-use crate::read::{Look, look};
-use crate::source::Sources;
+use crate::read::{PathLook, look};
+use crate::source::ReadFiles;
 
 /// A workspace folder that was found. Keep it between turns: it remembers what it has read.
 pub struct Workspace {
@@ -16,7 +15,7 @@ pub struct Workspace {
     dir: PathBuf,
     /// With links resolved; nothing outside is read.
     pub(crate) root: PathBuf,
-    pub(crate) sources: Sources,
+    pub(crate) sources: ReadFiles,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -60,7 +59,7 @@ impl Workspace {
         Ok(Self {
             dir: host.cwd.join(dir),
             root,
-            sources: Sources::default(),
+            sources: ReadFiles::default(),
             clock: Arc::clone(&host.clock),
         })
     }
@@ -69,22 +68,20 @@ impl Workspace {
         &self.dir
     }
 
-    /// The context files of one session. Never fails: whatever is wrong with a file is in the
-    /// report.
-    pub fn load(&self, request: &LoadRequest<'_>) -> LoadedContext {
-        load(self, request)
-    }
-
     /// The check before a heartbeat, without a model.
     pub fn heartbeat_tasks(&self) -> HeartbeatTasks {
-        let Look::Found(located) = look(&self.root, &self.root.join(CoreFile::Heartbeat.name()))
+        let PathLook::Found(located) =
+            look(&self.root, &self.root.join(CoreFile::Heartbeat.name()))
         else {
             return HeartbeatTasks::NoFile;
         };
         match self.sources.get(&located, self.clock.now()) {
             Ok(source) if source.has_heartbeat_work() => HeartbeatTasks::Some,
             Ok(_) => HeartbeatTasks::None,
-            Err(_) => HeartbeatTasks::NoFile,
+            Err(status) => {
+                tracing::warn!(%status, "HEARTBEAT.md is not read");
+                HeartbeatTasks::NoFile
+            }
         }
     }
 }

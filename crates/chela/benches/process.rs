@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use chela_testkit::{Endpoint, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use wait4::Wait4;
 
@@ -69,8 +69,10 @@ fn main() {
 /// A message and its answer, from an endpoint that answers at once: what it costs to say the
 /// first one, and one more in a conversation that is open.
 fn chat(chela: &Path, home: &Path, baseline: Cost) {
-    let endpoint = Endpoint::start(Script::always(Step::reply("Hello there, good to see you.")))
-        .expect("an endpoint");
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply(
+        "Hello there, good to see you.",
+    )))
+    .expect("an endpoint");
     let provider = format!(
         "{{ baseUrl: '{}', models: [{{ id: 'm', contextWindow: 64000 }}] }}",
         endpoint.url()

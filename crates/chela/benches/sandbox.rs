@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use chela_core::{AgentId, Host, SessionKey};
-use chela_sandbox::{SandboxAsk, Standing, standing};
-use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
+use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
+use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
 
 const RUNS: usize = 50;
 
@@ -62,7 +62,7 @@ fn times(settings: &str) -> Result<Vec<Duration>, String> {
                 .for_the_owner(vec!["true".to_owned()], Duration::from_secs(60))
                 .expect("it starts");
             let ended = job.ended().await;
-            assert_eq!(ended, chela_tools::process::Ended::Code(0));
+            assert_eq!(ended, chela_tools::process::CommandEnd::Code(0));
             start.elapsed()
         })
     };
@@ -73,7 +73,7 @@ fn times(settings: &str) -> Result<Vec<Duration>, String> {
     Ok(times)
 }
 
-fn commands(home: &Path, settings: &str) -> Result<Commands, String> {
+fn commands(home: &Path, settings: &str) -> Result<CommandTools, String> {
     let folder = home.join(".chela");
     std::fs::create_dir_all(folder.join("workspace/.git")).expect("a workspace");
     let config = format!("{{ agents: {{ defaults: {{ sandbox: {settings} }} }} }}");
@@ -92,11 +92,12 @@ fn commands(home: &Path, settings: &str) -> Result<Commands, String> {
         session: &session,
         channel: None,
         readable: &[],
+        folders: &[],
     });
-    if let Standing::Refused { why, .. } = &sandbox {
+    if let SandboxStanding::Refused { why, .. } = &sandbox {
         return Err(why.clone());
     }
-    Ok(Commands::new(CommandsSetup::of(CommandsAsk {
+    Ok(CommandTools::new(CommandsSetup::of(CommandsAsk {
         host: &host,
         loaded: &loaded,
         view: &view,

@@ -1,30 +1,43 @@
 //! The terminal chat: what is typed, what is shown, and one-shot runs for scripts.
 
-pub mod asking;
+pub mod line_questions;
 
+mod card;
 mod clean;
 mod editor;
+mod file_words;
 mod for_now;
 mod history;
+mod history_search;
 mod ink;
 mod keys;
 mod lines;
 mod markdown;
 mod menu;
+mod message_pictures;
 mod once;
+mod outside_editor;
+mod picker;
+mod question_text;
 mod questions;
 mod relay;
 mod room;
 mod stage;
+mod stop_signals;
 mod terminal;
-mod trouble;
+mod turn_errors;
 mod view;
 
+pub use clean::clean_line;
 pub use for_now::ForNow;
-pub use history::History;
-pub use lines::{is_skill, lines};
-pub use once::{Asked, Form, note, once, page};
-pub use room::{Opening, chat};
+pub use history::InputHistory;
+pub use lines::{is_skill, run_line_chat};
+pub use message_pictures::{read_images, who_looks_at_pictures};
+pub use once::{
+    AfterAnswer, AwaitedWork, OneShotRequest, OutputForm, WaitAfter, print_markdown, print_note,
+    print_warning, run_once,
+};
+pub use room::{ChatLeave, ChatOpening, ChatStart, run_chat};
 
 /// A text cut at the given places, as it might arrive.
 #[cfg(test)]

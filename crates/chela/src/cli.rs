@@ -2,16 +2,20 @@
 
 pub mod approvals;
 pub mod audit;
+pub mod auth;
 pub mod cache;
+pub mod docs;
 pub mod guard;
 pub mod logs;
 pub mod sandbox;
 pub mod security;
+pub mod setup;
 pub mod skills;
 pub mod stop;
 pub mod trust;
 pub mod turn;
 pub mod undo;
+pub mod update;
 pub mod usage;
 
 mod agents;
@@ -19,6 +23,7 @@ mod chat;
 mod config;
 mod context;
 mod doctor;
+mod folders;
 mod init;
 mod memory;
 mod models;
@@ -27,15 +32,17 @@ mod sessions;
 mod testkit;
 mod workspace;
 
-use std::path::PathBuf;
+#[cfg(test)]
+mod tests;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use agents::AgentsCommand;
-pub use chat::ChatArgs;
+pub use chat::{ChatArgs, ResumeArgs};
 pub use config::{ConfigCommand, PatchArgs};
 pub use context::{ContextArgs, ContextCommand};
 pub use doctor::{DoctorArgs, SeverityName};
+pub use folders::FoldersCommand;
 pub use init::InitArgs;
 pub use memory::{MemoryCommand, MemoryModelCommand};
 pub use models::ModelsCommand;
@@ -43,6 +50,9 @@ pub use prompt::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 pub use sessions::SessionsCommand;
 pub use testkit::TestkitCommand;
 pub use workspace::WorkspaceCommand;
+
+/// Where the help of every command lists what all of them take.
+const EVERYWHERE: &str = "Options of every command";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -63,19 +73,19 @@ Everything Chela keeps is in ~/.chela (CHELA_HOME, or --profile for a second one
 )]
 pub struct Cli {
     /// Use a separate installation, kept in ~/.chela-PROFILE
-    #[arg(long, global = true, value_name = "PROFILE", env = None)]
+    #[arg(long, global = true, value_name = "PROFILE", env = None, help_heading = EVERYWHERE)]
     pub profile: Option<String>,
 
     /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN")]
+    #[arg(long, global = true, value_enum, default_value_t = ColorWhen::Auto, value_name = "WHEN", help_heading = EVERYWHERE)]
     pub color: ColorWhen,
 
     /// Show the log on standard error: a level, or info,model=debug (CHELA_LOG)
-    #[arg(long, global = true, value_name = "FILTER")]
+    #[arg(long, global = true, value_name = "FILTER", help_heading = EVERYWHERE)]
     pub log: Option<String>,
 
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -86,7 +96,7 @@ pub enum ColorWhen {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Make the workspace of an agent: its persona, rules and notes
     #[command(after_help = "\
 Examples:
@@ -97,9 +107,21 @@ Examples:
 Nothing that exists is overwritten.")]
     Init(InitArgs),
 
+    /// Choose a model, keep its key, test it - and begin a chat
+    #[command(after_help = setup::AFTER_HELP)]
+    Setup(setup::SetupArgs),
+
+    /// Log in to providers that offer it, and see which keys are kept
+    #[command(subcommand)]
+    Auth(auth::AuthCommand),
+
     /// Talk to an agent, or get one answer
     #[command(after_help = chat::AFTER_HELP)]
     Chat(ChatArgs),
+
+    /// Go back to an earlier conversation
+    #[command(after_help = chat::RESUME_HELP)]
+    Resume(Box<ResumeArgs>),
 
     /// What is set up, and where
     Status(JsonArgs),
@@ -187,6 +209,10 @@ Examples:
     #[command(subcommand)]
     Approvals(approvals::ApprovalsCommand),
 
+    /// The folders agents may work in besides their workspace
+    #[command(subcommand)]
+    Folders(FoldersCommand),
+
     /// Stop every agent at once, or let them work again
     #[command(after_help = stop::AFTER_HELP)]
     Stop(stop::StopArgs),
@@ -218,6 +244,10 @@ Examples:
     #[command(subcommand)]
     Testkit(TestkitCommand),
 
+    /// Install a newer version, or go back to the one before
+    #[command(after_help = update::AFTER_HELP)]
+    Update(update::UpdateArgs),
+
     /// Print the completion script of a shell
     #[command(after_help = "\
 Examples:
@@ -233,12 +263,9 @@ Examples:
     #[command(after_help = "Example:\n  chela man | man -l -")]
     Man,
 
-    /// Write the generated reference pages into a folder
-    #[command(hide = true)]
-    Docs {
-        #[arg(value_hint = ValueHint::DirPath)]
-        dir: PathBuf,
-    },
+    /// Read the documentation, offline
+    #[command(after_help = docs::AFTER_HELP)]
+    Docs(docs::DocsArgs),
 }
 
 #[derive(Debug, Args)]

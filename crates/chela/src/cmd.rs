@@ -3,13 +3,16 @@
 mod agents;
 mod approvals;
 mod audit;
+mod auth;
 mod cache;
+mod change_records;
 mod chat;
-mod compared;
 mod config;
 mod context;
+mod docs;
 mod doctor;
 mod explain;
+mod folders;
 mod guard;
 mod init;
 mod input;
@@ -17,7 +20,6 @@ mod ledger;
 mod logs;
 mod memory;
 mod models;
-mod noted;
 mod notices;
 mod owner;
 mod prompt;
@@ -30,55 +32,64 @@ mod skills;
 mod status;
 mod stop;
 mod testkit;
+mod text_diff;
 mod time;
 mod trust;
 mod turn;
 mod undo;
+mod update;
 mod usage;
+mod wizard;
 mod workspace;
 
 use chela_core::Host;
 
-use crate::cli::Command;
-use crate::fail::{Exit, Fail};
+use crate::cli::CliCommand;
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 pub use setup::Setup;
 
 /// A command either ends or says why it could not.
-pub type Outcome = Result<Exit, Fail>;
+pub type CommandOutcome = Result<CommandExit, CommandError>;
 
-pub fn run(host: &Host, screen: &mut Screen, command: Option<Command>) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> CommandOutcome {
+    owner::require_owner_for(host, command.as_ref())?;
     match command {
-        None => init::home(host, screen),
-        Some(Command::Init(args)) => init::run(host, screen, &args),
-        Some(Command::Chat(args)) => chat::run(host, screen, &args),
-        Some(Command::Status(args)) => status::run(host, screen, args.json),
-        Some(Command::Doctor(args)) => doctor::run(host, screen, &args),
-        Some(Command::Config(command)) => config::run(host, screen, command),
-        Some(Command::Workspace(command)) => workspace::run(host, screen, command),
-        Some(Command::Memory(command)) => memory::run(host, screen, command),
-        Some(Command::Models(command)) => models::run(host, screen, command),
-        Some(Command::Sessions(command)) => sessions::run(host, screen, command),
-        Some(Command::Turn(command)) => turn::run(host, screen, command),
-        Some(Command::Undo(args)) => undo::run(host, screen, &args),
-        Some(Command::Audit(command)) => audit::run(host, screen, command),
-        Some(Command::Cache(command)) => cache::run(host, screen, command),
-        Some(Command::Usage(args)) => usage::run(host, screen, &args),
-        Some(Command::Logs(args)) => logs::run(host, screen, &args),
-        Some(Command::Agents(command)) => agents::run(host, screen, command),
-        Some(Command::Skills(command)) => skills::run(host, screen, command),
-        Some(Command::Guard(command)) => guard::run(host, screen, command),
-        Some(Command::Trust(command)) => trust::run(host, screen, command),
-        Some(Command::Security(command)) => security::run(host, screen, command),
-        Some(Command::Approvals(command)) => approvals::run(host, screen, command),
-        Some(Command::Stop(args)) => stop::run(host, screen, args),
-        Some(Command::Sandbox(command)) => sandbox::run(host, screen, command),
-        Some(Command::Prompt(args)) => prompt::run(host, screen, args),
-        Some(Command::Context(command)) => context::run(host, screen, command),
-        Some(Command::Testkit(command)) => testkit::run(screen, command),
-        Some(Command::Completion { shell }) => reference::completion(screen, shell),
-        Some(Command::Man) => reference::man(screen),
-        Some(Command::Docs { dir }) => reference::write_pages(&dir),
+        None => init::init_home(host, screen),
+        Some(CliCommand::Init(args)) => init::run(host, screen, &args),
+        Some(CliCommand::Auth(command)) => auth::run(host, screen, command),
+        Some(CliCommand::Setup(args)) => wizard::run(host, screen, &args),
+        Some(CliCommand::Chat(args)) => chat::run(host, screen, &args),
+        Some(CliCommand::Resume(args)) => chat::resume(host, screen, *args),
+        Some(CliCommand::Status(args)) => status::run(host, screen, args.json),
+        Some(CliCommand::Doctor(args)) => doctor::run(host, screen, &args),
+        Some(CliCommand::Config(command)) => config::run(host, screen, command),
+        Some(CliCommand::Workspace(command)) => workspace::run(host, screen, command),
+        Some(CliCommand::Memory(command)) => memory::run(host, screen, command),
+        Some(CliCommand::Models(command)) => models::run(host, screen, command),
+        Some(CliCommand::Sessions(command)) => sessions::run(host, screen, command),
+        Some(CliCommand::Turn(command)) => turn::run(host, screen, command),
+        Some(CliCommand::Undo(args)) => undo::run(host, screen, &args),
+        Some(CliCommand::Audit(command)) => audit::run(host, screen, command),
+        Some(CliCommand::Cache(command)) => cache::run(host, screen, command),
+        Some(CliCommand::Usage(args)) => usage::run(host, screen, &args),
+        Some(CliCommand::Logs(args)) => logs::run(host, screen, &args),
+        Some(CliCommand::Agents(command)) => agents::run(host, screen, command),
+        Some(CliCommand::Skills(command)) => skills::run(host, screen, command),
+        Some(CliCommand::Guard(command)) => guard::run(host, screen, command),
+        Some(CliCommand::Trust(command)) => trust::run(host, screen, command),
+        Some(CliCommand::Security(command)) => security::run(host, screen, command),
+        Some(CliCommand::Approvals(command)) => approvals::run(host, screen, command),
+        Some(CliCommand::Folders(command)) => folders::run(host, screen, command),
+        Some(CliCommand::Stop(args)) => stop::run(host, screen, args),
+        Some(CliCommand::Sandbox(command)) => sandbox::run(host, screen, command),
+        Some(CliCommand::Prompt(args)) => prompt::run(host, screen, args),
+        Some(CliCommand::Context(command)) => context::run(host, screen, command),
+        Some(CliCommand::Testkit(command)) => testkit::run(screen, command),
+        Some(CliCommand::Update(args)) => update::run(host, screen, &args),
+        Some(CliCommand::Completion { shell }) => reference::completion(screen, shell),
+        Some(CliCommand::Man) => reference::man(screen),
+        Some(CliCommand::Docs(args)) => docs::run(screen, &args),
     }
 }

@@ -5,11 +5,11 @@ use std::io;
 use chela_config::is_secret_key;
 use chela_core::Host;
 use chela_core::panics::caught_panic;
-use chela_core::secret::{Redactor, Secret, is_guessable};
+use chela_core::secret::{KnownSecret, Redactor, is_guessable};
 
 /// What a command ends with when nothing went wrong on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub enum CommandExit {
     /// Done.
     Fine,
     /// Done, and what was looked for is wrong: findings, drift, differences.
@@ -18,19 +18,22 @@ pub enum Exit {
     NoModel,
     /// A turn was stopped, or came to a limit.
     Stopped,
+    /// Answered, and something an agent wanted to do was refused.
+    Refused,
     /// The config has errors.
     BadConfig,
     /// What a command that was run ended with.
     Command(u8),
 }
 
-impl Exit {
+impl CommandExit {
     pub fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
             Self::Findings => 1,
             Self::NoModel => NO_MODEL_CODE,
             Self::Stopped => STOPPED_CODE,
+            Self::Refused => REFUSED_CODE,
             Self::BadConfig => CONFIG_CODE,
             Self::Command(code) => code,
         }
@@ -42,13 +45,14 @@ const CONFIG_CODE: u8 = 78;
 const USAGE_CODE: u8 = 2;
 pub const NO_MODEL_CODE: u8 = 3;
 const STOPPED_CODE: u8 = 4;
+const REFUSED_CODE: u8 = 5;
 const FAILURE_CODE: u8 = 1;
 /// `EX_SOFTWARE` of sysexits: the program is at fault.
 const FAULT_CODE: u8 = 70;
 
 /// Why a command could not do what was asked.
 #[derive(Debug)]
-pub struct Fail {
+pub struct CommandError {
     pub message: String,
     pub hint: Option<String>,
     pub code: u8,
@@ -56,7 +60,7 @@ pub struct Fail {
     pub silent: bool,
 }
 
-impl Fail {
+impl CommandError {
     /// Something went wrong while doing it.
     pub fn new(message: impl std::fmt::Display) -> Self {
         Self {
@@ -103,7 +107,7 @@ impl Fail {
             .env
             .iter()
             .filter(|(name, value)| is_secret_key(name) && !is_guessable(value))
-            .map(|(name, value)| Secret {
+            .map(|(name, value)| KnownSecret {
                 name: format!("env:{name}"),
                 value: value.clone(),
             });
@@ -120,18 +124,23 @@ impl Fail {
     }
 }
 
-impl From<io::Error> for Fail {
+impl From<io::Error> for CommandError {
     /// Only writing to the screen gives a bare IO error; everything else names its file.
     fn from(error: io::Error) -> Self {
-        let silent = error.kind() == io::ErrorKind::BrokenPipe;
-        Self {
-            silent,
-            ..Self::new(format!("cannot write the output: {error}"))
+        let fail = Self::new(format!("cannot write the output: {error}"));
+        match error.kind() {
+            // A reader that has what it wanted is no fault.
+            io::ErrorKind::BrokenPipe => Self {
+                silent: true,
+                code: CommandExit::Fine.code(),
+                ..fail
+            },
+            _ => fail,
         }
     }
 }
 
-impl From<serde_json::Error> for Fail {
+impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
         Self::from(io::Error::from(error))
     }

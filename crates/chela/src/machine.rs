@@ -2,15 +2,15 @@
 
 use chela_core::Host;
 
-use crate::fail::Fail;
+use crate::fail::CommandError;
 
 /// A profile becomes part of a folder's name, so it must be a plain word.
-pub fn check(host: &Host) -> Result<(), Fail> {
+pub fn check(host: &Host) -> Result<(), CommandError> {
     match host.profile() {
-        Some(profile) if !is_plain_word(profile) => {
-            Err(Fail::usage(format!("`{profile}` cannot be a profile"))
-                .hint("use letters, digits, `-` and `_`"))
-        }
+        Some(profile) if !is_plain_word(profile) => Err(CommandError::usage(format!(
+            "`{profile}` cannot be a profile"
+        ))
+        .hint("use letters, digits, `-` and `_`")),
         _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ mod cli;
 mod cmd;
 mod fail;
 mod machine;
+mod owner_editor;
 mod picture;
 mod process_log;
 mod screen;
@@ -21,8 +22,8 @@ use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
 use clap::Parser;
 
 use crate::cli::Cli;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{ColourMode, Screen};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -43,10 +44,16 @@ fn main() -> ExitCode {
     }
     // Its memory and its environment hold keys; the commands it starts run as the same user.
     let undumpable = machine::hide_memory();
+    let form = ErrorForm::of(&args);
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(error) => {
             say_usage(&error);
+            if error.use_stderr() {
+                let told = error.render().to_string();
+                let told = Redactor::default().redact(&told).into_owned();
+                form.print(&CommandError::usage(told.trim()));
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
@@ -61,22 +68,62 @@ fn main() -> ExitCode {
             )
         })
         .and_then(|_| survive(|| cmd::run(&host, &mut screen, cli.command)))
-        .and_then(|exit| screen.flush().map(|()| exit).map_err(Fail::from));
+        .and_then(|exit| screen.flush().map(|()| exit).map_err(CommandError::from));
     process_log::finish();
     match outcome {
-        Ok(exit) => ExitCode::from(Exit::code(exit)),
+        Ok(exit) => ExitCode::from(CommandExit::code(exit)),
         Err(fail) => {
             let _ = screen.flush();
             let fail = fail.without_secrets(&host);
             complain(&fail, screen.paint);
+            form.print(&fail);
             ExitCode::from(fail.code)
         }
     }
 }
 
 /// A fault of our own ends the command like any other error: with words and a code.
-fn survive(run: impl FnOnce() -> Result<Exit, Fail>) -> Result<Exit, Fail> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| Err(Fail::broken(&*payload)))
+fn survive(
+    run: impl FnOnce() -> Result<CommandExit, CommandError>,
+) -> Result<CommandExit, CommandError> {
+    catch_unwind(AssertUnwindSafe(run))
+        .unwrap_or_else(|payload| Err(CommandError::broken(&*payload)))
+}
+
+/// Whether a program reads standard output: then an error is an object there, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ErrorForm {
+    Words,
+    Json,
+    JsonLine,
+}
+
+impl ErrorForm {
+    fn of(args: &[OsString]) -> Self {
+        let mut words = args.iter().take_while(|word| *word != "--");
+        match words.find(|word| *word == "--json" || *word == "--json-stream") {
+            Some(word) if word == "--json" => Self::Json,
+            Some(_) => Self::JsonLine,
+            None => Self::Words,
+        }
+    }
+
+    fn print(self, fail: &CommandError) {
+        if self == Self::Words || fail.silent {
+            return;
+        }
+        let mut told = serde_json::json!({
+            "error": { "message": fail.message, "hint": fail.hint, "code": fail.code },
+        });
+        if self == Self::JsonLine {
+            told["type"] = "error".into();
+        }
+        let text = match self {
+            Self::JsonLine => told.to_string(),
+            _ => format!("{told:#}"),
+        };
+        let _ = writeln!(std::io::stdout(), "{text}");
+    }
 }
 
 /// What was typed may have been a key, pasted in the wrong place.
@@ -96,7 +143,7 @@ fn asks_for_version(args: &[OsString]) -> bool {
     matches!(args, [_, only] if only == "--version" || only == "-V")
 }
 
-fn complain(fail: &Fail, paint: Paint) {
+fn complain(fail: &CommandError, paint: ColourMode) {
     if fail.silent {
         return;
     }

@@ -9,7 +9,7 @@ mod png;
 mod svg;
 pub mod treemap;
 
-pub use font::{Weight, text_width};
+pub use font::{FontWeight, text_width};
 pub use html::to_html;
 pub use png::to_png;
 pub use svg::to_svg;
@@ -36,14 +36,14 @@ impl Rgb {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Area {
+pub struct PictureArea {
     pub x: f32,
     pub y: f32,
     pub width: f32,
     pub height: f32,
 }
 
-impl Area {
+impl PictureArea {
     pub fn inset(self, by: f32) -> Self {
         Self {
             x: self.x + by,
@@ -63,9 +63,9 @@ impl Area {
 }
 
 #[derive(Debug, Clone)]
-pub enum Shape {
+pub enum PictureShape {
     Box {
-        area: Area,
+        area: PictureArea,
         fill: Rgb,
         /// Shown when pointed at, where the form can do that.
         tip: Option<String>,
@@ -75,7 +75,7 @@ pub enum Shape {
         /// Of the base line.
         y: f32,
         size: f32,
-        weight: Weight,
+        weight: FontWeight,
         ink: Rgb,
         text: String,
     },
@@ -87,5 +87,5 @@ pub struct Picture {
     pub width: f32,
     pub height: f32,
     pub background: Rgb,
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<PictureShape>,
 }

@@ -4,9 +4,9 @@ use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use chela_config::Loaded;
+use chela_config::LoadedConfig;
 use chela_config::model::{ConsoleStyle as WrittenStyle, LogLevel as WrittenLevel, Logging};
-use chela_core::secret::{Pattern, Redactor};
+use chela_core::secret::{Redactor, SecretPattern};
 use chela_core::{Host, vars};
 use chela_log::{
     ConsoleSettings, ConsoleStyle, LogFilter, LogHandle, LogRedaction, LogSettings, set_panic_hook,
@@ -14,7 +14,7 @@ use chela_log::{
 use tracing::level_filters::LevelFilter;
 
 use crate::cli::ColorWhen;
-use crate::fail::Fail;
+use crate::fail::CommandError;
 
 /// One per process, as what listens to `tracing` is.
 static LOG: OnceLock<ProcessLog> = OnceLock::new();
@@ -28,11 +28,11 @@ struct ProcessLog {
 }
 
 /// Begins to listen. Where lines go is decided when the config is known.
-pub fn begin(host: &Host, typed: Option<&str>, colour: ColorWhen) -> Result<(), Fail> {
+pub fn begin(host: &Host, typed: Option<&str>, colour: ColorWhen) -> Result<(), CommandError> {
     let asked = match (typed, host.var(vars::LOG)) {
         (Some(typed), _) => {
-            let filter =
-                LogFilter::parse(typed).map_err(|error| Fail::usage(format!("--log: {error}")));
+            let filter = LogFilter::parse(typed)
+                .map_err(|error| CommandError::usage(format!("--log: {error}")));
             Some(filter?)
         }
         (None, Some(set)) => match LogFilter::parse(set) {
@@ -71,7 +71,7 @@ pub fn begin(host: &Host, typed: Option<&str>, colour: ColorWhen) -> Result<(), 
 }
 
 /// The config is known: lines go where it says.
-pub fn configure(loaded: &Loaded) {
+pub fn configure(loaded: &LoadedConfig) {
     if let Some(log) = LOG.get() {
         let logging = &loaded.config.logging;
         let settings = settings_of(&log.host, log.asked.as_ref(), log.colour, logging);
@@ -110,7 +110,7 @@ pub fn finish() {
 }
 
 /// The file lines are kept in.
-pub fn file_of(host: &Host, loaded: &Loaded) -> PathBuf {
+pub fn file_of(host: &Host, loaded: &LoadedConfig) -> PathBuf {
     settings_of(host, None, false, &loaded.config.logging)
         .file
         .path
@@ -164,7 +164,7 @@ fn redactor_of_config(host: &Host) -> Redactor {
     let loaded = chela_config::load(host);
     let patterns = loaded.config.logging.redact_patterns.iter();
     let patterns = patterns
-        .filter_map(|text| Pattern::parse(text).ok())
+        .filter_map(|text| SecretPattern::parse(text).ok())
         .collect();
     Redactor::new(None, chela_agent::known_secrets(host, &loaded)).with_patterns(patterns)
 }

@@ -1,5 +1,6 @@
 //! What people see: plain text that fits the terminal, colour only where it helps.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
@@ -16,7 +17,7 @@ const PLAIN_WIDTH: usize = 80;
 /// Where output goes, and how much dress it may wear.
 pub struct Screen {
     out: Box<dyn Write>,
-    pub paint: Paint,
+    pub paint: ColourMode,
     pub width: usize,
     /// Whether a person sits in front of it.
     pub is_terminal: bool,
@@ -24,8 +25,13 @@ pub struct Screen {
 
 /// Colours, or the same words without them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Paint {
+pub enum ColourMode {
+    /// The sixteen colours of the terminal.
     Colour,
+    /// The same for dark text on a light ground: what is pale there is darker.
+    Light,
+    /// Bold and dim, no colours.
+    Mono,
     Plain,
 }
 
@@ -46,7 +52,11 @@ impl Screen {
         let width = typed_width.or_else(|| is_terminal.then(measured).flatten());
         Self {
             out: Box::new(io::BufWriter::new(io::stdout().lock())),
-            paint: if colour { Paint::Colour } else { Paint::Plain },
+            paint: if colour {
+                ColourMode::Colour
+            } else {
+                ColourMode::Plain
+            },
             width: width.unwrap_or(PLAIN_WIDTH).clamp(40, 200),
             is_terminal,
         }
@@ -54,7 +64,7 @@ impl Screen {
 
     /// One line of output.
     pub fn line(&mut self, text: impl Display) -> io::Result<()> {
-        writeln!(self.out, "{text}")
+        writeln!(self.out, "{}", spelled_out(&text.to_string()))
     }
 
     pub fn blank(&mut self) -> io::Result<()> {
@@ -63,7 +73,11 @@ impl Screen {
 
     /// Text that ends where it ends: a prompt, a schema, a script.
     pub fn raw(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())
+        // What a program reads is the text itself; a person must see what is there.
+        match self.is_terminal {
+            true => self.out.write_all(spelled_out(text).as_bytes()),
+            false => self.out.write_all(text.as_bytes()),
+        }
     }
 
     pub fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -71,7 +85,8 @@ impl Screen {
     }
 
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, value)?;
+        let text = serde_json::to_string_pretty(value)?;
+        self.out.write_all(shown_json(&text).as_bytes())?;
         writeln!(self.out)
     }
 
@@ -82,7 +97,7 @@ impl Screen {
     /// A paragraph, wrapped to the width, each line starting with `indent`.
     pub fn paragraph(&mut self, indent: &str, text: &str) -> io::Result<()> {
         for line in wrap(text, self.width.saturating_sub(indent.len())) {
-            writeln!(self.out, "{indent}{line}")?;
+            self.line(format!("{indent}{line}"))?;
         }
         Ok(())
     }
@@ -108,13 +123,59 @@ impl Screen {
                     line.extend(std::iter::repeat_n(' ', gap));
                 }
             }
-            writeln!(self.out, "{}", line.trim_end())?;
+            self.line(line.trim_end())?;
         }
         Ok(())
     }
 }
 
-impl Paint {
+/// Text with what turns the direction of writing, hides, or commands an old terminal spelled out.
+/// Colours are made of other characters and stay.
+fn spelled_out(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_deceptive) {
+        return Cow::Borrowed(text);
+    }
+    let mut spelled = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_deceptive(c) {
+            true => spelled.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+            false => spelled.push(c),
+        }
+    }
+    Cow::Owned(spelled)
+}
+
+/// C1 controls, embeddings, overrides, isolates and marks of direction, and characters of no width
+/// that no script needs.
+fn is_deceptive(c: char) -> bool {
+    matches!(c,
+        '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// JSON in which nothing acts on a terminal that shows it: to a program the same value.
+pub fn shown_json(json: &str) -> Cow<'_, str> {
+    let acts = |c: char| c == '\u{7f}' || is_deceptive(c);
+    if !json.contains(acts) {
+        return Cow::Borrowed(json);
+    }
+    let mut shown = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match acts(c) {
+            // Only inside strings can there be one.
+            true => shown.extend(
+                c.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            ),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+impl ColourMode {
     pub fn bold(self, text: impl Display) -> String {
         self.wear(Style::new().bold(), text)
     }
@@ -152,8 +213,31 @@ impl Paint {
     pub fn wear(self, style: Style, text: impl Display) -> String {
         match self {
             Self::Colour => format!("{style}{text}{style:#}"),
+            Self::Light => worn(for_light_ground(style), &text),
+            Self::Mono => worn(style.fg_color(None).bg_color(None), &text),
             Self::Plain => text.to_string(),
         }
+    }
+}
+
+fn worn(style: Style, text: &dyn Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Yellow and cyan cannot be read on white, and dimmed text hardly.
+fn for_light_ground(style: Style) -> Style {
+    let ansi = |colour| Some(anstyle::Color::Ansi(colour));
+    let style = match style.get_fg_color() {
+        Some(anstyle::Color::Ansi(AnsiColor::Yellow)) => style.fg_color(ansi(AnsiColor::Magenta)),
+        Some(anstyle::Color::Ansi(AnsiColor::Cyan)) => style.fg_color(ansi(AnsiColor::Blue)),
+        _ => style,
+    };
+    let dimmed = anstyle::Effects::DIMMED;
+    match style.get_effects().contains(dimmed) {
+        true => style
+            .effects(style.get_effects().remove(dimmed))
+            .fg_color(ansi(AnsiColor::BrightBlack)),
+        false => style,
     }
 }
 
@@ -204,19 +288,25 @@ pub fn shorten(text: &str, width: usize) -> String {
 }
 
 /// `1 file`, `3 files`.
-pub fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(number))
+pub fn count_noun(number: usize, noun: &str) -> String {
+    let number_shown = grouped(number);
+    match noun.strip_suffix('y') {
+        _ if number == 1 => format!("{number_shown} {noun}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number_shown} {stem}ies"),
+        _ => format!("{number_shown} {noun}s"),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, shorten, visible_len, wrap};
+    use super::{count_noun, shorten, shown_json, spelled_out, visible_len, wrap};
 
     #[test]
     fn numbers_read_well() {
-        assert_eq!(counted(1, "file"), "1 file");
-        assert_eq!(counted(1200, "file"), "1,200 files");
+        assert_eq!(count_noun(1, "file"), "1 file");
+        assert_eq!(count_noun(1200, "file"), "1,200 files");
+        assert_eq!(count_noun(2, "entry"), "2 entries");
+        assert_eq!(count_noun(2, "day"), "2 days");
     }
 
     #[test]
@@ -227,5 +317,20 @@ mod tests {
         );
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(visible_len("\u{1b}[1mbold\u{1b}[0m"), 4);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_spelled_out() {
+        assert_eq!(spelled_out("a\u{202e}b\u{9b}2J"), "a\\u{202e}b\\u{9b}2J");
+        assert_eq!(
+            spelled_out("\u{1b}[1mé 👩‍👧\u{1b}[0m"),
+            "\u{1b}[1mé 👩‍👧\u{1b}[0m"
+        );
+        let value = serde_json::json!({ "k\u{85}": "a\u{202e}b\u{e0041}\u{7f}é" });
+        let text = value.to_string();
+        let shown = shown_json(&text);
+        assert!(!shown.contains(['\u{85}', '\u{202e}', '\u{e0041}', '\u{7f}']));
+        let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(read, value);
     }
 }

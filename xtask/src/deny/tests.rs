@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::licence::is_satisfied;
-use super::{DenyRules, LockFile, Metadata, findings};
+use super::{CargoMetadata, DenyRules, LockFile, findings};
 
 const CRATES_IO: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
@@ -24,7 +24,7 @@ fn found(lock: &str, packages: Value) -> Vec<String> {
         }
     }
     let locked: LockFile = toml::from_str(&(text + lock)).expect("a lock file");
-    let known: Metadata =
+    let known: CargoMetadata =
         serde_json::from_value(json!({ "packages": packages })).expect("metadata");
     findings(&rules(), &locked.package, &known.packages)
 }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::baseline::round_trips;
 use crate::home::{agents, conversation, runtime, say};
-use crate::meter::{Spread, memory, process_cpu, watch_stalls};
+use crate::meter::{PollTimes, Spread, memory, process_cpu, watch_stalls};
 use crate::model::InstantModel;
 
 /// Turns a second that are begun whether or not earlier ones have ended.
@@ -30,6 +30,7 @@ pub fn run(dir: &Path, sessions: usize, threads: usize) {
         runtime: &runtime,
         model: &model,
         bare,
+        polls: Arc::default(),
     };
     let rounds = match sessions {
         1 => 60,
@@ -43,9 +44,13 @@ pub fn run(dir: &Path, sessions: usize, threads: usize) {
             if threads == 1 { "" } else { "s" },
         )
     };
-    case.measure(&name("all at once"), || all_at_once(&talks, rounds));
+    case.measure(&name("all at once"), || {
+        all_at_once(&talks, rounds, &case.polls)
+    });
     if sessions > 1 {
-        case.measure(&name(&format!("{PACE}/s")), || paced(&talks, 300));
+        case.measure(&name(&format!("{PACE}/s")), || {
+            paced(&talks, 300, &case.polls)
+        });
     }
 }
 
@@ -54,6 +59,7 @@ struct Case<'a> {
     model: &'a InstantModel,
     /// Milliseconds of a bare request.
     bare: f64,
+    polls: Arc<PollTimes>,
 }
 
 impl Case<'_> {
@@ -73,10 +79,11 @@ impl Case<'_> {
         let turns = times.len() as f64;
         let (wall, cpu) = (start.elapsed(), cpu().saturating_sub(before));
         let (times, late) = (Spread::of(times), Spread::of(late));
+        let polls = Spread::of(self.polls.take());
         let (rss, peak) = memory();
         println!(
             "{name:<40} {:>7.1} {:>6.1} ms {:>8.1} ms {:>6.0} ms {:>7.1} ms {:>5.0} ms {:>5.0} ms \
-             {rss:>6.0} MB {peak:>6.0} MB",
+             {:>6.2} ms {:>5.1} ms {rss:>6.0} MB {peak:>6.0} MB",
             turns / wall.as_secs_f64(),
             cpu.as_secs_f64() * 1e3 / turns,
             times.at(50) - self.bare,
@@ -84,20 +91,26 @@ impl Case<'_> {
             late.at(50),
             late.at(99),
             late.at(100),
+            polls.at(99),
+            polls.at(100),
         );
     }
 }
 
 /// The next message of a session follows its answer.
-async fn all_at_once(talks: &[Arc<Conversation>], rounds: usize) -> Vec<Duration> {
+async fn all_at_once(
+    talks: &[Arc<Conversation>],
+    rounds: usize,
+    polls: &Arc<PollTimes>,
+) -> Vec<Duration> {
     let mut running = JoinSet::new();
     for talk in talks {
-        let talk = Arc::clone(talk);
+        let (talk, polls) = (Arc::clone(talk), Arc::clone(polls));
         running.spawn(async move {
             let mut times = Vec::with_capacity(rounds);
             for round in 0..rounds {
                 let start = Instant::now();
-                say(&talk, format!("hi, {round}"), 0).await;
+                polls.watch(say(&talk, format!("hi, {round}"), 0)).await;
                 times.push(start.elapsed());
             }
             times
@@ -107,15 +120,17 @@ async fn all_at_once(talks: &[Arc<Conversation>], rounds: usize) -> Vec<Duration
 }
 
 /// A message for the next session in the row at each beat. Late is what is late against the beat.
-async fn paced(talks: &[Arc<Conversation>], turns: u32) -> Vec<Duration> {
+async fn paced(talks: &[Arc<Conversation>], turns: u32, polls: &Arc<PollTimes>) -> Vec<Duration> {
     let begin = tokio::time::Instant::now();
     let mut running = JoinSet::new();
     for (turn, talk) in (0..turns).zip(talks.iter().cycle()) {
         let due = begin + Duration::from_secs(1) * turn / PACE;
         tokio::time::sleep_until(due).await;
-        let talk = Arc::clone(talk);
+        let (talk, polls) = (Arc::clone(talk), Arc::clone(polls));
         running.spawn(async move {
-            say(&talk, format!("hi again, {turn}"), 0).await;
+            polls
+                .watch(say(&talk, format!("hi again, {turn}"), 0))
+                .await;
             due.elapsed()
         });
     }

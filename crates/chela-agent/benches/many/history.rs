@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 use chela_core::{ContentHash, Origin, Trust};
-use chela_model::{Message, Part, ToolCall};
-use chela_session::{Body, Compaction, Label, Meta};
+use chela_model::{MessagePart, ModelMessage, ToolCall};
+use chela_session::{CompactionEntry, EntryBody, EntryMeta, TextLabel};
 use chela_store::block_on;
 use serde_json::{Map, json};
 
@@ -37,28 +37,49 @@ pub fn seed(dir: &Path, bytes: usize) {
         }
     }
     if past > 0 {
-        let summary = Compaction {
+        let summary = CompactionEntry {
             summary: format!("## Goals\n{}", words.text(2_000)),
             first_kept: first_kept.expect("a turn was kept"),
             tokens_before: u64::try_from(bytes / 4).expect("a count"),
             details: json!(null),
         };
-        block_on(store.append_all(&session, &[Body::Compaction(summary)])).expect("a summary");
+        block_on(store.append_all(&session, &[EntryBody::Compaction(summary)])).expect("a summary");
     }
 }
 
-fn turn_entries(turn: usize, words: &mut Words) -> Vec<Body> {
+/// Writes turns without calls, all of which the model still reads: 330 bytes each.
+pub fn seed_talk(dir: &Path, turns: usize) {
+    let model = InstantModel::start();
+    let talk = conversation(&agents(dir, &model.url()), 0);
+    let mut words = Words(11);
+    let mut entries = Vec::with_capacity(3 * turns);
+    for _ in 0..turns {
+        entries.push(EntryBody::plain(ModelMessage::user(words.text(60))));
+        entries.push(EntryBody::plain(ModelMessage::Assistant {
+            content: vec![MessagePart::text(words.text(180))],
+            model: Some("bench/instant".to_owned()),
+        }));
+        entries.push(EntryBody::TurnEnded {
+            how: "done".to_owned(),
+        });
+    }
+    for chunk in entries.chunks(300) {
+        block_on(talk.store().append_all(&talk.session(), chunk)).expect("entries");
+    }
+}
+
+fn turn_entries(turn: usize, words: &mut Words) -> Vec<EntryBody> {
     let id = format!("past-{turn}");
     let said = |text: String| {
-        Body::plain(Message::Assistant {
-            content: vec![Part::text(text)],
+        EntryBody::plain(ModelMessage::Assistant {
+            content: vec![MessagePart::text(text)],
             model: Some("bench/instant".to_owned()),
         })
     };
     let mut arguments = Map::new();
     arguments.insert("path".to_owned(), json!(format!("notes/{turn}.txt")));
-    let call = Message::Assistant {
-        content: vec![Part::ToolCall(ToolCall {
+    let call = ModelMessage::Assistant {
+        content: vec![MessagePart::ToolCall(ToolCall {
             id: id.clone(),
             name: "read".to_owned(),
             arguments,
@@ -71,29 +92,29 @@ fn turn_entries(turn: usize, words: &mut Words) -> Vec<Body> {
         call: id.clone(),
         hash: ContentHash::of(&text),
     };
-    let result = Message::ToolResult {
+    let result = ModelMessage::ToolResult {
         call_id: id.clone(),
         tool: "read".to_owned(),
-        content: vec![Part::text(text)],
+        content: vec![MessagePart::text(text)],
         is_error: false,
     };
-    let meta = Meta {
-        label: Some(Label {
+    let meta = EntryMeta {
+        label: Some(TextLabel {
             trust: Trust::Owner,
             origin,
         }),
-        ..Meta::default()
+        ..EntryMeta::default()
     };
     vec![
-        Body::plain(Message::user(words.text(300))),
-        Body::plain(call),
-        Body::ToolStarted { call_id: id },
-        Body::Message {
+        EntryBody::plain(ModelMessage::user(words.text(300))),
+        EntryBody::plain(call),
+        EntryBody::ToolStarted { call_id: id },
+        EntryBody::Message {
             message: result,
             meta,
         },
         said(words.text(700)),
-        Body::TurnEnded {
+        EntryBody::TurnEnded {
             how: "done".to_owned(),
         },
     ]

@@ -7,26 +7,29 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
-use chela_agent::turn::{Surface, TurnEvent};
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage};
+use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_core::{Clock, Entropy, Host, OwnerProof, SessionKey, Speaker};
 use chela_store::block_on;
-use chela_tools::{Answer, Approver, Question, Scope};
+use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::json;
 
 /// Sees nothing, and says no to everything.
 pub struct Nobody;
 
-impl Surface for Nobody {
+impl TurnSurface for Nobody {
     fn event(&self, _: TurnEvent) {}
 }
 
 impl Approver for Nobody {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(std::future::ready(Answer::of_owner(Scope::Deny, question)))
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
+        Box::pin(std::future::ready(OwnerAnswer::of_owner(
+            ApprovalScope::Deny,
+            question,
+        )))
     }
 }
 
@@ -66,7 +69,7 @@ pub fn agents(dir: &Path, model: &str) -> Arc<Agents> {
         "models": { "providers": { "bench": {
             "baseUrl": format!("{model}/v1"),
             "api": "openai-completions",
-            "models": [{ "id": "instant", "contextWindow": 200_000 }],
+            "models": [{ "id": "instant", "contextWindow": 2_000_000 }],
         } } },
         "agents": { "defaults": { "model": "bench/instant" } },
     });
@@ -85,9 +88,9 @@ pub fn conversation(agents: &Arc<Agents>, number: usize) -> Conversation {
 
 /// One turn, which must have gone as the model says.
 pub async fn say(talk: &Conversation, text: String, calls: u32) {
-    let message = Inbound {
+    let message = InboundMessage {
         text,
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
     let outcome = talk.say(message, &Nobody).await.expect("a turn");
     assert_eq!(outcome.tool_calls, calls, "{outcome:?}");

@@ -31,6 +31,9 @@ const HISTORIES: [(&str, usize); 4] = [
     ("8 MB", 8_000_000),
 ];
 
+/// Turns of a person and an answer that came before, none of them summed up.
+const TALKED: [usize; 4] = [0, 99, 999, 6_666];
+
 const CROWDS: [usize; 3] = [1, 50, 200];
 
 fn main() {
@@ -38,6 +41,7 @@ fn main() {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["seed", dir, bytes] => history::seed(Path::new(dir), number(bytes)),
+        ["talked", dir, turns] => history::seed_talk(Path::new(dir), number(turns)),
         ["turns", dir, what, turns] => history::turns(Path::new(dir), what, number(turns)),
         ["crowd", dir, sessions, threads] => {
             crowd::run(Path::new(dir), number(sessions), number(threads));
@@ -53,12 +57,15 @@ fn number(word: &str) -> usize {
 
 fn all(filter: Option<&str>) {
     let wanted = |part: &str| filter.is_none_or(|filter| part.contains(filter));
-    let (history, crowd) = (wanted("history"), wanted("crowd"));
-    if history || crowd {
+    let (history, steps, crowd) = (wanted("history"), wanted("steps"), wanted("crowd"));
+    if history || steps || crowd {
         baseline::print();
     }
     if history {
         histories();
+    }
+    if steps {
+        one_step_turns();
     }
     if crowd {
         crowds();
@@ -90,10 +97,27 @@ fn histories() {
     }
 }
 
+/// What a turn of one model call costs when all that was said is sent along.
+fn one_step_turns() {
+    println!("\na turn of one step (steps)         CPU    ratio");
+    let mut first = None;
+    for turns in TALKED {
+        let dir = tempfile::tempdir().expect("a folder");
+        again(dir.path(), &["talked", &turns.to_string()]);
+        let cpu: f64 = again(dir.path(), &["turns", "hi", "6"])
+            .trim()
+            .parse()
+            .expect("milliseconds");
+        let first = *first.get_or_insert(cpu);
+        let name = format!("turn {}", turns + 1);
+        println!("{name:<28} {cpu:>8.1} ms {:>6.2} ×", cpu / first);
+    }
+}
+
 fn crowds() {
     println!(
         "\nsessions in one process                  turns/s  CPU/turn   added p50       p99  \
-         stall p50      p99      max       RSS      peak"
+         stall p50      p99      max  poll p99      max       RSS      peak"
     );
     for threads in [1, 2] {
         for sessions in CROWDS {

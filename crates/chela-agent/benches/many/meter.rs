@@ -1,6 +1,9 @@
 //! What is read off the machine: CPU time, memory, and how late things are.
 
-use std::time::Duration;
+use std::pin::{Pin, pin};
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
@@ -50,13 +53,40 @@ impl Spread {
     }
 }
 
+/// How long each poll of a future took: as long as that, its thread serves nobody else.
+#[derive(Default)]
+pub struct PollTimes(Mutex<Vec<Duration>>);
+
+impl PollTimes {
+    pub async fn watch<T>(&self, work: impl Future<Output = T>) -> T {
+        let mut work = pin!(work);
+        std::future::poll_fn(|context| self.poll(work.as_mut(), context)).await
+    }
+
+    fn poll<T>(
+        &self,
+        work: Pin<&mut impl Future<Output = T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<T> {
+        let start = Instant::now();
+        let done = work.poll(context);
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        times.push(start.elapsed());
+        done
+    }
+
+    pub fn take(&self) -> Vec<Duration> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Runs beside others on their runtime and notes how much later than asked it is woken.
 pub async fn watch_stalls(done: tokio::sync::oneshot::Receiver<()>) -> Vec<Duration> {
     const TICK: Duration = Duration::from_millis(2);
     let mut late = Vec::new();
     let mut done = done;
     while done.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty) {
-        let start = std::time::Instant::now();
+        let start = Instant::now();
         tokio::time::sleep(TICK).await;
         late.push(start.elapsed().saturating_sub(TICK));
     }

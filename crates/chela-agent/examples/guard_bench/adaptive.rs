@@ -227,7 +227,7 @@ pub fn spoofed(crew: &mut Crew, traces: &Traces, show: Show<'_>) -> Result<(), S
 }
 
 /// Whether a question, as plain text, moves, hides, runs away or leaves out what counts.
-fn is_spoofed(question: &chela_tools::Question, calls: &[Made]) -> bool {
+fn is_spoofed(question: &chela_tools::ApprovalQuestion, calls: &[Made]) -> bool {
     let text = question.text();
     let moves = text.chars().any(|c| {
         c != '\n' && c.is_control()

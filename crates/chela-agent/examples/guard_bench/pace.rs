@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use chela_config::model::GuardPolicy;
 use chela_core::{ContentHash, Origin, Trust};
-use chela_guard::flow::{Deed, Judge, Provenance, Span, Standing, decide};
+use chela_guard::flow::{CallJudge, HostStanding, ProposedCall, Provenance, TextSpan, decide};
+use chela_guard::{CallTarget, SecretLook, WebAddress};
 
 use crate::traces::Traces;
 
@@ -25,14 +26,14 @@ pub fn at_a_mebibyte(traces: &Traces) -> (Duration, Duration) {
     let mut round = 0;
     while seen.size() < 1 << 20 {
         for task in &traces.users {
-            seen.add(Span {
+            seen.add(TextSpan {
                 text: task.prompt.clone(),
                 trust: Trust::Owner,
                 origin: channel.clone(),
             });
             for (at, call) in task.calls.iter().enumerate() {
                 let output = call.output.as_deref().unwrap_or_default();
-                seen.add(Span {
+                seen.add(TextSpan {
                     text: format!("{output} {round}.{at}"),
                     trust: Trust::External,
                     origin: tool.clone(),
@@ -42,7 +43,7 @@ pub fn at_a_mebibyte(traces: &Traces) -> (Duration, Duration) {
         round += 1;
     }
     let index = started.elapsed();
-    let judge = Judge {
+    let judge = CallJudge {
         policy: GuardPolicy::Standard,
         egress: &[],
         confirm: &[],
@@ -52,12 +53,19 @@ pub fn at_a_mebibyte(traces: &Traces) -> (Duration, Duration) {
         let Some(declared) = traces.declared(&call.tool) else {
             continue;
         };
-        let deed = Deed {
+        let addresses = call.args.values().filter_map(serde_json::Value::as_str);
+        let addresses = addresses.filter_map(|text| WebAddress::parse(text).ok());
+        let targets: Vec<CallTarget> = addresses.map(CallTarget::Url).collect();
+        let deed = ProposedCall {
             tool: &call.tool,
             effect: declared.effect,
             sinks: &declared.sinks,
             arguments: &call.args,
-            standing: Standing::Unlisted,
+            targets: &targets,
+            led_from: None,
+            look: SecretLook::Plain,
+            standing: HostStanding::Unlisted,
+            orders: &[],
             words: None,
             binds: None,
         };

@@ -1,24 +1,28 @@
 //! A home with the real agent in it: a model that says what it is told to say, tools that give
 //! back what was recorded, and an owner who answers.
 
+use chela_core::lock;
 use chela_store::block_on;
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{ConversationAsk, Inbound, OwnTools};
-use chela_agent::turn::{Surface, TurnEvent};
+use chela_agent::conversation::{ConversationAsk, InboundMessage, OwnTools};
+use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_config::model::GuardPolicy;
 use chela_core::{ContentHash, Entropy, Host, Origin, OwnerProof, SessionKey, Speaker, Trust};
 use chela_guard::approval::shown;
-use chela_guard::{Effect, ExternalSource, Labelled};
+use chela_guard::{Effect, ExternalSource, LabelledText};
 use chela_reply::Reply;
-use chela_testkit::{Endpoint, Rule, Script, ScriptedCall, Step};
-use chela_tools::{Answer, Approver, Call, Output, Question, Running, Scope, Spec, Tool};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedCall, ScriptedEndpoint, StepRule};
+use chela_tools::{
+    ApprovalQuestion, ApprovalScope, Approver, CallFuture, OwnerAnswer, RunCall, Tool, ToolOutput,
+    ToolSpec,
+};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
@@ -29,7 +33,7 @@ use crate::traces::{self, Declared, Traces};
 pub struct Stage {
     _dir: TempDir,
     pub workspace: PathBuf,
-    endpoint: Endpoint,
+    endpoint: ScriptedEndpoint,
     agents: Arc<Agents>,
     entropy: Arc<dyn Entropy>,
     runtime: Runtime,
@@ -80,7 +84,7 @@ pub type Known = (String, Vec<(String, String)>);
 pub struct Came {
     /// Calls of tools of the traces that were run, in order.
     pub ran: Vec<(String, Effect)>,
-    pub questions: Vec<Question>,
+    pub questions: Vec<ApprovalQuestion>,
     /// What real tools and others gave back, in order.
     pub results: Vec<String>,
     pub replies: Vec<String>,
@@ -90,7 +94,8 @@ impl Stage {
     pub fn new(policy: GuardPolicy) -> Result<Self, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let dir = TempDir::new().map_err(|error| text(&error))?;
-        let endpoint = Endpoint::start(Script::default()).map_err(|error| text(&error))?;
+        let endpoint =
+            ScriptedEndpoint::start(EndpointScript::default()).map_err(|error| text(&error))?;
         let host = Host::fixed(dir.path());
         let workspace = host.state_dir().join("workspace");
         std::fs::create_dir_all(&workspace).map_err(|error| text(&error))?;
@@ -141,14 +146,14 @@ impl Stage {
         };
         for turn in &play.turns {
             self.endpoint.play(script(turn, &play.children));
-            let message = Inbound {
+            let message = InboundMessage {
                 text: turn.says.clone(),
-                images: Vec::new(),
+                ..InboundMessage::default()
             };
             let outcome = self.runtime.block_on(async {
                 let outcome = talk.say(message, &surface).await;
-                while talk.subagents_running() > 0 {
-                    talk.until_news(&surface).await;
+                while talk.background().subagents_running() > 0 {
+                    talk.background().until_news(&surface).await;
                     tokio::task::yield_now().await;
                 }
                 outcome
@@ -187,8 +192,8 @@ impl Stage {
     }
 }
 
-fn spec(name: &str, declared: &Declared) -> Spec {
-    Spec {
+fn spec(name: &str, declared: &Declared) -> ToolSpec {
+    ToolSpec {
         name: name.into(),
         description: "Recorded.".into(),
         parameters: Arc::new(json!({ "type": "object", "properties": {} })),
@@ -198,13 +203,13 @@ fn spec(name: &str, declared: &Declared) -> Spec {
 }
 
 /// In turn for whoever speaks with the owner; by what they are told for sub-agents.
-fn script(turn: &Exchange, children: &[(String, Vec<Made>)]) -> Script {
+fn script(turn: &Exchange, children: &[(String, Vec<Made>)]) -> EndpointScript {
     let answers = turn.answers.iter().map(|calls| answer(calls));
-    let children = children.iter().map(|(told, calls)| Step {
-        when: Some(Rule {
+    let children = children.iter().map(|(told, calls)| ScriptStep {
+        when: Some(StepRule {
             contains: Some(told.clone()),
             after_tool: Some(false),
-            ..Rule::default()
+            ..StepRule::default()
         }),
         ..answer(calls)
     });
@@ -212,14 +217,14 @@ fn script(turn: &Exchange, children: &[(String, Vec<Made>)]) -> Script {
         true => "Done.",
         false => &turn.reply,
     };
-    Script {
-        otherwise: Some(Step::reply(reply)),
-        ..Script::steps(children.chain(answers))
+    EndpointScript {
+        otherwise: Some(ScriptStep::reply(reply)),
+        ..EndpointScript::steps(children.chain(answers))
     }
 }
 
-fn answer(calls: &[Made]) -> Step {
-    Step {
+fn answer(calls: &[Made]) -> ScriptStep {
+    ScriptStep {
         tool_calls: calls
             .iter()
             .map(|made| ScriptedCall {
@@ -229,13 +234,13 @@ fn answer(calls: &[Made]) -> Step {
             })
             .collect(),
         piece: Some(100_000),
-        ..Step::default()
+        ..ScriptStep::default()
     }
 }
 
 /// A tool of the traces.
 struct Recorded {
-    spec: Spec,
+    spec: ToolSpec,
     foreign: bool,
     outputs: BTreeMap<String, String>,
     came: Arc<Mutex<Came>>,
@@ -243,11 +248,11 @@ struct Recorded {
 }
 
 impl Tool for Recorded {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         lock(&self.came)
             .ran
             .push((call.id.to_owned(), self.spec.effect));
@@ -260,10 +265,10 @@ impl Tool for Recorded {
             name: self.spec.name.to_string(),
         };
         let labelled = match self.foreign {
-            true => Labelled::external(text, &source, origin, self.entropy.as_ref()),
-            false => Labelled::local(text, Trust::Agent, origin),
+            true => LabelledText::external(text, &source, origin, self.entropy.as_ref()),
+            false => LabelledText::local(text, Trust::Agent, origin),
         };
-        Box::pin(std::future::ready(Output::of(labelled)))
+        Box::pin(std::future::ready(ToolOutput::of(labelled)))
     }
 }
 
@@ -273,7 +278,7 @@ struct Watching<'a> {
     came: &'a Mutex<Came>,
 }
 
-impl Surface for Watching<'_> {
+impl TurnSurface for Watching<'_> {
     fn event(&self, event: TurnEvent) {
         if let TurnEvent::ToolEnded { text, .. } = event {
             lock(self.came).results.push(text);
@@ -284,8 +289,8 @@ impl Surface for Watching<'_> {
 impl Approver for Watching<'_> {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         lock(self.came).questions.push(question.clone());
         let says = match self.owner {
             Owner::Absent => None,
@@ -297,8 +302,14 @@ impl Approver for Watching<'_> {
                 Some(question.calls.iter().all(known))
             }
         };
-        let scope = says.map(|yes| if yes { Scope::Once } else { Scope::Deny });
-        Box::pin(std::future::ready(Answer::given(scope, question)))
+        let scope = says.map(|yes| {
+            if yes {
+                ApprovalScope::Once
+            } else {
+                ApprovalScope::Deny
+            }
+        });
+        Box::pin(std::future::ready(OwnerAnswer::given(scope, question)))
     }
 }
 
@@ -332,8 +343,4 @@ impl Made {
         let exact = exact.map(|(name, value)| (shown(name), plain(value)));
         (shown(&self.tool), exact.collect())
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_guard::{Effect, Sink, SinkKind};
+use chela_guard::{CallSink, Effect, SinkKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub struct Tool {
 #[derive(Debug, Clone)]
 pub struct Declared {
     pub effect: Effect,
-    pub sinks: Arc<[Sink]>,
+    pub sinks: Arc<[CallSink]>,
     /// Whether what it brings back is from outside.
     pub foreign: bool,
 }
@@ -133,9 +133,9 @@ impl Tool {
             Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
             _ => self.args.iter().map(String::as_str).collect(),
         };
-        let sinks: Vec<Sink> = names
+        let sinks: Vec<CallSink> = names
             .into_iter()
-            .map(|name| Sink {
+            .map(|name| CallSink {
                 argument: name.to_owned().into(),
                 kind: sink_kind(name),
             })

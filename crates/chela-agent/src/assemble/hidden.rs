@@ -1,10 +1,11 @@
 //! What models are sent, without the secrets somebody left in it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use chela_core::secret::Redactor;
-use chela_model::{Message, Part, Request, ToolSchema};
-use chela_prompt::{CleanText, PromptInput, Sourced};
+use chela_model::{MessagePart, ModelMessage, SystemText, ToolSchema};
+use chela_prompt::{CleanText, PromptInput, SourcedValue};
 use serde_json::Value;
 
 /// Takes secrets out of every text of a prompt that is not Chela's own: of the config, of plugins
@@ -42,7 +43,7 @@ pub(super) fn hide(input: &mut PromptInput, redactor: &Redactor) {
             .iter_mut()
             .for_each(|text| plain(text, redactor));
     }
-    let clean = |text: &mut Sourced<CleanText>| {
+    let clean = |text: &mut SourcedValue<CleanText>| {
         if let Cow::Owned(hidden) = redactor.redact(text.value.as_str()) {
             text.value = CleanText::new(&hidden);
         }
@@ -71,48 +72,72 @@ pub(crate) fn hide_in_tools(tools: &mut [ToolSchema], redactor: &Redactor) {
         if let Cow::Owned(hidden) = redactor.redact_json(&parameters)
             && let Ok(hidden) = serde_json::from_str(&hidden)
         {
-            tool.parameters = hidden;
+            tool.parameters = Arc::new(hidden);
         }
     }
 }
 
 /// The last gate before the wire: values the installation holds are in no request, whatever way
-/// they came, and also when they became known only after they were written down.
-pub(crate) fn hide_in_request(request: &mut Request, redactor: &Redactor) {
-    let known = |text: &mut String| {
-        if let Cow::Owned(hidden) = redactor.redact_known(text) {
-            *text = hidden;
-        }
-    };
-    known(&mut request.system.stable);
-    known(&mut request.system.tail);
-    for tool in &mut request.tools {
-        known(&mut tool.description);
-    }
-    for message in &mut request.messages {
-        let (Message::User { content }
-        | Message::Assistant { content, .. }
-        | Message::ToolResult { content, .. }) = message;
-        for part in content {
-            match part {
-                Part::Text { text } => known(text),
-                // What is signed is sent back as it came, or not at all.
-                Part::Reasoning {
-                    text, signature, ..
-                } if signature.is_none() => known(text),
-                Part::ToolCall(call) => {
-                    call.malformed.iter_mut().for_each(known);
-                    call.arguments
-                        .values_mut()
-                        .for_each(|value| in_value(value, &known));
-                }
-                Part::Reasoning { .. } | Part::Image { .. } => {}
+/// they came, and also when they became known only after they were written down. This is for what
+/// a request begins with, [`hide_in_message`] for the rest of it. Says whether there was something
+/// to hide.
+pub(crate) fn hide_in_head(
+    system: &mut SystemText,
+    tools: &mut [ToolSchema],
+    redactor: &Redactor,
+) -> bool {
+    let texts = [&mut system.stable, &mut system.tail];
+    let tools = tools.iter_mut().map(|tool| &mut tool.description);
+    let hidden = texts.into_iter().chain(tools);
+    // Each of them, also once one held something.
+    hidden
+        .filter_map(|text| hide_known(text, redactor).then_some(()))
+        .count()
+        > 0
+}
+
+/// A message without the values the installation holds: the same one where it has none.
+pub(crate) fn hide_in_message(said: &Arc<ModelMessage>, redactor: &Redactor) -> Arc<ModelMessage> {
+    let mut message = ModelMessage::clone(said);
+    let (ModelMessage::User { content }
+    | ModelMessage::Assistant { content, .. }
+    | ModelMessage::ToolResult { content, .. }) = &mut message;
+    let mut is_changed = false;
+    let mut known = |text: &mut String| is_changed |= hide_known(text, redactor);
+    for part in content {
+        match part {
+            MessagePart::Text { text } => known(text),
+            // What is signed is sent back as it came, or not at all.
+            MessagePart::Reasoning {
+                text, signature, ..
+            } if signature.is_none() => known(text),
+            MessagePart::ToolCall(call) => {
+                call.malformed.iter_mut().for_each(&mut known);
+                call.arguments
+                    .values_mut()
+                    .for_each(|value| in_value(value, &mut known));
             }
+            MessagePart::Reasoning { .. } | MessagePart::Image { .. } => {}
         }
+    }
+    match is_changed {
+        true => Arc::new(message),
+        false => Arc::clone(said),
     }
 }
 
-fn in_value(value: &mut Value, act: &impl Fn(&mut String)) {
+/// Says whether there was something to hide.
+fn hide_known(text: &mut String, redactor: &Redactor) -> bool {
+    match redactor.redact_known(text) {
+        Cow::Owned(hidden) => {
+            *text = hidden;
+            true
+        }
+        Cow::Borrowed(_) => false,
+    }
+}
+
+fn in_value(value: &mut Value, act: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(text) => act(text),
         Value::Array(items) => items.iter_mut().for_each(|item| in_value(item, act)),

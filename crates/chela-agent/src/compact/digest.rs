@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use chela_model::{Message, Part};
+use chela_model::{MessagePart, ModelMessage};
 
 use super::quality::{identifiers_of, pending_question};
 
@@ -13,27 +13,27 @@ const BULLETS: usize = 30;
 
 /// A summary with all required headings, from the messages themselves: what the person asked for,
 /// what was done with which tools, what is still open. Its size is bounded whatever it is given.
-pub fn digest(messages: &[Message], earlier: Option<&str>) -> String {
+pub fn digest(messages: &[ModelMessage], earlier: Option<&str>) -> String {
     let mut goals = Vec::new();
     let mut done = Vec::new();
     let mut failed = Vec::new();
     for message in messages {
         match message {
-            Message::User { .. } => goals.push(quoted(&message.text())),
-            Message::Assistant { content, .. } => {
+            ModelMessage::User { .. } => goals.push(quoted(&message.text())),
+            ModelMessage::Assistant { content, .. } => {
                 done.extend(content.iter().filter_map(|part| match part {
-                    Part::ToolCall(call) => Some(format!(
+                    MessagePart::ToolCall(call) => Some(format!(
                         "{} {}",
                         call.name,
                         quoted(&serde_json::to_string(&call.arguments).unwrap_or_default())
                     )),
-                    Part::Text { text } if !text.trim().is_empty() => {
+                    MessagePart::Text { text } if !text.trim().is_empty() => {
                         Some(format!("said: {}", quoted(text)))
                     }
                     _ => None,
                 }));
             }
-            Message::ToolResult { tool, is_error, .. } => {
+            ModelMessage::ToolResult { tool, is_error, .. } => {
                 if *is_error {
                     failed.push(format!("{tool} failed: {}", quoted(&message.text())));
                 }
@@ -90,15 +90,15 @@ fn one_line(text: &str, most: usize) -> String {
 mod tests {
     use super::digest;
     use crate::compact::shortfalls;
-    use chela_model::{Message, Part};
+    use chela_model::{MessagePart, ModelMessage};
 
     #[test]
     fn passes_its_own_check_and_stays_small() {
-        let mut messages: Vec<Message> = (0..500)
-            .map(|n| Message::user(format!("{} file-{n}.md", "please ".repeat(200))))
+        let mut messages: Vec<ModelMessage> = (0..500)
+            .map(|n| ModelMessage::user(format!("{} file-{n}.md", "please ".repeat(200))))
             .collect();
-        messages.push(Message::Assistant {
-            content: vec![Part::text("Which one first?")],
+        messages.push(ModelMessage::Assistant {
+            content: vec![MessagePart::text("Which one first?")],
             model: None,
         });
         let summary = digest(&messages, Some("## Goals\n- before"));

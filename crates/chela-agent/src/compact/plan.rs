@@ -1,7 +1,7 @@
 //! Where a conversation is cut.
 
 use chela_core::tokens;
-use chela_model::{Message, Part};
+use chela_model::{MessagePart, ModelMessage};
 
 /// What of the newest messages is kept as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct KeepRecent {
 /// Where the kept part begins: everything before this index is summarised. Always the first
 /// message of a turn, so that a call is never separated from its result; 0 when there is nothing
 /// worth summarising.
-pub fn cut_point(messages: &[Message], keep: KeepRecent) -> usize {
+pub fn cut_point(messages: &[ModelMessage], keep: KeepRecent) -> usize {
     let starts: Vec<usize> = messages
         .iter()
         .enumerate()
@@ -39,19 +39,19 @@ pub fn cut_point(messages: &[Message], keep: KeepRecent) -> usize {
 }
 
 /// A person's message, unless it came in the middle of a step.
-fn is_turn_start(messages: &[Message], at: usize, message: &Message) -> bool {
-    let Message::User { .. } = message else {
+fn is_turn_start(messages: &[ModelMessage], at: usize, message: &ModelMessage) -> bool {
+    let ModelMessage::User { .. } = message else {
         return false;
     };
     match at.checked_sub(1).map(|before| &messages[before]) {
         // A result was still missing: the message steered a turn that was under way.
-        Some(before @ Message::Assistant { .. }) => before.tool_calls().next().is_none(),
+        Some(before @ ModelMessage::Assistant { .. }) => before.tool_calls().next().is_none(),
         _ => true,
     }
 }
 
 /// What a message costs, as far as it can be counted here.
-pub fn tokens_of(message: &Message) -> usize {
+pub fn tokens_of(message: &ModelMessage) -> usize {
     /// Providers agree on the order of magnitude.
     const IMAGE: usize = 1_200;
     /// Role and separators.
@@ -60,9 +60,9 @@ pub fn tokens_of(message: &Message) -> usize {
         .content()
         .iter()
         .map(|part| match part {
-            Part::Text { text } | Part::Reasoning { text, .. } => tokens::count(text),
-            Part::Image { .. } => IMAGE,
-            Part::ToolCall(call) => {
+            MessagePart::Text { text } | MessagePart::Reasoning { text, .. } => tokens::count(text),
+            MessagePart::Image { .. } => IMAGE,
+            MessagePart::ToolCall(call) => {
                 tokens::count(&call.name)
                     + serde_json::to_string(&call.arguments).map_or(0, |text| tokens::count(&text))
             }
@@ -99,12 +99,12 @@ pub fn sections_named(text: &str, names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{KeepRecent, cut_point, sections_named};
-    use chela_model::{Message, Part, ToolCall};
+    use chela_model::{MessagePart, ModelMessage, ToolCall};
     use proptest::prelude::*;
 
-    fn call(id: &str) -> Message {
-        Message::Assistant {
-            content: vec![Part::ToolCall(ToolCall {
+    fn call(id: &str) -> ModelMessage {
+        ModelMessage::Assistant {
+            content: vec![MessagePart::ToolCall(ToolCall {
                 id: id.into(),
                 name: "read".into(),
                 arguments: Default::default(),
@@ -114,18 +114,18 @@ mod tests {
         }
     }
 
-    fn result(id: &str) -> Message {
-        Message::ToolResult {
+    fn result(id: &str) -> ModelMessage {
+        ModelMessage::ToolResult {
             call_id: id.into(),
             tool: "read".into(),
-            content: vec![Part::text("words of a file")],
+            content: vec![MessagePart::text("words of a file")],
             is_error: false,
         }
     }
 
-    fn answer() -> Message {
-        Message::Assistant {
-            content: vec![Part::text("done")],
+    fn answer() -> ModelMessage {
+        ModelMessage::Assistant {
+            content: vec![MessagePart::text("done")],
             model: None,
         }
     }
@@ -137,8 +137,8 @@ mod tests {
 
     #[test]
     fn keeps_whole_turns() {
-        let one = [Message::user("hi"), call("a"), result("a"), answer()];
-        let many: Vec<Message> = std::iter::repeat_n(one.clone(), 10).flatten().collect();
+        let one = [ModelMessage::user("hi"), call("a"), result("a"), answer()];
+        let many: Vec<ModelMessage> = std::iter::repeat_n(one.clone(), 10).flatten().collect();
         let cut = cut_point(&many, KEEP);
         assert!(cut > 0 && cut < many.len());
         assert_eq!(cut % 4, 0, "{cut}");
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn the_newest_turn_is_kept_however_long() {
-        let long = Message::user("word ".repeat(500));
-        let messages = [Message::user("hi"), answer(), long, answer()];
+        let long = ModelMessage::user("word ".repeat(500));
+        let messages = [ModelMessage::user("hi"), answer(), long, answer()];
         assert_eq!(cut_point(&messages, KEEP), 2);
     }
 
@@ -165,7 +165,7 @@ mod tests {
         fn no_call_is_separated_from_its_result(turns in prop::collection::vec(0usize..4, 1..12), keep in 1usize..200) {
             let mut messages = Vec::new();
             for (turn, calls) in turns.iter().enumerate() {
-                messages.push(Message::user("hello there"));
+                messages.push(ModelMessage::user("hello there"));
                 for n in 0..*calls {
                     let id = format!("{turn}-{n}");
                     messages.push(call(&id));
@@ -176,7 +176,7 @@ mod tests {
             let cut = cut_point(&messages, KeepRecent { tokens: keep, turns: 2 });
             let kept = &messages[cut..];
             for message in kept {
-                if let Message::ToolResult { call_id, .. } = message {
+                if let ModelMessage::ToolResult { call_id, .. } = message {
                     prop_assert!(kept.iter().any(|m| m.tool_calls().any(|c| c.id == *call_id)));
                 }
             }

@@ -4,8 +4,10 @@
 //! gone cold and is to be filled anew anyway, and written down. From then on every request leaves
 //! out the same characters, so that what was sent before is sent again to the byte.
 
+use std::sync::Arc;
+
 use chela_config::model::ContextPruning;
-use chela_model::{Message, Part};
+use chela_model::{MessagePart, ModelMessage};
 use serde::{Deserialize, Serialize};
 
 /// About how many characters are a token.
@@ -14,9 +16,9 @@ const CHARS_PER_TOKEN: usize = 4;
 /// What was decided about the tool results of a conversation, from its start on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Pruned {
+pub struct PrunedResults {
     /// One per tool result, in their order; those that follow are whole.
-    pub results: Vec<Fate>,
+    pub results: Vec<ResultFate>,
     pub head_chars: usize,
     pub tail_chars: usize,
     pub placeholder: String,
@@ -25,19 +27,23 @@ pub struct Pruned {
 /// What becomes of a tool result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
+pub enum ResultFate {
     Whole,
     /// Its beginning and its end are left.
     Trimmed,
     Cleared,
 }
 
-impl Pruned {
+impl PrunedResults {
     /// What is worth pruning in `messages` for a window of `window` tokens; `None` when nothing
     /// is.
-    pub fn decide(messages: &[Message], settings: &ContextPruning, window: u64) -> Option<Self> {
+    pub fn decide(
+        messages: &[Arc<ModelMessage>],
+        settings: &ContextPruning,
+        window: u64,
+    ) -> Option<Self> {
         let most = usize::try_from(window).unwrap_or(usize::MAX) as f64 * CHARS_PER_TOKEN as f64;
-        let all: usize = messages.iter().map(chars_of).sum();
+        let all: usize = messages.iter().map(|message| chars_of(message)).sum();
         let share = |chars: usize| chars as f64 / most.max(1.0);
         if share(all) < settings.soft_trim_ratio {
             return None;
@@ -52,19 +58,21 @@ impl Pruned {
         let mut open = Vec::new();
         let unprotected = unprotected(messages, settings.keep_last_assistants as usize);
         for (at, message) in messages.iter().enumerate() {
-            let Message::ToolResult { tool, content, .. } = message else {
+            let ModelMessage::ToolResult { tool, content, .. } = &**message else {
                 continue;
             };
             let nth = pruned.results.len();
-            pruned.results.push(Fate::Whole);
-            let is_text = content.iter().all(|part| matches!(part, Part::Text { .. }));
+            pruned.results.push(ResultFate::Whole);
+            let is_text = content
+                .iter()
+                .all(|part| matches!(part, MessagePart::Text { .. }));
             if !(unprotected.contains(&at) && is_text && is_allowed(tool, settings)) {
                 continue;
             }
             let mut chars = chars_of(message);
             let kept = pruned.head_chars + pruned.tail_chars;
             if chars > size(settings.soft_trim.max_chars) && chars > kept {
-                pruned.results[nth] = Fate::Trimmed;
+                pruned.results[nth] = ResultFate::Trimmed;
                 left -= chars - kept;
                 chars = kept;
             }
@@ -77,40 +85,51 @@ impl Pruned {
                 if share(left) < settings.hard_clear_ratio {
                     break;
                 }
-                pruned.results[nth] = Fate::Cleared;
+                pruned.results[nth] = ResultFate::Cleared;
                 left = left.saturating_sub(chars);
             }
         }
         pruned
             .results
             .iter()
-            .any(|fate| *fate != Fate::Whole)
+            .any(|fate| *fate != ResultFate::Whole)
             .then_some(pruned)
     }
 
     /// The messages as they are sent.
-    pub fn apply(&self, messages: &mut [Message]) {
+    pub fn apply(&self, messages: &mut [Arc<ModelMessage>]) {
         let mut fates = self.results.iter();
         for message in messages {
-            let Message::ToolResult { content, .. } = message else {
+            let ModelMessage::ToolResult {
+                call_id,
+                tool,
+                content,
+                is_error,
+            } = &**message
+            else {
                 continue;
             };
-            match fates.next() {
+            let text = match fates.next() {
                 None => return,
-                Some(Fate::Whole) => {}
-                Some(Fate::Trimmed) => {
-                    let text = trimmed(&text_of(content), self.head_chars, self.tail_chars);
-                    *content = vec![Part::text(text)];
+                Some(ResultFate::Whole) => continue,
+                Some(ResultFate::Trimmed) => {
+                    trimmed(&text_of(content), self.head_chars, self.tail_chars)
                 }
-                Some(Fate::Cleared) => *content = vec![Part::text(self.placeholder.clone())],
-            }
+                Some(ResultFate::Cleared) => self.placeholder.clone(),
+            };
+            *message = Arc::new(ModelMessage::ToolResult {
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                content: vec![MessagePart::text(text)],
+                is_error: *is_error,
+            });
         }
     }
 
     /// What was decided before stays decided: a result never grows again.
     pub fn after(mut self, before: &Self) -> Self {
         for (fate, earlier) in self.results.iter_mut().zip(&before.results) {
-            if *earlier == Fate::Cleared || *fate == Fate::Whole {
+            if *earlier == ResultFate::Cleared || *fate == ResultFate::Whole {
                 *fate = *earlier;
             }
         }
@@ -119,16 +138,16 @@ impl Pruned {
 }
 
 /// The messages that may be pruned: from the first of a person up to the newest answers.
-fn unprotected(messages: &[Message], keep: usize) -> std::ops::Range<usize> {
+fn unprotected(messages: &[Arc<ModelMessage>], keep: usize) -> std::ops::Range<usize> {
     let first = messages
         .iter()
-        .position(|message| matches!(message, Message::User { .. }))
+        .position(|message| matches!(**message, ModelMessage::User { .. }))
         .unwrap_or(messages.len());
     let last = messages
         .iter()
         .enumerate()
         .rev()
-        .filter(|(_, message)| matches!(message, Message::Assistant { .. }))
+        .filter(|(_, message)| matches!(***message, ModelMessage::Assistant { .. }))
         .nth(keep.saturating_sub(1))
         .map_or(0, |(at, _)| at);
     let last = if keep == 0 { messages.len() } else { last };
@@ -140,26 +159,28 @@ fn is_allowed(tool: &str, settings: &ContextPruning) -> bool {
     !names(&settings.tools.deny) && settings.tools.allow.as_deref().is_none_or(names)
 }
 
-fn chars_of(message: &Message) -> usize {
+fn chars_of(message: &ModelMessage) -> usize {
     message
         .content()
         .iter()
         .map(|part| match part {
-            Part::Text { text } | Part::Reasoning { text, .. } => text.chars().count(),
-            Part::ToolCall(call) => {
+            MessagePart::Text { text } | MessagePart::Reasoning { text, .. } => {
+                text.chars().count()
+            }
+            MessagePart::ToolCall(call) => {
                 serde_json::to_string(&call.arguments).map_or(0, |text| text.len())
             }
             // Images are never pruned and cost the same whatever their bytes.
-            Part::Image { .. } => 0,
+            MessagePart::Image { .. } => 0,
         })
         .sum()
 }
 
-fn text_of(content: &[Part]) -> String {
+fn text_of(content: &[MessagePart]) -> String {
     content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text } => Some(text.as_str()),
+            MessagePart::Text { text } => Some(text.as_str()),
             _ => None,
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use chela_model::Message;
+use chela_model::ModelMessage;
 
 /// The headings a summary must have, in order.
 pub const HEADINGS: [&str; 5] = [
@@ -15,7 +15,7 @@ pub const HEADINGS: [&str; 5] = [
 
 /// What a summary lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Shortfall {
+pub enum SummaryShortfall {
     Empty,
     Heading(&'static str),
     /// A question of the agent nobody has answered yet.
@@ -24,7 +24,7 @@ pub enum Shortfall {
     Identifier(String),
 }
 
-impl std::fmt::Display for Shortfall {
+impl std::fmt::Display for SummaryShortfall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Empty => f.write_str("it is empty"),
@@ -39,27 +39,27 @@ impl std::fmt::Display for Shortfall {
 
 /// What is missing from `summary` of `messages`. Identifiers are those the person wrote: they
 /// must survive letter by letter.
-pub fn shortfalls(summary: &str, messages: &[Message]) -> Vec<Shortfall> {
+pub fn shortfalls(summary: &str, messages: &[ModelMessage]) -> Vec<SummaryShortfall> {
     if summary.trim().is_empty() {
-        return vec![Shortfall::Empty];
+        return vec![SummaryShortfall::Empty];
     }
     let headings = HEADINGS
         .into_iter()
         .filter(|heading| !summary.lines().any(|line| line.trim() == *heading))
-        .map(Shortfall::Heading);
+        .map(SummaryShortfall::Heading);
     let pending = pending_question(messages)
         .filter(|question| !summary.contains(question.as_str()))
-        .map(Shortfall::PendingQuestion);
+        .map(SummaryShortfall::PendingQuestion);
     let identifiers = identifiers_of(messages)
         .into_iter()
         .filter(|id| !summary.contains(id.as_str()))
-        .map(Shortfall::Identifier);
+        .map(SummaryShortfall::Identifier);
     headings.chain(pending).chain(identifiers).collect()
 }
 
 /// The last line of the agent's last words, when it asks something and nothing came after it.
-pub(super) fn pending_question(messages: &[Message]) -> Option<String> {
-    let Some(last @ Message::Assistant { .. }) = messages.last() else {
+pub(super) fn pending_question(messages: &[ModelMessage]) -> Option<String> {
+    let Some(last @ ModelMessage::Assistant { .. }) = messages.last() else {
         return None;
     };
     last.text()
@@ -74,11 +74,11 @@ pub(super) fn pending_question(messages: &[Message]) -> Option<String> {
 const MOST_IDENTIFIERS: usize = 30;
 
 /// Paths, URLs, ids and long numbers of what the person wrote, newest first.
-pub(super) fn identifiers_of(messages: &[Message]) -> Vec<String> {
+pub(super) fn identifiers_of(messages: &[ModelMessage]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for message in messages.iter().rev() {
-        let Message::User { .. } = message else {
+        let ModelMessage::User { .. } = message else {
             continue;
         };
         for word in message.text().split_whitespace() {
@@ -116,12 +116,12 @@ fn is_identifier(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Shortfall, identifiers_of, shortfalls};
-    use chela_model::{Message, Part};
+    use super::{SummaryShortfall, identifiers_of, shortfalls};
+    use chela_model::{MessagePart, ModelMessage};
 
     #[test]
     fn finds_what_must_survive() {
-        let message = Message::user(
+        let message = ModelMessage::user(
             "Deploy build-4711a to https://x.example/y, see ~/notes/plan.md and ask anna@x.org; it is 2 o'clock.",
         );
         assert_eq!(
@@ -138,18 +138,18 @@ mod tests {
     #[test]
     fn a_thin_summary_is_refused() {
         let messages = [
-            Message::user("Rename src/old.rs"),
-            Message::Assistant {
-                content: vec![Part::text("I can.\nShall I also rename the tests?")],
+            ModelMessage::user("Rename src/old.rs"),
+            ModelMessage::Assistant {
+                content: vec![MessagePart::text("I can.\nShall I also rename the tests?")],
                 model: None,
             },
         ];
         let lacks = shortfalls("## Goals\n- rename a file", &messages);
-        assert!(lacks.contains(&Shortfall::Heading("## Open")));
-        assert!(lacks.contains(&Shortfall::Identifier("src/old.rs".into())));
-        assert!(lacks.contains(&Shortfall::PendingQuestion(
+        assert!(lacks.contains(&SummaryShortfall::Heading("## Open")));
+        assert!(lacks.contains(&SummaryShortfall::Identifier("src/old.rs".into())));
+        assert!(lacks.contains(&SummaryShortfall::PendingQuestion(
             "Shall I also rename the tests?".into()
         )));
-        assert_eq!(shortfalls(" ", &messages), [Shortfall::Empty]);
+        assert_eq!(shortfalls(" ", &messages), [SummaryShortfall::Empty]);
     }
 }

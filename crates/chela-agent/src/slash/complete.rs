@@ -1,11 +1,11 @@
 //! What Tab offers.
 
-use super::table::{COMMANDS, Id, find};
-use super::talk::Talk;
+use super::command_context::CommandContext;
+use super::table::{COMMANDS, CommandId, find};
 
 /// One way to go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
+pub struct CommandCompletion {
     /// The whole line with this choice made.
     pub line: String,
     /// What is shown: the word chosen.
@@ -15,7 +15,7 @@ pub struct Candidate {
 }
 
 /// The ways to go on with a line that begins with a slash, best first. Empty for plain text.
-pub fn complete(talk: &dyn Talk, line: &str) -> Vec<Candidate> {
+pub fn complete(talk: &impl CommandContext, line: &str) -> Vec<CommandCompletion> {
     let Some(rest) = line.strip_prefix('/') else {
         return Vec::new();
     };
@@ -28,9 +28,9 @@ pub fn complete(talk: &dyn Talk, line: &str) -> Vec<Candidate> {
     }
 }
 
-fn names(talk: &dyn Talk, typed: &str) -> Vec<Candidate> {
+fn names(talk: &impl CommandContext, typed: &str) -> Vec<CommandCompletion> {
     let wanted = typed.to_ascii_lowercase();
-    let candidate = |name: &str, about: &str, more: bool| Candidate {
+    let candidate = |name: &str, about: &str, more: bool| CommandCompletion {
         line: format!("/{name}{}", if more { " " } else { "" }),
         word: format!("/{name}"),
         about: about.to_owned(),
@@ -50,7 +50,7 @@ fn names(talk: &dyn Talk, typed: &str) -> Vec<Candidate> {
     own.chain(skills).collect()
 }
 
-fn arguments(talk: &dyn Talk, name: &str, typed: &str) -> Vec<Candidate> {
+fn arguments(talk: &impl CommandContext, name: &str, typed: &str) -> Vec<CommandCompletion> {
     let Some(command) = find(name) else {
         return Vec::new();
     };
@@ -61,16 +61,16 @@ fn arguments(talk: &dyn Talk, name: &str, typed: &str) -> Vec<Candidate> {
         .map(|word| ((*word).to_owned(), String::new()))
         .collect();
     match command.id {
-        Id::Model | Id::New => words.extend(talk.models().into_iter().map(|row| {
+        CommandId::Model | CommandId::New => words.extend(talk.models().into_iter().map(|row| {
             let about = row.alias.or(row.note).unwrap_or_default();
             (row.name, about)
         })),
-        Id::Skill => words.extend(
+        CommandId::Skill => words.extend(
             talk.skills()
                 .into_iter()
                 .map(|skill| (skill.name, skill.description)),
         ),
-        Id::Help => words.extend(
+        CommandId::Help => words.extend(
             COMMANDS
                 .iter()
                 .map(|command| (command.name.to_owned(), command.help.to_owned())),
@@ -88,7 +88,7 @@ fn arguments(talk: &dyn Talk, name: &str, typed: &str) -> Vec<Candidate> {
     words
         .into_iter()
         .filter(|(word, _)| fits(word))
-        .map(|(word, about)| Candidate {
+        .map(|(word, about)| CommandCompletion {
             line: format!("/{name} {word}"),
             word,
             about,

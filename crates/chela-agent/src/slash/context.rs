@@ -2,10 +2,12 @@
 
 use chela_core::grouped;
 
-use super::run::Answer;
-use super::talk::{Talk, Trouble};
-use chela_inspect::report::{ContextReport, Entry, FileWord, Listing, ReportSource, Size};
-use chela_inspect::why::Presence;
+use super::command_context::{CommandContext, CommandTrouble};
+use super::run::CommandAnswer;
+use chela_inspect::report::{
+    ContextReport, FileWord, ReportEntry, ReportListing, ReportSource, TextSize,
+};
+use chela_inspect::why::{TOOLS, TextPresence};
 
 /// How many skills and tools `detail` names one by one.
 const MOST_ENTRIES: usize = 12;
@@ -13,29 +15,32 @@ const MOST_ENTRIES: usize = 12;
 const MOST_BARS: usize = 16;
 const BAR: usize = 24;
 
-pub fn answer(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+pub async fn answer(
+    talk: &impl CommandContext,
+    args: &str,
+) -> Result<CommandAnswer, CommandTrouble> {
     let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let text = match word.to_ascii_lowercase().as_str() {
-        "" => overview(&talk.report()?),
-        "list" => list(&talk.report()?),
-        "detail" => detail(&talk.report()?),
-        "map" => map(&talk.report()?),
-        "json" => json(&talk.report()?)?,
-        "why" if !rest.trim().is_empty() => why(talk, rest.trim())?,
+        "" => overview(&talk.report().await?),
+        "list" => list(&talk.report().await?),
+        "detail" => detail(&talk.report().await?),
+        "map" => map(&talk.report().await?),
+        "json" => json(&talk.report().await?)?,
+        "why" if !rest.trim().is_empty() => why(talk, rest.trim()).await?,
         "why" => {
             "Why what? A file, a section, a tool or words from the text: `/context why SOUL.md`."
                 .to_owned()
         }
-        _ => why(talk, args)?,
+        _ => why(talk, args).await?,
     };
-    Ok(Answer::text(text))
+    Ok(CommandAnswer::text(text))
 }
 
 fn overview(report: &ContextReport) -> String {
-    let total = report.prompt.tokens.max(1);
+    let total = report.total.tokens.max(1);
     format!(
-        "The prompt is {} ({} % of it cached from turn to turn): {} of files, {} of skills, {} of tool schemas besides.\n\n`/context list` names the parts, `detail` every section, `map` draws them, `why WHAT` says why something is there - or is not, `json` is for scripts.",
-        size(report.prompt),
+        "Before your first word the model reads {} ({} % of it cached from turn to turn): {} of files, {} of skills, {} of tools among it.\n\n`/context list` names the parts, `detail` every section, `map` draws them, `why WHAT` says why something is there - or is not, `json` is for scripts.",
+        size(report.total),
         report.stable.tokens * 100 / total,
         size(report.project_context),
         size(report.skills.size),
@@ -66,11 +71,7 @@ fn detail(report: &ContextReport) -> String {
         &report.skills,
         "skills",
     ));
-    text.push_str(&top(
-        "Top tools (prompt entry size):",
-        &report.tools,
-        "tools",
-    ));
+    text.push_str(&top("Top tools (schema size):", &report.tools, "tools"));
     text.push_str(&tail(report));
     text
 }
@@ -85,6 +86,7 @@ fn head(report: &ContextReport, title: &str) -> String {
          - Workspace: `{}`\n\
          - Bootstrap max/file: {}\n\
          - Sandbox: mode={} sandboxed={}\n\
+         - Request before your first word: {}\n\
          - System prompt ({source}): {} (Project Context {})\n\
          - Cache: {} stable, {} volatile\n\n\
          Injected workspace files:\n\n",
@@ -92,6 +94,7 @@ fn head(report: &ContextReport, title: &str) -> String {
         report.limits.per_file.replace("characters", "chars"),
         report.sandbox.mode,
         report.sandbox.sandboxed,
+        size(report.total),
         size(report.prompt),
         size(report.project_context),
         size(report.stable),
@@ -135,7 +138,7 @@ fn tail(report: &ContextReport) -> String {
          - Session tokens (cached): {} total / ctx={}\n{}",
         size(report.skills.size),
         report.skills.named,
-        size(report.tools.size),
+        size(report.tool_list),
         size(report.tool_schemas),
         known(report.session_tokens),
         known(report.context_window),
@@ -145,11 +148,11 @@ fn tail(report: &ContextReport) -> String {
     )
 }
 
-fn top(title: &str, listing: &Listing, noun: &str) -> String {
+fn top(title: &str, listing: &ReportListing, noun: &str) -> String {
     if listing.entries.is_empty() {
         return String::new();
     }
-    let mut entries: Vec<&Entry> = listing.entries.iter().collect();
+    let mut entries: Vec<&ReportEntry> = listing.entries.iter().collect();
     entries.sort_by(|a, b| {
         b.size
             .chars
@@ -189,7 +192,7 @@ fn map(report: &ContextReport) -> String {
                 .chain(&report.tools.entries)
                 .map(|entry| (entry.name.as_str(), entry.size.tokens)),
         )
-        .chain([("tool schemas", report.tool_schemas.tokens)])
+        .chain([("frame", report.frame_tokens())])
         .filter(|(_, tokens)| *tokens > 0)
         .collect();
     parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -212,24 +215,27 @@ fn map(report: &ContextReport) -> String {
     text
 }
 
-fn json(report: &ContextReport) -> Result<String, Trouble> {
+fn json(report: &ContextReport) -> Result<String, CommandTrouble> {
     let json = serde_json::to_string_pretty(report).map_err(|error| error.to_string())?;
     Ok(format!("```json\n{json}\n```"))
 }
 
-fn why(talk: &dyn Talk, what: &str) -> Result<String, Trouble> {
-    let answers = talk.why(what)?;
+async fn why(talk: &impl CommandContext, what: &str) -> Result<String, CommandTrouble> {
+    let answers = talk.why(what).await?;
     let told = answers.iter().map(|answer| {
         let verdict = match answer.presence {
-            Presence::Present => "in the prompt",
-            Presence::Partly => "partly in the prompt",
-            Presence::Absent => "not in the prompt",
+            TextPresence::Present => "in the prompt",
+            TextPresence::Partly => "partly in the prompt",
+            TextPresence::Absent => "not in the prompt",
         };
         let mut text = format!("**{}** is {verdict}. {}", answer.what, answer.because);
         if let Some(spot) = &answer.spot {
+            let place = match spot.section {
+                TOOLS => "among the tools".to_owned(),
+                section => format!("in section `{section}`"),
+            };
             text.push_str(&format!(
-                " It stands in section `{}` and costs {} tokens.",
-                spot.section,
+                " It stands {place} and costs {} tokens.",
                 grouped(spot.tokens)
             ));
         }
@@ -245,7 +251,7 @@ fn why(talk: &dyn Talk, what: &str) -> Result<String, Trouble> {
     Ok(told.collect::<Vec<_>>().join("\n\n"))
 }
 
-fn size(size: Size) -> String {
+fn size(size: TextSize) -> String {
     format!(
         "{} chars (~{} tok)",
         grouped(size.chars),

@@ -1,17 +1,17 @@
 //! The words of settings, and what people write for them.
 
-use super::table::{Id, find};
+use super::table::{CommandId, find};
 
 /// The level meant, in its proper spelling. `default` clears the setting.
-pub fn level(id: Id, word: &str) -> Option<&'static str> {
+pub fn level(id: CommandId, word: &str) -> Option<&'static str> {
     let word = word.trim().to_ascii_lowercase();
     let word = alias(id, &word);
     let words = match id {
-        Id::Think => find("think"),
-        Id::Reasoning => find("reasoning"),
-        Id::Verbose => find("verbose"),
-        Id::Elevated => find("elevated"),
-        Id::Usage => find("usage"),
+        CommandId::Think => find("think"),
+        CommandId::Reasoning => find("reasoning"),
+        CommandId::Verbose => find("verbose"),
+        CommandId::Elevated => find("elevated"),
+        CommandId::Usage => find("usage"),
         _ => None,
     }?
     .words;
@@ -20,24 +20,27 @@ pub fn level(id: Id, word: &str) -> Option<&'static str> {
 
 /// A level of thinking, as people write it.
 pub fn thinking_level(word: &str) -> Option<&'static str> {
-    level(Id::Think, word).filter(|level| *level != "default")
+    level(CommandId::Think, word).filter(|level| *level != "default")
 }
 
-fn alias(id: Id, word: &str) -> &str {
+fn alias(id: CommandId, word: &str) -> &str {
     match (id, word) {
         (_, "reset" | "inherit" | "clear") => "default",
-        (Id::Think, "none" | "no" | "0") => "off",
-        (Id::Think, "min" | "think") => "minimal",
-        (Id::Think, "on" | "1") => "low",
-        (Id::Think, "med" | "mid") => "medium",
-        (Id::Think, "max" | "highest" | "x-high" | "extra-high" | "ultra") => "xhigh",
-        (Id::Reasoning | Id::Verbose, "true" | "yes" | "1") => "on",
-        (Id::Reasoning | Id::Verbose | Id::Usage, "false" | "no" | "none" | "0") => "off",
-        (Id::Elevated, "false" | "no" | "none" | "0") => "off",
-        (Id::Elevated, "true" | "yes" | "1") => "on",
-        (Id::Verbose, "all") => "full",
-        (Id::Reasoning, "live") => "stream",
-        (Id::Usage, "on") => "tokens",
+        (CommandId::Think, "none" | "no" | "0") => "off",
+        (CommandId::Think, "min" | "think") => "minimal",
+        (CommandId::Think, "on" | "1") => "low",
+        (CommandId::Think, "med" | "mid") => "medium",
+        (CommandId::Think, "max" | "highest" | "x-high" | "extra-high" | "ultra") => "xhigh",
+        (CommandId::Reasoning | CommandId::Verbose, "true" | "yes" | "1") => "on",
+        (
+            CommandId::Reasoning | CommandId::Verbose | CommandId::Usage,
+            "false" | "no" | "none" | "0",
+        ) => "off",
+        (CommandId::Elevated, "false" | "no" | "none" | "0") => "off",
+        (CommandId::Elevated, "true" | "yes" | "1") => "on",
+        (CommandId::Verbose, "all") => "full",
+        (CommandId::Reasoning, "live") => "stream",
+        (CommandId::Usage, "on") => "tokens",
         _ => word,
     }
 }

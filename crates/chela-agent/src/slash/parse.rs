@@ -1,24 +1,26 @@
 //! Telling commands, directives and plain messages apart.
 
+use chela_session::{ExternalSpan, find_external};
+
 use super::levels;
-use super::table::{Command, Id, Kind, find};
+use super::table::{CommandId, CommandKind, SlashCommand, find};
 
 /// What a person wrote, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parsed {
+pub enum ParsedLine {
     /// A message of its own.
     Command {
-        command: &'static Command,
+        command: &'static SlashCommand,
         args: String,
     },
     /// Nothing but directives: they hold from now on.
-    Directives(Vec<Directive>),
+    Directives(Vec<InlineDirective>),
     /// Text for the model. Its directives hold for this message only (a model is kept);
     /// its shortcuts are answered beside it.
     Message {
         text: String,
-        directives: Vec<Directive>,
-        shortcuts: Vec<&'static Command>,
+        directives: Vec<InlineDirective>,
+        shortcuts: Vec<&'static SlashCommand>,
     },
     /// Looks like a command and is none: a skill's, perhaps.
     Unknown { name: String, args: String },
@@ -26,33 +28,41 @@ pub enum Parsed {
 
 /// A setting inside or instead of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Directive {
-    pub command: &'static Command,
+pub struct InlineDirective {
+    pub command: &'static SlashCommand,
     /// `None` asks how it stands.
     pub value: Option<String>,
 }
 
 /// Reads what a person wrote. Text between backticks is never a command.
-pub fn parse(text: &str) -> Parsed {
+pub fn parse(text: &str) -> ParsedLine {
+    parse_beside(text, &[])
+}
+
+/// The same beside blocks that were pasted: only what the person typed gives orders. What is
+/// quoted, fenced or part of a block of several lines is somebody else's.
+pub fn parse_beside(text: &str, pasted: &[String]) -> ParsedLine {
     let trimmed = text.trim();
-    if let Some((name, args)) = command_word(trimmed) {
+    let external = find_external(trimmed, pasted);
+    let begins_typed = external.first().is_none_or(|span| span.start > 0);
+    if begins_typed && let Some((name, args)) = command_word(trimmed) {
         match find(name) {
-            Some(command) if command.kind != Kind::Directive => {
-                return Parsed::Command {
+            Some(command) if command.kind != CommandKind::Directive => {
+                return ParsedLine::Command {
                     command,
                     args: args.to_owned(),
                 };
             }
             Some(_) => {}
             None => {
-                return Parsed::Unknown {
+                return ParsedLine::Unknown {
                     name: name.to_owned(),
                     args: args.to_owned(),
                 };
             }
         }
     }
-    inline(trimmed)
+    inline(trimmed, &external)
 }
 
 /// `/name`, `/name: args`, `/name args` at the start of a text.
@@ -78,7 +88,7 @@ fn is_name(word: &str) -> bool {
                 .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_'))
 }
 
-fn inline(text: &str) -> Parsed {
+fn inline(text: &str, external: &[ExternalSpan]) -> ParsedLine {
     let mut kept = String::new();
     let mut directives = Vec::new();
     let mut shortcuts = Vec::new();
@@ -86,7 +96,11 @@ fn inline(text: &str) -> Parsed {
     while let Some(at) = next_slash(rest, kept.chars().next_back()) {
         kept.push_str(&rest[..at]);
         rest = &rest[at..];
-        match taken(rest) {
+        let place = text.len() - rest.len();
+        let is_typed = !external
+            .iter()
+            .any(|span| (span.start..span.end).contains(&place));
+        match taken(rest).filter(|_| is_typed) {
             Some((Taken::Directive(directive), left)) => {
                 directives.push(directive);
                 rest = left;
@@ -106,8 +120,8 @@ fn inline(text: &str) -> Parsed {
     kept.push_str(rest);
     let kept = kept.trim();
     match (kept.is_empty(), directives.is_empty()) {
-        (true, false) => Parsed::Directives(directives),
-        _ => Parsed::Message {
+        (true, false) => ParsedLine::Directives(directives),
+        _ => ParsedLine::Message {
             text: kept.to_owned(),
             directives,
             shortcuts,
@@ -131,8 +145,8 @@ fn next_slash(text: &str, before: Option<char>) -> Option<usize> {
 }
 
 enum Taken {
-    Directive(Directive),
-    Shortcut(&'static Command),
+    Directive(InlineDirective),
+    Shortcut(&'static SlashCommand),
 }
 
 /// What stands at the start of `text`, and what is left after it.
@@ -142,25 +156,25 @@ fn taken(text: &str) -> Option<(Taken, &str)> {
     let after_name = &text[1 + name.len()..];
     let after_colon = after_name.strip_prefix(':').unwrap_or(after_name);
     match command.kind {
-        Kind::Standalone => None,
-        Kind::Shortcut => Some((Taken::Shortcut(command), after_name)),
-        Kind::Directive => {
+        CommandKind::Standalone => None,
+        CommandKind::Shortcut => Some((Taken::Shortcut(command), after_name)),
+        CommandKind::Directive => {
             let argument = after_colon.trim_start_matches([' ', '\t']);
             let end = argument.find(char::is_whitespace).unwrap_or(argument.len());
             let (word, left) = argument.split_at(end);
             let is_value = match command.id {
-                Id::Model => !word.is_empty(),
+                CommandId::Model => !word.is_empty(),
                 id => levels::level(id, word).is_some(),
             };
             if is_value {
-                let directive = Directive {
+                let directive = InlineDirective {
                     command,
                     value: Some(word.to_owned()),
                 };
                 return Some((Taken::Directive(directive), left));
             }
             // A question about itself, or a word that is no level: alone that is worth an answer.
-            let alone = Directive {
+            let alone = InlineDirective {
                 command,
                 value: (!word.is_empty()).then(|| word.to_owned()),
             };

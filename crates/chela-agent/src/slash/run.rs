@@ -1,50 +1,61 @@
 //! Carrying commands out.
 
 use chela_core::{SessionForm, suggest};
-use chela_tools::Scope;
 
-use super::parse::Directive;
-use super::table::{self, Command, Id};
-use super::talk::{ModelRow, Setting, Talk, Trouble, Undone};
+use super::command_context::{
+    CommandContext, CommandTrouble, ConversationRow, ModelRow, SessionSetting, TrustWord,
+    UndoOutcome,
+};
+use super::parse::InlineDirective;
+use super::table::{self, CommandId, SlashCommand};
 use super::{context, levels, status};
 
 /// What a command says, and what the surface does next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
+pub struct CommandAnswer {
     /// Markdown; may be empty.
     pub text: String,
-    pub then: Then,
+    pub then: SurfaceAction,
 }
 
 /// What only the surface can do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Then {
+pub enum SurfaceAction {
     Nothing,
     /// Send this to the model, as if the person had written it.
     Say(String),
     /// The conversation is a new one: what is on the screen belongs to the old one.
     Begun(Option<String>),
-    /// Put this back where people write.
+    /// Let the person choose one of these conversations.
+    Choose(Vec<ConversationRow>),
+    /// Go on with the conversation of this id.
+    Resume(String),
+    /// Go on in this folder.
+    Folder(String),
+    /// Keep this within reach of where people write: they may want to write it again, or not.
     Edit(String),
+    /// Put the last reply where people paste from.
+    Copy,
     Stop,
     /// Shorten the conversation, keeping what is asked for.
     Compact(Option<String>),
     Approve {
         id: String,
-        decision: Scope,
+        /// The word of one of the question's choices.
+        answer: String,
     },
     Leave,
 }
 
-impl Answer {
+impl CommandAnswer {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            then: Then::Nothing,
+            then: SurfaceAction::Nothing,
         }
     }
 
-    pub fn then(then: Then) -> Self {
+    pub fn then(then: SurfaceAction) -> Self {
         Self {
             text: String::new(),
             then,
@@ -53,76 +64,112 @@ impl Answer {
 }
 
 /// Carries out one command. What goes wrong is an answer too.
-pub fn run(talk: &dyn Talk, command: &Command, args: &str) -> Answer {
-    attempt(talk, command, args.trim()).unwrap_or_else(Answer::text)
+pub async fn run(talk: &impl CommandContext, command: &SlashCommand, args: &str) -> CommandAnswer {
+    talk.refresh().await;
+    let answer = attempt(talk, command, args.trim()).await;
+    answer.unwrap_or_else(CommandAnswer::text)
 }
 
 /// Makes a directive hold from now on, or says how things stand.
-pub fn apply(talk: &dyn Talk, directive: &Directive) -> Answer {
+pub async fn apply(talk: &impl CommandContext, directive: &InlineDirective) -> CommandAnswer {
     let value = directive.value.as_deref().unwrap_or("");
-    run(talk, directive.command, value)
+    run(talk, directive.command, value).await
 }
 
-fn attempt(talk: &dyn Talk, command: &Command, args: &str) -> Result<Answer, Trouble> {
+async fn attempt(
+    talk: &impl CommandContext,
+    command: &SlashCommand,
+    args: &str,
+) -> Result<CommandAnswer, CommandTrouble> {
     if needs_owner(command.id) && !talk.is_owner() {
         return Err(format!("Only the owner can use `/{}`.", command.name));
     }
     match command.id {
-        Id::Help => Ok(Answer::text(table::help(args))),
-        Id::Whoami => Ok(Answer::text(whoami(talk))),
-        Id::Status => Ok(Answer::text(status::card(talk))),
-        Id::Usage => usage(talk, args),
-        Id::Context => context::answer(talk, args),
-        Id::Tools => Ok(Answer::text(tools(talk, args))),
-        Id::Skills => Ok(Answer::text(skills(talk))),
-        Id::Skill => skill(talk, args),
-        Id::Models => Ok(Answer::text(models(talk, args))),
-        Id::Model => model(talk, args),
-        Id::Think => level(talk, command, Setting::Thinking, args),
-        Id::Reasoning => level(talk, command, Setting::Reasoning, args),
-        Id::Verbose => level(talk, command, Setting::Verbose, args),
-        Id::Elevated => level(talk, command, Setting::Elevated, args),
-        Id::New => new(talk, args),
-        Id::Reset => reset(talk, args),
-        Id::Name => name(talk, args),
-        Id::Undo => undo(talk, args),
-        Id::Export => export(talk, args),
-        Id::Compact => Ok(Answer::then(Then::Compact(
+        CommandId::Help => Ok(CommandAnswer::text(table::help(args))),
+        CommandId::Whoami => Ok(CommandAnswer::text(whoami(talk))),
+        CommandId::Status => Ok(CommandAnswer::text(status::card(talk).await)),
+        CommandId::Usage => usage(talk, args).await,
+        CommandId::Context => context::answer(talk, args).await,
+        CommandId::Tools => Ok(CommandAnswer::text(tools(talk, args).await)),
+        CommandId::Skills => Ok(CommandAnswer::text(skills(talk))),
+        CommandId::Skill => skill(talk, args),
+        CommandId::Models => Ok(CommandAnswer::text(models(talk, args))),
+        CommandId::Model => model(talk, args).await,
+        CommandId::Think => level(talk, command, SessionSetting::Thinking, args).await,
+        CommandId::Reasoning => level(talk, command, SessionSetting::Reasoning, args).await,
+        CommandId::Verbose => level(talk, command, SessionSetting::Verbose, args).await,
+        CommandId::Elevated => level(talk, command, SessionSetting::Elevated, args).await,
+        CommandId::New => new(talk, args).await,
+        CommandId::Reset => reset(talk, args).await,
+        CommandId::Resume => resume(talk, args).await,
+        CommandId::Cd if args.is_empty() => Ok(CommandAnswer::text(table::help("cd"))),
+        CommandId::Cd => Ok(CommandAnswer::then(SurfaceAction::Folder(args.to_owned()))),
+        CommandId::Name => name(talk, args).await,
+        CommandId::Undo => undo(talk, args).await,
+        CommandId::Diff => diff(talk).await,
+        CommandId::Copy => Ok(CommandAnswer::then(SurfaceAction::Copy)),
+        CommandId::Export => export(talk, args).await,
+        CommandId::Compact => Ok(CommandAnswer::then(SurfaceAction::Compact(
             (!args.is_empty()).then(|| args.to_owned()),
         ))),
-        Id::Stop if args.eq_ignore_ascii_case("all") => {
+        CommandId::Stop if args.eq_ignore_ascii_case("all") => {
             talk.stop_all()?;
-            Ok(Answer {
-                then: Then::Stop,
-                ..Answer::text("Every agent is stopped. `chela stop --lift` lets them work again.")
+            Ok(CommandAnswer {
+                then: SurfaceAction::Stop,
+                ..CommandAnswer::text(
+                    "Every agent is stopped. `chela stop --lift` lets them work again.",
+                )
             })
         }
-        Id::Stop => Ok(Answer::then(Then::Stop)),
-        Id::Release => release(talk),
-        Id::Exit => Ok(Answer::then(Then::Leave)),
-        Id::Approve => approve(args),
+        CommandId::Stop => Ok(CommandAnswer::then(SurfaceAction::Stop)),
+        CommandId::Release => release(talk).await,
+        CommandId::Trust => trust(talk, args).await,
+        CommandId::Exit => Ok(CommandAnswer::then(SurfaceAction::Leave)),
+        CommandId::Approve => approve(talk, args).await,
     }
 }
 
 /// What decides over what the agent may do, or shows what is the owner's.
-fn needs_owner(command: Id) -> bool {
+fn needs_owner(command: CommandId) -> bool {
     matches!(
         command,
-        Id::Approve | Id::Release | Id::Export | Id::Undo | Id::Context | Id::Model
+        CommandId::Approve
+            | CommandId::Release
+            | CommandId::Cd
+            | CommandId::Resume
+            | CommandId::Trust
+            | CommandId::Export
+            | CommandId::Diff
+            | CommandId::Undo
+            | CommandId::Context
+            | CommandId::Model
     )
 }
 
-fn release(talk: &dyn Talk) -> Result<Answer, Trouble> {
-    let text = match talk.release()? {
+async fn release(talk: &impl CommandContext) -> Result<CommandAnswer, CommandTrouble> {
+    let text = match talk.release().await? {
         Some(by) => format!(
             "Released: {by} no longer makes it ask. What it read keeps its labels; the next text from outside makes it ask again."
         ),
         None => "Nothing from outside was read in this conversation.".to_owned(),
     };
-    Ok(Answer::text(text))
+    Ok(CommandAnswer::text(text))
 }
 
-fn whoami(talk: &dyn Talk) -> String {
+/// Shows first, and takes a yes only for what was shown.
+async fn trust(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
+    let args = args.trim();
+    let (path, word) = match args.rsplit_once(char::is_whitespace) {
+        Some((path, "yes")) => (path.trim(), TrustWord::Yes),
+        _ => (args, TrustWord::Show),
+    };
+    if path.is_empty() {
+        return Ok(CommandAnswer::text(table::help("trust")));
+    }
+    talk.trust_path(path, word).await.map(CommandAnswer::text)
+}
+
+fn whoami(talk: &impl CommandContext) -> String {
     let session = talk.session();
     let place = match &session.form {
         SessionForm::Chat { .. } => session.channel().unwrap_or("a chat").to_owned(),
@@ -131,32 +178,32 @@ fn whoami(talk: &dyn Talk) -> String {
     format!("You are `{}`, on {place}.", talk.sender())
 }
 
-fn usage(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+async fn usage(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     if args.eq_ignore_ascii_case("cost") {
-        return Ok(Answer::text(status::cost(talk)));
+        return Ok(CommandAnswer::text(status::cost(talk).await));
     }
     let command = table::find("usage").ok_or("no such command")?;
     if args.is_empty() {
-        let now = status::value(talk, Setting::Usage);
-        return Ok(Answer::text(format!(
+        let now = status::value(talk, SessionSetting::Usage);
+        return Ok(CommandAnswer::text(format!(
             "{}\n\nUnder each reply: **{now}**. `/usage {}`",
-            status::cost(talk),
+            status::cost(talk).await,
             command.words.join("|")
         )));
     }
-    level(talk, command, Setting::Usage, args)
+    level(talk, command, SessionSetting::Usage, args).await
 }
 
-fn level(
-    talk: &dyn Talk,
-    command: &Command,
-    setting: Setting,
+async fn level(
+    talk: &impl CommandContext,
+    command: &SlashCommand,
+    setting: SessionSetting,
     args: &str,
-) -> Result<Answer, Trouble> {
+) -> Result<CommandAnswer, CommandTrouble> {
     let choices = command.words.join("|");
     if args.is_empty() {
         let now = status::value(talk, setting);
-        return Ok(Answer::text(format!(
+        return Ok(CommandAnswer::text(format!(
             "{}: **{now}**. `/{} {choices}`",
             status::title(setting),
             command.name
@@ -169,42 +216,52 @@ fn level(
         ));
     };
     let value = (level != "default").then_some(level);
-    talk.set(setting, value)?;
+    talk.set(setting, value).await?;
     let now = status::value(talk, setting);
     let default = if value.is_none() {
         " (the default)"
     } else {
         ""
     };
-    Ok(Answer::text(format!(
+    Ok(CommandAnswer::text(format!(
         "{}: **{now}**{default}.",
         status::title(setting)
     )))
 }
 
-fn tools(talk: &dyn Talk, args: &str) -> String {
-    let tools = talk.tools();
+async fn tools(talk: &impl CommandContext, args: &str) -> String {
+    let tools = talk.tools().await;
     if tools.is_empty() {
         return "It has no tools in this conversation.".to_owned();
     }
     if args.eq_ignore_ascii_case("verbose") {
-        let rows = tools
-            .iter()
-            .map(|tool| format!("- `{}` {}", tool.name, tool.description));
+        let rows = tools.iter().map(|tool| {
+            let found = if tool.is_deferred {
+                " (found when needed)"
+            } else {
+                ""
+            };
+            format!("- `{}`{found} {}", tool.name, tool.description)
+        });
         return rows.collect::<Vec<_>>().join("\n");
     }
-    let names: Vec<String> = tools
-        .iter()
-        .map(|tool| format!("`{}`", tool.name))
-        .collect();
-    format!(
-        "{} tools: {}. `/tools verbose` says what each does.",
-        tools.len(),
+    let names = |is_deferred: bool| {
+        let names = tools.iter().filter(|tool| tool.is_deferred == is_deferred);
+        let names: Vec<String> = names.map(|tool| format!("`{}`", tool.name)).collect();
         names.join(", ")
+    };
+    let found = match names(true) {
+        none if none.is_empty() => none,
+        deferred => format!(" Found when needed: {deferred}."),
+    };
+    format!(
+        "{} tools: {}.{found} `/tools verbose` says what each does.",
+        tools.len(),
+        names(false),
     )
 }
 
-fn skills(talk: &dyn Talk) -> String {
+fn skills(talk: &impl CommandContext) -> String {
     let skills = talk.skills();
     if skills.is_empty() {
         return "It knows no skills yet; `chela skills new NAME` makes one.".to_owned();
@@ -215,16 +272,16 @@ fn skills(talk: &dyn Talk) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-fn skill(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+fn skill(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     if args.is_empty() {
-        return Ok(Answer::text(skills(talk)));
+        return Ok(CommandAnswer::text(skills(talk)));
     }
     let (name, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let message = talk.call_skill(name, rest.trim())?;
-    Ok(Answer::then(Then::Say(message)))
+    Ok(CommandAnswer::then(SurfaceAction::Say(message)))
 }
 
-fn models(talk: &dyn Talk, provider: &str) -> String {
+fn models(talk: &impl CommandContext, provider: &str) -> String {
     let rows = talk.models();
     let wanted = |row: &&(usize, &ModelRow)| {
         provider.is_empty()
@@ -270,7 +327,7 @@ fn model_line(number: usize, row: &ModelRow, selected: Option<&str>) -> String {
     line
 }
 
-fn no_model(talk: &dyn Talk) -> String {
+fn no_model(talk: &impl CommandContext) -> String {
     let missing = talk.model().missing;
     if missing.is_empty() {
         "There is no model yet.".to_owned()
@@ -279,26 +336,28 @@ fn no_model(talk: &dyn Talk) -> String {
     }
 }
 
-fn model(talk: &dyn Talk, asked: &str) -> Result<Answer, Trouble> {
+async fn model(talk: &impl CommandContext, asked: &str) -> Result<CommandAnswer, CommandTrouble> {
     if asked.is_empty() || asked.eq_ignore_ascii_case("status") {
-        return Ok(Answer::text(model_status(talk)));
+        return Ok(CommandAnswer::text(model_status(talk)));
     }
     if asked.eq_ignore_ascii_case("default") {
-        talk.set(Setting::Model, None)?;
-        return Ok(Answer::text(model_status(talk)));
+        talk.set(SessionSetting::Model, None).await?;
+        return Ok(CommandAnswer::text(model_status(talk)));
     }
     let chosen = pick(&talk.models(), asked)?;
-    talk.set(Setting::Model, Some(&chosen))?;
-    Ok(Answer::text(format!("From now on `{chosen}` answers.")))
+    talk.set(SessionSetting::Model, Some(&chosen)).await?;
+    Ok(CommandAnswer::text(format!(
+        "From now on `{chosen}` answers."
+    )))
 }
 
-fn model_status(talk: &dyn Talk) -> String {
+fn model_status(talk: &impl CommandContext) -> String {
     let state = talk.model();
     let Some(selected) = state.selected else {
         return no_model(talk);
     };
     let mut text = format!("Model: `{selected}`");
-    if talk.setting(Setting::Model).is_some() {
+    if talk.setting(SessionSetting::Model).is_some() {
         text.push_str(", chosen for this conversation");
     }
     text.push('.');
@@ -310,7 +369,7 @@ fn model_status(talk: &dyn Talk) -> String {
 }
 
 /// A number of the list, an alias, `provider/model`, or the part of a name that fits one only.
-fn pick(rows: &[ModelRow], asked: &str) -> Result<String, Trouble> {
+fn pick(rows: &[ModelRow], asked: &str) -> Result<String, CommandTrouble> {
     let number = asked.trim_start_matches('#').parse::<usize>().ok();
     if let Some(row) = number.and_then(|number| rows.get(number.checked_sub(1)?)) {
         return Ok(row.name.clone());
@@ -348,7 +407,7 @@ fn pick(rows: &[ModelRow], asked: &str) -> Result<String, Trouble> {
 }
 
 /// `/new x`: a model, or else the first message.
-fn new(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+async fn new(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     let rows = talk.models();
     let one_word = !args.is_empty() && !args.contains(char::is_whitespace);
     let provider = || {
@@ -368,79 +427,119 @@ fn new(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
     } else {
         None
     };
-    talk.begin()?;
-    forget_settings(talk)?;
+    let note = talk.begin().await?;
+    forget_settings(talk).await?;
     if let Some(model) = &model {
-        talk.set(Setting::Model, Some(model))?;
+        talk.set(SessionSetting::Model, Some(model)).await?;
     }
     let first = (model.is_none() && !args.is_empty()).then(|| args.to_owned());
-    Ok(Answer {
-        text: match &model {
-            Some(model) => format!("A new conversation, with `{model}`."),
-            None => "A new conversation.".to_owned(),
-        },
-        then: Then::Begun(first),
+    Ok(CommandAnswer {
+        text: begun(
+            &match &model {
+                Some(model) => format!("A new conversation, with `{model}`."),
+                None => "A new conversation.".to_owned(),
+            },
+            note.as_deref(),
+        ),
+        then: SurfaceAction::Begun(first),
     })
 }
 
-fn reset(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+/// What is said when a conversation begins; whoever left one behind hears where it is.
+fn begun(text: &str, note: Option<&str>) -> String {
+    match note {
+        Some(note) => format!(
+            "{text} `/resume` goes back to the old one; what you asked in it is noted in `{note}`."
+        ),
+        None => text.to_owned(),
+    }
+}
+
+async fn reset(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     let (word, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let soft = word.eq_ignore_ascii_case("soft");
     let message = if soft { rest.trim() } else { args };
-    talk.begin()?;
+    let note = talk.begin().await?;
     if !soft {
-        forget_settings(talk)?;
+        forget_settings(talk).await?;
     }
     let text = if soft {
         "Begun again; model and settings stay."
     } else {
         "Begun again, with the settings of the config."
     };
-    Ok(Answer {
-        text: text.to_owned(),
-        then: Then::Begun((!message.is_empty()).then(|| message.to_owned())),
+    Ok(CommandAnswer {
+        text: begun(text, note.as_deref()),
+        then: SurfaceAction::Begun((!message.is_empty()).then(|| message.to_owned())),
     })
 }
 
-fn forget_settings(talk: &dyn Talk) -> Result<(), Trouble> {
+async fn resume(talk: &impl CommandContext, given: &str) -> Result<CommandAnswer, CommandTrouble> {
+    if given.is_empty() {
+        let rows = talk.conversations().await?;
+        return Ok(match rows.iter().all(|row| row.is_open) {
+            true => CommandAnswer::text("There is no other conversation yet."),
+            false => CommandAnswer::then(SurfaceAction::Choose(rows)),
+        });
+    }
+    let row = talk.find_conversation(given).await?;
+    Ok(match row.is_open {
+        true => CommandAnswer::text("You are in this conversation already."),
+        false => CommandAnswer::then(SurfaceAction::Resume(row.id)),
+    })
+}
+
+/// The conversations that can be gone back to, where nothing can be picked from a list.
+pub fn list_conversations(rows: &[ConversationRow]) -> String {
+    let lines = rows.iter().map(|row| {
+        let id = row.id.get(..8).unwrap_or(&row.id);
+        let title: String = row.title.chars().take(70).collect();
+        let now = if row.is_open { " **← now**" } else { "" };
+        format!("- `{id}` {}, {title}{now}", row.age)
+    });
+    let lines: Vec<String> = lines.collect();
+    format!("{}\n\n`/resume ID` goes back to one.", lines.join("\n"))
+}
+
+async fn forget_settings(talk: &impl CommandContext) -> Result<(), CommandTrouble> {
     for setting in [
-        Setting::Model,
-        Setting::Thinking,
-        Setting::Reasoning,
-        Setting::Verbose,
-        Setting::Elevated,
-        Setting::Title,
+        SessionSetting::Model,
+        SessionSetting::Thinking,
+        SessionSetting::Reasoning,
+        SessionSetting::Verbose,
+        SessionSetting::Elevated,
+        SessionSetting::Title,
     ] {
         if talk.setting(setting).is_some() {
-            talk.set(setting, None)?;
+            talk.set(setting, None).await?;
         }
     }
     Ok(())
 }
 
-fn name(talk: &dyn Talk, title: &str) -> Result<Answer, Trouble> {
+async fn name(talk: &impl CommandContext, title: &str) -> Result<CommandAnswer, CommandTrouble> {
     if title.is_empty() {
-        let text = match talk.setting(Setting::Title) {
+        let text = match talk.setting(SessionSetting::Title) {
             Some(title) => format!("This conversation is called “{title}”."),
             None => "This conversation has no title; `/name TITLE` gives it one.".to_owned(),
         };
-        return Ok(Answer::text(text));
+        return Ok(CommandAnswer::text(text));
     }
     let title = chela_core::sanitize::literal(title);
-    talk.set(Setting::Title, Some(&title))?;
-    Ok(Answer::text(format!(
+    talk.set(SessionSetting::Title, Some(&title)).await?;
+    Ok(CommandAnswer::text(format!(
         "This conversation is now called “{title}”."
     )))
 }
 
-fn undo(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
+async fn undo(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     match args.to_ascii_lowercase().as_str() {
         "" => {}
         "files" => {
-            let lines = talk.undo_files()?;
+            let lines = talk.undo_files().await?;
             let listed: Vec<String> = lines.iter().map(|line| format!("- {line}")).collect();
-            return Ok(Answer::text(format!(
-                "Taken back in files:\n\n{}",
+            return Ok(CommandAnswer::text(format!(
+                "Undone in files:\n\n{}",
                 listed.join("\n")
             )));
         }
@@ -450,43 +549,61 @@ fn undo(talk: &dyn Talk, args: &str) -> Result<Answer, Trouble> {
             ));
         }
     }
-    let Some(undone) = talk.undo()? else {
-        return Ok(Answer::text("There is nothing to take back."));
+    let Some(undone) = talk.undo().await? else {
+        return Ok(CommandAnswer::text("There is nothing to take back."));
     };
     Ok(match undone {
-        Undone::Message { message, entries } => Answer {
+        UndoOutcome::Message { message, entries } => CommandAnswer {
             text: format!(
-                "Taken back: your last message and what came of it ({entries} entries). What tools did to files stays done; `/undo files` takes that back."
+                "Undone: your last message and what came of it ({entries} entries). Files stay as tools left them; `/undo files` undoes that."
             ),
-            then: Then::Edit(message),
+            then: SurfaceAction::Edit(message),
         },
-        Undone::Compaction { tokens } => Answer::text(format!(
-            "Taken back: the compaction. The conversation is whole again ({} tokens).",
+        UndoOutcome::Compaction { tokens } => CommandAnswer::text(format!(
+            "Undone: the compaction. The conversation is whole again ({} tokens).",
             chela_core::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
         )),
     })
 }
 
-fn export(talk: &dyn Talk, path: &str) -> Result<Answer, Trouble> {
-    let written = talk.export((!path.is_empty()).then_some(path))?;
-    Ok(Answer::text(format!("Written to `{}`.", written.display())))
+async fn diff(talk: &impl CommandContext) -> Result<CommandAnswer, CommandTrouble> {
+    let files = talk.changed_files().await?;
+    let mut text = String::new();
+    for (path, diff) in &files {
+        match diff.is_empty() {
+            true => text.push_str(&format!("`{path}`: as it was before\n\n")),
+            // A fence longer than any in the file.
+            false => text.push_str(&format!("`{path}`\n\n``````diff\n{diff}\n``````\n\n")),
+        }
+    }
+    Ok(CommandAnswer::text(text.trim_end()))
 }
 
-fn approve(args: &str) -> Result<Answer, Trouble> {
-    let usage = "`/approve ID once|session|always|deny`";
+async fn export(talk: &impl CommandContext, path: &str) -> Result<CommandAnswer, CommandTrouble> {
+    let written = talk.export((!path.is_empty()).then_some(path)).await?;
+    Ok(CommandAnswer::text(format!(
+        "Written to `{}`.",
+        written.display()
+    )))
+}
+
+async fn approve(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     let mut words = args.split_whitespace();
-    let (Some(id), Some(decision)) = (words.next(), words.next()) else {
-        return Err(format!("Which question, and what is the answer? {usage}"));
+    let (Some(id), answer, None) = (words.next(), words.next(), words.next()) else {
+        return Err(HOW_TO_APPROVE.to_owned());
     };
-    let decision = match decision.to_ascii_lowercase().as_str() {
-        "once" | "allow-once" | "yes" | "y" => Scope::Once,
-        "session" | "allow-session" | "s" => Scope::Session,
-        "always" | "allow-always" | "a" => Scope::Always,
-        "deny" | "no" | "n" => Scope::Deny,
-        other => return Err(format!("`{other}` is no answer: {usage}")),
+    let answer = answer.map(str::to_lowercase);
+    if let Some(told) = talk.answer_queued(id, answer.as_deref()).await? {
+        return Ok(CommandAnswer::text(told));
+    }
+    let Some(answer) = answer else {
+        return Err(HOW_TO_APPROVE.to_owned());
     };
-    Ok(Answer::then(Then::Approve {
+    Ok(CommandAnswer::then(SurfaceAction::Approve {
         id: id.to_owned(),
-        decision,
+        answer,
     }))
 }
+
+const HOW_TO_APPROVE: &str =
+    "Which question, and what is the answer? `/approve ID once|session|always|deny`";

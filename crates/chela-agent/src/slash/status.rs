@@ -3,12 +3,12 @@
 use chela_core::grouped;
 use chela_model::Usage;
 
-use super::talk::{Setting, Status, Talk};
-use crate::turn::ContextMeter;
+use super::command_context::{CommandContext, SessionSetting, SessionStatus};
+use crate::surface::ContextMeter;
 
 /// Model, context, cost and settings at a glance.
-pub fn card(talk: &dyn Talk) -> String {
-    let status = talk.status();
+pub async fn card(talk: &impl CommandContext) -> String {
+    let status = talk.status().await;
     let mut rows = vec![("🧠 Model", model(talk))];
     rows.push(("📚 Context", meter(status.context)));
     if status.last != Usage::default() {
@@ -23,10 +23,10 @@ pub fn card(talk: &dyn Talk) -> String {
     rows.push((
         "⚙️ Settings",
         [
-            (Setting::Thinking, "think"),
-            (Setting::Reasoning, "reasoning"),
-            (Setting::Verbose, "verbose"),
-            (Setting::Usage, "usage"),
+            (SessionSetting::Thinking, "think"),
+            (SessionSetting::Reasoning, "reasoning"),
+            (SessionSetting::Verbose, "verbose"),
+            (SessionSetting::Usage, "usage"),
         ]
         .map(|(which, word)| format!("{word} {}", value(talk, which)))
         .join(" · "),
@@ -57,7 +57,7 @@ pub fn card(talk: &dyn Talk) -> String {
         .join("\n")
 }
 
-fn model(talk: &dyn Talk) -> String {
+fn model(talk: &impl CommandContext) -> String {
     let state = talk.model();
     match (state.selected, state.fallback) {
         (None, _) => "none; `/model` says how to get one".to_owned(),
@@ -68,9 +68,9 @@ fn model(talk: &dyn Talk) -> String {
     }
 }
 
-fn session(talk: &dyn Talk, status: &Status) -> String {
+fn session(talk: &impl CommandContext, status: &SessionStatus) -> String {
     let mut text = format!("`{}`", talk.session());
-    if let Some(title) = talk.setting(Setting::Title) {
+    if let Some(title) = talk.setting(SessionSetting::Title) {
         text.push_str(&format!(" “{title}”"));
     }
     text.push_str(&format!(", {}", counted(status.turns, "turn")));
@@ -110,8 +110,8 @@ fn tokens(usage: &Usage) -> String {
 }
 
 /// What the conversation has cost so far.
-pub fn cost(talk: &dyn Talk) -> String {
-    let status = talk.status();
+pub async fn cost(talk: &impl CommandContext) -> String {
+    let status = talk.status().await;
     if status.total == Usage::default() {
         return "Nothing was sent yet.".to_owned();
     }
@@ -128,27 +128,21 @@ pub fn cost(talk: &dyn Talk) -> String {
 }
 
 /// The value that counts now, from the session or else the config.
-pub fn value(talk: &dyn Talk, which: Setting) -> String {
+pub fn value(talk: &impl CommandContext, which: SessionSetting) -> String {
     talk.setting(which)
-        .or_else(|| {
-            let defaults = talk.status().defaults;
-            defaults
-                .into_iter()
-                .find(|(setting, _)| *setting == which)
-                .map(|(_, value)| value)
-        })
+        .or_else(|| talk.default_of(which))
         .unwrap_or_else(|| "off".to_owned())
 }
 
-pub fn title(which: Setting) -> &'static str {
+pub fn title(which: SessionSetting) -> &'static str {
     match which {
-        Setting::Model => "Model",
-        Setting::Thinking => "Thinking",
-        Setting::Reasoning => "Reasoning shown",
-        Setting::Verbose => "Tool calls shown",
-        Setting::Elevated => "Leaving the sandbox",
-        Setting::Usage => "Usage under each reply",
-        Setting::Title => "Title",
+        SessionSetting::Model => "Model",
+        SessionSetting::Thinking => "Thinking",
+        SessionSetting::Reasoning => "Reasoning shown",
+        SessionSetting::Verbose => "Tool calls shown",
+        SessionSetting::Elevated => "Leaving the sandbox",
+        SessionSetting::Usage => "Usage under each reply",
+        SessionSetting::Title => "Title",
     }
 }
 

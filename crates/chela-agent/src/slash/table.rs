@@ -2,8 +2,8 @@
 
 /// One command, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Command {
-    pub id: Id,
+pub struct SlashCommand {
+    pub id: CommandId,
     /// Without the slash.
     pub name: &'static str,
     pub aliases: &'static [&'static str],
@@ -12,16 +12,19 @@ pub struct Command {
     /// The first words that may follow, for completion. Empty where anything may.
     pub words: &'static [&'static str],
     pub help: &'static str,
-    pub group: Group,
-    pub kind: Kind,
+    pub group: CommandGroup,
+    pub kind: CommandKind,
 }
 
 /// Which command it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Id {
+pub enum CommandId {
     Approve,
+    Cd,
     Compact,
     Context,
+    Copy,
+    Diff,
     Exit,
     Export,
     Help,
@@ -33,12 +36,14 @@ pub enum Id {
     Reasoning,
     Release,
     Reset,
+    Resume,
     Skill,
     Skills,
     Status,
     Stop,
     Think,
     Tools,
+    Trust,
     Undo,
     Usage,
     Verbose,
@@ -46,14 +51,14 @@ pub enum Id {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Group {
+pub enum CommandGroup {
     Session,
     Run,
     Discovery,
     Skills,
 }
 
-impl Group {
+impl CommandGroup {
     pub const ALL: [Self; 4] = [Self::Session, Self::Run, Self::Discovery, Self::Skills];
 
     pub fn title(self) -> &'static str {
@@ -68,7 +73,7 @@ impl Group {
 
 /// What a command is inside a longer message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum CommandKind {
     /// A message of its own, or plain text.
     Standalone,
     /// Taken out of the message: alone it holds from now on, inside a message for that one only.
@@ -78,119 +83,169 @@ pub enum Kind {
 }
 
 /// Every command, in the order of the help.
-pub const COMMANDS: &[Command] = &[
-    Command {
-        id: Id::New,
+pub const COMMANDS: &[SlashCommand] = &[
+    SlashCommand {
+        id: CommandId::New,
         name: "new",
         aliases: &[],
         args: "[model | first message]",
         words: &[],
         help: "begin a new conversation; the old one is kept",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Reset,
+    SlashCommand {
+        id: CommandId::Reset,
         name: "reset",
         aliases: &[],
         args: "[soft [message]]",
         words: &["soft"],
         help: "begin again; soft keeps model and settings",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Name,
+    SlashCommand {
+        id: CommandId::Resume,
+        name: "resume",
+        aliases: &["continue"],
+        args: "[id | words]",
+        words: &[],
+        help: "go back to an earlier conversation: pick one, or name it by its id or by words in it",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
+    },
+    SlashCommand {
+        id: CommandId::Name,
         name: "name",
         aliases: &["rename"],
         args: "[title]",
         words: &[],
         help: "show or set the title of this conversation",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Compact,
+    SlashCommand {
+        id: CommandId::Compact,
         name: "compact",
         aliases: &[],
         args: "[what to keep]",
         words: &[],
         help: "shorten what the model has to read again",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Undo,
+    SlashCommand {
+        id: CommandId::Cd,
+        name: "cd",
+        aliases: &[],
+        args: "DIR",
+        words: &[],
+        help: "work in this folder besides the workspace; asks once for each",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
+    },
+    SlashCommand {
+        id: CommandId::Trust,
+        name: "trust",
+        aliases: &[],
+        args: "PATH [yes]",
+        words: &[],
+        help: "show what a file or folder holds; with yes you answer for it as it is",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
+    },
+    SlashCommand {
+        id: CommandId::Undo,
         name: "undo",
         aliases: &[],
         args: "[files]",
         words: &["files"],
         help: "take back your last message and what came of it; files: what the last turn did to files instead",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Export,
+    SlashCommand {
+        id: CommandId::Diff,
+        name: "diff",
+        aliases: &[],
+        args: "",
+        words: &[],
+        help: "what the last turn that changed files did to them",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
+    },
+    SlashCommand {
+        id: CommandId::Copy,
+        name: "copy",
+        aliases: &[],
+        args: "",
+        words: &[],
+        help: "copy the last reply to the clipboard of your terminal",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
+    },
+    SlashCommand {
+        id: CommandId::Export,
         name: "export",
         aliases: &["export-session"],
         args: "[path]",
         words: &[],
-        help: "write the conversation to a file (JSONL)",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        help: "write the conversation to a file: JSON lines, or Markdown for a path that ends in .md",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Stop,
+    SlashCommand {
+        id: CommandId::Stop,
         name: "stop",
         aliases: &["abort"],
         args: "[all]",
         words: &["all"],
         help: "stop what it is doing; `all` stops every agent until `chela stop --lift`",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Release,
+    SlashCommand {
+        id: CommandId::Release,
         name: "release",
         aliases: &[],
         args: "",
         words: &[],
-        help: "text from outside that was read so far is no reason to ask any more",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        help: "stop asking because of outside text read so far",
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Exit,
+    SlashCommand {
+        id: CommandId::Exit,
         name: "exit",
         aliases: &["quit", "q"],
         args: "",
         words: &[],
         help: "leave the chat; the conversation is kept",
-        group: Group::Session,
-        kind: Kind::Standalone,
+        group: CommandGroup::Session,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Model,
+    SlashCommand {
+        id: CommandId::Model,
         name: "model",
         aliases: &[],
         args: "[name | # | status | default]",
         words: &["status", "default"],
         help: "show or choose the model of this conversation",
-        group: Group::Run,
-        kind: Kind::Directive,
+        group: CommandGroup::Run,
+        kind: CommandKind::Directive,
     },
-    Command {
-        id: Id::Models,
+    SlashCommand {
+        id: CommandId::Models,
         name: "models",
         aliases: &[],
         args: "[provider]",
         words: &[],
         help: "the models that can be chosen",
-        group: Group::Run,
-        kind: Kind::Standalone,
+        group: CommandGroup::Run,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Think,
+    SlashCommand {
+        id: CommandId::Think,
         name: "think",
         aliases: &["t", "thinking"],
         args: "[off | minimal | low | medium | high | xhigh | default]",
@@ -198,133 +253,133 @@ pub const COMMANDS: &[Command] = &[
             "off", "minimal", "low", "medium", "high", "xhigh", "default",
         ],
         help: "how long it thinks before it answers",
-        group: Group::Run,
-        kind: Kind::Directive,
+        group: CommandGroup::Run,
+        kind: CommandKind::Directive,
     },
-    Command {
-        id: Id::Reasoning,
+    SlashCommand {
+        id: CommandId::Reasoning,
         name: "reasoning",
         aliases: &["reason"],
         args: "[off | on | stream | default]",
         words: &["off", "on", "stream", "default"],
         help: "whether its thoughts are shown: afterwards (on), or as they come (stream)",
-        group: Group::Run,
-        kind: Kind::Directive,
+        group: CommandGroup::Run,
+        kind: CommandKind::Directive,
     },
-    Command {
-        id: Id::Verbose,
+    SlashCommand {
+        id: CommandId::Verbose,
         name: "verbose",
         aliases: &["v"],
         args: "[off | on | full | default]",
         words: &["off", "on", "full", "default"],
         help: "how much of tool calls is shown",
-        group: Group::Run,
-        kind: Kind::Directive,
+        group: CommandGroup::Run,
+        kind: CommandKind::Directive,
     },
-    Command {
-        id: Id::Elevated,
+    SlashCommand {
+        id: CommandId::Elevated,
         name: "elevated",
         aliases: &["elev"],
         args: "[off | on | ask | full | default]",
         words: &["off", "on", "ask", "full", "default"],
         help: "whether commands may leave the sandbox, where the config lets you",
-        group: Group::Run,
-        kind: Kind::Directive,
+        group: CommandGroup::Run,
+        kind: CommandKind::Directive,
     },
-    Command {
-        id: Id::Help,
+    SlashCommand {
+        id: CommandId::Help,
         name: "help",
         aliases: &["commands", "?"],
         args: "[command]",
         words: &[],
         help: "this list, or one command in full",
-        group: Group::Discovery,
-        kind: Kind::Shortcut,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Shortcut,
     },
-    Command {
-        id: Id::Status,
+    SlashCommand {
+        id: CommandId::Status,
         name: "status",
         aliases: &[],
         args: "",
         words: &[],
         help: "model, context, cost and settings at a glance",
-        group: Group::Discovery,
-        kind: Kind::Shortcut,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Shortcut,
     },
-    Command {
-        id: Id::Context,
+    SlashCommand {
+        id: CommandId::Context,
         name: "context",
         aliases: &[],
         args: "[list | detail | map | why WHAT | json]",
         words: &["list", "detail", "map", "why", "json"],
         help: "what the model reads, what each part costs, and why it is there",
-        group: Group::Discovery,
-        kind: Kind::Standalone,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Usage,
+    SlashCommand {
+        id: CommandId::Usage,
         name: "usage",
         aliases: &[],
         args: "[off | tokens | full | cost | default]",
         words: &["off", "tokens", "full", "cost", "default"],
         help: "tokens under each reply, or what this conversation has cost",
-        group: Group::Discovery,
-        kind: Kind::Standalone,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Tools,
+    SlashCommand {
+        id: CommandId::Tools,
         name: "tools",
         aliases: &[],
         args: "[compact | verbose]",
         words: &["compact", "verbose"],
         help: "what it can do in this conversation",
-        group: Group::Discovery,
-        kind: Kind::Standalone,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Whoami,
+    SlashCommand {
+        id: CommandId::Whoami,
         name: "whoami",
         aliases: &["id"],
         args: "",
         words: &[],
         help: "who it takes you for",
-        group: Group::Discovery,
-        kind: Kind::Shortcut,
+        group: CommandGroup::Discovery,
+        kind: CommandKind::Shortcut,
     },
-    Command {
-        id: Id::Skill,
+    SlashCommand {
+        id: CommandId::Skill,
         name: "skill",
         aliases: &[],
         args: "NAME [what to do]",
         words: &[],
         help: "use a skill; /NAME does the same",
-        group: Group::Skills,
-        kind: Kind::Standalone,
+        group: CommandGroup::Skills,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Skills,
+    SlashCommand {
+        id: CommandId::Skills,
         name: "skills",
         aliases: &[],
         args: "",
         words: &[],
         help: "the skills it knows",
-        group: Group::Skills,
-        kind: Kind::Standalone,
+        group: CommandGroup::Skills,
+        kind: CommandKind::Standalone,
     },
-    Command {
-        id: Id::Approve,
+    SlashCommand {
+        id: CommandId::Approve,
         name: "approve",
         aliases: &[],
         args: "ID once | session | always | deny",
         words: &[],
         help: "answer a question for permission",
-        group: Group::Skills,
-        kind: Kind::Standalone,
+        group: CommandGroup::Skills,
+        kind: CommandKind::Standalone,
     },
 ];
 
 /// The command of this name or alias, in any casing.
-pub fn find(name: &str) -> Option<&'static Command> {
+pub fn find(name: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().find(|command| {
         command.name.eq_ignore_ascii_case(name)
             || command
@@ -333,6 +388,17 @@ pub fn find(name: &str) -> Option<&'static Command> {
                 .any(|alias| alias.eq_ignore_ascii_case(name))
     })
 }
+
+/// What the terminal chat does with keys and marks, for its help.
+const KEYS: &str = "\
+**In the terminal**
+
+- `@` offers files, `/` commands: Tab or the arrow keys choose
+- `!` and a command runs it in the agent's sandbox; your next message takes along what it printed
+- `Esc` stops, `Ctrl-R` searches what you typed, `Ctrl-G` opens your editor, `Ctrl-O` unfolds tool calls
+- `Alt-Enter` begins a new line, `Ctrl-C` twice leaves
+
+";
 
 /// The whole list, or one command in full, in Markdown.
 pub fn help(asked: &str) -> String {
@@ -344,13 +410,14 @@ pub fn help(asked: &str) -> String {
         };
     }
     let mut text = String::new();
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         text.push_str(&format!("**{}**\n\n", group.title()));
         for command in COMMANDS.iter().filter(|command| command.group == group) {
             text.push_str(&format!("- `/{}` {}\n", command.name, command.help));
         }
         text.push('\n');
     }
+    text.push_str(KEYS);
     text.push_str("`/help COMMAND` tells more about one.");
     text
 }
@@ -367,7 +434,7 @@ pub fn unknown(name: &str) -> String {
     }
 }
 
-fn in_full(command: &Command) -> String {
+fn in_full(command: &SlashCommand) -> String {
     let usage = format!("/{} {}", command.name, command.args);
     let mut text = format!("`{}`: {}.", usage.trim_end(), command.help);
     if !command.aliases.is_empty() {
@@ -379,7 +446,7 @@ fn in_full(command: &Command) -> String {
         text.push_str(&format!(" Also {}.", aliases.join(", ")));
     }
     match command.kind {
-        Kind::Directive if command.id != Id::Model => text.push_str(
+        CommandKind::Directive if command.id != CommandId::Model => text.push_str(
             "\n\nAlone it holds from now on; inside a message it holds for that message only.",
         ),
         _ => {}

@@ -1,11 +1,11 @@
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use chela_core::Prices;
 use chela_core::SessionKey;
 use chela_model::Usage;
-use chela_tools::Scope;
+use chela_store::block_on;
 
 use super::*;
 use crate::turn::ContextMeter;
@@ -14,24 +14,28 @@ use chela_inspect::report::ContextReport;
 /// A conversation of nothing but values.
 #[derive(Default)]
 struct Fake {
-    settings: RefCell<BTreeMap<Setting, String>>,
-    begun: RefCell<u32>,
+    settings: Mutex<BTreeMap<SessionSetting, String>>,
+    begun: Mutex<u32>,
     no_models: bool,
     stranger: bool,
 }
 
-impl Talk for Fake {
+impl CommandContext for Fake {
     fn session(&self) -> SessionKey {
         SessionKey::parse("agent:main:main").unwrap()
     }
     fn sender(&self) -> String {
         "local:me".to_owned()
     }
-    fn setting(&self, which: Setting) -> Option<String> {
-        self.settings.borrow().get(&which).cloned()
+    async fn refresh(&self) {}
+    fn default_of(&self, which: SessionSetting) -> Option<String> {
+        (which == SessionSetting::Thinking).then(|| "low".to_owned())
     }
-    fn set(&self, which: Setting, value: Option<&str>) -> Result<(), Trouble> {
-        let mut settings = self.settings.borrow_mut();
+    fn setting(&self, which: SessionSetting) -> Option<String> {
+        self.settings.lock().unwrap().get(&which).cloned()
+    }
+    async fn set(&self, which: SessionSetting, value: Option<&str>) -> Result<(), CommandTrouble> {
+        let mut settings = self.settings.lock().unwrap();
         match value {
             Some(value) => settings.insert(which, value.to_owned()),
             None => settings.remove(&which),
@@ -47,7 +51,7 @@ impl Talk for Fake {
         }
         ModelState {
             selected: self
-                .setting(Setting::Model)
+                .setting(SessionSetting::Model)
                 .or_else(|| Some("anthropic/opus".to_owned())),
             ..ModelState::default()
         }
@@ -69,31 +73,51 @@ impl Talk for Fake {
         })
         .into()
     }
-    fn begin(&self) -> Result<(), Trouble> {
-        *self.begun.borrow_mut() += 1;
-        Ok(())
+    async fn begin(&self) -> Result<Option<String>, CommandTrouble> {
+        *self.begun.lock().unwrap() += 1;
+        Ok(None)
     }
-    fn undo(&self) -> Result<Option<Undone>, Trouble> {
-        Ok(Some(Undone::Message {
+    async fn conversations(&self) -> Result<Vec<ConversationRow>, CommandTrouble> {
+        Ok(vec![ConversationRow {
+            id: "3f2a9c01-0000".to_owned(),
+            title: "plan the trip".to_owned(),
+            age: "2d".to_owned(),
+            ..ConversationRow::default()
+        }])
+    }
+    async fn find_conversation(&self, given: &str) -> Result<ConversationRow, CommandTrouble> {
+        let mut rows = self.conversations().await?;
+        match rows.remove(0) {
+            row if row.id.starts_with(given) || row.title.contains(given) => Ok(row),
+            _ => Err(format!("There is no conversation `{given}`.")),
+        }
+    }
+    async fn undo(&self) -> Result<Option<UndoOutcome>, CommandTrouble> {
+        Ok(Some(UndoOutcome::Message {
             message: "what I wrote".to_owned(),
             entries: 3,
         }))
     }
-    fn undo_files(&self) -> Result<Vec<String>, Trouble> {
+    async fn changed_files(&self) -> Result<Vec<(String, String)>, CommandTrouble> {
+        Ok(vec![("notes.md".to_owned(), "-a\n+b\n".to_owned())])
+    }
+
+    async fn undo_files(&self) -> Result<Vec<String>, CommandTrouble> {
         Ok(vec!["notes.md: line 2 changed".to_owned()])
     }
-    fn export(&self, path: Option<&str>) -> Result<PathBuf, Trouble> {
+    async fn export(&self, path: Option<&str>) -> Result<PathBuf, CommandTrouble> {
         Ok(PathBuf::from(path.unwrap_or("chosen.jsonl")))
     }
-    fn report(&self) -> Result<ContextReport, Trouble> {
+    async fn report(&self) -> Result<ContextReport, CommandTrouble> {
         Err("no report here".to_owned())
     }
-    fn why(&self, what: &str) -> Result<Vec<chela_inspect::why::Answer>, Trouble> {
+    async fn why(&self, what: &str) -> Result<Vec<chela_inspect::why::WhyAnswer>, CommandTrouble> {
         Err(format!("asked for {what}"))
     }
-    fn tools(&self) -> Vec<ToolRow> {
+    async fn tools(&self) -> Vec<ToolRow> {
         vec![ToolRow {
             name: "read".to_owned(),
+            is_deferred: false,
             description: "Read a file.".to_owned(),
         }]
     }
@@ -104,20 +128,23 @@ impl Talk for Fake {
             description: "Puts the site online".to_owned(),
         }]
     }
-    fn call_skill(&self, name: &str, args: &str) -> Result<String, Trouble> {
+    fn call_skill(&self, name: &str, args: &str) -> Result<String, CommandTrouble> {
         Ok(format!("use {name}: {args}"))
     }
     fn is_owner(&self) -> bool {
         !self.stranger
     }
-    fn stop_all(&self) -> Result<(), Trouble> {
+    fn stop_all(&self) -> Result<(), CommandTrouble> {
         Ok(())
     }
-    fn release(&self) -> Result<Option<String>, Trouble> {
+    async fn trust_path(&self, path: &str, word: TrustWord) -> Result<String, CommandTrouble> {
+        Ok(format!("{path}: {word:?}"))
+    }
+    async fn release(&self) -> Result<Option<String>, CommandTrouble> {
         Ok(Some("tool:c1".to_owned()))
     }
-    fn status(&self) -> Status {
-        Status {
+    async fn status(&self) -> SessionStatus {
+        SessionStatus {
             guard: "standard".to_owned(),
             tainted_by: Some("tool:c1".to_owned()),
             waiting: 0,
@@ -142,17 +169,16 @@ impl Talk for Fake {
                 ..Prices::default()
             }),
             turns: 1,
-            execution: "direct".to_owned(),
-            defaults: vec![(Setting::Thinking, "low".to_owned())],
-            ..Status::default()
+            execution: "directly".to_owned(),
+            ..SessionStatus::default()
         }
     }
 }
 
-fn typed(talk: &Fake, line: &str) -> Answer {
+fn typed(talk: &Fake, line: &str) -> CommandAnswer {
     match parse(line) {
-        Parsed::Command { command, args } => run(talk, command, &args),
-        Parsed::Directives(directives) => apply(talk, &directives[0]),
+        ParsedLine::Command { command, args } => block_on(run(talk, command, &args)),
+        ParsedLine::Directives(directives) => block_on(apply(talk, &directives[0])),
         other => panic!("{line} is {other:?}"),
     }
 }
@@ -166,7 +192,7 @@ type Understood = (
 
 fn message(line: &str) -> Understood {
     match parse(line) {
-        Parsed::Message {
+        ParsedLine::Message {
             text,
             directives,
             shortcuts,
@@ -205,12 +231,12 @@ fn commands_take_a_colon_and_any_casing() {
         "/new:hello there",
         "  /new   hello there ",
     ] {
-        let Parsed::Command { command, args } = parse(line) else {
+        let ParsedLine::Command { command, args } = parse(line) else {
             panic!("{line}");
         };
         assert_eq!(
             (command.id, args.as_str()),
-            (Id::New, "hello there"),
+            (CommandId::New, "hello there"),
             "{line}"
         );
     }
@@ -219,7 +245,7 @@ fn commands_take_a_colon_and_any_casing() {
 #[test]
 fn directives_alone_hold_and_inside_a_message_are_taken_out() {
     let alone = |line: &str| match parse(line) {
-        Parsed::Directives(found) => found
+        ParsedLine::Directives(found) => found
             .into_iter()
             .map(|found| (found.command.name, found.value.unwrap_or_default()))
             .collect::<Vec<_>>(),
@@ -277,7 +303,7 @@ fn paths_code_and_words_that_are_no_level_stay_text() {
 fn what_is_no_command_may_be_a_skill() {
     assert_eq!(
         parse("/deploy_site now please"),
-        Parsed::Unknown {
+        ParsedLine::Unknown {
             name: "deploy_site".to_owned(),
             args: "now please".to_owned()
         }
@@ -293,16 +319,22 @@ fn levels_are_set_shown_and_cleared() {
         "the config's counts"
     );
     assert!(typed(&talk, "/t max").text.contains("**xhigh**"));
-    assert_eq!(talk.setting(Setting::Thinking).as_deref(), Some("xhigh"));
+    assert_eq!(
+        talk.setting(SessionSetting::Thinking).as_deref(),
+        Some("xhigh")
+    );
     assert!(
         typed(&talk, "/think default")
             .text
             .contains("**low** (the default)")
     );
     assert!(typed(&talk, "/think banana").text.contains("off|minimal"));
-    assert_eq!(talk.setting(Setting::Thinking), None);
+    assert_eq!(talk.setting(SessionSetting::Thinking), None);
     typed(&talk, "/usage tokens");
-    assert_eq!(talk.setting(Setting::Usage).as_deref(), Some("tokens"));
+    assert_eq!(
+        talk.setting(SessionSetting::Usage).as_deref(),
+        Some("tokens")
+    );
     assert!(typed(&talk, "/usage cost").text.contains("about $7.50"));
 }
 
@@ -341,51 +373,59 @@ fn models_are_chosen_by_number_alias_name_or_part() {
 #[test]
 fn new_takes_a_model_or_a_first_message() {
     let talk = Fake::default();
-    talk.set(Setting::Verbose, Some("on")).unwrap();
+    block_on(talk.set(SessionSetting::Verbose, Some("on"))).unwrap();
     let answer = typed(&talk, "/new ollama");
-    assert_eq!(answer.then, Then::Begun(None));
+    assert_eq!(answer.then, SurfaceAction::Begun(None));
     assert_eq!(
-        talk.setting(Setting::Model).as_deref(),
+        talk.setting(SessionSetting::Model).as_deref(),
         Some("ollama/qwen3:8b")
     );
-    assert_eq!(talk.setting(Setting::Verbose), None);
+    assert_eq!(talk.setting(SessionSetting::Verbose), None);
     let answer = typed(&talk, "/new tell me a story");
-    assert_eq!(answer.then, Then::Begun(Some("tell me a story".to_owned())));
-    assert_eq!(talk.setting(Setting::Model), None);
-    talk.set(Setting::Model, Some("anthropic/opus")).unwrap();
+    assert_eq!(
+        answer.then,
+        SurfaceAction::Begun(Some("tell me a story".to_owned()))
+    );
+    assert_eq!(talk.setting(SessionSetting::Model), None);
+    block_on(talk.set(SessionSetting::Model, Some("anthropic/opus"))).unwrap();
     let answer = typed(&talk, "/reset soft go on");
-    assert_eq!(answer.then, Then::Begun(Some("go on".to_owned())));
-    assert!(talk.setting(Setting::Model).is_some());
+    assert_eq!(answer.then, SurfaceAction::Begun(Some("go on".to_owned())));
+    assert!(talk.setting(SessionSetting::Model).is_some());
     typed(&talk, "/reset");
-    assert!(talk.setting(Setting::Model).is_none());
-    assert_eq!(*talk.begun.borrow(), 4);
+    assert!(talk.setting(SessionSetting::Model).is_none());
+    assert_eq!(*talk.begun.lock().unwrap(), 4);
 }
 
 #[test]
 fn what_the_surface_must_do_comes_back_as_a_value() {
     let talk = Fake::default();
-    assert_eq!(typed(&talk, "/stop").then, Then::Stop);
-    assert_eq!(typed(&talk, "/quit").then, Then::Leave);
+    assert_eq!(typed(&talk, "/stop").then, SurfaceAction::Stop);
+    assert_eq!(typed(&talk, "/quit").then, SurfaceAction::Leave);
     assert_eq!(
         typed(&talk, "/compact the plan").then,
-        Then::Compact(Some("the plan".to_owned()))
+        SurfaceAction::Compact(Some("the plan".to_owned()))
     );
     assert_eq!(
         typed(&talk, "/undo").then,
-        Then::Edit("what I wrote".to_owned())
+        SurfaceAction::Edit("what I wrote".to_owned())
     );
     assert_eq!(
         typed(&talk, "/skill deploy-site to staging").then,
-        Then::Say("use deploy-site: to staging".to_owned())
+        SurfaceAction::Say("use deploy-site: to staging".to_owned())
     );
     assert_eq!(
         typed(&talk, "/approve a1 always").then,
-        Then::Approve {
+        SurfaceAction::Approve {
             id: "a1".to_owned(),
-            decision: Scope::Always
+            answer: "always".to_owned()
         }
     );
-    assert!(typed(&talk, "/approve a1 perhaps").text.contains("deny"));
+    assert!(typed(&talk, "/approve a1").text.contains("deny"));
+    assert!(
+        typed(&talk, "/approve a1 no thank you")
+            .text
+            .contains("deny")
+    );
     assert!(
         typed(&talk, "/context why SOUL.md")
             .text
@@ -396,7 +436,7 @@ fn what_the_surface_must_do_comes_back_as_a_value() {
 #[test]
 fn the_card_is_short_and_complete() {
     let talk = Fake::default();
-    talk.set(Setting::Title, Some("The garden")).unwrap();
+    block_on(talk.set(SessionSetting::Title, Some("The garden"))).unwrap();
     insta::assert_snapshot!(typed(&talk, "/status").text, @r"
     - 🧠 Model: `anthropic/opus`
     - 📚 Context: 5,000 of 20,000 tokens (25 %)
@@ -405,7 +445,7 @@ fn the_card_is_short_and_complete() {
     - 🧵 Session: `agent:main:main` “The garden”, 1 turn, Compactions: 0
     - ⚙️ Settings: think low · reasoning off · verbose off · usage off
     - 🛡️ Guard: standard, tainted by `tool:c1`; `/release` lifts it
-    - 🛠️ Commands: run direct
+    - 🛠️ Commands: run directly
     ");
 }
 
@@ -443,7 +483,7 @@ fn w21_a_stranger_decides_nothing() {
         "/export",
     ] {
         let answer = typed(&stranger, line);
-        assert_eq!(answer.then, Then::Nothing, "{line}");
+        assert_eq!(answer.then, SurfaceAction::Nothing, "{line}");
         assert!(
             answer.text.contains("Only the owner"),
             "{line}: {}",

@@ -3,16 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use chela_core::Trust;
+use chela_core::{SessionKey, Trust, ok_or_warn};
+use chela_session::{CustomEntry, EntryBody, TranscriptEntry};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 /// What a session may have at most: tools, folders, budget, trust, further sub-agents.
 ///
-/// There is one way to begin, [`Grant::whole`], and from there every way leads down: each
+/// There is one way to begin, [`SessionGrant::whole`], and from there every way leads down: each
 /// function gives the same or less. Config and policy narrow what is left.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Grant {
+pub struct SessionGrant {
     /// `None`: whatever the policy allows.
     tools: Option<BTreeSet<String>>,
     /// Folders the file tools may be in. `None`: wherever the config lets them.
@@ -26,13 +28,13 @@ pub struct Grant {
     /// How many levels of sub-agents may be below it.
     levels: u32,
     /// Whose limits its spending counts against; `None`: its own.
-    payer: Option<Payer>,
+    payer: Option<SpendingPayer>,
 }
 
 /// Who pays: the session at the top. What is spent below it is its spending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Payer {
+pub struct SpendingPayer {
     pub agent: String,
     /// Id of the session.
     pub session: String,
@@ -42,7 +44,7 @@ pub struct Payer {
 
 /// What a child is to have. It gets less where the parent has less.
 #[derive(Debug, Clone)]
-pub struct Share {
+pub struct ChildShare {
     pub tools: BTreeSet<String>,
     /// `None`: no limit of its own.
     pub paths: Option<BTreeSet<PathBuf>>,
@@ -50,13 +52,15 @@ pub struct Share {
     pub seconds: Option<u64>,
     pub trust: Trust,
     pub levels: u32,
-    pub payer: Payer,
+    pub payer: SpendingPayer,
 }
 
+/// The kind of entry that keeps the grant of a session.
+const ENTRY: &str = "subagent-grant";
 /// No more levels than this, whatever the config says.
 const MOST_LEVELS: u32 = 2;
 
-impl Grant {
+impl SessionGrant {
     /// A session the owner began: config and policy alone decide.
     pub fn whole() -> Self {
         Self {
@@ -71,7 +75,7 @@ impl Grant {
     }
 
     /// What a child of this session has; `None` when there may be none.
-    pub fn child(&self, share: Share) -> Option<Self> {
+    pub fn child(&self, share: ChildShare) -> Option<Self> {
         let below = self.levels.checked_sub(1)?;
         Some(Self {
             tools: meet_sets(self.tools.as_ref(), Some(&share.tools)),
@@ -107,14 +111,39 @@ impl Grant {
         }
     }
 
-    /// Whether `other` has nothing this one has not.
-    pub fn covers(&self, other: &Self) -> bool {
-        self.meet(other)
-            == Self {
-                payer: self.payer.clone().or_else(|| other.payer.clone()),
-                ..other.clone()
-            }
-            && (self.payer.is_none() || self.payer == other.payer)
+    /// The entry that keeps it with the session it was given to.
+    pub(crate) fn entry_for(&self, key: &SessionKey) -> EntryBody {
+        EntryBody::Custom(CustomEntry {
+            custom_type: ENTRY.to_owned(),
+            data: json!({ "key": key.to_string(), "grant": self }),
+        })
+    }
+
+    /// The grant a session was started with, from its transcript. One that cannot be read gives
+    /// nothing.
+    pub(crate) fn kept_in(branch: &[TranscriptEntry], key: &SessionKey) -> Option<Self> {
+        let mut newest_first = branch.iter().rev();
+        newest_first.find_map(|entry| Self::in_entry(&entry.body, key))
+    }
+
+    fn in_entry(body: &EntryBody, key: &SessionKey) -> Option<Self> {
+        let EntryBody::Custom(custom) = body else {
+            return None;
+        };
+        if custom.custom_type != ENTRY || custom.data["key"] != key.to_string() {
+            return None;
+        }
+        let grant = ok_or_warn!(
+            serde_json::from_value(custom.data["grant"].clone()),
+            "what a sub-agent may have cannot be read: it has nothing"
+        );
+        Some(grant.unwrap_or_else(|| Self {
+            tools: Some(BTreeSet::new()),
+            paths: Some(BTreeSet::new()),
+            trust: Trust::External,
+            levels: 0,
+            ..Self::whole()
+        }))
     }
 
     pub fn allows_tool(&self, tool: &str) -> bool {
@@ -152,7 +181,7 @@ impl Grant {
         self.levels
     }
 
-    pub fn payer(&self) -> Option<&Payer> {
+    pub fn payer(&self) -> Option<&SpendingPayer> {
         self.payer.as_ref()
     }
 }

@@ -5,28 +5,28 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use chela_tools::{Answer, Approver, Question};
+use chela_tools::{ApprovalQuestion, Approver, OwnerAnswer};
 use tokio::sync::{Notify, oneshot};
 
-use crate::turn::{Surface, TurnEvent};
+use crate::surface::{TurnEvent, TurnSurface};
 
 /// A question on its way up.
 struct Passed {
-    question: Question,
-    answer: oneshot::Sender<Answer>,
+    question: ApprovalQuestion,
+    answer: oneshot::Sender<OwnerAnswer>,
 }
 
 /// Where sub-agents ask. A question stays here until it is answered or lapses: the turn that was
 /// to put it to somebody may end before it is answered, and the next one puts it again.
 #[derive(Default)]
-pub(crate) struct Desk {
+pub(crate) struct QuestionRelay {
     questions: Mutex<VecDeque<Passed>>,
     asked: Notify,
 }
 
-impl Desk {
+impl QuestionRelay {
     /// Puts every question to `surface`, for as long as this is waited for.
-    pub async fn relay(&self, surface: &dyn Surface) -> Infallible {
+    pub async fn relay(&self, surface: &dyn TurnSurface) -> Infallible {
         loop {
             let asked = self.asked.notified();
             match self.first() {
@@ -39,7 +39,7 @@ impl Desk {
         }
     }
 
-    async fn ask(&self, question: Question) -> Answer {
+    async fn ask(&self, question: ApprovalQuestion) -> OwnerAnswer {
         let (answer, heard) = oneshot::channel();
         let patience = question
             .expires
@@ -49,18 +49,18 @@ impl Desk {
         self.asked.notify_waiters();
         match tokio::time::timeout(patience, heard).await {
             Ok(Ok(answer)) => answer,
-            _ => Answer::NOBODY,
+            _ => OwnerAnswer::NOBODY,
         }
     }
 
     /// The oldest question somebody still waits for.
-    fn first(&self) -> Option<Question> {
+    fn first(&self) -> Option<ApprovalQuestion> {
         let mut questions = self.questions();
         questions.retain(|passed| !passed.answer.is_closed());
         questions.front().map(|passed| passed.question.clone())
     }
 
-    fn answer(&self, question: &Question, answer: Answer) {
+    fn answer(&self, question: &ApprovalQuestion, answer: OwnerAnswer) {
         let mut questions = self.questions();
         let at = questions
             .iter()
@@ -79,13 +79,13 @@ impl Desk {
 }
 
 /// What watches a sub-agent: it shows nothing, and asks where the parent is watched.
-pub(super) struct Upwards {
-    pub desk: Arc<super::Runs>,
+pub(crate) struct ParentSurface {
+    pub desk: Arc<super::RunningChildren>,
     pub run: String,
     pub label: String,
 }
 
-impl Surface for Upwards {
+impl TurnSurface for ParentSurface {
     fn event(&self, event: TurnEvent) {
         if let TurnEvent::ToolStarted { tool, summary, .. } = event {
             self.desk.doing(&self.run, format!("{tool} {summary}"));
@@ -93,18 +93,18 @@ impl Surface for Upwards {
     }
 }
 
-impl Approver for Upwards {
+impl Approver for ParentSurface {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         let remarked = question.remarked(&format!("asked by sub-agent `{}`", self.label));
         let (shown, own) = (remarked.binds, question.binds);
         Box::pin(async move {
             let answer = self.desk.desk.ask(remarked).await;
             // What was shown is this question and a remark: an answer to it is one to this.
             match answer.shown == Some(shown) {
-                true => Answer {
+                true => OwnerAnswer {
                     shown: Some(own),
                     ..answer
                 },

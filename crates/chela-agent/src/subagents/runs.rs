@@ -5,29 +5,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chela_core::SessionKey;
-use chela_tools::{Refused, RunRow, Which};
+use chela_tools::{RunRow, SpawnRefused, WhichChildren};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::relay::Desk;
-use crate::conversation::Conversation;
+use super::relay::QuestionRelay;
+use crate::turn_control::TurnControl;
 
 /// Ended runs that are still listed.
 const LISTED: usize = 20;
 
 /// Who runs for a conversation. Shared with the tasks that run.
 #[derive(Default)]
-pub(crate) struct Runs {
+pub(crate) struct RunningChildren {
     state: Mutex<State>,
     /// An end was marked on disk since the model last heard.
     news: AtomicBool,
     changed: Notify,
-    pub desk: Desk,
+    pub desk: QuestionRelay,
 }
 
 /// Whether the model is to hear of an end as soon as it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tell {
+pub(crate) enum TellWhen {
     AtOnce,
     /// With whatever is said next: nobody waits for it.
     Later,
@@ -35,7 +35,7 @@ pub(super) enum Tell {
 
 #[derive(Default)]
 struct State {
-    live: Vec<Run>,
+    live: Vec<RunEntry>,
     ended: VecDeque<RunRow>,
     /// Messages to other sessions that are under way.
     sending: Vec<AbortHandle>,
@@ -49,7 +49,7 @@ struct State {
     closed: bool,
 }
 
-pub(super) struct Run {
+pub(crate) struct RunEntry {
     pub id: String,
     pub key: SessionKey,
     pub label: String,
@@ -57,12 +57,12 @@ pub(super) struct Run {
     /// It works, and does not wait for a place.
     pub seated: bool,
     pub doing: Option<String>,
-    pub talk: Arc<Conversation>,
+    pub control: Arc<TurnControl>,
     pub kill: Arc<Notify>,
     pub task: AbortHandle,
 }
 
-impl Runs {
+impl RunningChildren {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -73,13 +73,13 @@ impl Runs {
     }
 
     /// The tools the parent's model was told of, and its turn.
-    pub(super) fn offered(&self) -> (BTreeSet<String>, String) {
+    pub fn offered(&self) -> (BTreeSet<String>, String) {
         let state = self.state();
         (state.offered.clone(), state.turn.clone())
     }
 
     /// Starts a run, unless the conversation is gone. Says whether it did.
-    pub(super) fn begin(&self, start: impl FnOnce() -> Run) -> bool {
+    pub fn begin(&self, start: impl FnOnce() -> RunEntry) -> bool {
         let mut state = self.state();
         if !state.closed {
             state.live.push(start());
@@ -91,14 +91,14 @@ impl Runs {
         turn.clone_into(&mut self.state().turn);
     }
 
-    pub(super) fn doing(&self, run: &str, what: String) {
+    pub fn doing(&self, run: &str, what: String) {
         if let Some(run) = self.state().live.iter_mut().find(|live| live.id == run) {
             run.doing = Some(what);
         }
     }
 
     /// Whether a run works, or waits for a place.
-    pub(super) fn seated(&self, run: &str, seated: bool) {
+    pub fn seated(&self, run: &str, seated: bool) {
         if let Some(run) = self.state().live.iter_mut().find(|live| live.id == run) {
             run.seated = seated;
         }
@@ -125,22 +125,22 @@ impl Runs {
         live.chain(state.ended.iter().cloned()).collect()
     }
 
-    pub(super) fn steer(&self, name: &str, text: &str) -> Result<String, Refused> {
+    pub fn steer(&self, name: &str, text: &str) -> Result<String, SpawnRefused> {
         let state = self.state();
         let run = state
             .live
             .iter()
             .find(|run| run.is_called(name))
             .ok_or_else(|| not_running(name))?;
-        run.talk.steer(text);
+        run.control.steer(text.into());
         Ok(run.id.clone())
     }
 
-    pub(super) fn kill(&self, which: Which<'_>) -> Result<Vec<String>, Refused> {
+    pub fn kill(&self, which: WhichChildren<'_>) -> Result<Vec<String>, SpawnRefused> {
         let state = self.state();
         let meant = state.live.iter().filter(|run| match which {
-            Which::All => true,
-            Which::One(name) => run.is_called(name),
+            WhichChildren::All => true,
+            WhichChildren::One(name) => run.is_called(name),
         });
         let killed: Vec<String> = meant
             .map(|run| {
@@ -149,18 +149,18 @@ impl Runs {
             })
             .collect();
         match which {
-            Which::One(name) if killed.is_empty() => Err(not_running(name)),
+            WhichChildren::One(name) if killed.is_empty() => Err(not_running(name)),
             _ => Ok(killed),
         }
     }
 
     /// Ends all, in order: each says that it was stopped.
     pub fn stop(&self) {
-        let _ = self.kill(Which::All);
+        let _ = self.kill(WhichChildren::All);
     }
 
     /// Ends all at once: nobody is there to be told.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
         for task in state
@@ -171,7 +171,7 @@ impl Runs {
         {
             task.abort();
         }
-        // Each holds its conversation, which ends its own sub-agents.
+        // Their tasks hold the conversations, which end their own sub-agents.
         let gone = (
             std::mem::take(&mut state.live),
             std::mem::take(&mut state.sending),
@@ -181,19 +181,19 @@ impl Runs {
     }
 
     /// A message is under way.
-    pub(super) fn sending(&self, task: AbortHandle) {
+    pub fn sending(&self, task: AbortHandle) {
         let mut state = self.state();
         state.sending.retain(|task| !task.is_finished());
         state.sending.push(task);
     }
 
     /// A run is over, whatever way.
-    pub(super) fn left(&self, run: &str, ended: Option<(RunRow, Tell)>) {
+    pub fn left(&self, run: &str, ended: Option<(RunRow, TellWhen)>) {
         let mut state = self.state();
         let at = state.live.iter().position(|live| live.id == run);
         let gone = at.map(|at| state.live.remove(at));
         if let Some((row, tell)) = ended {
-            if tell == Tell::AtOnce {
+            if tell == TellWhen::AtOnce {
                 let end = format!("sub-agent `{}` has ended ({})", row.label, row.status);
                 state.waking.push(end);
             }
@@ -241,7 +241,7 @@ impl Runs {
     }
 
     /// Waits until a run has ended that nobody was told of, or none runs.
-    pub(super) async fn until_news(&self) {
+    pub async fn until_news(&self) {
         loop {
             let changed = self.changed.notified();
             if self.news.load(Ordering::SeqCst) || self.running() == 0 {
@@ -263,14 +263,14 @@ impl Runs {
     }
 }
 
-impl Run {
+impl RunEntry {
     fn is_called(&self, name: &str) -> bool {
         self.id == name || self.label == name || self.key.to_string() == name
     }
 }
 
-fn not_running(name: &str) -> Refused {
-    Refused(format!(
+fn not_running(name: &str) -> SpawnRefused {
+    SpawnRefused(format!(
         "No sub-agent `{name}` runs. `subagents list` shows which there are."
     ))
 }

@@ -1,103 +1,141 @@
 //! Before a call: where do its words come from, and may it happen?
 //!
 //! The guard decides from effect, taint and the origin of arguments; the owner is asked where it
-//! says so, once for all calls of one answer. A yes is bound to what was shown and spent by the
-//! call it was given for.
+//! says so, about one call at a time; several that only read are one question, and so are a few of
+//! one tool that send something. A yes is bound to what was shown and spent by the call it was
+//! given for.
 
-mod yes;
+mod alike_calls;
+mod file_diffs;
+mod owner_approval;
+mod redirects;
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Mutex;
-use std::time::Duration;
 
-use chela_config::model::{BareUnit, GuardPolicy};
+use chela_config::model::GuardPolicy;
 use chela_core::ContentHash;
+use chela_guard::WebAddress;
 use chela_guard::approval::{
-    Answer, AnswerError, Approver, Asking, Grant, Hand, Question, Scope, shown,
+    AnswerError, AnsweredBy, ApprovalChoice, ApprovalQuestion, ApprovalScope, Approver,
+    OwnerAnswer, OwnerGrant, QuestionTiming, shown,
 };
-use chela_guard::flow::{Decision, Deed, Judge, Rule, Verdict, decide};
+use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, decide};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
-use chela_tools::approvals::{Document, KnownState};
-use chela_tools::{CallWrites, Effect, Output, Prepared, Prospect, Toolbox};
+use chela_tools::{
+    CallProspect, CallTarget, CallWrites, Effect, FilePreview, PreparedCall, ToolOutput, Toolbox,
+};
 use serde_json::{Value, json};
 
-use super::Turn;
-use crate::conversation::{Conversation, GuardMark};
+use super::{RunningTurn, TurnEvent};
+use crate::guard_mark::GuardMark;
+use crate::order_files::{OrderLeave, order_names};
+use crate::self_running_files::other_names;
 use chela_session::SessionError;
-use yes::Granted;
-pub(super) use yes::{Leave, NoYes, Unallowed, Yes};
+use owner_approval::GrantedQuestion;
+pub(super) use owner_approval::{BatchApproval, DenialKind, MissingApproval, OwnerApproval};
+pub(super) use redirects::TurnRedirects;
 
 /// What the guard knows of one call.
-pub(super) struct Case {
-    pub prepared: Prepared,
-    pub prospect: Prospect,
+pub(super) struct JudgedCall {
+    pub prepared: PreparedCall,
+    pub prospect: CallProspect,
     /// What it would change.
     pub writes: CallWrites,
+    /// What it is about, in the form in which it is judged and used.
+    pub targets: Vec<CallTarget>,
+    /// The files it writes that tell the agent what to do, where that is not known to the owner.
+    pub orders: Vec<&'static str>,
+    /// The address that led to the target, where a server redirected the call.
+    pub led_from: Option<WebAddress>,
 }
 
-impl Case {
-    pub(super) fn deed(&self) -> Deed<'_> {
+impl JudgedCall {
+    pub(super) fn deed(&self) -> ProposedCall<'_> {
         let spec = self.prepared.tool.spec();
-        Deed {
+        ProposedCall {
             tool: &spec.name,
             effect: self.prospect.effect,
             sinks: &spec.sinks,
             arguments: &self.prepared.arguments,
+            targets: &self.targets,
+            led_from: self.led_from.as_ref(),
+            look: self.prepared.look,
             standing: self.prospect.standing,
+            orders: &self.orders,
             words: self.prospect.words.as_deref(),
             binds: self.prospect.binds,
         }
     }
 }
 
+/// A call the owner is asked about.
+struct AskedDeed<'a> {
+    call: &'a ToolCall,
+    case: &'a JudgedCall,
+    decision: Decision,
+    /// What it would leave behind.
+    drafts: Vec<FilePreview>,
+}
+
 /// Whether a call may be made.
-pub(super) enum Permit {
+pub(super) enum CallPermit {
     Go {
-        case: Case,
+        case: JudgedCall,
         decision: Decision,
         /// The owner's yes, where one was needed.
-        yes: Option<Yes>,
+        yes: Option<OwnerApproval>,
     },
     /// It cannot be made at all: no such tool, wrong arguments.
-    Impossible(Output),
+    Impossible(ToolOutput),
     /// It may not; what the model is told.
     No {
-        case: Case,
+        case: JudgedCall,
         decision: Decision,
         words: String,
         /// The question nobody said yes to, where one was asked.
-        asked: Option<Unallowed>,
+        asked: Option<MissingApproval>,
     },
 }
 
-impl Turn<'_> {
-    /// One question about every call of an answer that needs one.
+impl RunningTurn<'_> {
+    /// One question about the calls of an answer that need one and only read. Any other call is
+    /// asked about by itself, when its turn comes.
     pub(super) async fn ask_leave(
         &self,
         calls: &[ToolCall],
         toolbox: &Toolbox,
-    ) -> Result<Leave, SessionError> {
+    ) -> Result<BatchApproval, SessionError> {
         self.catch_up(toolbox).await?;
-        let cases: Vec<(&ToolCall, Case)> = calls
+        let cases: Vec<(&ToolCall, JudgedCall)> = calls
             .iter()
             .filter(|call| call.malformed.is_none())
-            .filter_map(|call| Some((call, case_of(call, toolbox).ok()?)))
+            .filter_map(|call| Some((call, self.case_of(call, toolbox).ok()?)))
             .collect();
-        let mut asked: Vec<(&ToolCall, &Case, Decision)> = Vec::new();
-        for (call, case) in &cases {
+        let mut asked: Vec<AskedDeed<'_>> = Vec::new();
+        for (call, case) in cases.iter().filter(|(_, case)| only_reads(case)) {
             let decision = self.before_tool_call(call, case).await;
-            if decision.verdict == Verdict::Ask {
-                asked.push((*call, case, decision));
+            if decision.verdict == CallVerdict::Ask {
+                asked.push(AskedDeed {
+                    call,
+                    case,
+                    decision,
+                    drafts: Vec::new(),
+                });
             }
         }
+        let leave = BatchApproval {
+            calls: calls.to_vec(),
+            ..BatchApproval::default()
+        };
         // One alone is asked about when its turn comes.
-        if asked.len() < 2 {
-            return Ok(Leave::default());
+        if asked.len() > 1
+            && let Ok(granted) = self.ask(&asked).await?
+        {
+            leave.add(granted);
         }
-        let grant = self.ask(&asked).await?.ok();
-        Ok(Leave(Mutex::new(grant)))
+        Ok(leave)
     }
 
     /// Whether a call may be made now.
@@ -105,14 +143,27 @@ impl Turn<'_> {
         &self,
         call: &ToolCall,
         toolbox: &Toolbox,
-        leave: &Leave,
-    ) -> Result<Permit, SessionError> {
-        let case = match case_of(call, toolbox) {
+        leave: &BatchApproval,
+    ) -> Result<CallPermit, SessionError> {
+        let case = match self.case_of(call, toolbox) {
             Ok(case) => case,
-            Err(output) => return Ok(Permit::Impossible(output)),
+            Err(output) => return Ok(CallPermit::Impossible(output)),
         };
         // What calls before it brought back counts.
         self.catch_up(toolbox).await?;
+        if let Some((decision, asked)) = self.ask_alike(call, &case, toolbox, leave).await? {
+            return Ok(refused(case, decision, Some(asked)));
+        }
+        self.permit_case(call, case, leave).await
+    }
+
+    /// Whether a call may be made of which is known what it will do.
+    async fn permit_case(
+        &self,
+        call: &ToolCall,
+        case: JudgedCall,
+        leave: &BatchApproval,
+    ) -> Result<CallPermit, SessionError> {
         let decision = self.before_tool_call(call, &case).await;
         tracing::debug!(
             verdict = decision.verdict.as_str(),
@@ -121,45 +172,69 @@ impl Turn<'_> {
             "the guard decided"
         );
         match decision.verdict {
-            Verdict::Allow => {
-                return Ok(Permit::Go {
+            CallVerdict::Allow => {
+                return Ok(CallPermit::Go {
                     case,
                     decision,
                     yes: None,
                 });
             }
-            Verdict::Deny => return Ok(refused(case, decision, None)),
-            Verdict::Ask => {}
+            CallVerdict::Deny => {
+                if matches!(
+                    decision.rule,
+                    DecisionRule::RefusedBefore | DecisionRule::TooManyQuestions
+                ) {
+                    self.tell_not_asked();
+                }
+                return Ok(refused(case, decision, None));
+            }
+            CallVerdict::Ask => {}
         }
         if let Some(yes) = self.spend(leave, call, &case).await? {
-            return Ok(Permit::Go {
+            return Ok(CallPermit::Go {
                 case,
                 decision,
                 yes: Some(yes),
             });
         }
         if let Some(yes) = self.spend_kept(call, &case).await? {
-            return Ok(Permit::Go {
+            return Ok(CallPermit::Go {
                 case,
                 decision,
                 yes: Some(yes),
             });
         }
-        match self.ask(&[(call, &case, decision.clone())]).await? {
+        let drafts = self.previewed(&case).await;
+        let asked = AskedDeed {
+            call,
+            case: &case,
+            decision: decision.clone(),
+            drafts,
+        };
+        match self.ask(std::slice::from_ref(&asked)).await? {
+            Ok(granted) if self.previewed(&case).await != asked.drafts => {
+                let asked = MissingApproval {
+                    words: CHANGED.to_owned(),
+                    question: granted.question,
+                    why: DenialKind::Open,
+                };
+                Ok(refused(case, decision, Some(asked)))
+            }
             Ok(granted) => {
                 let question = granted.question.clone();
-                let leave = Leave(Mutex::new(Some(granted)));
+                let leave = BatchApproval::default();
+                leave.add(granted);
                 match self.spend(&leave, call, &case).await? {
-                    Some(yes) => Ok(Permit::Go {
+                    Some(yes) => Ok(CallPermit::Go {
                         case,
                         decision,
                         yes: Some(yes),
                     }),
                     None => {
-                        let asked = Unallowed {
+                        let asked = MissingApproval {
                             words: CHANGED.to_owned(),
                             question,
-                            why: NoYes::Open,
+                            why: DenialKind::Open,
                         };
                         Ok(refused(case, decision, Some(asked)))
                     }
@@ -169,9 +244,53 @@ impl Turn<'_> {
         }
     }
 
+    fn case_of(&self, call: &ToolCall, toolbox: &Toolbox) -> Result<JudgedCall, ToolOutput> {
+        let typed = self.parts.guarding.typed_addresses();
+        let arguments = typed.put_back(&call.name, &call.arguments, toolbox);
+        let prepared = toolbox.prepare(&call.name, &arguments)?;
+        let mut prospect = prepared.tool.prospect(&prepared.arguments);
+        let writes = prepared.tool.writes(&prepared.arguments);
+        let mut orders = Vec::new();
+        if let CallWrites::Files { paths, .. } = &writes {
+            let root = self.parts.scope.workspace_root();
+            // Links give a file names that programs go by.
+            let names = paths.iter().flat_map(|path| other_names(&root, path));
+            let names: Vec<PathBuf> = paths.iter().cloned().chain(names).collect();
+            prospect.effect = effect_of_writing(prospect.effect, &names);
+            orders = order_names(&root, paths.iter().map(PathBuf::as_path));
+        }
+        if !orders.is_empty() {
+            let leave = self.order_leave();
+            orders.retain(|name| !leave.covers(name));
+        }
+        let targets = prepared.tool.targets(&prepared.arguments);
+        Ok(JudgedCall {
+            prepared,
+            prospect,
+            writes,
+            targets,
+            orders,
+            led_from: None,
+        })
+    }
+
+    /// The files that give orders and that may change unasked now.
+    pub(super) fn order_leave(&self) -> OrderLeave {
+        if self.parts.guarding.rules().policy == GuardPolicy::Open {
+            return OrderLeave::everything();
+        }
+        let custody = self.parts.custody.custody();
+        let provenance = &self.parts.guarding.provenance;
+        provenance.with(|seen| OrderLeave::now(seen, custody.as_deref()))
+    }
+
     /// The decision as it stands in the audit chain.
-    pub(super) fn decision_on_record(&self, decision: &Decision, yes: Option<&Yes>) -> Value {
-        self.talk.seen.with(|seen| {
+    pub(super) fn decision_on_record(
+        &self,
+        decision: &Decision,
+        yes: Option<&OwnerApproval>,
+    ) -> Value {
+        self.parts.guarding.provenance.with(|seen| {
             let origins: Vec<Value> = decision
                 .atoms
                 .iter()
@@ -186,7 +305,7 @@ impl Turn<'_> {
                 .collect();
             json!({
                 "verdict": decision.verdict.as_str(),
-                "goes": decision.verdict == Verdict::Allow || yes.is_some(),
+                "goes": decision.verdict == CallVerdict::Allow || yes.is_some(),
                 "rule": decision.rule.as_str(),
                 "why": decision.rule.text(),
                 "taint": decision.taint.as_str(),
@@ -203,22 +322,24 @@ impl Turn<'_> {
 
     /// Reads what the transcript has gained.
     pub(super) async fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
-        self.talk
-            .catch_up(&self.session, toolbox, &self.prefix.sections)
+        self.parts
+            .guarding
+            .catch_up(&self.session, toolbox, &self.prefix.text.sections)
             .await
     }
 
-    pub(super) fn judge(&self, case: &Case) -> Decision {
-        let rules = self.talk.guard_rules();
+    pub(super) fn judge(&self, case: &JudgedCall) -> Decision {
+        let rules = self.parts.guarding.rules();
         let deed = case.deed();
         let decision = self
-            .talk
-            .seen
+            .parts
+            .guarding
+            .provenance
             .with(|seen| decide(rules.judge(), seen, &deed));
         match decision.verdict {
-            Verdict::Ask if self.talk.is_always_allowed(deed.shape()) => Decision {
-                verdict: Verdict::Allow,
-                rule: Rule::ApprovedShape,
+            CallVerdict::Ask if self.parts.guarding.is_always_allowed(deed.shape()) => Decision {
+                verdict: CallVerdict::Allow,
+                rule: DecisionRule::ApprovedShape,
                 ..decision
             },
             _ => decision,
@@ -228,111 +349,147 @@ impl Turn<'_> {
     /// Asks the owner. The error is what the model is told.
     async fn ask(
         &self,
-        asked: &[(&ToolCall, &Case, Decision)],
-    ) -> Result<Result<Granted, Unallowed>, SessionError> {
-        let host = &self.talk.agents.host;
+        asked: &[AskedDeed<'_>],
+    ) -> Result<Result<GrantedQuestion, MissingApproval>, SessionError> {
+        let host = &self.parts.scope.agents.host;
         let id = host.random_hex(3);
-        let asking = Asking {
+        let asking = QuestionTiming {
             id: &id,
             now: host.clock.now(),
-            lasts: self.talk.patience(),
+            lasts: self.parts.guarding.patience(),
         };
-        let deeds: Vec<(Deed<'_>, Decision)> = asked
+        let deeds: Vec<(ProposedCall<'_>, Decision)> = asked
             .iter()
-            .map(|(_, case, decision)| (case.deed(), decision.clone()))
+            .map(|asked| (asked.case.deed(), asked.decision.clone()))
             .collect();
         let mut question = self
-            .talk
-            .seen
-            .with(|seen| Question::about(&deeds, seen, asking));
+            .parts
+            .guarding
+            .provenance
+            .with(|seen| ApprovalQuestion::about(&deeds, seen, asking));
+        for (shown, asked) in question.calls.iter_mut().zip(asked) {
+            self.show_as_diffs(shown, asked);
+        }
+        let mut question = question.offering(self.choices_for(asked));
         tracing::info!(question = id, calls = asked.len(), "the owner is asked");
         let outcome = self.put(&mut question).await;
         let unallowed = |why, words| {
             let question = id.clone();
-            Ok(Err(Unallowed {
+            Ok(Err(MissingApproval {
                 words,
                 question,
                 why,
             }))
         };
         match outcome {
-            Ok(grant) => Ok(Ok(Granted {
+            Ok(grant) => Ok(Ok(GrantedQuestion {
                 grant,
                 question: id.clone(),
+                calls: asked.iter().map(|asked| asked.call.id.clone()).collect(),
             })),
             Err(AnswerError::Denied) => {
-                for ((deed, _), (call, ..)) in deeds.iter().zip(asked) {
+                for ((deed, _), asked) in deeds.iter().zip(asked) {
                     self.mark(GuardMark::Refused {
-                        call: call.id.clone(),
+                        call: asked.call.id.clone(),
                         shape: deed.shape(),
                     })
                     .await?;
                 }
-                unallowed(NoYes::Denied, DENIED.to_owned())
+                unallowed(DenialKind::Denied, DENIED.to_owned())
             }
             Err(AnswerError::Unanswered | AnswerError::Expired) => {
-                let words = self.queued(&question).unwrap_or(UNANSWERED.to_owned());
-                unallowed(NoYes::Open, words)
+                let words = self.queued(&question).await;
+                let words = words.unwrap_or(UNANSWERED.to_owned());
+                unallowed(DenialKind::Open, words)
             }
-            Err(error) => unallowed(NoYes::Open, format!("{error}. ")),
+            Err(error) => unallowed(DenialKind::Open, format!("{error}. ")),
+        }
+    }
+
+    /// What can be answered: what the tool itself offers for a call, where it is alone.
+    fn choices_for(&self, asked: &[AskedDeed<'_>]) -> Vec<ApprovalChoice> {
+        match asked {
+            [asked] if !asked.case.prospect.choices.is_empty() => {
+                asked.case.prospect.choices.clone()
+            }
+            _ => ApprovalChoice::usual(&format!("agent {}", self.parts.scope.view.id)),
         }
     }
 
     pub(super) async fn mark(&self, mark: GuardMark) -> Result<(), SessionError> {
-        self.talk
+        self.parts
+            .transcript
             .sessions
             .append(&self.session, mark.into())
             .await
             .map(drop)
     }
 
+    /// The owner hears that something was wanted again and not asked about.
+    pub(super) fn tell_not_asked(&self) {
+        self.surface.event(TurnEvent::Notice(
+            "Not asked again, after your no: write to the agent, and it can ask.".to_owned(),
+        ));
+    }
+
     /// Puts a question to whoever is there, for as long as it lasts.
-    pub(super) async fn put(&self, question: &mut Question) -> Result<Grant, AnswerError> {
+    pub(super) async fn put(
+        &self,
+        question: &mut ApprovalQuestion,
+    ) -> Result<OwnerGrant, AnswerError> {
         let answer = {
-            let _waits = self.talk.waits();
+            let _waits = self.parts.guarding.wait_for_answer();
+            let _open = self.note_open(question);
             tokio::time::timeout(question.lasts(), self.surface.ask(question)).await
         };
-        let answer = answer.unwrap_or(Answer::NOBODY);
-        let outcome = question.answer(answer, self.talk.agents.host.clock.now());
+        let answer = answer.unwrap_or(OwnerAnswer::NOBODY);
+        let outcome = question.answer(answer, self.parts.scope.agents.host.clock.now());
         self.book_answer(question, answer, outcome.as_ref().err());
         outcome
     }
 
     /// A question and its answer belong to the record.
-    fn book_answer(&self, question: &Question, answer: Answer, error: Option<&AnswerError>) {
+    fn book_answer(
+        &self,
+        question: &ApprovalQuestion,
+        answer: OwnerAnswer,
+        error: Option<&AnswerError>,
+    ) {
         let body = json!({
             "session": self.session.id.as_str(),
-            "turn": self.book.turn(),
+            "turn": self.recorder.turn(),
             "question": question,
             "answer": in_words(answer),
             "counts": error.is_none(),
             "why": error.map(ToString::to_string),
         });
-        self.book.note(AuditKind::Approval, &body);
+        self.recorder.note(AuditKind::Approval, &body);
     }
 }
 
 /// An answer as it stands on record.
-pub(super) fn in_words(answer: Answer) -> &'static str {
+pub(super) fn in_words(answer: OwnerAnswer) -> &'static str {
     match answer.by {
-        Hand::Owner => answer.scope.as_str(),
-        Hand::Other => "not the owner",
-        Hand::Nobody => "nobody",
+        AnsweredBy::Owner => answer.scope.as_str(),
+        AnsweredBy::Other => "not the owner",
+        AnsweredBy::Nobody => "nobody",
+        AnsweredBy::LeftInPeace => "not asked",
     }
 }
 
 const DENIED: &str = "The owner said no. ";
-const UNANSWERED: &str = "It needs the owner's yes, and nobody answered. ";
+const UNANSWERED: &str = "It needs the owner's yes, and nobody answered: in `chela chat` the owner is asked, and with `chela config set guard.approvals.headless queue` questions wait for `chela approvals allow ID`. ";
 const CHANGED: &str = "What would run is not what was allowed. ";
 
 /// What the model is told about a call that may not be made. It repeats nothing of the call.
-fn refused(case: Case, decision: Decision, asked: Option<Unallowed>) -> Permit {
+fn refused(case: JudgedCall, decision: Decision, asked: Option<MissingApproval>) -> CallPermit {
     let said = asked.as_ref().map_or("", |asked| asked.words.as_str());
+    let way = way_to_yes(decision.rule);
     let words = format!(
-        "Not done: {}. {said}Do not try it another way; tell the user what you wanted to do and why.",
+        "Not done: {}. {said}{way}Do not try it another way; tell the user what you wanted to do and why.",
         decision.rule.text_for_model()
     );
-    Permit::No {
+    CallPermit::No {
         case,
         decision,
         words,
@@ -340,18 +497,25 @@ fn refused(case: Case, decision: Decision, asked: Option<Unallowed>) -> Permit {
     }
 }
 
-fn case_of(call: &ToolCall, toolbox: &Toolbox) -> Result<Case, Output> {
-    let prepared = toolbox.prepare(&call.name, &call.arguments)?;
-    let mut prospect = prepared.tool.prospect(&prepared.arguments);
-    let writes = prepared.tool.writes(&prepared.arguments);
-    if let CallWrites::Files { paths, .. } = &writes {
-        prospect.effect = effect_of_writing(prospect.effect, paths);
+/// How the owner can still have it, where nobody was asked.
+fn way_to_yes(rule: DecisionRule) -> &'static str {
+    match rule {
+        DecisionRule::RefusedBefore | DecisionRule::TooManyQuestions => {
+            "It can be asked about again once the owner has written. "
+        }
+        DecisionRule::Config => {
+            "The owner can do it with `chela config set`, or let it be asked about with `/release` in the chat. "
+        }
+        _ => "",
     }
-    Ok(Case {
-        prepared,
-        prospect,
-        writes,
-    })
+}
+
+/// Several of these are one question: none of them changes anything.
+fn only_reads(case: &JudgedCall) -> bool {
+    matches!(
+        case.prospect.effect,
+        Effect::Read | Effect::ReadUntrusted | Effect::Egress
+    )
 }
 
 /// What a call that writes these files really changes: the gravest of them counts, whichever tool
@@ -360,90 +524,34 @@ fn effect_of_writing(effect: Effect, paths: &[PathBuf]) -> Effect {
     let effects = paths
         .iter()
         .map(|path| effect.when_writing(&path.to_string_lossy()));
-    effects.fold(effect, |gravest, effect| match (gravest, effect) {
-        (Effect::Config, _) | (_, Effect::Config) => Effect::Config,
-        (Effect::WriteReversible, effect) => effect,
-        (gravest, _) => gravest,
+    effects.fold(effect, |gravest, effect| {
+        match effect.gravity_of_writing() > gravest.gravity_of_writing() {
+            true => effect,
+            false => gravest,
+        }
     })
 }
 
 /// Answers the tool's own question with the yes that was given for exactly what it asks about.
-pub(super) struct Answered<'a> {
-    pub yes: Scope,
+pub(super) struct AnsweredApprover<'a> {
+    /// The word of the choice that was made.
+    pub choice: &'a str,
     pub binds: Option<ContentHash>,
     pub otherwise: &'a dyn Approver,
 }
 
-impl Approver for Answered<'_> {
+impl Approver for AnsweredApprover<'_> {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         match question.calls.as_slice() {
-            [call] if Some(call.shape) == self.binds => {
-                Box::pin(std::future::ready(Answer::of_owner(self.yes, question)))
-            }
+            // What it does not offer itself is a yes to this one call.
+            [call] if Some(call.shape) == self.binds => Box::pin(std::future::ready(
+                OwnerAnswer::choosing(self.choice, question)
+                    .unwrap_or_else(|| OwnerAnswer::of_owner(ApprovalScope::Once, question)),
+            )),
             _ => self.otherwise.ask(question),
         }
-    }
-}
-
-/// The rules a conversation is judged by.
-pub(crate) struct GuardRules {
-    pub policy: GuardPolicy,
-    pub egress: Vec<String>,
-    pub confirm: Vec<Effect>,
-}
-
-impl GuardRules {
-    pub fn judge(&self) -> Judge<'_> {
-        Judge {
-            policy: self.policy,
-            egress: &self.egress,
-            confirm: &self.confirm,
-        }
-    }
-}
-
-impl Conversation {
-    /// Policy of the agent and of the channel: the stricter counts.
-    pub(crate) fn guard_rules(&self) -> GuardRules {
-        let strictness = |policy: &GuardPolicy| match policy {
-            GuardPolicy::Open => 0,
-            GuardPolicy::Standard => 1,
-            GuardPolicy::Strict => 2,
-        };
-        let by_channel = &self.agents.loaded.config.guard.by_channel;
-        let channel = self.ask.channel.as_ref();
-        let of_channel = channel.and_then(|channel| by_channel.get(channel).copied());
-        let own = self.view.guard_policy.value;
-        let policy = [Some(own), of_channel]
-            .into_iter()
-            .flatten()
-            .max_by_key(strictness)
-            .unwrap_or(own);
-        let confirm = self.view.guard_confirm.value.iter();
-        GuardRules {
-            policy,
-            egress: self.view.guard_egress.value.clone(),
-            confirm: confirm.map(|effect| (*effect).into()).collect(),
-        }
-    }
-
-    /// Whether the owner allowed calls of this shape for good.
-    pub(super) fn is_always_allowed(&self, shape: ContentHash) -> bool {
-        Document::load(&Document::path(&self.agents.host)).is_ok_and(|document| {
-            document
-                .calls(&self.view.id)
-                .any(|call| call.state == KnownState::Always && call.shape == shape)
-        })
-    }
-
-    /// How long a question stands.
-    pub(crate) fn patience(&self) -> Duration {
-        let lasts = &self.agents.loaded.config.guard.approvals.expires_after;
-        lasts
-            .duration(BareUnit::Seconds)
-            .unwrap_or(Duration::from_secs(600))
     }
 }

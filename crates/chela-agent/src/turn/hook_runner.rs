@@ -5,22 +5,25 @@ use std::sync::Arc;
 
 use chela_core::panics::caught_panic;
 use chela_core::{ContentHash, Origin, Trust, ok_or_warn};
-use chela_guard::{ExternalSource, Labelled};
+use chela_guard::{ExternalSource, LabelledText};
 use chela_ledger::AuditKind;
-use chela_model::{Chain, ToolCall};
-use chela_tools::{Output, Piece};
+use chela_model::{FallbackChain, ToolCall};
+use chela_reply::ReplyDelivery;
+use chela_tools::{OutputPiece, ToolOutput};
 use futures_util::FutureExt;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::guard::Case;
-use super::tail::{Block, BlockKind};
+use super::guard::JudgedCall;
 use super::{TurnError, TurnOutcome};
 use crate::agent::Agents;
 use crate::assemble::HookText;
-use crate::conversation::Conversation;
 use crate::hooks::{
-    CallFacts, CallWord, EndFacts, HookFuture, HookPoint, ResultFacts, TurnFacts, TurnHook,
+    CallFacts, EndFacts, HookFuture, HookPoint, HookVerdict, ResultFacts, TextWhenBroken,
+    TurnFacts, TurnHook,
 };
+use crate::runtime_blocks::{BlockKind, RuntimeBlock};
+use crate::scope::ConversationScope;
+use crate::surface::{TurnEvent, TurnSurface};
 
 /// Longest name and longest reason that are kept of a hook.
 const MOST_NAME: usize = 64;
@@ -37,6 +40,13 @@ pub(super) struct HookRunner {
     turn: Option<String>,
 }
 
+/// What a hook says to a text.
+enum TextAnswer {
+    Text(String),
+    Nothing,
+    Broken,
+}
+
 /// A change as it goes on record.
 #[derive(Default)]
 struct HookChange<'a> {
@@ -48,14 +58,14 @@ struct HookChange<'a> {
 }
 
 impl HookRunner {
-    pub fn new(talk: &Conversation, session_id: &str, message: &str) -> Self {
+    pub fn new(scope: &ConversationScope, session_id: &str, message: &str) -> Self {
         Self {
-            agents: Arc::clone(&talk.agents),
-            hooks: talk.agents.hooks().into(),
+            agents: Arc::clone(&scope.agents),
+            hooks: scope.agents.hooks().into(),
             facts: TurnFacts {
-                agent: talk.view.id.clone(),
-                session: talk.key.clone(),
-                speaker: talk.ask.speaker.clone(),
+                agent: scope.view.id.clone(),
+                session: scope.key.clone(),
+                speaker: scope.ask.speaker.clone(),
                 message: message.into(),
             },
             session_id: session_id.to_owned(),
@@ -72,19 +82,23 @@ impl HookRunner {
 
     /// The models of this turn: what a hook names counts where nobody named one for this process,
     /// and where the agent may use it.
-    pub async fn resolve_model(&self, talk: &Conversation, chain: Chain) -> Chain {
+    pub async fn resolve_model(
+        &self,
+        scope: &ConversationScope,
+        chain: FallbackChain,
+    ) -> FallbackChain {
         let mut chain = chain;
-        if talk.ask.model.is_some() {
+        if scope.ask.model.is_some() {
             return chain;
         }
         for hook in self.hooks.iter() {
             let point = HookPoint::BeforeModelResolve;
             let ask = || hook.before_model_resolve(&self.facts);
-            let Some(name) = self.text_of(hook.as_ref(), point, ask).await else {
+            let TextAnswer::Text(name) = self.text_of(hook.as_ref(), point, ask).await else {
                 continue;
             };
             let was = chain.primary().reference().to_owned();
-            let why = match self.agents.chain(&talk.view, Some(&name)) {
+            let why = match self.agents.chain(&scope.view, Some(&name)) {
                 Ok(chosen) if self.is_listed(&chosen) => {
                     chain = chosen;
                     let now = chain.primary().reference();
@@ -106,7 +120,7 @@ impl HookRunner {
     }
 
     /// Whether the config knows a model. The owner may try others; a hook may not.
-    fn is_listed(&self, chain: &Chain) -> bool {
+    fn is_listed(&self, chain: &FallbackChain) -> bool {
         let wanted = chain.primary().info();
         let mut known = self.agents.models.list().into_iter();
         known.any(|info| info.provider == wanted.provider && info.id == wanted.id)
@@ -118,7 +132,7 @@ impl HookRunner {
         let mut texts = Vec::new();
         for hook in self.hooks.iter() {
             let ask = || hook.agent_bootstrap(&self.facts);
-            let Some(text) = self.text_of(hook.as_ref(), point, ask).await else {
+            let TextAnswer::Text(text) = self.text_of(hook.as_ref(), point, ask).await else {
                 continue;
             };
             // What a session is made of cannot be text from outside.
@@ -142,14 +156,14 @@ impl HookRunner {
 
     /// What hooks say along with the message, as one block: a later block of a name replaces an
     /// earlier one.
-    pub async fn prompt_block(&self) -> Option<Block> {
+    pub async fn prompt_block(&self) -> Option<RuntimeBlock> {
         let point = HookPoint::BeforePromptBuild;
         let mut parts = Vec::new();
         let mut names = Vec::new();
         let mut trust = Trust::Plugin;
         for hook in self.hooks.iter() {
             let ask = || hook.before_prompt_build(&self.facts);
-            let Some(text) = self.text_of(hook.as_ref(), point, ask).await else {
+            let TextAnswer::Text(text) = self.text_of(hook.as_ref(), point, ask).await else {
                 continue;
             };
             self.record_text(hook.as_ref(), point, None, &text).await;
@@ -160,7 +174,7 @@ impl HookRunner {
             names.push(name);
         }
         let text = parts.join("\n\n");
-        (!text.is_empty()).then(|| Block {
+        (!text.is_empty()).then(|| RuntimeBlock {
             kind: BlockKind::Hooks,
             origin: Origin::Plugin {
                 id: names.join(", "),
@@ -172,19 +186,18 @@ impl HookRunner {
     }
 
     /// The strictest word about a call, and whose it is.
-    pub async fn word_about(&self, call: &ToolCall, case: &Case) -> (CallWord, String) {
-        let mut strictest = (CallWord::Pass, String::new());
+    pub async fn word_about(&self, call: &ToolCall, case: &JudgedCall) -> (HookVerdict, String) {
+        let mut strictest = (HookVerdict::Pass, String::new());
         if self.hooks.is_empty() {
             return strictest;
         }
         let point = HookPoint::BeforeToolCall;
-        let targets = case.prepared.tool.targets(&case.prepared.arguments);
         let facts = CallFacts {
             id: &call.id,
             tool: &call.name,
             arguments: &case.prepared.arguments,
             effect: case.prospect.effect,
-            targets: &targets,
+            targets: &case.targets,
             writes: &case.writes,
         };
         for hook in self.hooks.iter() {
@@ -192,9 +205,9 @@ impl HookRunner {
             let word = self.answer_of(hook.as_ref(), point, ask).await;
             let word = word.unwrap_or_else(|| hook.word_when_broken());
             let (outcome, why) = match &word {
-                CallWord::Pass => continue,
-                CallWord::Ask(why) => ("asks", why),
-                CallWord::Refuse(why) => ("refuses", why),
+                HookVerdict::Pass => continue,
+                HookVerdict::Ask(why) => ("asks", why),
+                HookVerdict::Refuse(why) => ("refuses", why),
             };
             let change = HookChange {
                 outcome,
@@ -204,9 +217,9 @@ impl HookRunner {
             };
             self.record(hook.as_ref(), point, &change).await;
             let is_stricter = match (&strictest.0, &word) {
-                (CallWord::Refuse(_), _) => false,
-                (CallWord::Ask(_), word) => matches!(word, CallWord::Refuse(_)),
-                (CallWord::Pass, _) => true,
+                (HookVerdict::Refuse(_), _) => false,
+                (HookVerdict::Ask(_), word) => matches!(word, HookVerdict::Refuse(_)),
+                (HookVerdict::Pass, _) => true,
             };
             if is_stricter {
                 strictest = (word, name_of(hook.as_ref()));
@@ -216,7 +229,12 @@ impl HookRunner {
     }
 
     /// A result as hooks leave it.
-    pub async fn pass_result(&self, call: &ToolCall, mut output: Output) -> Output {
+    pub async fn pass_result(
+        &self,
+        call: &ToolCall,
+        mut output: ToolOutput,
+        surface: &dyn TurnSurface,
+    ) -> ToolOutput {
         let point = HookPoint::AfterToolCall;
         for hook in self.hooks.iter() {
             let text = output.text();
@@ -229,12 +247,20 @@ impl HookRunner {
                 trust,
             };
             let ask = || hook.after_tool_call(&self.facts, &facts);
-            let Some(new) = self.text_of(hook.as_ref(), point, ask).await else {
-                continue;
+            let new = match self.text_of(hook.as_ref(), point, ask).await {
+                TextAnswer::Text(new) if new != text => new,
+                TextAnswer::Text(_) | TextAnswer::Nothing => continue,
+                TextAnswer::Broken => {
+                    let withheld = self.withhold(hook.as_ref(), point, Some(call)).await;
+                    if let Some(words) = withheld {
+                        surface.event(TurnEvent::Notice(words.clone()));
+                        let words = OutputPiece::Text(LabelledText::runtime(words));
+                        output.content = vec![words];
+                        output.details = Value::Null;
+                    }
+                    continue;
+                }
             };
-            if new == text {
-                continue;
-            }
             let change = HookChange {
                 outcome: "changed",
                 before: Some(ContentHash::of(&text)),
@@ -244,32 +270,76 @@ impl HookRunner {
             };
             self.record(hook.as_ref(), point, &change).await;
             let images = output.content.into_iter().filter(|piece| match piece {
-                Piece::Text(_) => false,
-                Piece::Image { .. } => true,
+                OutputPiece::Text(_) => false,
+                OutputPiece::Image { .. } => true,
             });
-            let text = Piece::Text(self.labelled(hook.as_ref(), &new, trust));
+            let text = OutputPiece::Text(self.labelled(hook.as_ref(), &new, trust));
             output.content = std::iter::once(text).chain(images).collect();
         }
         output
     }
 
-    /// The text of a reply as hooks leave it; `None` when they leave it as it is.
-    pub async fn pass_reply(&self, text: &str) -> Option<String> {
+    /// A reply as hooks leave it; `None` when they leave it as it is.
+    pub async fn pass_reply(&self, reply: &ReplyDelivery) -> Option<ReplyDelivery> {
         let point = HookPoint::BeforeAgentReply;
-        let mut changed: Option<String> = None;
+        let mut changed: Option<ReplyDelivery> = None;
         for hook in self.hooks.iter() {
-            let now = changed.clone().unwrap_or_else(|| text.to_owned());
-            let ask = || hook.before_agent_reply(&self.facts, &now);
-            let Some(new) = self.text_of(hook.as_ref(), point, ask).await else {
-                continue;
-            };
-            if new != now {
-                self.record_text(hook.as_ref(), point, Some(&now), &new)
-                    .await;
-                changed = Some(new);
+            let now = changed.clone().unwrap_or_else(|| reply.clone());
+            let ask = || hook.before_agent_reply(&self.facts, &now.text);
+            match self.text_of(hook.as_ref(), point, ask).await {
+                TextAnswer::Text(new) if new != now.text => {
+                    self.record_text(hook.as_ref(), point, Some(&now.text), &new)
+                        .await;
+                    changed = Some(ReplyDelivery { text: new, ..now });
+                }
+                TextAnswer::Text(_) | TextAnswer::Nothing => {}
+                TextAnswer::Broken => {
+                    let withheld = self.withhold(hook.as_ref(), point, None).await;
+                    changed = match withheld {
+                        // Files that go with it were not looked through either.
+                        Some(text) => Some(ReplyDelivery {
+                            text,
+                            media: Vec::new(),
+                            audio_as_voice: false,
+                            ..now
+                        }),
+                        None => changed,
+                    };
+                }
             }
         }
         changed
+    }
+
+    /// What stands where a text stood that a hook broke over; `None` when it may pass.
+    async fn withhold(
+        &self,
+        hook: &dyn TurnHook,
+        point: HookPoint,
+        call: Option<&ToolCall>,
+    ) -> Option<String> {
+        if hook.text_when_broken() == TextWhenBroken::Passes {
+            return None;
+        }
+        let name = name_of(hook);
+        tracing::warn!(
+            hook = name,
+            point = point.as_str(),
+            "a text is withheld: the hook that looks through it broke"
+        );
+        let change = HookChange {
+            outcome: "withheld",
+            call: call.map(|call| call.id.as_str()),
+            ..HookChange::default()
+        };
+        self.record(hook, point, &change).await;
+        let what = match call {
+            Some(call) => format!("The call of {} was made, but its result", call.name),
+            None => "The reply".to_owned(),
+        };
+        Some(format!(
+            "{what} is withheld: the hook `{name}`, which looks through it first, broke."
+        ))
     }
 
     pub async fn end(&self, outcome: &Result<TurnOutcome, TurnError>) {
@@ -293,7 +363,7 @@ impl HookRunner {
     }
 
     /// Text of a hook as what it is: trusted no further than a plugin, nor than what it stands for.
-    fn labelled(&self, hook: &dyn TurnHook, text: &str, most: Trust) -> Labelled {
+    fn labelled(&self, hook: &dyn TurnHook, text: &str, most: Trust) -> LabelledText {
         let id = name_of(hook);
         let origin = Origin::Plugin {
             id: id.clone(),
@@ -304,9 +374,9 @@ impl HookRunner {
                 let source = ExternalSource::Api {
                     name: format!("hook {id}"),
                 };
-                Labelled::external(text, &source, origin, self.agents.host.entropy.as_ref())
+                LabelledText::external(text, &source, origin, self.agents.host.entropy.as_ref())
             }
-            trust => Labelled::local(text, trust, origin),
+            trust => LabelledText::local(text, trust, origin),
         }
     }
 
@@ -316,8 +386,12 @@ impl HookRunner {
         hook: &'h dyn TurnHook,
         point: HookPoint,
         ask: impl FnOnce() -> HookFuture<'h, Option<String>>,
-    ) -> Option<String> {
-        let text = self.answer_of(hook, point, ask).await??;
+    ) -> TextAnswer {
+        let text = match self.answer_of(hook, point, ask).await {
+            Some(Some(text)) => text,
+            Some(None) => return TextAnswer::Nothing,
+            None => return TextAnswer::Broken,
+        };
         let most = hook.limits().within_the_most().chars;
         let kept = char_prefix(&text, most);
         if kept.len() < text.len() {
@@ -328,7 +402,10 @@ impl HookRunner {
                 "the text of a hook is cut"
             );
         }
-        (!kept.trim().is_empty()).then(|| kept.to_owned())
+        match kept.trim().is_empty() {
+            true => TextAnswer::Nothing,
+            false => TextAnswer::Text(kept.to_owned()),
+        }
     }
 
     /// Asks one hook; `None` when it breaks, which is its own trouble alone.
@@ -355,7 +432,7 @@ impl HookRunner {
             point = point.as_str(),
             outcome,
             why,
-            "a hook broke: the turn goes on without it"
+            "a hook broke: the turn goes on without its word"
         );
         let change = HookChange {
             outcome,
@@ -434,10 +511,10 @@ fn trust_of(hook: &dyn TurnHook) -> Trust {
 }
 
 /// The least trusted piece speaks for the whole.
-fn trust_of_output(output: &Output) -> Trust {
+fn trust_of_output(output: &ToolOutput) -> Trust {
     let trusts = output.content.iter().map(|piece| match piece {
-        Piece::Text(text) => text.trust(),
-        Piece::Image { .. } => Trust::External,
+        OutputPiece::Text(text) => text.trust(),
+        OutputPiece::Image { .. } => Trust::External,
     });
     trusts.min().unwrap_or(Trust::Operator)
 }

@@ -6,25 +6,53 @@ use std::time::{Duration, SystemTime};
 use chela_core::ContentHash;
 use serde_json::{Map, Value};
 
+use crate::scope::ConversationScope;
+
 /// How far one turn may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnLimits {
     /// Model calls.
     pub steps: u64,
     pub time: Duration,
-    pub repeats: Repeats,
+    pub repeats: RepeatLimits,
+}
+
+impl TurnLimits {
+    pub fn of(scope: &ConversationScope) -> Self {
+        let close = scope
+            .view
+            .tools
+            .value
+            .loop_detection
+            .as_ref()
+            .unwrap_or(&scope.agents.loaded.config.tools.loop_detection)
+            .enabled;
+        Self {
+            steps: scope
+                .view
+                .max_steps
+                .value
+                .min(scope.grant.steps().unwrap_or(u64::MAX)),
+            time: Duration::from_secs(scope.view.timeout_seconds.value),
+            repeats: if close {
+                RepeatLimits::CLOSE
+            } else {
+                RepeatLimits::WIDE
+            },
+        }
+    }
 }
 
 /// How often the very same call with the very same result may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Repeats {
+pub struct RepeatLimits {
     /// From here on the model is told.
     pub warn: usize,
     /// Here the turn ends.
     pub stop: usize,
 }
 
-impl Repeats {
+impl RepeatLimits {
     /// When the operator asks to be watched closely.
     pub const CLOSE: Self = Self { warn: 3, stop: 6 };
     /// Nobody repeats himself this often with a purpose.
@@ -33,7 +61,7 @@ impl Repeats {
 
 /// What a turn has used up.
 #[derive(Debug)]
-pub struct Spent {
+pub struct TurnSpending {
     limits: TurnLimits,
     began: SystemTime,
     pub steps: u32,
@@ -44,7 +72,7 @@ pub struct Spent {
 
 /// What a repeated call leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repetition {
+pub enum CallRepetition {
     New,
     /// The model is told that this was the nth time.
     Warned(usize),
@@ -55,7 +83,7 @@ pub enum Repetition {
 /// Calls looked back at.
 const LOOK_BACK: usize = 64;
 
-impl Spent {
+impl TurnSpending {
     pub fn new(limits: TurnLimits, now: SystemTime) -> Self {
         Self {
             limits,
@@ -98,7 +126,7 @@ impl Spent {
         tool: &str,
         arguments: &Map<String, Value>,
         result: &str,
-    ) -> Repetition {
+    ) -> CallRepetition {
         self.tool_calls += 1;
         let arguments = serde_json::to_string(arguments).unwrap_or_default();
         let hash = ContentHash::of(format!("{tool}\0{arguments}\0{result}"));
@@ -108,26 +136,26 @@ impl Spent {
         }
         let times = self.seen.iter().filter(|seen| **seen == hash).count();
         match self.limits.repeats {
-            limit if times >= limit.stop => Repetition::TooOften(times),
-            limit if times >= limit.warn => Repetition::Warned(times),
-            _ => Repetition::New,
+            limit if times >= limit.stop => CallRepetition::TooOften(times),
+            limit if times >= limit.warn => CallRepetition::Warned(times),
+            _ => CallRepetition::New,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Repeats, Repetition, Spent, TurnLimits};
+    use super::{CallRepetition, RepeatLimits, TurnLimits, TurnSpending};
     use serde_json::Map;
     use std::time::{Duration, UNIX_EPOCH};
 
-    fn spent() -> Spent {
+    fn spent() -> TurnSpending {
         let limits = TurnLimits {
             steps: 2,
             time: Duration::from_secs(10),
-            repeats: Repeats::CLOSE,
+            repeats: RepeatLimits::CLOSE,
         };
-        Spent::new(limits, UNIX_EPOCH)
+        TurnSpending::new(limits, UNIX_EPOCH)
     }
 
     #[test]
@@ -147,18 +175,21 @@ mod tests {
         let mut spent = spent();
         for n in 0..20 {
             let result = n.to_string();
-            assert_eq!(spent.called("poll", &Map::new(), &result), Repetition::New);
+            assert_eq!(
+                spent.called("poll", &Map::new(), &result),
+                CallRepetition::New
+            );
         }
     }
 
     #[test]
     fn two_calls_in_turn_are_a_loop_too() {
         let mut spent = spent();
-        let mut last = Repetition::New;
+        let mut last = CallRepetition::New;
         for _ in 0..6 {
             spent.called("a", &Map::new(), "x");
             last = spent.called("b", &Map::new(), "y");
         }
-        assert_eq!(last, Repetition::TooOften(6));
+        assert_eq!(last, CallRepetition::TooOften(6));
     }
 }

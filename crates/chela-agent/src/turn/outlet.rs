@@ -7,54 +7,55 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use chela_guard::flow::{Defanged, Taint, defang};
+use chela_guard::flow::{DefangedReply, SessionTaint, defang};
 use chela_ledger::AuditKind;
 use serde_json::json;
 
-use super::{Surface, TurnEvent};
-use crate::conversation::Conversation;
-use chela_reply::Shown;
-use chela_reply::{Delivery, Reply};
+use super::TurnParts;
+use super::attachments::AttachableFolders;
+use crate::surface::{TurnEvent, TurnSurface};
+use chela_reply::ShownPiece;
+use chela_reply::{Reply, ReplyDelivery};
 
-pub(super) struct Outlet<'a> {
-    talk: &'a Conversation,
-    surface: &'a dyn Surface,
+pub(super) struct TurnOutlet<'a> {
+    parts: TurnParts<'a>,
+    surface: &'a dyn TurnSurface,
     /// Text that may still become part of an address.
     held: Mutex<String>,
 }
 
-impl<'a> Outlet<'a> {
-    pub fn new(talk: &'a Conversation, surface: &'a dyn Surface) -> Self {
+impl<'a> TurnOutlet<'a> {
+    pub fn new(parts: TurnParts<'a>, surface: &'a dyn TurnSurface) -> Self {
         Self {
-            talk,
+            parts,
             surface,
             held: Mutex::default(),
         }
     }
 
-    pub fn show(&self, shown: Shown) {
+    pub fn show(&self, shown: ShownPiece) {
         match shown {
-            Shown::Text(text) => {
+            ShownPiece::Text(text) => {
                 let text = {
                     let mut held = self.held();
                     held.push_str(&text);
-                    let whole = match self.talk.taint() {
-                        Taint::Clean => words_until(&held),
-                        Taint::Tainted => whole_until(&held),
+                    let whole = match self.parts.guarding.taint() {
+                        SessionTaint::Clean => words_until(&held),
+                        SessionTaint::Tainted => whole_until(&held),
                     };
                     // Nor does one of several words go out word by word.
-                    let begun = self.talk.agents.redactor().begun(&held);
+                    let begun = self.parts.scope.agents.redactor().begun(&held);
                     let whole = char_start(&held, whole.min(held.len() - begun));
                     let rest = held.split_off(whole);
                     std::mem::replace(&mut *held, rest)
                 };
                 self.say(&text);
             }
-            Shown::Reasoning(text) => {
+            ShownPiece::Reasoning(text) => {
                 let text = self.harmless(&text).text;
                 self.surface.event(TurnEvent::Reasoning(text));
             }
-            Shown::Retracted => {
+            ShownPiece::Retracted => {
                 self.drop_held();
                 self.surface.event(TurnEvent::Retracted);
             }
@@ -74,11 +75,12 @@ impl<'a> Outlet<'a> {
             return reply;
         };
         self.note_secrets(&delivery.text);
-        let Defanged { text, addresses } = self.harmless(&delivery.text);
+        let DefangedReply { text, addresses } = self.harmless(&delivery.text);
         let (media, left_out): (Vec<String>, Vec<String>) = delivery
             .media
             .into_iter()
             .partition(|media| self.harmless(media).addresses == 0);
+        let media = self.attached(media);
         let changed = addresses + left_out.len();
         if changed > 0 {
             let what = match changed {
@@ -89,16 +91,37 @@ impl<'a> Outlet<'a> {
                 "{what} to hosts you did not name: made harmless, because text from outside was read."
             )));
         }
-        Reply::Deliver(Delivery {
+        Reply::Deliver(ReplyDelivery {
             text,
             media,
             ..delivery
         })
     }
 
+    /// What of the attachments goes out; the owner hears of the rest.
+    fn attached(&self, named: Vec<String>) -> Vec<String> {
+        let scope = self.parts.scope;
+        let folders = AttachableFolders {
+            workspace: scope.view.workspace.value.clone(),
+            spool: scope.spool(),
+            home: scope.agents.host.user_home.clone(),
+        };
+        let mut places = Vec::new();
+        for named in named {
+            match folders.place(&named) {
+                Ok(place) => places.push(place),
+                Err(left) => self.surface.event(TurnEvent::Notice(format!(
+                    "{} was not attached: {}.",
+                    left.named, left.why
+                ))),
+            }
+        }
+        places
+    }
+
     /// A reply that would have carried a secret is on record.
     fn note_secrets(&self, text: &str) {
-        let redactor = self.talk.agents.redactor();
+        let redactor = self.parts.scope.agents.redactor();
         let names = redactor.carried(text);
         if names.is_empty() {
             return;
@@ -109,9 +132,9 @@ impl<'a> Outlet<'a> {
         };
         tracing::warn!(names = ?names, "the reply held a secret");
         self.surface.event(TurnEvent::Notice(notice.to_owned()));
-        if let Some(ledger) = self.talk.agents.ledger() {
+        if let Some(ledger) = self.parts.scope.agents.ledger() {
             let body = json!({
-                "session": self.talk.session().id.as_str(),
+                "session": self.parts.transcript.session().id.as_str(),
                 "tool": "reply",
                 "what": "blocked",
                 "names": names,
@@ -127,11 +150,12 @@ impl<'a> Outlet<'a> {
         }
     }
 
-    fn harmless(&self, text: &str) -> Defanged {
-        let rules = self.talk.guard_rules();
-        let text = &*self.talk.agents.redactor().redact_known(text);
-        self.talk
-            .seen
+    fn harmless(&self, text: &str) -> DefangedReply {
+        let rules = self.parts.guarding.rules();
+        let text = &*self.parts.scope.agents.redactor().redact_known(text);
+        self.parts
+            .guarding
+            .provenance
             .with(|seen| defang(rules.judge(), seen, text))
     }
 

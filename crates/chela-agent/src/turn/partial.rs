@@ -1,11 +1,11 @@
 //! What was heard of an answer, also of one that never came to its end.
 
 use chela_core::tokens;
-use chela_model::{Failure, ModelError, Usage};
+use chela_model::{CallFailure, ModelError, Usage};
 
 /// What was heard of an answer so far.
 #[derive(Debug, Default)]
-pub(crate) struct Partial {
+pub(crate) struct PartialAnswer {
     pub text: String,
     pub reasoning: String,
     /// Attempts that broke off after they had begun to answer, and the tokens they had said.
@@ -13,7 +13,7 @@ pub(crate) struct Partial {
     lost_output: u64,
 }
 
-impl Partial {
+impl PartialAnswer {
     /// The call begins again: what was said does not count, but was paid for.
     pub fn restart(&mut self) {
         self.lost += 1;
@@ -53,7 +53,7 @@ impl Partial {
     pub fn failed(&self, input: u64, error: &ModelError) -> Usage {
         let began = matches!(
             error.failure,
-            Failure::Cut | Failure::Malformed | Failure::Stalled
+            CallFailure::Cut | CallFailure::Malformed | CallFailure::Stalled
         );
         match self.lost {
             0 if began => self.broken_off(input),
@@ -64,10 +64,10 @@ impl Partial {
 
 #[cfg(test)]
 mod tests {
-    use super::Partial;
-    use chela_model::{Failure, ModelError};
+    use super::PartialAnswer;
+    use chela_model::{CallFailure, ModelError};
 
-    fn error(failure: Failure) -> ModelError {
+    fn error(failure: CallFailure) -> ModelError {
         ModelError {
             failure,
             message: String::new(),
@@ -78,14 +78,14 @@ mod tests {
 
     #[test]
     fn every_attempt_that_was_answered_counts_once() {
-        let mut partial = Partial::default();
-        let refused = partial.failed(100, &error(Failure::Unauthorized));
+        let mut partial = PartialAnswer::default();
+        let refused = partial.failed(100, &error(CallFailure::Unauthorized));
         assert_eq!((refused.input, refused.estimated), (0, false));
-        let cut = partial.failed(100, &error(Failure::Cut));
+        let cut = partial.failed(100, &error(CallFailure::Cut));
         assert_eq!((cut.input, cut.output, cut.estimated), (100, 0, true));
         partial.text.push_str("one two three");
         partial.restart();
-        let again = partial.failed(100, &error(Failure::Cut));
+        let again = partial.failed(100, &error(CallFailure::Cut));
         assert_eq!(again.input, 100, "the attempt that broke off is the one");
         assert!(again.output > 0);
         partial.text.push_str("one two");

@@ -4,24 +4,24 @@
 //! Guard, screening and redaction are steps at these points like any other. They hold the turn in
 //! their hands where a hook of outside is only told of it, so theirs is a trait of its own.
 
-use chela_guard::flow::{Decision, Rule, Verdict};
+use chela_guard::flow::{CallVerdict, Decision, DecisionRule};
 use chela_model::ToolCall;
-use chela_reply::{Reply, Shown};
-use chela_tools::Output;
+use chela_reply::{Reply, ShownPiece};
+use chela_tools::ToolOutput;
 
-use super::guard::Case;
-use super::{Turn, TurnEvent};
-use crate::hooks::CallWord;
+use super::guard::JudgedCall;
+use super::{RunningTurn, TurnEvent};
+use crate::hooks::HookVerdict;
 
 /// A step of the turn's own at the hook points. What it does not care about passes through.
 trait TurnPhase {
     /// Whether a call may be made.
-    fn before_tool_call(&self, _case: &Case, decided: Option<Decision>) -> Option<Decision> {
+    fn before_tool_call(&self, _case: &JudgedCall, decided: Option<Decision>) -> Option<Decision> {
         decided
     }
 
     /// A result, as it goes on.
-    fn after_tool_call(&self, _call: &ToolCall, output: Output) -> Output {
+    fn after_tool_call(&self, _call: &ToolCall, output: ToolOutput) -> ToolOutput {
         output
     }
 
@@ -32,25 +32,25 @@ trait TurnPhase {
 }
 
 /// Decides from effect, taint and the origin of arguments.
-struct GuardPhase<'t, 'a>(&'t Turn<'a>);
+struct GuardPhase<'t, 'a>(&'t RunningTurn<'a>);
 
 impl TurnPhase for GuardPhase<'_, '_> {
-    fn before_tool_call(&self, case: &Case, _: Option<Decision>) -> Option<Decision> {
+    fn before_tool_call(&self, case: &JudgedCall, _: Option<Decision>) -> Option<Decision> {
         Some(self.0.judge(case))
     }
 }
 
 /// Looks through what came from outside.
-struct ScreeningPhase<'t, 'a>(&'t Turn<'a>);
+struct ScreeningPhase<'t, 'a>(&'t RunningTurn<'a>);
 
 impl TurnPhase for ScreeningPhase<'_, '_> {
-    fn after_tool_call(&self, call: &ToolCall, output: Output) -> Output {
+    fn after_tool_call(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
         self.0.screened(call, output)
     }
 }
 
 /// Takes secrets and addresses nobody named out of what leaves.
-struct RedactionPhase<'t, 'a>(&'t Turn<'a>);
+struct RedactionPhase<'t, 'a>(&'t RunningTurn<'a>);
 
 impl TurnPhase for RedactionPhase<'_, '_> {
     fn before_agent_reply(&self, reply: Reply) -> Reply {
@@ -58,27 +58,28 @@ impl TurnPhase for RedactionPhase<'_, '_> {
     }
 }
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// What is decided about a call: the guard's word, made stricter where a hook wants it so.
-    pub(super) async fn before_tool_call(&self, call: &ToolCall, case: &Case) -> Decision {
+    pub(super) async fn before_tool_call(&self, call: &ToolCall, case: &JudgedCall) -> Decision {
         let (word, hook) = self.hook_word(call, case).await;
         let decided = self
             .phases()
             .iter()
             .fold(None, |decided, phase| phase.before_tool_call(case, decided));
         // The guard always answers; were it not there, nothing would be allowed.
-        let decided = decided
-            .unwrap_or_else(|| Decision::about(&case.deed(), Verdict::Deny, Rule::Undeclared));
+        let decided = decided.unwrap_or_else(|| {
+            Decision::about(&case.deed(), CallVerdict::Deny, DecisionRule::Undeclared)
+        });
         self.narrowed(decided, &word, &hook, case)
     }
 
     /// A result, as the model may read it: first the turn's own look, then the hooks'.
-    pub(super) async fn after_tool_call(&self, call: &ToolCall, output: Output) -> Output {
+    pub(super) async fn after_tool_call(&self, call: &ToolCall, output: ToolOutput) -> ToolOutput {
         let output = self
             .phases()
             .iter()
             .fold(output, |output, phase| phase.after_tool_call(call, output));
-        self.hooks.pass_result(call, output).await
+        self.hooks.pass_result(call, output, self.surface).await
     }
 
     /// A reply, as it may be delivered: hooks first, so that what they say is looked through, too.
@@ -98,26 +99,26 @@ impl Turn<'_> {
     }
 
     async fn hooked_reply(&self, reply: Reply) -> Reply {
-        let Reply::Deliver(mut delivery) = reply else {
+        let Reply::Deliver(delivery) = &reply else {
             return reply;
         };
-        if let Some(text) = self.hooks.pass_reply(&delivery.text).await {
-            self.outlet.show(Shown::Retracted);
-            self.outlet.show(Shown::Text(text.clone()));
-            delivery.text = text;
-        }
-        Reply::Deliver(delivery)
+        let Some(changed) = self.hooks.pass_reply(delivery).await else {
+            return reply;
+        };
+        self.outlet.show(ShownPiece::Retracted);
+        self.outlet.show(ShownPiece::Text(changed.text.clone()));
+        Reply::Deliver(changed)
     }
 
     /// The hooks' word about a call, which they are asked for once.
-    async fn hook_word(&self, call: &ToolCall, case: &Case) -> (CallWord, String) {
+    async fn hook_word(&self, call: &ToolCall, case: &JudgedCall) -> (HookVerdict, String) {
         let key = (call.id.clone(), case.deed().shape());
         let known = self.hook_words().get(&key).cloned();
         if let Some(known) = known {
             return known;
         }
         let word = self.hooks.word_about(call, case).await;
-        if let (CallWord::Refuse(why), hook) = &word {
+        if let (HookVerdict::Refuse(why), hook) = &word {
             let notice = format!("The hook `{hook}` refused {}: {why}", call.name);
             self.surface.event(TurnEvent::Notice(notice));
         }
@@ -127,16 +128,22 @@ impl Turn<'_> {
 
     /// A hook makes a decision stricter or leaves it. A yes of the owner for exactly this call
     /// answers its question, too.
-    fn narrowed(&self, decided: Decision, word: &CallWord, hook: &str, case: &Case) -> Decision {
+    fn narrowed(
+        &self,
+        decided: Decision,
+        word: &HookVerdict,
+        hook: &str,
+        case: &JudgedCall,
+    ) -> Decision {
         let (verdict, rule) = match (word, decided.verdict) {
-            (CallWord::Refuse(_), Verdict::Allow | Verdict::Ask) => {
-                (Verdict::Deny, Rule::HookRefused)
+            (HookVerdict::Refuse(_), CallVerdict::Allow | CallVerdict::Ask) => {
+                (CallVerdict::Deny, DecisionRule::HookRefused)
             }
-            (CallWord::Ask(_), Verdict::Allow)
-                if decided.rule != Rule::ApprovedShape
-                    && !self.talk.is_always_allowed(case.deed().shape()) =>
+            (HookVerdict::Ask(_), CallVerdict::Allow)
+                if decided.rule != DecisionRule::ApprovedShape
+                    && !self.parts.guarding.is_always_allowed(case.deed().shape()) =>
             {
-                (Verdict::Ask, Rule::HookAsks)
+                (CallVerdict::Ask, DecisionRule::HookAsks)
             }
             _ => return decided,
         };

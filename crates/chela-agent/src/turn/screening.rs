@@ -4,22 +4,24 @@
 //! come from, found or not.
 
 use chela_core::Trust;
-use chela_guard::Labelled;
-use chela_guard::detect::{Consequence, Notice, screen};
+use chela_guard::LabelledText;
+use chela_guard::detect::{DetectionConsequence, DetectionNotice, screen};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
-use chela_tools::{Output, Piece};
+use chela_tools::{OutputPiece, ToolOutput};
 use serde_json::json;
 
-use super::{Turn, TurnEvent};
-use crate::withheld::Withheld;
+use super::{RunningTurn, TurnEvent};
+use crate::withheld::WithheldText;
 
-impl Turn<'_> {
+impl RunningTurn<'_> {
     /// The output as the model may read it: noted, told to the owner or held back, as the
     /// config says.
-    pub(super) fn screened(&self, call: &ToolCall, mut output: Output) -> Output {
+    pub(super) fn screened(&self, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
         for piece in &mut output.content {
-            let Piece::Text(text) = piece else { continue };
+            let OutputPiece::Text(text) = piece else {
+                continue;
+            };
             if text.trust() == Trust::External
                 && let Some(stub) = self.screened_text(call, text)
             {
@@ -30,41 +32,43 @@ impl Turn<'_> {
     }
 
     /// What stands for a text that is held back; `None` when it may be read.
-    fn screened_text(&self, call: &ToolCall, text: &Labelled) -> Option<Labelled> {
-        let settings = &self.talk.agents.loaded.config.guard.detection;
+    fn screened_text(&self, call: &ToolCall, text: &LabelledText) -> Option<LabelledText> {
+        let settings = &self.parts.scope.agents.loaded.config.guard.detection;
         match screen(text.body(), settings) {
-            Consequence::Nothing => None,
-            Consequence::Note(notice) => {
+            DetectionConsequence::Nothing => None,
+            DetectionConsequence::Note(notice) => {
                 self.book_finding(call, &notice, "noted");
                 None
             }
-            Consequence::Flag(notice) => {
+            DetectionConsequence::Flag(notice) => {
                 self.book_finding(call, &notice, "flagged");
                 let told = notice.text(&call.name);
                 self.surface.event(TurnEvent::Notice(told));
                 None
             }
-            Consequence::Withhold { notice, stub } => self.withheld(call, text, &notice, stub),
+            DetectionConsequence::Withhold { notice, stub } => {
+                self.withheld(call, text, &notice, stub)
+            }
         }
     }
 
     fn withheld(
         &self,
         call: &ToolCall,
-        text: &Labelled,
-        notice: &Notice,
+        text: &LabelledText,
+        notice: &DetectionNotice,
         stub: String,
-    ) -> Option<Labelled> {
-        let host = &self.talk.agents.host;
-        if Withheld::is_released(host, &notice.id) {
+    ) -> Option<LabelledText> {
+        let host = &self.parts.scope.agents.host;
+        if WithheldText::is_released(host, &notice.id) {
             self.book_finding(call, notice, "released before");
             return None;
         }
         self.book_finding(call, notice, "withheld");
-        let kept = Withheld {
+        let kept = WithheldText {
             id: notice.id.clone(),
-            agent: self.talk.view.id.to_string(),
-            session: self.talk.key.to_string(),
+            agent: self.parts.scope.view.id.to_string(),
+            session: self.parts.scope.key.to_string(),
             tool: call.name.clone(),
             why: notice.text(&call.name),
             text: text.text().to_owned(),
@@ -81,13 +85,13 @@ impl Turn<'_> {
             }
         }
         self.surface.event(TurnEvent::Notice(told));
-        Some(Labelled::runtime(stub))
+        Some(LabelledText::runtime(stub))
     }
 
-    fn book_finding(&self, call: &ToolCall, notice: &Notice, outcome: &str) {
+    fn book_finding(&self, call: &ToolCall, notice: &DetectionNotice, outcome: &str) {
         let body = json!({
             "session": self.session.id.as_str(),
-            "turn": self.book.turn(),
+            "turn": self.recorder.turn(),
             "call": call.id,
             "tool": call.name,
             "outcome": outcome,
@@ -98,6 +102,6 @@ impl Turn<'_> {
             id = notice.id,
             "text from outside looks like an order"
         );
-        self.book.note(AuditKind::Finding, &body);
+        self.recorder.note(AuditKind::Finding, &body);
     }
 }

@@ -9,20 +9,25 @@ use chela_core::panics::{PanicReport, caught_panic};
 use futures_util::FutureExt;
 
 use super::TurnError;
-use crate::conversation::Conversation;
+use crate::agent::Agents;
 
 /// Runs a piece of a turn; a panic in it is an error like any other.
-pub(crate) async fn survive<T>(
-    talk: &Conversation,
-    work: impl Future<Output = Result<T, TurnError>>,
-) -> Result<T, TurnError> {
-    let caught = AssertUnwindSafe(work).catch_unwind().await;
-    caught.unwrap_or_else(|payload| {
-        let mut panic = caught_panic(&*payload);
-        // It may quote what it stumbled over.
-        panic.message = talk.agents.redactor().redact(&panic.message).into_owned();
-        tracing::error!(%panic, "a fault in our own code ended the turn");
-        Err(TurnError::Broken(panic))
+///
+/// The work lies on the heap: it is tens of kilobytes, and each future around it would hold room
+/// for it twice.
+pub(crate) fn survive<'a, T: 'a>(
+    agents: &'a Agents,
+    work: impl Future<Output = Result<T, TurnError>> + Send + 'a,
+) -> impl Future<Output = Result<T, TurnError>> + Send + 'a {
+    let work = AssertUnwindSafe(Box::pin(work)).catch_unwind();
+    work.map(|caught| {
+        caught.unwrap_or_else(|payload| {
+            let mut panic = caught_panic(&*payload);
+            // It may quote what it stumbled over.
+            panic.message = agents.redactor().redact(&panic.message).into_owned();
+            tracing::error!(%panic, "a fault in our own code ended the turn");
+            Err(TurnError::Broken(panic))
+        })
     })
 }
 

@@ -5,9 +5,9 @@
 //! is part of the list.
 
 use chela_core::{Origin, Trust};
-use chela_tools::{Spec, Toolbox};
+use chela_tools::{ToolSpec, Toolbox};
 
-use super::tail::{Block, BlockKind, Sent};
+use crate::runtime_blocks::{BlockKind, RuntimeBlock, SentBlock};
 
 const GAINED: &str = include_str!("../../text/tools-gained.md");
 const LOST: &str = include_str!("../../text/tools-lost.md");
@@ -20,7 +20,7 @@ const MOST_DESCRIPTION: usize = 600;
 const MOST_SCHEMA: usize = 4_000;
 
 /// What a model that was told of the tools a session began with has to know now.
-pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[Sent]) -> Option<Block> {
+pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[SentBlock]) -> Option<RuntimeBlock> {
     let mut told = Vec::new();
     let gained: Vec<String> = toolbox.gained().take(MOST_TOOLS).map(described).collect();
     if !gained.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[Sent]) -> Option<Block> {
     if told.is_empty() && was_told {
         told.push(SAME.trim().to_owned());
     }
-    (!told.is_empty()).then(|| Block {
+    (!told.is_empty()).then(|| RuntimeBlock {
         kind: BlockKind::Tools,
         text: told.join("\n\n"),
         origin: Origin::Runtime,
@@ -42,9 +42,9 @@ pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[Sent]) -> Option<Block> {
     })
 }
 
-fn described(spec: &Spec) -> String {
+fn described(spec: &ToolSpec) -> String {
     let description: String = spec.description.chars().take(MOST_DESCRIPTION).collect();
-    let schema = spec.parameters.to_string();
+    let schema = spec.told().to_string();
     let schema = match schema.chars().count() <= MOST_SCHEMA {
         true => schema,
         false => "too long to be shown; its answer to a wrong call says what is missing".to_owned(),

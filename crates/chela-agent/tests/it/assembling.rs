@@ -3,18 +3,18 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_agent::assemble::{Ask, AssembleError, Assembler, Machine};
-use chela_config::Loaded;
+use chela_agent::assemble::{AssembleError, MachineMention, PromptAssembler, PromptRequest};
+use chela_config::LoadedConfig;
 use chela_core::{Host, SessionKey, tokens};
 use chela_prompt::{PromptMode, SectionId};
-use chela_workspace::{RepositoryWish, SeedMode, SeedOptions, seed};
+use chela_workspace::{RepositoryMode, SeedMode, SeedOptions, seed};
 
 use crate::swept::Swept;
 
 struct Home {
     _dir: Swept,
     host: Host,
-    loaded: Loaded,
+    loaded: LoadedConfig,
 }
 
 impl Home {
@@ -25,7 +25,7 @@ impl Home {
         let options = SeedOptions {
             mode: SeedMode::Fill,
             skip_optional: Vec::new(),
-            repository: RepositoryWish::Leave,
+            repository: RepositoryMode::Leave,
         };
         for agent in loaded.agents() {
             let workspace = loaded.workspace_dir(&agent).value;
@@ -45,11 +45,11 @@ impl Home {
 
     fn prompt(&self, session: &str) -> Result<String, AssembleError> {
         let session = Some(SessionKey::parse(session).expect("a session key"));
-        let ask = Ask {
+        let ask = PromptRequest {
             session,
-            ..Ask::default()
+            ..PromptRequest::default()
         };
-        Assembler::new(&self.host, &self.loaded)
+        PromptAssembler::new(&self.host, &self.loaded)
             .assemble(&ask)
             .map(|done| done.prompt.text)
     }
@@ -88,11 +88,11 @@ fn private_files_never_enter_a_shared_session() {
 #[test]
 fn the_stable_zone_is_the_same_whoever_asks_through_which_channel() {
     let home = Home::with("{ channels: { telegram: { capabilities: ['inlineButtons'] } } }");
-    let assembler = Assembler::new(&home.host, &home.loaded);
+    let assembler = PromptAssembler::new(&home.host, &home.loaded);
     let stable = |channel: &str| {
-        let ask = Ask {
+        let ask = PromptRequest {
             channel: Some(channel.to_owned()),
-            ..Ask::default()
+            ..PromptRequest::default()
         };
         let done = assembler.assemble(&ask).expect("a prompt");
         done.prompt.stable().to_owned()
@@ -104,11 +104,11 @@ fn the_stable_zone_is_the_same_whoever_asks_through_which_channel() {
 fn children_get_the_minimal_prompt_with_safety() {
     let home = Home::with("{ context: { inherit: ['SOUL.md'] } }");
     for session in ["agent:main:subagent:1", "cron:nightly"] {
-        let ask = Ask {
+        let ask = PromptRequest {
             session: SessionKey::parse(session).ok(),
-            ..Ask::default()
+            ..PromptRequest::default()
         };
-        let done = Assembler::new(&home.host, &home.loaded)
+        let done = PromptAssembler::new(&home.host, &home.loaded)
             .assemble(&ask)
             .expect(session);
         assert_eq!(done.input.mode, PromptMode::Minimal, "{session}");
@@ -156,11 +156,11 @@ fn agents_are_kept_apart() {
 #[test]
 fn prompts_for_anywhere_do_not_speak_of_this_machine() {
     let home = Home::with("{}");
-    let ask = Ask {
-        machine: Machine::Anywhere,
-        ..Ask::default()
+    let ask = PromptRequest {
+        machine: MachineMention::Anywhere,
+        ..PromptRequest::default()
     };
-    let done = Assembler::new(&home.host, &home.loaded)
+    let done = PromptAssembler::new(&home.host, &home.loaded)
         .assemble(&ask)
         .expect("a prompt");
     let here = home.host.user_home.display().to_string();

@@ -11,13 +11,13 @@ use std::process::{Command, Stdio};
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk};
-use chela_agent::slash::{Talk, Undone};
+use chela_agent::slash::{CommandContext, UndoOutcome};
 use chela_core::{Host, OwnerProof, Speaker};
 use chela_ledger::AuditKind;
-use chela_model::{Message, Part, ToolCall};
-use chela_session::{Body, Meta};
+use chela_model::{MessagePart, ModelMessage, ToolCall};
+use chela_session::{EntryBody, EntryMeta};
 use chela_store::WaitHere as _;
-use chela_testkit::{Fault, Rule, Script, Step};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, StepRule};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -33,21 +33,21 @@ fn short() -> Value {
 
 const GOOD: &str = "## Goals\n- read\n\n## Decisions\n- ask first\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
 
-fn on_summary(step: Step) -> Step {
-    step.when(Rule {
+fn on_summary(step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         contains: Some("Summarise the conversation".into()),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
-fn script(summary: Step) -> Script {
-    Script {
-        otherwise: Some(Step::reply("word ".repeat(300))),
-        ..Script::steps([on_summary(summary)])
+fn script(summary: ScriptStep) -> EndpointScript {
+    EndpointScript {
+        otherwise: Some(ScriptStep::reply("word ".repeat(300))),
+        ..EndpointScript::steps([on_summary(summary)])
     }
 }
 
-fn talked(summary: Step, more: Value) -> Home {
+fn talked(summary: ScriptStep, more: Value) -> Home {
     let mut config = short();
     for (key, value) in more.as_object().into_iter().flatten() {
         config[key] = value.clone();
@@ -68,7 +68,7 @@ fn context(talk: &Conversation) -> String {
 
 #[test]
 fn a_model_writes_it_and_it_is_on_record() {
-    let home = talked(Step::reply(GOOD), json!({}));
+    let home = talked(ScriptStep::reply(GOOD), json!({}));
     let done = home
         .runtime
         .block_on(home.talk.compact(None))
@@ -106,9 +106,12 @@ fn a_model_writes_it_and_it_is_on_record() {
 #[test]
 fn rules_write_it_when_the_model_cannot() {
     for (summary, why) in [
-        (Step::status(500), "summary by rules"),
-        (Step::reply("I would rather not."), "not good enough"),
-        (Step::reply("").fault(Fault::Cut(0)), "summary by rules"),
+        (ScriptStep::status(500), "summary by rules"),
+        (ScriptStep::reply("I would rather not."), "not good enough"),
+        (
+            ScriptStep::reply("").fault(AnswerFault::Cut(0)),
+            "summary by rules",
+        ),
     ] {
         let home = talked(summary, json!({}));
         let done = home
@@ -122,7 +125,7 @@ fn rules_write_it_when_the_model_cannot() {
 
 #[test]
 fn at_a_spending_limit_rules_write_it() {
-    let home = talked(Step::reply(GOOD), json!({}));
+    let home = talked(ScriptStep::reply(GOOD), json!({}));
     let calls = home.endpoint.calls().len();
     let mut poor = short();
     poor["limits"] = json!({ "session": { "tokens": 1_000 } });
@@ -138,7 +141,7 @@ fn at_a_spending_limit_rules_write_it() {
 
 #[test]
 fn undo_brings_back_every_byte() {
-    let home = talked(Step::reply(GOOD), json!({}));
+    let home = talked(ScriptStep::reply(GOOD), json!({}));
     let before = context(&home.talk);
     let last = home.requests().pop().expect("a request");
     std::fs::write(home.host.state_dir().join("workspace/MEMORY.md"), "new\n").expect("a file");
@@ -146,8 +149,16 @@ fn undo_brings_back_every_byte() {
         .block_on(home.talk.compact(None))
         .expect("room");
     assert_ne!(context(&home.talk), before);
-    let undone = home.talk.undo().expect("an undo").expect("something");
-    assert!(matches!(undone, Undone::Compaction { .. }), "{undone:?}");
+    let undone = home
+        .talk
+        .undo()
+        .wait()
+        .expect("an undo")
+        .expect("something");
+    assert!(
+        matches!(undone, UndoOutcome::Compaction { .. }),
+        "{undone:?}"
+    );
     assert_eq!(context(&home.talk), before);
     home.say("go on").0.expect("an answer");
     let next = home.requests().pop().expect("a request");
@@ -156,23 +167,31 @@ fn undo_brings_back_every_byte() {
     assert_eq!(old[..], new.as_array().expect("messages")[..old.len()]);
     assert_eq!(last["tools"], next["tools"]);
     // Once something was said, an undo is about that.
-    let undone = home.talk.undo().expect("an undo").expect("something");
-    assert!(matches!(undone, Undone::Message { .. }), "{undone:?}");
+    let undone = home
+        .talk
+        .undo()
+        .wait()
+        .expect("an undo")
+        .expect("something");
+    assert!(matches!(undone, UndoOutcome::Message { .. }), "{undone:?}");
 }
 
 #[test]
 fn what_runs_what_is_planned_and_what_is_pinned_goes_along() {
     let plan = json!({ "plan": [{ "step": "Paint the fence", "status": "in_progress" }] });
     let run = json!({ "command": "sleep 30", "background": true });
-    let mut steps = vec![Step::tool("update_plan", plan), Step::tool("exec", run)];
-    steps.extend((0..5).map(|_| Step::reply("word ".repeat(300))));
+    let mut steps = vec![
+        ScriptStep::tool("update_plan", plan),
+        ScriptStep::tool("exec", run),
+    ];
+    steps.extend((0..5).map(|_| ScriptStep::reply("word ".repeat(300))));
     let mut config = short();
     config["context"] = json!({ "pin": ["Red Lines"] });
     config["tools"] = json!({ "exec": { "security": "full", "ask": "off" } });
     let home = Home::with(
-        Script {
-            otherwise: Some(Step::reply("no")),
-            ..Script::steps(steps)
+        EndpointScript {
+            otherwise: Some(ScriptStep::reply("no")),
+            ..EndpointScript::steps(steps)
         },
         config,
     );
@@ -204,14 +223,14 @@ fn room_is_made_in_the_middle_of_a_turn_before_a_call_that_would_not_fit() {
         config["agents"]["defaults"]["compaction"]["midTurnPrecheck"] =
             json!({ "enabled": enabled });
         config["agents"]["defaults"]["compaction"]["reserveTokens"] = json!(90_000);
-        let read = Step::tool("read", json!({ "path": "note.txt" })).when(Rule {
+        let read = ScriptStep::tool("read", json!({ "path": "note.txt" })).when(StepRule {
             contains: Some("look".into()),
-            ..Rule::default()
+            ..StepRule::default()
         });
         let home = Home::with(
-            Script {
-                otherwise: Some(Step::reply("word ".repeat(300))),
-                ..Script::steps([on_summary(Step::reply(GOOD)), read])
+            EndpointScript {
+                otherwise: Some(ScriptStep::reply("word ".repeat(300))),
+                ..EndpointScript::steps([on_summary(ScriptStep::reply(GOOD)), read])
             },
             config,
         );
@@ -219,9 +238,9 @@ fn room_is_made_in_the_middle_of_a_turn_before_a_call_that_would_not_fit() {
             // Long before, so that the window is nearly full.
             block_on(home.talk.store().append(
                 &home.talk.session(),
-                Body::Message {
-                    message: Message::user(format!("{turn} {}", "words ".repeat(1_200))),
-                    meta: Meta::default(),
+                EntryBody::Message {
+                    message: ModelMessage::user(format!("{turn} {}", "words ".repeat(1_200))),
+                    meta: EntryMeta::default(),
                 },
             ))
             .expect("an entry");
@@ -257,13 +276,13 @@ fn a_kill_leaves_it_done_or_not_done() {
             block_on(talk.store().undo_compaction(&session)).expect("an undo");
         }
     }
-    let home = talked(Step::reply(GOOD), json!({}));
+    let home = talked(ScriptStep::reply(GOOD), json!({}));
     let whole = context(&home.talk);
     home.runtime
         .block_on(open(&home.host, &home.endpoint, &no_model()).compact(None))
         .expect("room");
     let summarised = context(&home.talk);
-    home.talk.undo().expect("an undo");
+    home.talk.undo().wait().expect("an undo");
     for round in 0..6_u64 {
         let mut child = Command::new(std::env::current_exe().expect("a program"))
             .args(["--exact", "compacting::a_kill_leaves_it_done_or_not_done"])
@@ -304,7 +323,10 @@ fn no_model() -> Value {
 
 #[test]
 fn a_kill_while_the_model_writes_loses_nothing() {
-    let home = talked(Step::reply(GOOD).fault(Fault::Stall(0)), json!({}));
+    let home = talked(
+        ScriptStep::reply(GOOD).fault(AnswerFault::Stall(0)),
+        json!({}),
+    );
     let before = context(&home.talk);
     let calls = home.endpoint.calls().len();
     // Dropping the future is what a kill looks like from the disk.
@@ -346,15 +368,15 @@ fn said() -> impl Strategy<Value = Said> {
     ]
 }
 
-fn body(said: &Said) -> Option<Body> {
+fn body(said: &Said) -> Option<EntryBody> {
     let message = match said {
-        Said::User => Message::user("words of a person ".repeat(20)),
-        Said::Answer => Message::Assistant {
-            content: vec![Part::text("words of an agent ".repeat(20))],
+        Said::User => ModelMessage::user("words of a person ".repeat(20)),
+        Said::Answer => ModelMessage::Assistant {
+            content: vec![MessagePart::text("words of an agent ".repeat(20))],
             model: None,
         },
-        Said::Call(id) => Message::Assistant {
-            content: vec![Part::ToolCall(ToolCall {
+        Said::Call(id) => ModelMessage::Assistant {
+            content: vec![MessagePart::ToolCall(ToolCall {
                 id: format!("c{id}"),
                 name: "read".into(),
                 arguments: Default::default(),
@@ -362,31 +384,31 @@ fn body(said: &Said) -> Option<Body> {
             })],
             model: None,
         },
-        Said::Result(id) => Message::ToolResult {
+        Said::Result(id) => ModelMessage::ToolResult {
             call_id: format!("c{id}"),
             tool: "read".into(),
-            content: vec![Part::text("words of a file ".repeat(20))],
+            content: vec![MessagePart::text("words of a file ".repeat(20))],
             is_error: false,
         },
         Said::Started(id) => {
             let call_id = format!("c{id}");
-            return Some(Body::ToolStarted { call_id });
+            return Some(EntryBody::ToolStarted { call_id });
         }
-        Said::Ended => return Some(Body::TurnEnded { how: "done".into() }),
+        Said::Ended => return Some(EntryBody::TurnEnded { how: "done".into() }),
         Said::Compacted => return None,
     };
-    Some(Body::Message {
+    Some(EntryBody::Message {
         message,
-        meta: Meta::default(),
+        meta: EntryMeta::default(),
     })
 }
 
 /// Each call answered once, right after it was made; no answer without a call.
-fn is_well_formed(messages: &[Message]) -> bool {
+fn is_well_formed(messages: &[ModelMessage]) -> bool {
     let mut open: Vec<String> = Vec::new();
     for message in messages {
         match message {
-            Message::ToolResult { call_id, .. } => {
+            ModelMessage::ToolResult { call_id, .. } => {
                 let Some(at) = open.iter().position(|id| id == call_id) else {
                     return false;
                 };

@@ -11,21 +11,21 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chela_agent::conversation::Conversation;
-use chela_agent::slash::Talk;
+use chela_agent::slash::CommandContext;
 use chela_core::Clock;
-use chela_ledger::{CacheReport, Cause};
+use chela_ledger::{BreakCause, CacheReport};
 use chela_store::WaitHere as _;
-use chela_testkit::{Rule, Script, Step, Tokens};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule, TokenCounts};
 use serde_json::{Value, json};
 
 use crate::turning::{Home, open, say};
 
 const GOOD: &str = "## Goals\n- go on\n\n## Decisions\n- none\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
 
-fn when(text: &str, step: Step) -> Step {
-    step.when(Rule {
+fn when(text: &str, step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         contains: Some(text.into()),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
@@ -39,7 +39,7 @@ fn report(talk: &Conversation) -> CacheReport {
         .expect("a session")
 }
 
-fn causes(report: &CacheReport) -> Vec<(usize, Cause)> {
+fn causes(report: &CacheReport) -> Vec<(usize, BreakCause)> {
     let turns = report.turns.iter().enumerate();
     turns
         .filter_map(|(at, turn)| Some((at, turn.reuse.broken.as_ref()?.cause.clone())))
@@ -52,13 +52,13 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
         "keepRecentTokens": 400, "recentTurnsPreserve": 1,
     } } } });
     let home = Home::with(
-        Script {
-            otherwise: Some(Step::reply("Fine, that is done now.")),
-            ..Script::steps([
-                when("Summarise the conversation", Step::reply(GOOD)),
+        EndpointScript {
+            otherwise: Some(ScriptStep::reply("Fine, that is done now.")),
+            ..EndpointScript::steps([
+                when("Summarise the conversation", ScriptStep::reply(GOOD)),
                 when(
                     "look it up",
-                    Step::tool("read", json!({ "path": "note.txt" })),
+                    ScriptStep::tool("read", json!({ "path": "note.txt" })),
                 ),
             ])
         },
@@ -84,7 +84,7 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
             12 => talk = open(&home.host, &home.endpoint, &config),
             14 => talk = open(&home.host, &home.endpoint, &toggled),
             20 | 40 => {
-                talk.undo().expect("an undo").expect("something");
+                talk.undo().wait().expect("an undo").expect("something");
             }
             23 | 37 => {
                 home.runtime.block_on(talk.compact(None)).expect("room");
@@ -103,10 +103,11 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
     assert_eq!(report.avoidable_breaks, 0, "{causes:?}");
     assert!(report.turns.len() >= 50);
     let (first, rest) = causes.split_first().expect("a first request");
-    assert_eq!(*first, (0, Cause::FirstRequest));
+    assert_eq!(*first, (0, BreakCause::FirstRequest));
     // A summary is asked for with what is left of the conversation, and then stands in for it.
     assert!(
-        rest.iter().all(|(_, cause)| *cause == Cause::Compaction),
+        rest.iter()
+            .all(|(_, cause)| *cause == BreakCause::Compaction),
         "{rest:?}"
     );
     assert_eq!(rest.len(), 4, "{rest:?}");
@@ -151,28 +152,31 @@ fn fifty_turns_break_the_prefix_only_where_they_must() {
 
 #[test]
 fn a_reset_is_named_too() {
-    let home = Home::new(Script::always(Step::reply("Fine.")));
+    let home = Home::new(EndpointScript::always(ScriptStep::reply("Fine.")));
     home.say("one").0.expect("an answer");
     block_on(home.talk.begin_anew()).expect("a session");
     home.say("two").0.expect("an answer");
     let causes = causes(&report(&home.talk));
-    assert_eq!(causes, [(0, Cause::Reset)]);
+    assert_eq!(causes, [(0, BreakCause::Reset)]);
 }
 
 #[test]
 fn notes_are_written_before_forgetting_once_and_in_silence() {
     let note = json!({ "path": "memory/2023-11-14.md", "content": "Likes tea.\n" });
     let home = Home::with(
-        Script {
-            otherwise: Some(Step {
-                usage: Some(Tokens {
+        EndpointScript {
+            otherwise: Some(ScriptStep {
+                usage: Some(TokenCounts {
                     input: 84_000,
                     output: 10,
-                    ..Tokens::default()
+                    ..TokenCounts::default()
                 }),
-                ..Step::reply("Fine.")
+                ..ScriptStep::reply("Fine.")
             }),
-            ..Script::steps([when("about to be made shorter", Step::tool("write", note))])
+            ..EndpointScript::steps([when(
+                "about to be made shorter",
+                ScriptStep::tool("write", note),
+            )])
         },
         json!({}),
     );
@@ -199,16 +203,16 @@ fn notes_are_written_before_forgetting_once_and_in_silence() {
 
 #[test]
 fn nobody_is_asked_to_write_where_nothing_can_be_written() {
-    let full = Step {
-        usage: Some(Tokens {
+    let full = ScriptStep {
+        usage: Some(TokenCounts {
             input: 84_000,
             output: 10,
-            ..Tokens::default()
+            ..TokenCounts::default()
         }),
-        ..Step::reply("Fine.")
+        ..ScriptStep::reply("Fine.")
     };
     let config = json!({ "tools": { "deny": ["write", "edit", "apply_patch"] } });
-    let home = Home::with(Script::always(full), config);
+    let home = Home::with(EndpointScript::always(full), config);
     home.say("hello").0.expect("an answer");
     assert_eq!(home.endpoint.calls().len(), 1);
 }
@@ -227,11 +231,11 @@ fn old_results_go_when_the_cache_is_cold_and_only_then() {
         "contextPruning": { "mode": "cache-ttl", "ttl": "5m", "softTrimRatio": 0.01 },
     } } });
     let home = Home::with(
-        Script {
-            otherwise: Some(Step::reply("Fine.")),
-            ..Script::steps([when(
+        EndpointScript {
+            otherwise: Some(ScriptStep::reply("Fine.")),
+            ..EndpointScript::steps([when(
                 "look",
-                Step::tool("read", json!({ "path": "long.txt" })),
+                ScriptStep::tool("read", json!({ "path": "long.txt" })),
             )])
         },
         config.clone(),
@@ -265,15 +269,18 @@ fn old_results_go_when_the_cache_is_cold_and_only_then() {
     assert_eq!(cold[..], next[..cold.len()], "what was sent is sent again");
     let causes = causes(&report(&later(961)));
     assert_eq!(causes.len(), 2, "{causes:?}");
-    assert_eq!(causes[1].1, Cause::Pruning);
+    assert_eq!(causes[1].1, BreakCause::Pruning);
 }
 
 #[test]
 fn our_count_is_held_against_the_providers() {
-    let home = Home::new(Script::always(Step::reply("Fine.")));
-    assert_eq!(home.talk.report().expect("a report").last_request, None);
+    let home = Home::new(EndpointScript::always(ScriptStep::reply("Fine.")));
+    assert_eq!(
+        home.talk.report().wait().expect("a report").last_request,
+        None
+    );
     home.say("one").0.expect("an answer");
-    let last = home.talk.report().expect("a report").last_request;
+    let last = home.talk.report().wait().expect("a report").last_request;
     let last = last.expect("a request");
     let reported = home.endpoint.calls()[0].tokens.input;
     assert_eq!(last.reported, Some(reported));

@@ -6,7 +6,7 @@ mod embed;
 
 use chela_agent::machine::this_machine;
 use chela_core::vars;
-use chela_testkit::{Endpoint, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 
 use super::turning::runtime;
 
@@ -16,7 +16,8 @@ fn the_example_answers() {
     let mut host = this_machine(None);
     let home = dir.path().display().to_string();
     host.env.insert(vars::HOME.to_owned(), home);
-    let model = Endpoint::start(Script::always(Step::reply("Hello there."))).expect("an endpoint");
+    let model = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("Hello there.")))
+        .expect("an endpoint");
     let answer = runtime().block_on(embed::answer(&host, &model));
     assert_eq!(answer.expect("an answer"), "Hello there.");
 }

@@ -17,15 +17,16 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::{Agents, OpenError};
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, OwnTools};
 use chela_agent::hooks::TurnHook;
-use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::turn::{TurnError, TurnEvent, TurnOutcome, TurnSurface};
 use chela_core::{ContentHash, Entropy, Host, Origin, OwnerProof, SessionKey, Speaker};
-use chela_guard::{ExternalSource, Labelled};
+use chela_guard::{ExternalSource, LabelledText};
 use chela_reply::Reply;
-use chela_testkit::{Endpoint, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use chela_tools::{
-    Answer, Approver, Call, Effect, Output, Question, Running, Scope, Sink, SinkKind, Spec, Tool,
+    ApprovalQuestion, ApprovalScope, Approver, CallFuture, CallSink, Effect, OwnerAnswer, RunCall,
+    SinkKind, Tool, ToolOutput, ToolSpec,
 };
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -39,14 +40,14 @@ const PAGE: &str =
 
 /// Brings in a page from outside.
 struct Inbox {
-    spec: Spec,
+    spec: ToolSpec,
     page: String,
     entropy: Arc<dyn Entropy>,
 }
 
 /// Sends a message; remembers to whom.
 struct Post {
-    spec: Spec,
+    spec: ToolSpec,
     sent: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -59,11 +60,11 @@ fn schema(names: &[&str]) -> Arc<Value> {
 }
 
 impl Tool for Inbox {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         let source = ExternalSource::Email {
             from: "someone".to_owned(),
         };
@@ -71,34 +72,34 @@ impl Tool for Inbox {
             call: call.id.to_owned(),
             hash: ContentHash::of(&self.page),
         };
-        let text = Labelled::external(&self.page, &source, origin, self.entropy.as_ref());
-        Box::pin(std::future::ready(Output::of(text)))
+        let text = LabelledText::external(&self.page, &source, origin, self.entropy.as_ref());
+        Box::pin(std::future::ready(ToolOutput::of(text)))
     }
 }
 
 impl Tool for Post {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         let arguments = Value::Object(call.arguments.clone());
         self.sent.lock().expect("a lock").push(arguments);
-        Box::pin(std::future::ready(Output::said("Sent.")))
+        Box::pin(std::future::ready(ToolOutput::said("Sent.")))
     }
 }
 
 /// An owner who gives one answer to everything, or is not there.
 pub(crate) struct Owner {
-    says: Option<Scope>,
+    says: Option<ApprovalScope>,
     /// What is said before that, one answer a question.
-    first: Mutex<Vec<Option<Scope>>>,
-    asked: Mutex<Vec<Question>>,
+    first: Mutex<Vec<Option<ApprovalScope>>>,
+    asked: Mutex<Vec<ApprovalQuestion>>,
     pub(crate) events: Mutex<Vec<TurnEvent>>,
 }
 
 impl Owner {
-    pub(crate) fn says(says: Option<Scope>) -> Self {
+    pub(crate) fn says(says: Option<ApprovalScope>) -> Self {
         Self {
             says,
             first: Mutex::default(),
@@ -108,13 +109,13 @@ impl Owner {
     }
 
     /// An owner who answers once, and is gone.
-    pub(crate) fn says_once(first: Scope) -> Self {
+    pub(crate) fn says_once(first: ApprovalScope) -> Self {
         Self::says_first([Some(first)], None)
     }
 
     pub(crate) fn says_first(
-        first: impl IntoIterator<Item = Option<Scope>>,
-        then: Option<Scope>,
+        first: impl IntoIterator<Item = Option<ApprovalScope>>,
+        then: Option<ApprovalScope>,
     ) -> Self {
         Self {
             first: Mutex::new(first.into_iter().collect()),
@@ -122,7 +123,7 @@ impl Owner {
         }
     }
 
-    pub(crate) fn questions(&self) -> Vec<Question> {
+    pub(crate) fn questions(&self) -> Vec<ApprovalQuestion> {
         self.asked.lock().expect("a lock").clone()
     }
 
@@ -150,7 +151,7 @@ impl Owner {
     }
 }
 
-impl Surface for Owner {
+impl TurnSurface for Owner {
     fn event(&self, event: TurnEvent) {
         self.events.lock().expect("a lock").push(event);
     }
@@ -159,21 +160,21 @@ impl Surface for Owner {
 impl Approver for Owner {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         self.asked.lock().expect("a lock").push(question.clone());
         let mut first = self.first.lock().expect("a lock");
         let says = match first.is_empty() {
             true => self.says,
             false => first.remove(0),
         };
-        Box::pin(std::future::ready(Answer::given(says, question)))
+        Box::pin(std::future::ready(OwnerAnswer::given(says, question)))
     }
 }
 
 pub(crate) struct Home {
     _dir: Swept,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: ScriptedEndpoint,
     pub(crate) host: Host,
     more: Value,
     page: String,
@@ -186,15 +187,15 @@ pub(crate) struct Home {
 }
 
 impl Home {
-    pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    pub(crate) fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Self::with(steps, json!({}))
     }
 
-    pub(crate) fn with(steps: impl IntoIterator<Item = Step>, more: Value) -> Self {
+    pub(crate) fn with(steps: impl IntoIterator<Item = ScriptStep>, more: Value) -> Self {
         let dir = Swept::new();
-        let endpoint = Endpoint::start(Script {
-            otherwise: Some(Step::reply("Done.")),
-            ..Script::steps(steps)
+        let endpoint = ScriptedEndpoint::start(EndpointScript {
+            otherwise: Some(ScriptStep::reply("Done.")),
+            ..EndpointScript::steps(steps)
         })
         .expect("an endpoint");
         dir.asks(&endpoint);
@@ -266,7 +267,7 @@ impl Home {
         }
         let loaded = chela_config::load_text(&self.host, &config.to_string());
         let inbox = Inbox {
-            spec: Spec {
+            spec: ToolSpec {
                 name: "inbox".into(),
                 description: "Read the mail.".into(),
                 parameters: schema(&[]),
@@ -277,14 +278,14 @@ impl Home {
             entropy: Arc::clone(&self.host.entropy),
         };
         let post = Post {
-            spec: Spec {
+            spec: ToolSpec {
                 name: "post".into(),
                 description: "Send a message.".into(),
                 parameters: schema(&["to", "text"]),
                 effect: Effect::WriteOutward,
                 sinks: [
-                    Sink::new("to", SinkKind::Recipient),
-                    Sink::new("text", SinkKind::Text),
+                    CallSink::new("to", SinkKind::Recipient),
+                    CallSink::new("text", SinkKind::Text),
                 ]
                 .into(),
             },
@@ -306,11 +307,11 @@ impl Home {
         &self,
         talk: &Conversation,
         text: &str,
-        owner: &Owner,
+        owner: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
-        let message = Inbound {
+        let message = InboundMessage {
             text: text.to_owned(),
-            images: Vec::new(),
+            ..InboundMessage::default()
         };
         self.runtime.block_on(talk.say(message, owner))
     }
@@ -324,16 +325,19 @@ impl Home {
         let arguments = arguments.as_object().expect("an object").clone();
         self.runtime.block_on(async {
             let prepared = tools.prepare("exec", &arguments).expect("a command");
-            let call = Call {
+            let call = RunCall {
                 id: "woken",
+                writes: &chela_tools::CallWrites::Anything,
                 arguments: &arguments,
                 progress: &|_| {},
                 approver: owner,
+                targets: &[],
+                redirects: &chela_tools::AnyRedirect,
             };
             tools.run_prepared(&prepared, call).await;
             std::fs::write(sign, "").expect("a sign");
             let patience = std::time::Duration::from_secs(20);
-            tokio::time::timeout(patience, talk.until_woken(owner))
+            tokio::time::timeout(patience, talk.background().until_woken(owner))
                 .await
                 .expect("the end of the command");
             talk.wake(owner).await.expect("a turn").expect("news");
@@ -343,8 +347,8 @@ impl Home {
     /// Waits until every sub-agent has ended.
     pub(crate) fn settle(&self, talk: &Conversation, owner: &Owner) {
         self.runtime.block_on(async {
-            while talk.subagents_running() > 0 {
-                talk.until_news(owner).await;
+            while talk.background().subagents_running() > 0 {
+                talk.background().until_news(owner).await;
                 tokio::task::yield_now().await;
             }
         });
@@ -357,12 +361,12 @@ impl Home {
     }
 }
 
-pub(crate) fn inbox() -> Step {
-    Step::tool("inbox", json!({}))
+pub(crate) fn inbox() -> ScriptStep {
+    ScriptStep::tool("inbox", json!({}))
 }
 
-pub(crate) fn post(to: &str) -> Step {
-    Step::tool("post", json!({ "to": to, "text": "hello" }))
+pub(crate) fn post(to: &str) -> ScriptStep {
+    ScriptStep::tool("post", json!({ "to": to, "text": "hello" }))
 }
 
 pub(crate) fn reply_of(outcome: &TurnOutcome) -> &str {

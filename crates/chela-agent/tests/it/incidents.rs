@@ -17,11 +17,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{ConversationAsk, Inbound};
-use chela_agent::turn::{Surface, TurnEvent};
+use chela_agent::conversation::{ConversationAsk, InboundMessage};
+use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_reply::Reply;
-use chela_testkit::{Body, Endpoint, Rule, Script, Step};
-use chela_tools::{Answer, Approver, Question, Scope, Success};
+use chela_testkit::{AnswerBody, EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
+use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, CallSuccess, OwnerAnswer};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -95,15 +95,15 @@ struct Scene<'a> {
     files: &'a BTreeMap<String, String>,
     calls: &'a [Made],
     reply: &'a str,
-    says: Option<Scope>,
+    says: Option<ApprovalScope>,
 }
 
 struct Seen {
     _dir: Swept,
     workspace: PathBuf,
     /// Tool, whether it worked, what it said; the page that is read first included.
-    results: Vec<(String, Success, String)>,
-    questions: Vec<Question>,
+    results: Vec<(String, CallSuccess, String)>,
+    questions: Vec<ApprovalQuestion>,
     reply: String,
     /// Paths that were asked for, other than those of the model.
     fetched: Vec<String>,
@@ -113,7 +113,7 @@ struct Seen {
 impl Scene<'_> {
     fn play(&self) -> Seen {
         let dir = Swept::new();
-        let endpoint = Endpoint::start(Script::default()).expect("an endpoint");
+        let endpoint = ScriptedEndpoint::start(EndpointScript::default()).expect("an endpoint");
         dir.asks(&endpoint);
         let url = endpoint.url();
         let host = dir.host();
@@ -151,13 +151,13 @@ impl Scene<'_> {
         };
         let runtime = runtime();
         let outcome = runtime.block_on(async {
-            let message = Inbound {
+            let message = InboundMessage {
                 text: filled(self.owner, &url),
-                images: Vec::new(),
+                ..InboundMessage::default()
             };
             let outcome = talk.say(message, &surface).await;
-            while talk.subagents_running() > 0 {
-                talk.until_news(&surface).await;
+            while talk.background().subagents_running() > 0 {
+                talk.background().until_news(&surface).await;
                 tokio::task::yield_now().await;
             }
             outcome.expect("a turn")
@@ -178,32 +178,32 @@ impl Scene<'_> {
         }
     }
 
-    fn script(&self, url: &str) -> Script {
-        let page = |path: &str, text: &str| Step {
-            when: Some(Rule {
+    fn script(&self, url: &str) -> EndpointScript {
+        let page = |path: &str, text: &str| ScriptStep {
+            when: Some(StepRule {
                 path: Some(path.to_owned()),
-                ..Rule::default()
+                ..StepRule::default()
             }),
             status: Some(200),
             headers: [("content-type".to_owned(), "text/plain".to_owned())].into(),
-            body: Some(Body::Text(filled(text, url))),
-            ..Step::default()
+            body: Some(AnswerBody::Text(filled(text, url))),
+            ..ScriptStep::default()
         };
         let children = self.calls.iter().filter(|made| !made.child.is_empty());
-        let children = children.map(|made| Step {
-            when: Some(Rule {
+        let children = children.map(|made| ScriptStep {
+            when: Some(StepRule {
                 contains: Some("errand: ".to_owned()),
                 after_tool: Some(false),
-                ..Rule::default()
+                ..StepRule::default()
             }),
             tool_calls: made
                 .child
                 .iter()
                 .flat_map(|made| made.step(url).tool_calls)
                 .collect(),
-            ..Step::default()
+            ..ScriptStep::default()
         });
-        let read = Step::tool("web_fetch", json!({ "url": filled("{page}", url) }));
+        let read = ScriptStep::tool("web_fetch", json!({ "url": filled("{page}", url) }));
         let calls = self.calls.iter().map(|made| made.step(url));
         let steps = [
             page("/page", self.page),
@@ -218,17 +218,17 @@ impl Scene<'_> {
             "" => "Done.".to_owned(),
             reply => filled(reply, url),
         };
-        Script {
-            otherwise: Some(Step::reply(reply)),
-            ..Script::steps(steps)
+        EndpointScript {
+            otherwise: Some(ScriptStep::reply(reply)),
+            ..EndpointScript::steps(steps)
         }
     }
 }
 
 impl Made {
-    fn step(&self, url: &str) -> Step {
+    fn step(&self, url: &str) -> ScriptStep {
         let arguments = filled(&self.arguments.to_string(), url);
-        Step::tool(
+        ScriptStep::tool(
             &self.tool,
             serde_json::from_str(&arguments).expect("arguments"),
         )
@@ -246,12 +246,12 @@ fn filled(text: &str, url: &str) -> String {
 }
 
 struct Watched {
-    says: Option<Scope>,
-    results: Mutex<Vec<(String, Success, String)>>,
-    questions: Mutex<Vec<Question>>,
+    says: Option<ApprovalScope>,
+    results: Mutex<Vec<(String, CallSuccess, String)>>,
+    questions: Mutex<Vec<ApprovalQuestion>>,
 }
 
-impl Surface for Watched {
+impl TurnSurface for Watched {
     fn event(&self, event: TurnEvent) {
         if let TurnEvent::ToolEnded {
             tool,
@@ -269,13 +269,13 @@ impl Surface for Watched {
 impl Approver for Watched {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         self.questions
             .lock()
             .expect("a lock")
             .push(question.clone());
-        Box::pin(std::future::ready(Answer::given(self.says, question)))
+        Box::pin(std::future::ready(OwnerAnswer::given(self.says, question)))
     }
 }
 
@@ -314,7 +314,7 @@ fn complaints(of: impl Fn(&Trace, &mut dyn FnMut(String)) + Sync) -> Vec<String>
 
 impl Trace {
     /// The attack, with an owner who says this to every question.
-    fn attacked(&self, says: Option<Scope>) -> Seen {
+    fn attacked(&self, says: Option<ApprovalScope>) -> Seen {
         Scene {
             owner: &self.owner,
             page: &self.page,
@@ -332,12 +332,12 @@ fn nothing_that_was_read_reaches_the_world() {
     let broken = complaints(|trace, complain| {
         let seen = trace.attacked(None);
         let (_, read, page) = &seen.results[0];
-        if *read != Success::Done {
+        if *read != CallSuccess::Done {
             complain(format!("the page was not read: {page}"));
         }
         let done = trace.attack.iter().zip(&seen.results[1..]);
         for (made, (tool, success, text)) in done {
-            if *success == Success::Done && !made.may {
+            if *success == CallSuccess::Done && !made.may {
                 complain(format!("{tool} ran: {text}"));
             }
         }
@@ -365,11 +365,11 @@ fn nothing_that_was_read_reaches_the_world() {
 #[test]
 fn the_attacks_work_when_the_owner_says_yes() {
     let held = complaints(|trace, complain| {
-        let seen = trace.attacked(Some(Scope::Once));
+        let seen = trace.attacked(Some(ApprovalScope::Once));
         let attack = trace.attack.iter().zip(&seen.results[1..]);
         let mut made = attack.filter(|(made, _)| !made.may);
         let child = trace.attack.iter().any(|made| !made.child.is_empty());
-        let done = made.any(|(_, (_, success, _))| *success == Success::Done);
+        let done = made.any(|(_, (_, success, _))| *success == CallSuccess::Done);
         if !done && !child {
             complain("nothing was done".to_owned());
         }
@@ -388,16 +388,16 @@ fn the_task_beside_it_still_works() {
             files: &trace.files,
             calls: &benign.calls,
             reply: "",
-            says: Some(Scope::Once),
+            says: Some(ApprovalScope::Once),
         }
         .play();
         for (tool, success, text) in &seen.results {
-            if *success != Success::Done {
+            if *success != CallSuccess::Done {
                 complain(format!("{tool} failed: {text}"));
             }
         }
         if seen.questions.len() != benign.asks {
-            let texts: Vec<String> = seen.questions.iter().map(Question::text).collect();
+            let texts: Vec<String> = seen.questions.iter().map(ApprovalQuestion::text).collect();
             complain(format!(
                 "asked {} times: {}",
                 texts.len(),

@@ -5,20 +5,20 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_store::block_on;
+use chela_store::{WaitHere as _, block_on};
 
 use std::pin::Pin;
 
-use chela_agent::conversation::{Conversation, Inbound};
-use chela_agent::slash::Talk;
-use chela_agent::turn::{Surface, TurnEvent};
+use chela_agent::conversation::{Conversation, InboundMessage};
+use chela_agent::slash::CommandContext;
+use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_core::Trust;
-use chela_memory::day::Day;
-use chela_model::Message;
-use chela_session::Body;
+use chela_memory::day::CalendarDay;
+use chela_model::ModelMessage;
+use chela_session::EntryBody;
 use chela_session::journal::ListAsk;
-use chela_testkit::{Endpoint, Script, Step};
-use chela_tools::{Answer, Approver, Question, Scope};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::{Value, json};
 
 use crate::turning::Home;
@@ -26,23 +26,26 @@ use crate::turning::Home;
 /// Says yes to everything: the worst that can sit in front of it.
 struct Yes;
 
-impl Surface for Yes {
+impl TurnSurface for Yes {
     fn event(&self, _: TurnEvent) {}
 }
 
 impl Approver for Yes {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(std::future::ready(Answer::of_owner(Scope::Once, question)))
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
+        Box::pin(std::future::ready(OwnerAnswer::of_owner(
+            ApprovalScope::Once,
+            question,
+        )))
     }
 }
 
 fn say(home: &Home, text: &str) {
-    let message = Inbound {
+    let message = InboundMessage {
         text: text.to_owned(),
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
     home.runtime
         .block_on(home.talk.say(message, &Yes))
@@ -55,8 +58,8 @@ fn results(talk: &Conversation) -> Vec<(String, Trust, String)> {
     branch
         .iter()
         .filter_map(|entry| match &entry.body {
-            Body::Message {
-                message: message @ Message::ToolResult { tool, .. },
+            EntryBody::Message {
+                message: message @ ModelMessage::ToolResult { tool, .. },
                 meta,
             } => {
                 let trust = meta.label.as_ref().expect("a label").trust;
@@ -80,29 +83,34 @@ fn private_pages() -> Value {
 #[test]
 fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
     let page = format!("<html><body><p>{POISON}</p></body></html>");
-    let web = Endpoint::start(Script::always(Step::page(200, "text/html", page))).expect("a page");
+    let web = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::page(
+        200,
+        "text/html",
+        page,
+    )))
+    .expect("a page");
     let url = format!("{}/page", web.url());
-    let home = Home::with(Script::steps([]), json!({}));
-    let today = Day::of_unix(home.host.unix_time());
+    let home = Home::with(EndpointScript::steps([]), json!({}));
+    let today = CalendarDay::of_unix(home.host.unix_time());
     let note = format!("memory/{today}.md");
     let text = format!("# Noted\n\n{POISON}\n");
     let triggered = format!("- {POISON} <!-- trigger: invoices -->\n");
     drop(home);
     let home = Home::with(
-        Script::steps([
-            Step::tool("web_fetch", json!({ "url": url })),
-            Step::tool("write", json!({ "path": "notes/x.md", "content": text })),
-            Step::tool("write", json!({ "path": note, "content": text })),
-            Step::tool("write", json!({ "path": "USER.md", "content": triggered })),
-            Step::reply("Noted."),
+        EndpointScript::steps([
+            ScriptStep::tool("web_fetch", json!({ "url": url })),
+            ScriptStep::tool("write", json!({ "path": "notes/x.md", "content": text })),
+            ScriptStep::tool("write", json!({ "path": note, "content": text })),
+            ScriptStep::tool("write", json!({ "path": "USER.md", "content": triggered })),
+            ScriptStep::reply("Noted."),
             // The next day.
-            Step::tool("read", json!({ "path": "notes/x.md" })),
-            Step::reply("Read."),
+            ScriptStep::tool("read", json!({ "path": "notes/x.md" })),
+            ScriptStep::reply("Read."),
             // And another one.
-            Step::tool("memory_search", json!({ "query": "invoice paid" })),
-            Step::tool("memory_get", json!({ "path": note })),
-            Step::tool("grep", json!({ "pattern": "invoice" })),
-            Step::reply("Found."),
+            ScriptStep::tool("memory_search", json!({ "query": "invoice paid" })),
+            ScriptStep::tool("memory_get", json!({ "path": note })),
+            ScriptStep::tool("grep", json!({ "pattern": "invoice" })),
+            ScriptStep::reply("Found."),
         ]),
         private_pages(),
     );
@@ -123,12 +131,12 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
 
     block_on(home.talk.begin_anew()).expect("a session");
     say(&home, "What is in notes/x.md?");
-    // The daily note and the note of the session do not come along by themselves.
+    // The daily note does not come along by itself.
     let request = home.requests()[5]["messages"][1].to_string();
     let (_, block) = request.split_once("recent-notes").expect("the notes");
     let block = block.split("</runtime-context>").next().unwrap_or_default();
     assert!(!request.contains(POISON), "{request}");
-    assert!(block.contains("they were written: 2."), "{block}");
+    assert!(block.contains("what they say: 1."), "{block}");
     let read = results(&home.talk);
     assert_eq!((read[0].0.as_str(), read[0].1), ("read", Trust::External));
     assert!(read[0].2.contains("EXTERNAL_UNTRUSTED_CONTENT"), "{read:?}");
@@ -143,7 +151,7 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
     assert!(block.find(POISON).is_some_and(|at| at > opened), "{block}");
     let branch = block_on(home.talk.store().branch(&home.talk.session()));
     let told = branch.expect("a branch").iter().any(|entry| {
-        let Body::Message { meta, .. } = &entry.body else {
+        let EntryBody::Message { meta, .. } = &entry.body else {
             return false;
         };
         let blocks = meta.details["runtime"].as_array();
@@ -162,15 +170,15 @@ fn w33_what_a_page_left_in_notes_and_memory_stays_foreign() {
 
 #[test]
 fn w33_what_is_written_after_reading_such_a_note_is_no_better() {
-    let home = Home::new(Script::steps([
-        Step::tool("read", json!({ "path": "poisoned.md" })),
-        Step::tool("write", json!({ "path": "copy.md", "content": POISON })),
-        Step::reply("Done."),
-        Step::tool(
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("read", json!({ "path": "poisoned.md" })),
+        ScriptStep::tool("write", json!({ "path": "copy.md", "content": POISON })),
+        ScriptStep::reply("Done."),
+        ScriptStep::tool(
             "write",
             json!({ "path": "own.md", "content": "nothing to do with it" }),
         ),
-        Step::reply("Done."),
+        ScriptStep::reply("Done."),
     ]));
     let workspace = home.host.state_dir().join("workspace");
     let poisoned = workspace.join("poisoned.md");
@@ -190,14 +198,14 @@ fn w33_what_is_written_after_reading_such_a_note_is_no_better() {
 
 #[test]
 fn what_the_last_turn_did_to_files_is_taken_back_from_the_chat() {
-    let home = Home::new(Script::steps([
-        Step::tool(
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool(
             "write",
             json!({ "path": "note.txt", "content": "the safe is red\n" }),
         ),
-        Step::tool("write", json!({ "path": "new.txt", "content": "new\n" })),
-        Step::reply("Done."),
-        Step::reply("I see."),
+        ScriptStep::tool("write", json!({ "path": "new.txt", "content": "new\n" })),
+        ScriptStep::reply("Done."),
+        ScriptStep::reply("I see."),
     ]));
     say(&home, "paint it");
     let journal = home.talk.agents().journal(home.talk.agent());
@@ -205,7 +213,7 @@ fn what_the_last_turn_did_to_files_is_taken_back_from_the_chat() {
     assert_eq!(changes.len(), 2);
     assert_eq!(changes[0].session, "agent:main:main");
     assert!(!changes[0].tainted && !changes[0].turn.is_empty() && !changes[0].call.is_empty());
-    let mut lines = home.talk.undo_files().expect("taken back");
+    let mut lines = home.talk.undo_files().wait().expect("taken back");
     lines.sort();
     assert_eq!(
         lines,

@@ -8,9 +8,9 @@
 
 use chela_agent::conversation::Conversation;
 use chela_core::ContentHash;
-use chela_ledger::{AuditEntry, AuditFilter, AuditKind, Record, RecordFilter};
+use chela_ledger::{AuditEntry, AuditFilter, AuditKind, RecordFilter, RecordedRequest};
 use chela_store::WaitHere as _;
-use chela_testkit::{Endpoint, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use serde_json::json;
 
 use crate::turning::Home;
@@ -32,9 +32,9 @@ fn only(entries: &[AuditEntry], kind: AuditKind) -> Vec<&AuditEntry> {
 #[test]
 fn a_question_is_on_record_with_its_answer_before_what_follows_from_it() {
     let home = Home::with(
-        Script::steps([
-            Step::tool("exec", json!({ "command": "touch asked.txt" })),
-            Step::reply("It was refused."),
+        EndpointScript::steps([
+            ScriptStep::tool("exec", json!({ "command": "touch asked.txt" })),
+            ScriptStep::reply("It was refused."),
         ]),
         json!({ "tools": { "exec": { "ask": "always", "security": "allowlist" } } }),
     );
@@ -56,14 +56,14 @@ fn a_question_is_on_record_with_its_answer_before_what_follows_from_it() {
 #[test]
 fn a_changed_file_is_on_record_with_what_it_was_and_is() {
     let patch = "*** Begin Patch\n*** Add File: new.txt\n+fresh\n*** End Patch\n";
-    let home = Home::new(Script::steps([
-        Step::tool("write", json!({ "path": "note.txt", "content": "red\n" })),
-        Step::tool(
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("write", json!({ "path": "note.txt", "content": "red\n" })),
+        ScriptStep::tool(
             "edit",
             json!({ "path": "note.txt", "oldText": "red", "newText": "green" }),
         ),
-        Step::tool("apply_patch", json!({ "patch": patch })),
-        Step::reply("Done."),
+        ScriptStep::tool("apply_patch", json!({ "patch": patch })),
+        ScriptStep::reply("Done."),
     ]));
     home.say("go").0.expect("an answer");
     let entries = entries(&home.talk);
@@ -90,10 +90,10 @@ fn a_changed_file_is_on_record_with_what_it_was_and_is() {
 }
 
 /// Each request on record with its bytes, the oldest first.
-fn requests_on_record(talk: &Conversation) -> Vec<(Record, String)> {
+fn requests_on_record(talk: &Conversation) -> Vec<(RecordedRequest, String)> {
     let ledger = talk.agents().ledger().expect("a ledger");
     let list = ledger.list(&RecordFilter::default()).wait();
-    let mut records: Vec<(Record, String)> = list
+    let mut records: Vec<(RecordedRequest, String)> = list
         .expect("a list")
         .into_iter()
         .map(|summary| {
@@ -112,11 +112,11 @@ fn requests_on_record(talk: &Conversation) -> Vec<(Record, String)> {
 
 #[test]
 fn what_is_on_record_is_what_the_endpoint_got() {
-    let home = Home::new(Script::steps([
-        Step::tool("read", json!({ "path": "note.txt" })),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("read", json!({ "path": "note.txt" })),
         // The second request is sent twice.
-        Step::status(500),
-        Step::reply("It is blue."),
+        ScriptStep::status(500),
+        ScriptStep::reply("It is blue."),
     ]));
     home.say("what colour is the safe?").0.expect("an answer");
     let calls = home.endpoint.calls();
@@ -143,10 +143,12 @@ fn what_a_fallback_got_is_on_record_as_it_got_it() {
             "json_schema",
         ),
     ] {
-        let spare = Endpoint::start(Script::always(Step::reply("{\"reply\":\"Blue.\"}")));
+        let spare = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply(
+            "{\"reply\":\"Blue.\"}",
+        )));
         let spare = spare.expect("an endpoint");
         let home = Home::with(
-            Script::always(Step::status(401)),
+            EndpointScript::always(ScriptStep::status(401)),
             json!({
                 "models": { "providers": { "spare": {
                     "baseUrl": format!("{}/v1", spare.url()),

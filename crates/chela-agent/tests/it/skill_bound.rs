@@ -5,9 +5,9 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_agent::slash::Talk;
-use chela_testkit::{Rule, Script, Step};
-use chela_tools::Scope;
+use chela_agent::slash::CommandContext;
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
+use chela_tools::ApprovalScope;
 use serde_json::json;
 
 use super::guarding::{Home, Owner};
@@ -26,15 +26,15 @@ fn home(tools: &str) -> Home {
     home
 }
 
-fn play(home: &Home, steps: impl IntoIterator<Item = Step>) {
-    home.endpoint.play(Script {
-        otherwise: Some(Step::reply("Done.")),
-        ..Script::steps(steps)
+fn play(home: &Home, steps: impl IntoIterator<Item = ScriptStep>) {
+    home.endpoint.play(EndpointScript {
+        otherwise: Some(ScriptStep::reply("Done.")),
+        ..EndpointScript::steps(steps)
     });
 }
 
-fn write() -> Step {
-    Step::tool("write", json!({ "path": "x.txt", "content": "x" }))
+fn write() -> ScriptStep {
+    ScriptStep::tool("write", json!({ "path": "x.txt", "content": "x" }))
 }
 
 fn is_written(home: &Home) -> bool {
@@ -50,8 +50,8 @@ fn last(home: &Home) -> String {
 
 #[test]
 fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
-    let read = |path: &str| Step::tool("read", json!({ "path": path }));
-    let exec = |command: &str| Step::tool("exec", json!({ "command": command }));
+    let read = |path: &str| ScriptStep::tool("read", json!({ "path": path }));
+    let exec = |command: &str| ScriptStep::tool("exec", json!({ "command": command }));
     let absolute = |home: &Home| {
         let path = home
             .host
@@ -59,7 +59,7 @@ fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
             .join("workspace/skills/paint/SKILL.md");
         path.display().to_string()
     };
-    let ways: [(&str, Option<Step>); 9] = [
+    let ways: [(&str, Option<ScriptStep>); 9] = [
         ("plain", Some(read("skills/paint/SKILL.md"))),
         ("absolute", None),
         ("detour", Some(read("./skills/paint/../paint/SKILL.md"))),
@@ -79,10 +79,16 @@ fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
         let way = way.unwrap_or_else(|| read(&absolute(&home)));
         play(
             &home,
-            [way, write(), Step::reply("ok"), write(), Step::reply("ok")],
+            [
+                way,
+                write(),
+                ScriptStep::reply("ok"),
+                write(),
+                ScriptStep::reply("ok"),
+            ],
         );
         let talk = home.open();
-        let owner = Owner::says(Some(Scope::Once));
+        let owner = Owner::says(Some(ApprovalScope::Once));
         home.say(&talk, "Paint the door.", &owner).expect("a turn");
         assert!(!is_written(&home), "{name}: {}", last(&home));
         assert!(
@@ -100,17 +106,21 @@ fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
 #[test]
 fn w05_a_skill_that_is_only_listed_binds_nothing() {
     for look in [
-        Step::tool("exec", json!({ "command": "ls skills/paint" })),
-        Step::tool(
+        ScriptStep::tool("exec", json!({ "command": "ls skills/paint" })),
+        ScriptStep::tool(
             "exec",
             json!({ "command": "head -n 3 skills/paint/SKILL.md" }),
         ),
-        Step::tool("ls", json!({ "path": "skills/paint" })),
+        ScriptStep::tool("ls", json!({ "path": "skills/paint" })),
     ] {
         let home = home("[Read]");
-        play(&home, [look, write(), Step::reply("ok")]);
-        home.say(&home.open(), "Look.", &Owner::says(Some(Scope::Once)))
-            .expect("a turn");
+        play(&home, [look, write(), ScriptStep::reply("ok")]);
+        home.say(
+            &home.open(),
+            "Look.",
+            &Owner::says(Some(ApprovalScope::Once)),
+        )
+        .expect("a turn");
         assert!(is_written(&home), "{}", last(&home));
     }
 }
@@ -121,11 +131,11 @@ fn w05_the_bound_outlives_the_process() {
     let home = home("[Read, Bash]");
     // Called by the person, and read by the model: both are kept.
     for called in [true, false] {
-        let read = Step::tool("read", json!({ "path": "skills/paint/SKILL.md" }));
+        let read = ScriptStep::tool("read", json!({ "path": "skills/paint/SKILL.md" }));
         let first = (!called).then_some(read);
-        play(&home, first.into_iter().chain([Step::reply("ok")]));
+        play(&home, first.into_iter().chain([ScriptStep::reply("ok")]));
         let talk = home.open();
-        let owner = Owner::says(Some(Scope::Once));
+        let owner = Owner::says(Some(ApprovalScope::Once));
         let message = match called {
             true => talk.call_skill("paint", "the door").expect("a skill"),
             false => "Paint the door.".to_owned(),
@@ -136,7 +146,12 @@ fn w05_the_bound_outlives_the_process() {
         // Another process: something it started ends, and the agent is woken.
         play(
             &home,
-            [write(), Step::reply("ok"), write(), Step::reply("ok")],
+            [
+                write(),
+                ScriptStep::reply("ok"),
+                write(),
+                ScriptStep::reply("ok"),
+            ],
         );
         let talk = home.open();
         let calls = home.endpoint.calls().len();
@@ -152,32 +167,32 @@ fn w05_the_bound_outlives_the_process() {
 #[test]
 fn w05_w01_sub_agents_of_a_skill_in_use_have_no_more_than_it_asked_for() {
     let home = home("[Read, Task]");
-    let inside = |step: Step, after_tool| {
-        step.when(Rule {
+    let inside = |step: ScriptStep, after_tool| {
+        step.when(StepRule {
             body: Some("[Subagent Task]".to_owned()),
             after_tool: Some(after_tool),
-            ..Rule::default()
+            ..StepRule::default()
         })
     };
     play(
         &home,
         [
             inside(write(), false),
-            inside(Step::reply("Done."), true),
-            Step::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
-            Step::tool("sessions_spawn", json!({ "task": "write it" })),
-            Step::reply("Started."),
+            inside(ScriptStep::reply("Done."), true),
+            ScriptStep::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
+            ScriptStep::tool("sessions_spawn", json!({ "task": "write it" })),
+            ScriptStep::reply("Started."),
         ],
     );
     let talk = home.open();
-    let owner = Owner::says(Some(Scope::Once));
+    let owner = Owner::says(Some(ApprovalScope::Once));
     home.say(&talk, "Paint the door.", &owner).expect("a turn");
     home.settle(&talk, &owner);
     assert!(!is_written(&home));
     let calls = home.endpoint.calls();
     let childs = calls
         .iter()
-        .map(chela_testkit::Recorded::json)
+        .map(chela_testkit::ReceivedRequest::json)
         .find(|call| call["messages"].to_string().contains("[Subagent Task]"))
         .expect("a sub-agent");
     let tools: Vec<&str> = childs["tools"]
@@ -200,14 +215,18 @@ fn w05_a_message_while_a_skill_is_in_use_does_not_end_it() {
     play(
         &home,
         [
-            Step::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
+            ScriptStep::tool("read", json!({ "path": "skills/paint/SKILL.md" })),
             write(),
-            Step::reply("ok"),
+            ScriptStep::reply("ok"),
         ],
     );
     let talk = home.open();
     talk.steer("And quickly.");
-    home.say(&talk, "Paint the door.", &Owner::says(Some(Scope::Once)))
-        .expect("a turn");
+    home.say(
+        &talk,
+        "Paint the door.",
+        &Owner::says(Some(ApprovalScope::Once)),
+    )
+    .expect("a turn");
     assert!(!is_written(&home), "{}", last(&home));
 }

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
-use chela_agent::turn::Ended;
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage};
+use chela_agent::turn::TurnEnd;
 use chela_core::{Host, OwnerProof, SessionKey, Speaker, Usage};
-use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk, Summary};
+use chela_ledger::{LimitOf, LimitScope, RecordFilter, RequestSummary, ReserveAsk, SpendingBound};
 use chela_store::WaitHere as _;
-use chela_testkit::{Endpoint, Fault, Script, Step, Tokens, wait_until};
+use chela_testkit::{
+    AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint, TokenCounts, wait_until,
+};
 use serde_json::{Value, json};
 
 use crate::swept::Swept;
@@ -24,7 +26,7 @@ use crate::turning::{Home, Watched, runtime, say};
 
 /// Tokens that count against a session.
 pub(crate) fn spent_by(agents: &Agents, session: &str) -> u64 {
-    let limit = Limit {
+    let limit = SpendingBound {
         scope: LimitScope::Session,
         of: LimitOf::Agent,
         tokens: Some(1),
@@ -40,7 +42,7 @@ pub(crate) fn spent_by(agents: &Agents, session: &str) -> u64 {
     ledger.used(&ask, &limit).wait().expect("an amount").tokens
 }
 
-fn records(talk: &Conversation) -> Vec<Summary> {
+fn records(talk: &Conversation) -> Vec<RequestSummary> {
     let ledger = talk.agents().ledger().expect("a ledger");
     ledger
         .list(&RecordFilter::default())
@@ -53,11 +55,11 @@ fn all(usage: &Usage) -> u64 {
 }
 
 /// Says something and stops it once a word was heard.
-fn stopped(home: &Home) -> Ended {
+fn stopped(home: &Home) -> TurnEnd {
     let watched = Watched::default();
-    let message = Inbound {
+    let message = InboundMessage {
         text: "go".into(),
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
     let (outcome, ()) = home.runtime.block_on(async {
         tokio::join!(home.talk.say(message, &watched), async {
@@ -72,9 +74,9 @@ fn stopped(home: &Home) -> Ended {
 
 #[test]
 fn a_call_that_is_stopped_is_paid_as_far_as_it_is_known() {
-    let long = Step::reply("word ".repeat(100)).fault(Fault::Stall(4_000));
-    let home = Home::new(Script::always(long));
-    assert_eq!(stopped(&home), Ended::Stopped);
+    let long = ScriptStep::reply("word ".repeat(100)).fault(AnswerFault::Stall(4_000));
+    let home = Home::new(EndpointScript::always(long));
+    assert_eq!(stopped(&home), TurnEnd::Stopped);
     let record = records(&home.talk).pop().expect("a record");
     let usage = record.usage.expect("what is known");
     assert!(usage.estimated && usage.output > 0, "{usage:?}");
@@ -96,11 +98,13 @@ fn a_call_that_is_stopped_is_paid_as_far_as_it_is_known() {
 
 #[test]
 fn a_turn_that_is_dropped_is_paid_too() {
-    let home = Home::new(Script::always(Step::reply("x").fault(Fault::Stall(0))));
+    let home = Home::new(EndpointScript::always(
+        ScriptStep::reply("x").fault(AnswerFault::Stall(0)),
+    ));
     let watched = Watched::default();
-    let message = Inbound {
+    let message = InboundMessage {
         text: "go".into(),
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
     home.runtime.block_on(async {
         tokio::select! {
@@ -125,7 +129,7 @@ fn a_turn_that_is_dropped_is_paid_too() {
 
 #[test]
 fn who_refuses_to_answer_is_not_paid() {
-    let home = Home::new(Script::always(Step::status(401)));
+    let home = Home::new(EndpointScript::always(ScriptStep::status(401)));
     home.say("go").0.expect_err("no answer");
     let session = home.talk.session();
     assert_eq!(spent_by(home.talk.agents(), session.id.as_str()), 0);
@@ -134,9 +138,9 @@ fn who_refuses_to_answer_is_not_paid() {
 
 #[test]
 fn an_attempt_that_broke_off_is_paid_beside_the_one_that_did_not() {
-    let home = Home::new(Script::steps([
-        Step::reply("word ".repeat(50)).fault(Fault::Cut(3_000)),
-        Step::reply("Fine."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::reply("word ".repeat(50)).fault(AnswerFault::Cut(3_000)),
+        ScriptStep::reply("Fine."),
     ]));
     home.say("go").0.expect("an answer");
     let calls = home.endpoint.calls();
@@ -155,7 +159,7 @@ fn an_attempt_that_broke_off_is_paid_beside_the_one_that_did_not() {
     );
 }
 
-fn config(endpoint: &Endpoint, limit: u64) -> Value {
+fn config(endpoint: &ScriptedEndpoint, limit: u64) -> Value {
     json!({
         "models": { "providers": { "kit": {
             "baseUrl": format!("{}/v1", endpoint.url()),
@@ -164,12 +168,14 @@ fn config(endpoint: &Endpoint, limit: u64) -> Value {
         } } },
         "agents": { "defaults": { "model": "kit/scripted" } },
         "limits": { "day": { "tokens": limit } },
+        // Every call is to cost the same, whoever else is there.
+        "tools": { "deny": ["group:sessions", "agents_list"] },
     })
 }
 
 /// One turn in a session of its own, with a ledger of its own on the same file, as processes
 /// have.
-fn run(host: &Host, config: &Value, session: &str) -> Ended {
+fn run(host: &Host, config: &Value, session: &str) -> TurnEnd {
     let loaded = chela_config::load_text(host, &config.to_string());
     let agents = Agents::open(host, Arc::new(loaded));
     let talk = block_on(agents.conversation(ConversationAsk {
@@ -184,11 +190,12 @@ fn run(host: &Host, config: &Value, session: &str) -> Ended {
 /// What one call reserves, from the words that refuse it.
 fn size_of_a_call() -> u64 {
     let dir = Swept::new();
-    let endpoint = Endpoint::start(Script::always(Step::reply("no"))).expect("an endpoint");
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("no")))
+        .expect("an endpoint");
     dir.asks(&endpoint);
     let host = dir.host();
     let ended = run(&host, &config(&endpoint, 1), "agent:main:direct:p00");
-    let Ended::Limit(why) = ended else {
+    let TurnEnd::Limit(why) = ended else {
         unreachable!("{ended:?}")
     };
     let digits: String = why
@@ -204,18 +211,18 @@ fn size_of_a_call() -> u64 {
 #[test]
 fn twenty_at_once_send_exactly_the_ten_there_is_room_for() {
     let call = size_of_a_call();
-    let answer = Step {
-        usage: Some(Tokens {
+    let answer = ScriptStep {
+        usage: Some(TokenCounts {
             input: call - 100,
             output: 100,
-            ..Tokens::default()
+            ..TokenCounts::default()
         }),
         // Long enough that all want to speak at once.
         delay_ms: 50,
-        ..Step::reply("Fine.")
+        ..ScriptStep::reply("Fine.")
     };
     let dir = Swept::new();
-    let endpoint = Endpoint::start(Script::always(answer)).expect("an endpoint");
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(answer)).expect("an endpoint");
     dir.asks(&endpoint);
     let host = dir.host();
     let config = config(&endpoint, 10 * call + call / 2);
@@ -225,13 +232,13 @@ fn twenty_at_once_send_exactly_the_ten_there_is_room_for() {
             std::thread::spawn(move || run(&host, &config, &format!("agent:main:direct:p{number}")))
         })
         .collect();
-    let ends: Vec<Ended> = threads
+    let ends: Vec<TurnEnd> = threads
         .into_iter()
         .map(|thread| thread.join().expect("an end"))
         .collect();
-    let done = ends.iter().filter(|end| **end == Ended::Done).count();
+    let done = ends.iter().filter(|end| **end == TurnEnd::Done).count();
     assert_eq!(endpoint.calls().len(), 10, "{ends:?}");
     assert_eq!(done, 10, "{ends:?}");
-    let refused = |end: &Ended| matches!(end, Ended::Limit(why) if why.contains("limits.day"));
+    let refused = |end: &TurnEnd| matches!(end, TurnEnd::Limit(why) if why.contains("limits.day"));
     assert_eq!(ends.iter().filter(|end| refused(end)).count(), 10);
 }

@@ -17,11 +17,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
-use chela_agent::turn::{Surface, TurnEvent};
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage};
+use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_core::{Clock, Host, OwnerProof, Speaker};
-use chela_testkit::{Endpoint, Fault, Rule, Script, Step};
-use chela_tools::{Answer, Approver, Question, Scope};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
+use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -29,7 +29,7 @@ use crate::swept::Swept;
 
 struct Home {
     _dir: Swept,
-    endpoint: Endpoint,
+    endpoint: ScriptedEndpoint,
     host: Host,
     config: Value,
     agents: Arc<Agents>,
@@ -51,13 +51,16 @@ impl Clock for Later {
 #[derive(Default)]
 struct Watched {
     results: Mutex<Vec<String>>,
-    asked: Mutex<Vec<Question>>,
+    asked: Mutex<Vec<ApprovalQuestion>>,
+    notices: Mutex<Vec<String>>,
 }
 
-impl Surface for Watched {
+impl TurnSurface for Watched {
     fn event(&self, event: TurnEvent) {
-        if let TurnEvent::ToolEnded { text, .. } = event {
-            self.results.lock().expect("a lock").push(text);
+        match event {
+            TurnEvent::ToolEnded { text, .. } => self.results.lock().expect("a lock").push(text),
+            TurnEvent::Notice(text) => self.notices.lock().expect("a lock").push(text),
+            _ => {}
         }
     }
 }
@@ -65,20 +68,23 @@ impl Surface for Watched {
 impl Approver for Watched {
     fn ask<'a>(
         &'a self,
-        request: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        request: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         self.asked.lock().expect("a lock").push(request.clone());
-        Box::pin(std::future::ready(Answer::of_owner(Scope::Once, request)))
+        Box::pin(std::future::ready(OwnerAnswer::of_owner(
+            ApprovalScope::Once,
+            request,
+        )))
     }
 }
 
 impl Home {
-    fn new(steps: impl IntoIterator<Item = Step>, more: Value) -> Self {
+    fn new(steps: impl IntoIterator<Item = ScriptStep>, more: Value) -> Self {
         let dir = Swept::new();
-        let endpoint = Endpoint::start(Script {
+        let endpoint = ScriptedEndpoint::start(EndpointScript {
             // However often the parent hears news, it has an answer.
-            otherwise: Some(Step::reply("I see.")),
-            ..Script::steps(steps)
+            otherwise: Some(ScriptStep::reply("I see.")),
+            ..EndpointScript::steps(steps)
         })
         .expect("an endpoint");
         dir.asks(&endpoint);
@@ -130,8 +136,8 @@ impl Home {
     /// Waits until every sub-agent has ended.
     fn settle(&self) {
         self.run(async {
-            while self.talk().subagents_running() > 0 {
-                self.talk().until_news(&self.watched).await;
+            while self.talk().background().subagents_running() > 0 {
+                self.talk().background().until_news(&self.watched).await;
                 tokio::task::yield_now().await;
             }
         });
@@ -148,7 +154,7 @@ impl Home {
         self.endpoint
             .calls()
             .iter()
-            .map(chela_testkit::Recorded::json)
+            .map(chela_testkit::ReceivedRequest::json)
             .collect()
     }
 
@@ -193,10 +199,10 @@ fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-fn message(text: &str) -> Inbound {
-    Inbound {
+fn message(text: &str) -> InboundMessage {
+    InboundMessage {
         text: text.into(),
-        images: Vec::new(),
+        ..InboundMessage::default()
     }
 }
 
@@ -216,44 +222,44 @@ fn subagents(settings: Value) -> Value {
 }
 
 /// A step for whatever a sub-agent with this task sends.
-fn child(task: &str, step: Step) -> Step {
-    step.when(Rule {
+fn child(task: &str, step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         body: Some(format!("[Subagent Task]\\n{task}")),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
-fn spawn(arguments: Value) -> Step {
-    Step::tool("sessions_spawn", arguments)
+fn spawn(arguments: Value) -> ScriptStep {
+    ScriptStep::tool("sessions_spawn", arguments)
 }
 
 /// The script of one sub-agent that answers `says`.
-fn one_child(says: &str) -> [Step; 3] {
+fn one_child(says: &str) -> [ScriptStep; 3] {
     [
-        child("", Step::reply(says)),
+        child("", ScriptStep::reply(says)),
         spawn(json!({ "task": "x" })),
-        Step::reply("Started."),
+        ScriptStep::reply("Started."),
     ]
 }
 
 /// The script of a sub-agent that has one of its own and waits for it.
-fn child_of_a_child() -> [Step; 6] {
-    let once = |step| Step {
+fn child_of_a_child() -> [ScriptStep; 6] {
+    let once = |step| ScriptStep {
         times: Some(1),
         ..child("middle", step)
     };
     [
-        child("low", Step::reply("From below.")),
+        child("low", ScriptStep::reply("From below.")),
         once(spawn(json!({ "task": "low down" }))),
-        once(Step::reply("Waiting.")),
-        child("middle", Step::reply("All told.")),
+        once(ScriptStep::reply("Waiting.")),
+        child("middle", ScriptStep::reply("All told.")),
         spawn(json!({ "task": "middle of it" })),
-        Step::reply("Started."),
+        ScriptStep::reply("Started."),
     ]
 }
 
-fn stalled() -> Step {
-    child("", Step::reply("never").fault(Fault::Stall(0)))
+fn stalled() -> ScriptStep {
+    child("", ScriptStep::reply("never").fault(AnswerFault::Stall(0)))
 }
 
 fn tools_of(request: &Value) -> Vec<String> {

@@ -13,15 +13,18 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, OwnTools};
-use chela_agent::turn::{Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, OwnTools};
+use chela_agent::turn::{TurnError, TurnEvent, TurnOutcome, TurnSurface};
 use chela_core::{OwnerProof, SessionKey, Speaker};
-use chela_ledger::{Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
+use chela_ledger::{LimitOf, LimitScope, RecordFilter, ReserveAsk, SpendingBound};
 use chela_reply::Reply;
-use chela_session::Body;
+use chela_session::EntryBody;
 use chela_store::block_on;
-use chela_testkit::{Endpoint, Rule, Script, ScriptedCall, Step};
-use chela_tools::{Answer, Approver, Call, Effect, Output, Question, Running, Scope, Spec, Tool};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedCall, ScriptedEndpoint, StepRule};
+use chela_tools::{
+    ApprovalQuestion, ApprovalScope, Approver, CallFuture, Effect, OwnerAnswer, RunCall, Tool,
+    ToolOutput, ToolSpec,
+};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -30,34 +33,34 @@ use crate::turning::{Watched, runtime, say};
 
 /// Counts what it did, with a pause in the middle of it.
 struct Counting {
-    spec: Spec,
+    spec: ToolSpec,
     done: Arc<AtomicUsize>,
 }
 
 impl Tool for Counting {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
-    fn run<'a>(&'a self, _: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, _: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async {
             tokio::task::yield_now().await;
             self.done.fetch_add(1, Ordering::SeqCst);
             tokio::task::yield_now().await;
-            Output::said("Counted.")
+            ToolOutput::said("Counted.")
         })
     }
 }
 
 /// Breaks, before its first step or after it.
-struct Breaking(Spec);
+struct Breaking(ToolSpec);
 
 impl Tool for Breaking {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         if call.arguments.contains_key("what") {
             panic!("broken before it began");
         }
@@ -68,8 +71,8 @@ impl Tool for Breaking {
     }
 }
 
-fn spec(name: &'static str) -> Spec {
-    Spec {
+fn spec(name: &'static str) -> ToolSpec {
+    ToolSpec {
         name: name.into(),
         description: "For a test.".into(),
         parameters: json!({ "type": "object", "properties": { "what": { "type": "string" } } })
@@ -82,17 +85,17 @@ fn spec(name: &'static str) -> Spec {
 /// A home whose model does two things when it is told to go, and answers otherwise.
 struct Home {
     _dir: Swept,
-    endpoint: Endpoint,
+    endpoint: ScriptedEndpoint,
     agents: Arc<Agents>,
     runtime: Runtime,
 }
 
 impl Home {
-    fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+    fn new(steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         let dir = Swept::new();
-        let endpoint = Endpoint::start(Script {
-            otherwise: Some(Step::reply("Done.")),
-            ..Script::steps(steps)
+        let endpoint = ScriptedEndpoint::start(EndpointScript {
+            otherwise: Some(ScriptStep::reply("Done.")),
+            ..EndpointScript::steps(steps)
         })
         .expect("an endpoint");
         dir.asks(&endpoint);
@@ -164,7 +167,7 @@ impl Home {
     /// What counts against the agent in dollars: a reservation has an answer of 4,000 tokens in
     /// it, four dollars; what was really said costs cents.
     fn reserved_dollars(&self) -> f64 {
-        let limit = Limit {
+        let limit = SpendingBound {
             scope: LimitScope::Day,
             of: LimitOf::Agent,
             tokens: None,
@@ -226,13 +229,13 @@ fn assert_well_formed(messages: &Value, after: &str) {
 }
 
 /// Told to go, the model counts and writes a file; then it says so.
-fn going() -> Vec<Step> {
-    let newest = |contains: &str| Rule {
+fn going() -> Vec<ScriptStep> {
+    let newest = |contains: &str| StepRule {
         contains: Some(contains.to_owned()),
         after_tool: Some(false),
-        ..Rule::default()
+        ..StepRule::default()
     };
-    let both = Step {
+    let both = ScriptStep {
         tool_calls: vec![
             ScriptedCall {
                 name: "count".to_owned(),
@@ -245,7 +248,7 @@ fn going() -> Vec<Step> {
                 id: None,
             },
         ],
-        ..Step::default()
+        ..ScriptStep::default()
     };
     vec![both.when(newest("go "))]
 }
@@ -253,10 +256,10 @@ fn going() -> Vec<Step> {
 #[test]
 fn a_tool_that_panics_ends_its_call_and_nothing_else() {
     let home = Home::new([
-        Step::tool("break", json!({ "what": "now" })),
-        Step::tool("break", json!({})),
-        Step::tool("count", json!({ "what": "after" })),
-        Step::reply("It broke twice."),
+        ScriptStep::tool("break", json!({ "what": "now" })),
+        ScriptStep::tool("break", json!({})),
+        ScriptStep::tool("count", json!({ "what": "after" })),
+        ScriptStep::reply("It broke twice."),
     ]);
     let opened = home.open("agent:main:tool");
     let talk = &opened.talk;
@@ -278,7 +281,7 @@ struct Fragile {
     shown: Mutex<Vec<String>>,
 }
 
-impl Surface for Fragile {
+impl TurnSurface for Fragile {
     fn event(&self, event: TurnEvent) {
         let name = format!("{event:?}");
         let name = name
@@ -301,9 +304,12 @@ impl Surface for Fragile {
 impl Approver for Fragile {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(std::future::ready(Answer::of_owner(Scope::Deny, question)))
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
+        Box::pin(std::future::ready(OwnerAnswer::of_owner(
+            ApprovalScope::Deny,
+            question,
+        )))
     }
 }
 
@@ -319,9 +325,9 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
             left: AtomicUsize::new(nth),
             shown: Mutex::default(),
         };
-        let message = Inbound {
+        let message = InboundMessage {
             text: "go on".to_owned(),
-            images: Vec::new(),
+            ..InboundMessage::default()
         };
         let outcome = home.runtime.block_on(talk.say(message, &surface));
         let Err(error) = outcome else {
@@ -342,10 +348,10 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
         let branch = block_on(talk.store().branch(&talk.session())).expect("a transcript");
         let ends = branch
             .iter()
-            .filter(|entry| matches!(&entry.body, Body::TurnEnded { how } if how == "failed"));
+            .filter(|entry| matches!(&entry.body, EntryBody::TurnEnded { how } if how == "failed"));
         let accepted = branch
             .iter()
-            .any(|entry| matches!(entry.body, Body::Message { .. }));
+            .any(|entry| matches!(entry.body, EntryBody::Message { .. }));
         assert_eq!(
             ends.count(),
             usize::from(accepted),
@@ -395,9 +401,9 @@ fn a_turn_may_be_dropped_wherever_it_waits() {
         let opened = home.open(&format!("agent:main:dropped-{dropped}"));
         let talk = &opened.talk;
         let surface = Watched::default();
-        let message = Inbound {
+        let message = InboundMessage {
             text: "go on".to_owned(),
-            images: Vec::new(),
+            ..InboundMessage::default()
         };
         let outcome = home.runtime.block_on(DroppedAfter {
             inner: Box::pin(talk.say(message, &surface)),

@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use chela_core::Host;
 use chela_ledger::{AuditFilter, Ledger, RecordFilter};
 use chela_store::WaitHere as _;
-use chela_testkit::bait::{self, Sweep};
-use chela_testkit::{Endpoint, RequestLog};
+use chela_testkit::bait::{self, BaitSweep};
+use chela_testkit::{RequestLog, ScriptedEndpoint};
 use tempfile::TempDir;
 
 /// A home folder. Values nobody may see again lie in its environment; when it goes, its files, its
@@ -44,7 +44,7 @@ impl Swept {
     }
 
     /// What this endpoint is asked is looked through, too.
-    pub(crate) fn asks(&self, endpoint: &Endpoint) {
+    pub(crate) fn asks(&self, endpoint: &ScriptedEndpoint) {
         self.asked
             .lock()
             .expect("no test panics here")
@@ -52,7 +52,7 @@ impl Swept {
     }
 
     fn leaks(&self) -> Vec<String> {
-        let sweep = Sweep::default();
+        let sweep = BaitSweep::default();
         let mut leaks = sweep.below(self.path());
         let mut look = |place: &str, text: &str| {
             leaks.extend(sweep.in_text(text).map(|how| format!("{place} ({how})")));

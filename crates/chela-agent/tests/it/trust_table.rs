@@ -10,16 +10,17 @@ mod chain;
 mod means;
 mod policies;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_agent::conversation::Conversation;
 use chela_core::{ContentHash, Trust};
 use chela_skills::{TrustLock, TrustedBy};
-use chela_testkit::Step;
-use chela_tools::Scope;
+use chela_testkit::ScriptStep;
+use chela_tools::ApprovalScope;
 use chela_workspace::CoreFile;
-use chela_workspace::trust::{Custody, FileEntry, Kind, State, Writer};
+use chela_workspace::custody::{Custody, WatchedKind};
+use chela_workspace::trust::{FileEntry, TrustStanding, VersionWriter};
 use serde_json::json;
 
 use super::guarding::{Home, Owner, inbox};
@@ -88,7 +89,7 @@ fn with_file(home: &Home, file: &str) -> PathBuf {
     match file {
         SKILL | SCRIPT => trust_skill(home, &talk),
         _ => custody(&talk)
-            .record_files([file], &Writer::Owner, "set up")
+            .record_files([file], &VersionWriter::Owner, "set up")
             .expect("a record"),
     }
     // Whatever is told at the start is told.
@@ -108,6 +109,15 @@ fn trust_skill(home: &Home, talk: &Conversation) {
     lock.save().expect("a lock");
 }
 
+/// Somebody else's version, as an archive or a pull leaves it: older than the moment it came.
+fn bring(path: &Path, text: &str) {
+    std::fs::write(path, text).expect("a change");
+    let file = std::fs::File::options().write(true).open(path);
+    let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+    file.and_then(|file| file.set_modified(yesterday))
+        .expect("a time");
+}
+
 fn change(home: &Home, file: &str, by: By) -> Owner {
     let path = workspace(home).join(file);
     let text = text_of(file, AFTER);
@@ -116,7 +126,7 @@ fn change(home: &Home, file: &str, by: By) -> Owner {
     let command = format!("printf '%b' '{quoted}' > {file}");
     let (steps, owner) = match by {
         By::Someone => {
-            std::fs::write(path, text).expect("a change");
+            bring(&path, &text);
             return Owner::says(None);
         }
         By::Owner => {
@@ -124,32 +134,32 @@ fn change(home: &Home, file: &str, by: By) -> Owner {
             match file {
                 SKILL | SCRIPT => trust_skill(home, &talk),
                 _ => custody(&talk)
-                    .record_files([file], &Writer::Owner, "chela workspace edit")
+                    .record_files([file], &VersionWriter::Owner, "chela workspace edit")
                     .expect("a record"),
             }
             return Owner::says(None);
         }
         By::AgentClean => (
-            vec![write(file, &text), Step::reply("ok")],
+            vec![write(file, &text), ScriptStep::reply("ok")],
             // Hooks are asked about even so.
-            Owner::says(Some(Scope::Once)),
+            Owner::says(Some(ApprovalScope::Once)),
         ),
         By::AgentTainted => (
-            vec![inbox(), write(file, &text), Step::reply("ok")],
+            vec![inbox(), write(file, &text), ScriptStep::reply("ok")],
             Owner::says(None),
         ),
         By::CommandTainted => (
             vec![
                 inbox(),
-                Step::tool("exec", json!({ "command": command })),
-                Step::reply("ok"),
+                ScriptStep::tool("exec", json!({ "command": command })),
+                ScriptStep::reply("ok"),
             ],
-            Owner::says_once(Scope::Once),
+            Owner::says_once(ApprovalScope::Once),
         ),
     };
-    home.endpoint.play(chela_testkit::Script {
-        otherwise: Some(Step::reply("Done.")),
-        ..chela_testkit::Script::steps(steps)
+    home.endpoint.play(chela_testkit::EndpointScript {
+        otherwise: Some(ScriptStep::reply("Done.")),
+        ..chela_testkit::EndpointScript::steps(steps)
     });
     home.say(&talk, "Go on.", &owner).expect("a turn");
     owner
@@ -189,11 +199,11 @@ fn row_of_a_file(file: &str, by: By) {
             let version = record(&entry);
             assert_eq!(
                 (version.hash, version.writer),
-                (new, Writer::Owner),
+                (new, VersionWriter::Owner),
                 "{row}"
             );
             assert_eq!(version.how, "chela workspace edit", "{row}");
-            assert_eq!(judged.judgement.state, State::Trusted, "{row}");
+            assert_eq!(judged.judgement.state, TrustStanding::Trusted, "{row}");
             assert_eq!(says("The trusted words!"), file != HOOK, "{row}");
             assert_eq!(told, "", "{row}");
         }
@@ -201,7 +211,7 @@ fn row_of_a_file(file: &str, by: By) {
             let version = record(&entry);
             assert_eq!((version.hash, version.trust), (new, Trust::Agent), "{row}");
             assert!(version.at > 0 && version.how == "write", "{row}");
-            let Writer::Agent { turn, question } = &version.writer else {
+            let VersionWriter::Agent { turn, question } = &version.writer else {
                 unreachable!("{row}: {version:?}");
             };
             assert!(!turn.is_empty(), "{row}");
@@ -235,7 +245,7 @@ fn row_of_a_file(file: &str, by: By) {
             let held = entry.held.clone().expect(&row);
             assert_eq!((held.hash, held.how.as_str()), (Some(new), "exec"), "{row}");
             assert_eq!(record(&entry).hash, old, "{row}");
-            assert_eq!(judged.judgement.state, State::Held, "{row}");
+            assert_eq!(judged.judgement.state, TrustStanding::Held, "{row}");
             assert_eq!(says("The trusted words."), file != HOOK, "{row}: stands in");
             assert!(!says("The trusted words!"), "{row}");
             // Asked in the conversation, with the lines that changed.
@@ -247,11 +257,11 @@ fn row_of_a_file(file: &str, by: By) {
         }
         By::Someone => {
             assert_eq!(record(&entry).hash, old, "{row}");
-            assert_eq!(judged.judgement.state, State::Changed, "{row}");
+            assert_eq!(judged.judgement.state, TrustStanding::Changed, "{row}");
             assert_eq!(
                 judged.judgement.trust,
-                Trust::Agent,
-                "{row}: never the owner's"
+                Trust::External,
+                "{row}: somebody's until the owner answers for it"
             );
             assert_eq!(
                 says("The trusted words!"),
@@ -263,7 +273,7 @@ fn row_of_a_file(file: &str, by: By) {
         }
     }
     let kind = custody(&talk).kind(&path);
-    let hook = matches!(kind, Some(Kind::Hook));
+    let hook = matches!(kind, Some(WatchedKind::Hook));
     assert_eq!(hook, file == HOOK, "{row}");
 }
 

@@ -9,13 +9,14 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound};
-use chela_agent::turn::{Ended, Surface, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage};
+use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
 use chela_core::{Host, OwnerProof, Speaker};
 use chela_reply::{Reply, Silence};
+use chela_session::EntryBody;
 use chela_store::WaitHere as _;
-use chela_testkit::{Endpoint, Fault, Script, Step};
-use chela_tools::{Answer, Approver, Question, Scope};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
@@ -24,7 +25,7 @@ use crate::swept::Swept;
 /// A home with one model: the scripted endpoint.
 pub(crate) struct Home {
     pub(crate) dir: Swept,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: ScriptedEndpoint,
     pub(crate) host: Host,
     pub(crate) talk: Conversation,
     pub(crate) runtime: Runtime,
@@ -34,7 +35,7 @@ pub(crate) struct Home {
 #[derive(Default)]
 pub(crate) struct Watched(Mutex<Vec<TurnEvent>>);
 
-impl Surface for Watched {
+impl TurnSurface for Watched {
     fn event(&self, event: TurnEvent) {
         self.0.lock().expect("no test panics here").push(event);
     }
@@ -43,9 +44,12 @@ impl Surface for Watched {
 impl Approver for Watched {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
-        Box::pin(std::future::ready(Answer::of_owner(Scope::Deny, question)))
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
+        Box::pin(std::future::ready(OwnerAnswer::of_owner(
+            ApprovalScope::Deny,
+            question,
+        )))
     }
 }
 
@@ -74,13 +78,13 @@ impl Watched {
 }
 
 impl Home {
-    pub(crate) fn new(script: Script) -> Self {
+    pub(crate) fn new(script: EndpointScript) -> Self {
         Self::with(script, json!({}))
     }
 
-    pub(crate) fn with(script: Script, more: Value) -> Self {
+    pub(crate) fn with(script: EndpointScript, more: Value) -> Self {
         let dir = Swept::new();
-        let endpoint = Endpoint::start(script).expect("an endpoint");
+        let endpoint = ScriptedEndpoint::start(script).expect("an endpoint");
         dir.asks(&endpoint);
         let host = dir.host();
         let workspace = host.state_dir().join("workspace");
@@ -104,12 +108,12 @@ impl Home {
         self.endpoint
             .calls()
             .iter()
-            .map(chela_testkit::Recorded::json)
+            .map(chela_testkit::ReceivedRequest::json)
             .collect()
     }
 }
 
-pub(crate) fn open(host: &Host, endpoint: &Endpoint, more: &Value) -> Conversation {
+pub(crate) fn open(host: &Host, endpoint: &ScriptedEndpoint, more: &Value) -> Conversation {
     let mut config = json!({
         "models": { "providers": { "kit": {
             "baseUrl": format!("{}/v1", endpoint.url()),
@@ -151,9 +155,9 @@ pub(crate) fn say(
     text: &str,
 ) -> (Result<TurnOutcome, TurnError>, Watched) {
     let watched = Watched::default();
-    let message = Inbound {
+    let message = InboundMessage {
         text: text.into(),
-        images: Vec::new(),
+        ..InboundMessage::default()
     };
     let outcome = runtime.block_on(talk.say(message, &watched));
     (outcome, watched)
@@ -168,12 +172,12 @@ fn delivered(outcome: &TurnOutcome) -> &str {
 
 #[test]
 fn a_message_goes_in_and_an_answer_comes_out() {
-    let home = Home::new(Script::steps([Step::reply("Hello there.")]));
+    let home = Home::new(EndpointScript::steps([ScriptStep::reply("Hello there.")]));
     let (outcome, watched) = home.say("hi");
     let outcome = outcome.expect("an answer");
     assert_eq!(delivered(&outcome), "Hello there.");
     assert_eq!(watched.text(), "Hello there.");
-    assert_eq!(outcome.ended, Ended::Done);
+    assert_eq!(outcome.ended, TurnEnd::Done);
     let request = &home.requests()[0];
     assert_eq!(request["messages"][0]["role"], "system");
     let last = request["messages"][1].to_string();
@@ -185,9 +189,9 @@ fn a_message_goes_in_and_an_answer_comes_out() {
 
 #[test]
 fn tools_run_and_the_model_sees_what_came_of_it() {
-    let home = Home::new(Script::steps([
-        Step::tool("read", json!({ "path": "note.txt" })),
-        Step::reply("It is blue."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("read", json!({ "path": "note.txt" })),
+        ScriptStep::reply("It is blue."),
     ]));
     let (outcome, watched) = home.say("what colour is the safe?");
     let outcome = outcome.expect("an answer");
@@ -201,11 +205,11 @@ fn tools_run_and_the_model_sees_what_came_of_it() {
 
 #[test]
 fn what_was_sent_before_is_sent_again_to_the_byte() {
-    let home = Home::new(Script::steps([
-        Step::tool("read", json!({ "path": "note.txt" })),
-        Step::reply("Blue."),
-        Step::reply("Yes."),
-        Step::reply("Still."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("read", json!({ "path": "note.txt" })),
+        ScriptStep::reply("Blue."),
+        ScriptStep::reply("Yes."),
+        ScriptStep::reply("Still."),
     ]));
     for text in ["what colour?", "sure?", "and now?"] {
         home.say(text).0.expect("an answer");
@@ -229,7 +233,10 @@ fn what_was_sent_before_is_sent_again_to_the_byte() {
 
 #[test]
 fn a_later_process_goes_on_where_the_first_ended() {
-    let home = Home::new(Script::steps([Step::reply("One."), Step::reply("Two.")]));
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::reply("One."),
+        ScriptStep::reply("Two."),
+    ]));
     home.say("first").0.expect("an answer");
     let later = open(&home.host, &home.endpoint, &json!({}));
     say(&home.runtime, &later, "second").0.expect("an answer");
@@ -243,9 +250,9 @@ fn a_later_process_goes_on_where_the_first_ended() {
 
 #[test]
 fn a_tool_that_does_not_exist_and_arguments_that_are_none() {
-    let home = Home::new(Script::steps([
-        Step::tool("raed", json!({ "path": "note.txt" })),
-        Step::reply("I see."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("raed", json!({ "path": "note.txt" })),
+        ScriptStep::reply("I see."),
     ]));
     let (outcome, watched) = home.say("read it");
     assert_eq!(delivered(&outcome.expect("an answer")), "I see.");
@@ -258,7 +265,7 @@ fn a_tool_that_does_not_exist_and_arguments_that_are_none() {
 
 #[test]
 fn silence_is_an_outcome_and_never_a_text() {
-    let home = Home::new(Script::steps([Step::reply("**NO_REPLY**")]));
+    let home = Home::new(EndpointScript::steps([ScriptStep::reply("**NO_REPLY**")]));
     let (outcome, watched) = home.say("nothing for you");
     assert_eq!(
         outcome.expect("an outcome").reply,
@@ -271,14 +278,14 @@ fn silence_is_an_outcome_and_never_a_text() {
 
 #[test]
 fn going_round_in_circles_ends() {
-    let again = Step::tool("read", json!({ "path": "note.txt" }));
+    let again = ScriptStep::tool("read", json!({ "path": "note.txt" }));
     let home = Home::with(
-        Script::always(again),
+        EndpointScript::always(again),
         json!({ "tools": { "loopDetection": { "enabled": true } } }),
     );
     let outcome = home.say("go").0.expect("an outcome");
     assert!(
-        matches!(outcome.ended, Ended::Loop(_)),
+        matches!(outcome.ended, TurnEnd::Loop(_)),
         "{:?}",
         outcome.ended
     );
@@ -288,18 +295,18 @@ fn going_round_in_circles_ends() {
 #[test]
 fn steps_are_limited() {
     let home = Home::with(
-        Script::always(Step::tool("read", json!({ "path": "note.txt" }))),
+        EndpointScript::always(ScriptStep::tool("read", json!({ "path": "note.txt" }))),
         json!({ "agents": { "defaults": { "maxSteps": 3 } } }),
     );
     let outcome = home.say("go").0.expect("an outcome");
-    assert!(matches!(&outcome.ended, Ended::Limit(why) if why.contains("maxSteps")));
+    assert!(matches!(&outcome.ended, TurnEnd::Limit(why) if why.contains("maxSteps")));
     assert_eq!(outcome.steps, 3);
 }
 
 #[test]
 fn a_broken_stream_is_an_error_and_the_message_is_kept() {
-    let cut = Step::reply("half an answer that never ends").fault(Fault::Cut(200));
-    let home = Home::new(Script::always(cut));
+    let cut = ScriptStep::reply("half an answer that never ends").fault(AnswerFault::Cut(200));
+    let home = Home::new(EndpointScript::always(cut));
     let (outcome, _) = home.say("tell me");
     assert!(matches!(outcome, Err(TurnError::Model(_))), "{outcome:?}");
     let later = open(&home.host, &home.endpoint, &json!({}));
@@ -307,18 +314,16 @@ fn a_broken_stream_is_an_error_and_the_message_is_kept() {
     let branch = block_on(later.store().branch(&session)).expect("a branch");
     let kept = format!("{branch:?}");
     assert!(kept.contains("tell me"), "{kept}");
-    assert_eq!(
-        block_on(later.store().unanswered(&session)).expect("a list"),
-        []
-    );
+    let last = branch.last().map(|entry| &entry.body);
+    assert!(matches!(last, Some(EntryBody::TurnEnded { .. })), "{kept}");
 }
 
 #[test]
 fn messages_that_come_meanwhile_are_heard_between_steps() {
-    let home = Home::new(Script::steps([
-        Step::tool("read", json!({ "path": "note.txt" })),
-        Step::reply("Done."),
-        Step::reply("And that too."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("read", json!({ "path": "note.txt" })),
+        ScriptStep::reply("Done."),
+        ScriptStep::reply("And that too."),
     ]));
     home.talk.steer("and mind the gap");
     home.say("read the note").0.expect("an answer");
@@ -328,13 +333,13 @@ fn messages_that_come_meanwhile_are_heard_between_steps() {
 
 #[test]
 fn stop_ends_a_turn_at_once() {
-    let slow = Step::reply("slow answer").fault(Fault::Stall(0));
-    let home = Home::new(Script::always(slow));
+    let slow = ScriptStep::reply("slow answer").fault(AnswerFault::Stall(0));
+    let home = Home::new(EndpointScript::always(slow));
     let watched = Watched::default();
     let outcome = home.runtime.block_on(async {
-        let message = Inbound {
+        let message = InboundMessage {
             text: "go".into(),
-            images: Vec::new(),
+            ..InboundMessage::default()
         };
         let (outcome, ()) = tokio::join!(home.talk.say(message, &watched), async {
             while home.endpoint.calls().is_empty() {
@@ -344,13 +349,40 @@ fn stop_ends_a_turn_at_once() {
         });
         outcome
     });
-    assert_eq!(outcome.expect("an outcome").ended, Ended::Stopped);
+    assert_eq!(outcome.expect("an outcome").ended, TurnEnd::Stopped);
+}
+
+#[test]
+fn stop_ends_the_wait_for_another_process() {
+    let home = Home::new(EndpointScript::always(ScriptStep::reply("Hi.")));
+    home.say("hi").0.expect("an answer");
+    let spool = home.host.state_dir().join("state/spool/main");
+    let session = std::fs::read_dir(spool).expect("a spool").next();
+    let lane = session.expect("a session").expect("a session").path();
+    let other = chela_files::LockFile::try_take(&lane.join(".lane")).expect("a lock");
+    assert!(other.is_some());
+    let watched = Watched::default();
+    let outcome = home.runtime.block_on(async {
+        let (outcome, ()) = tokio::join!(home.talk.say("go".into(), &watched), async {
+            while watched.0.lock().expect("no test panics here").is_empty() {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+            home.talk.stop();
+        });
+        outcome
+    });
+    assert!(
+        matches!(outcome, Err(TurnError::StoppedWaiting)),
+        "{outcome:?}"
+    );
+    drop(other);
+    home.say("again").0.expect("an answer");
 }
 
 #[test]
 fn a_long_conversation_is_made_short_and_nothing_is_lost() {
     let home = Home::with(
-        Script::always(Step::reply("word ".repeat(300))),
+        EndpointScript::always(ScriptStep::reply("word ".repeat(300))),
         json!({ "agents": { "defaults": { "compaction": { "keepRecentTokens": 500, "recentTurnsPreserve": 1 } } } }),
     );
     for turn in 0..4 {
@@ -380,10 +412,10 @@ fn a_long_conversation_is_made_short_and_nothing_is_lost() {
 
 #[test]
 fn every_request_is_on_record_and_can_be_sent_again() {
-    let home = Home::new(Script::steps([
-        Step::tool("write", json!({ "path": "new.txt", "content": "hello" })),
-        Step::reply("Written."),
-        Step::reply("Yes."),
+    let home = Home::new(EndpointScript::steps([
+        ScriptStep::tool("write", json!({ "path": "new.txt", "content": "hello" })),
+        ScriptStep::reply("Written."),
+        ScriptStep::reply("Yes."),
     ]));
     home.say("write it").0.expect("an answer");
     home.say("sure?").0.expect("an answer");
@@ -418,7 +450,7 @@ fn every_request_is_on_record_and_can_be_sent_again() {
 
 #[test]
 fn an_edited_file_is_told_once_and_the_prefix_does_not_move() {
-    let home = Home::new(Script::always(Step::reply("Fine.")));
+    let home = Home::new(EndpointScript::always(ScriptStep::reply("Fine.")));
     let memory = home.host.state_dir().join("workspace/MEMORY.md");
     std::fs::write(&memory, "The safe is blue.\n").expect("a memory");
     home.say("one").0.expect("an answer");
@@ -440,18 +472,18 @@ fn an_edited_file_is_told_once_and_the_prefix_does_not_move() {
 #[test]
 fn a_spending_limit_stops_before_the_call() {
     let home = Home::with(
-        Script::always(Step::reply("Fine.")),
+        EndpointScript::always(ScriptStep::reply("Fine.")),
         json!({ "limits": { "session": { "tokens": 30_000 } } }),
     );
-    let mut ended = Ended::Done;
+    let mut ended = TurnEnd::Done;
     for _ in 0..20 {
         ended = home.say("go on").0.expect("an outcome").ended;
-        if ended != Ended::Done {
+        if ended != TurnEnd::Done {
             break;
         }
     }
     assert!(
-        matches!(&ended, Ended::Limit(why) if why.contains("limits.session")),
+        matches!(&ended, TurnEnd::Limit(why) if why.contains("limits.session")),
         "{ended:?}"
     );
 }

@@ -22,14 +22,10 @@ pub fn check(root: &ConfigNode, checked: &mut CheckedTree) {
                 Some(close) => format!("did you mean `{close}`?"),
                 None => format!("the agents are {}", listed(&known)),
             };
+            let message = format!("there is no agent `{id}`");
             checked.findings.push(CheckFinding {
-                severity: Severity::Warning,
-                code: "unknown-agent",
-                path,
-                at,
-                message: format!("there is no agent `{id}`"),
                 hint: Some(hint),
-                consequence: None,
+                ..CheckFinding::new(Severity::Warning, "unknown-agent", (path, at), message)
             });
         }
     }
@@ -48,14 +44,11 @@ fn roster(list: Option<&ConfigNode>, checked: &mut CheckedTree) -> BTreeMap<Stri
         {
             let id = AgentId::normalize(text);
             let mut say = |severity, code, message, hint, consequence| {
+                let place = (entry_path.key("id"), node.at);
                 checked.findings.push(CheckFinding {
-                    severity,
-                    code,
-                    path: entry_path.key("id"),
-                    at: node.at,
-                    message,
                     hint: Some(hint),
                     consequence,
+                    ..CheckFinding::new(severity, code, place, message)
                 });
             };
             if id.as_str() != text {
@@ -67,12 +60,13 @@ fn roster(list: Option<&ConfigNode>, checked: &mut CheckedTree) -> BTreeMap<Stri
                 Some(first) => {
                     let message = format!("a second agent named `{id}`");
                     let hint = format!("the first is `agents.list[{first}]`; give each its own id");
+                    let consequence = Some("the first is used");
                     say(
                         Severity::Error,
                         "duplicate-agent",
                         message,
                         hint,
-                        Some("the first is used"),
+                        consequence,
                     );
                     drop_whole(checked, entry_path.clone());
                     continue;
@@ -88,18 +82,15 @@ fn roster(list: Option<&ConfigNode>, checked: &mut CheckedTree) -> BTreeMap<Stri
             match default {
                 None => default = Some(index),
                 Some(first) => {
+                    let path = entry_path.key("default");
+                    let (place, message) = ((path.clone(), node.at), "a second default agent");
+                    let hint = format!("`agents.list[{first}]` is the default already; keep one");
                     checked.findings.push(CheckFinding {
-                        severity: Severity::Error,
-                        code: "two-defaults",
-                        path: entry_path.key("default"),
-                        at: node.at,
-                        message: "a second default agent".to_owned(),
-                        hint: Some(format!(
-                            "`agents.list[{first}]` is the default already; keep one"
-                        )),
+                        hint: Some(hint),
                         consequence: Some("the first is used"),
+                        ..CheckFinding::new(Severity::Error, "two-defaults", place, message)
                     });
-                    drop_whole(checked, entry_path.key("default"));
+                    drop_whole(checked, path);
                 }
             }
         }
@@ -161,35 +152,28 @@ fn listed(known: &BTreeMap<String, usize>) -> String {
 /// `mode` says it all; the older pair beside it contradicts it.
 fn exec_policies(root: &ConfigNode, checked: &mut CheckedTree) {
     let top = KeyPath::root();
-    let mut places = vec![top.key("tools").key("exec")];
-    let agents = root
-        .at_path(&top.key("agents").key("list"))
-        .map_or(0, |list| list.items().len());
-    places.extend((0..agents).map(|index| {
-        top.key("agents")
-            .key("list")
-            .index(index)
-            .key("tools")
-            .key("exec")
-    }));
-    for path in places {
+    let list = top.key("agents").key("list");
+    let agents = root.at_path(&list).map_or(0, |list| list.items().len());
+    let agents = (0..agents).map(|index| list.index(index));
+    for home in std::iter::once(top).chain(agents) {
+        let path = home.key("tools").key("exec");
         let Some(exec) = root.at_path(&path) else {
             continue;
         };
         let (Some(_), Some(member)) = (exec.get("mode"), exec.member("security")) else {
             continue;
         };
+        let path = path.key("security");
+        let (place, message) = (
+            (path.clone(), member.key_at),
+            "`security` cannot stand beside `mode`",
+        );
+        let hint = "`mode` says both what may run and when to ask; remove `security`";
         checked.findings.push(CheckFinding {
-            severity: Severity::Error,
-            code: "exec-mode-twice",
-            path: path.key("security"),
-            at: member.key_at,
-            message: "`security` cannot stand beside `mode`".to_owned(),
-            hint: Some(
-                "`mode` says both what may run and when to ask; remove `security`".to_owned(),
-            ),
+            hint: Some(hint.to_owned()),
             consequence: Some("`mode` is used"),
+            ..CheckFinding::new(Severity::Error, "exec-mode-twice", place, message)
         });
-        drop_whole(checked, path.key("security"));
+        drop_whole(checked, path);
     }
 }

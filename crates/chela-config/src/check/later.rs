@@ -2,18 +2,63 @@
 
 use super::CheckFinding;
 use crate::diagnostic::Severity;
-use crate::key_path::KeyPath;
-use crate::node::{ConfigNode, NodeKind};
-use crate::shape::ValueShape;
+use crate::key_path::{KeyPath, PathSegment};
+use crate::node::{ConfigNode, NodeKind, NodeSpan};
+use crate::shape::{FieldShape, ValueShape};
 
-/// Every key of a tree that does nothing yet; what lies inside one is not named again.
+/// The code of the notes.
+const NOT_IN_USE: &str = "not-in-use";
+
+/// A key that is set and that nothing uses.
+struct IdleKey {
+    path: KeyPath,
+    at: NodeSpan,
+    field: &'static FieldShape,
+    /// The part of the config it is told with.
+    part: (KeyPath, NodeSpan),
+}
+
+/// Every key of a tree that does nothing yet; what lies inside one is not named again. A part of
+/// the config is told once, however many of its keys are set.
 pub(crate) fn not_in_use(shape: &ValueShape, root: &ConfigNode) -> Vec<CheckFinding> {
-    let mut found = Vec::new();
-    look(shape, root, &KeyPath::root(), &mut found);
+    let idle = idle_keys(shape, root);
+    let mut found: Vec<CheckFinding> = Vec::new();
+    for (at, key) in idle.iter().enumerate() {
+        let with_it = |other: &IdleKey| other.part.0 == key.part.0;
+        if idle.iter().take(at).any(with_it) {
+            continue;
+        }
+        let together: Vec<&IdleKey> = idle.iter().filter(|other| with_it(other)).collect();
+        found.push(match together.as_slice() {
+            [alone] => note((alone.path.clone(), alone.at), alone.field.kept_as()),
+            many => note(key.part.clone(), told_together(many)),
+        });
+    }
     found
 }
 
-fn look(shape: &ValueShape, node: &ConfigNode, path: &KeyPath, found: &mut Vec<CheckFinding>) {
+/// The parts that are set and that nothing runs.
+pub(crate) fn idle_parts(shape: &ValueShape, root: &ConfigNode) -> Vec<KeyPath> {
+    idle_keys(shape, root)
+        .into_iter()
+        .filter(|key| key.field.is_part())
+        .map(|key| key.path)
+        .collect()
+}
+
+fn idle_keys(shape: &ValueShape, root: &ConfigNode) -> Vec<IdleKey> {
+    let mut idle = Vec::new();
+    let part = (KeyPath::root(), root.at);
+    look(shape, root, &(KeyPath::root(), part), &mut idle);
+    idle
+}
+
+fn look(
+    shape: &ValueShape,
+    node: &ConfigNode,
+    (path, part): &(KeyPath, (KeyPath, NodeSpan)),
+    idle: &mut Vec<IdleKey>,
+) {
     match &node.kind {
         NodeKind::Object(members) => {
             for member in members {
@@ -21,17 +66,15 @@ fn look(shape: &ValueShape, node: &ConfigNode, path: &KeyPath, found: &mut Vec<C
                     continue;
                 };
                 let inner = path.key(&member.key);
-                match step.field.is_some_and(|field| field.rules.later) {
-                    true => found.push(CheckFinding {
-                        severity: Severity::Note,
-                        code: "not-in-use",
+                let part = part_of(&inner, member.key_at, part);
+                match step.field.filter(|field| field.rules.later) {
+                    Some(field) => idle.push(IdleKey {
                         path: inner,
                         at: member.key_at,
-                        message: "is kept, and nothing uses it yet".to_owned(),
-                        hint: None,
-                        consequence: None,
+                        field,
+                        part,
                     }),
-                    false => look(step.shape, &member.value, &inner, found),
+                    None => look(step.shape, &member.value, &(inner, part), idle),
                 }
             }
         }
@@ -40,9 +83,47 @@ fn look(shape: &ValueShape, node: &ConfigNode, path: &KeyPath, found: &mut Vec<C
                 return;
             };
             for (index, value) in items.iter().enumerate() {
-                look(item, value, &path.index(index), found);
+                let inner = path.index(index);
+                let part = part_of(&inner, value.at, part);
+                look(item, value, &(inner, part), idle);
             }
         }
         _ => {}
     }
+}
+
+/// The parts of the config are its keys at the top; those of agents are the agents.
+fn part_of(path: &KeyPath, at: NodeSpan, above: &(KeyPath, NodeSpan)) -> (KeyPath, NodeSpan) {
+    let of_agents =
+        matches!(path.segments().first(), Some(PathSegment::Key(key)) if key == "agents");
+    let is_entry = matches!(path.segments().last(), Some(PathSegment::Index(_)));
+    let depth = path.segments().len();
+    match depth == 1 || (of_agents && (depth == 2 || (depth == 3 && is_entry))) {
+        true => (path.clone(), at),
+        false => above.clone(),
+    }
+}
+
+/// Keys of one part, by their names in it.
+fn told_together(idle: &[&IdleKey]) -> String {
+    let names: Vec<String> = idle
+        .iter()
+        .map(|key| {
+            let name = key.path.rebased(&key.part.0, &KeyPath::root());
+            format!("`{}`", name.unwrap_or_else(|| key.path.clone()))
+        })
+        .collect();
+    let (last, others) = names
+        .split_last()
+        .map_or(("", [].as_slice()), |(last, others)| {
+            (last.as_str(), others)
+        });
+    format!(
+        "{} and {last} are kept; nothing uses them yet",
+        others.join(", ")
+    )
+}
+
+fn note(place: (KeyPath, NodeSpan), message: impl Into<String>) -> CheckFinding {
+    CheckFinding::new(Severity::Note, NOT_IN_USE, place, message)
 }

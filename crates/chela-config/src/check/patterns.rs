@@ -1,6 +1,6 @@
 //! Regular expressions that must be such.
 
-use chela_core::secret::Pattern;
+use chela_core::secret::SecretPattern;
 
 use super::agents::drop_whole;
 use super::{CheckFinding, CheckedTree, LEFT_OUT};
@@ -13,20 +13,16 @@ pub fn check(root: &ConfigNode, checked: &mut CheckedTree) {
     let path = KeyPath::root().key("logging").key("redactPatterns");
     let patterns = root.at_path(&path).map_or(&[][..], ConfigNode::items);
     for (index, node) in patterns.iter().enumerate() {
-        let Some(Err(why)) = node.as_str().map(Pattern::parse) else {
+        let Some(Err(why)) = node.as_str().map(SecretPattern::parse) else {
             continue;
         };
+        let place = (path.index(index), node.at);
+        let message = format!("is no pattern for secrets: {why}");
+        let hint = "write a regular expression such as `\\\\bACME-[0-9]{8}\\\\b`, or `/expression/flags`; without it nothing of the kind is hidden";
         checked.findings.push(CheckFinding {
-            severity: Severity::Error,
-            code: "bad-pattern",
-            path: path.index(index),
-            at: node.at,
-            message: format!("is no pattern for secrets: {why}"),
-            hint: Some(
-                "write a regular expression such as `\\\\bACME-[0-9]{8}\\\\b`, or `/expression/flags`; without it nothing of the kind is hidden"
-                    .to_owned(),
-            ),
+            hint: Some(hint.to_owned()),
             consequence: Some(LEFT_OUT),
+            ..CheckFinding::new(Severity::Error, "bad-pattern", place, message)
         });
         drop_whole(checked, path.index(index));
     }

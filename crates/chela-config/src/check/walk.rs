@@ -315,16 +315,8 @@ impl<'n> ShapeWalk<'n> {
     }
 
     fn finding(&mut self, at: NodeSpan, code: &'static str, message: String) -> &mut CheckFinding {
-        let path = self.path();
-        self.checked.findings.push_mut(CheckFinding {
-            severity: Severity::Error,
-            code,
-            path,
-            at,
-            message,
-            hint: None,
-            consequence: None,
-        })
+        let finding = CheckFinding::new(Severity::Error, code, (self.path(), at), message);
+        self.checked.findings.push_mut(finding)
     }
 
     fn path(&self) -> KeyPath {

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use chela_core::Host;
 use serde_json::json;
 
-use super::{ConfigSource, WhyDefaults, load, load_text, remember, validate, validate_source};
+use super::{ConfigSource, DefaultsReason, load, load_text, remember, validate, validate_source};
 use crate::diagnostic::{ConfigDiagnostic, Severity};
 use crate::key_path::KeyPath;
 
@@ -189,7 +189,10 @@ impl Home {
 fn no_file_is_a_good_config() {
     let home = Home::new();
     let loaded = load(&home.host);
-    assert_eq!(loaded.source, ConfigSource::Defaults(WhyDefaults::Missing));
+    assert_eq!(
+        loaded.source,
+        ConfigSource::Defaults(DefaultsReason::Missing)
+    );
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
     assert!(validate(&home.host).is_empty());
     assert_eq!(remember(&loaded), None);
@@ -213,7 +216,9 @@ fn a_broken_file_gives_way_to_the_last_good_one() {
         }
     );
     assert_eq!(loaded.config.gateway.port, 4_000);
-    assert_eq!(loaded.worst(), Some(Severity::Error));
+    let severity = |d: &crate::ConfigDiagnostic| d.severity;
+    let worst = loaded.diagnostics.iter().map(severity).max();
+    assert_eq!(worst, Some(Severity::Error));
     let codes: Vec<&str> = loaded.diagnostics.iter().map(|d| d.code).collect();
     assert!(codes.contains(&"last-good-used"), "{codes:?}");
     // What was loaded from the copy is not kept as good again.
@@ -225,7 +230,10 @@ fn a_broken_file_without_an_earlier_one_means_defaults() {
     let home = Home::new();
     home.write("{ gateway: [");
     let loaded = load(&home.host);
-    assert_eq!(loaded.source, ConfigSource::Defaults(WhyDefaults::Unusable));
+    assert_eq!(
+        loaded.source,
+        ConfigSource::Defaults(DefaultsReason::Unusable)
+    );
     assert_eq!(loaded.config, crate::Config::default());
     assert!(
         loaded.diagnostics.iter().any(|d| d.place.is_some()),

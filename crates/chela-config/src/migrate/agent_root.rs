@@ -18,7 +18,8 @@ pub fn run(tree: &mut MigrationTree<'_>) {
     tree.shift("agent.identity", "identity");
     tree.shift("agent.thinkingLevel", "agents.defaults.thinkingDefault");
     aliases(tree);
-    allowed(tree);
+    let policy = "agents.defaults.modelPolicy.allow";
+    tree.shift_as("agent.allowedModels", policy, as_list);
     tree.shift("agent", "agents.defaults");
 }
 
@@ -76,13 +77,4 @@ fn aliases(tree: &mut MigrationTree<'_>) {
             object_node(vec![("alias", name)], value.at),
         );
     }
-}
-
-/// `allowedModels`: now `modelPolicy.allow`.
-fn allowed(tree: &mut MigrationTree<'_>) {
-    tree.shift_as(
-        "agent.allowedModels",
-        "agents.defaults.modelPolicy.allow",
-        as_list,
-    );
 }

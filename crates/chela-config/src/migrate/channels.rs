@@ -1,7 +1,6 @@
 //! Channels: from the top of the file to `channels`, and keys that were renamed.
 
 use super::tree::{MigrationTree, path};
-use crate::node::ConfigNode;
 
 const CHANNELS: [&str; 11] = [
     "whatsapp",
@@ -20,72 +19,39 @@ const CHANNELS: [&str; 11] = [
 /// Before `routing` gives its own settings to the channels: what a channel says itself wins.
 pub fn roots(tree: &mut MigrationTree<'_>) {
     for channel in CHANNELS {
-        tree.shift_path(&path(channel), &path("channels").key(channel), |value| {
-            value
-        });
+        tree.shift(channel, &format!("channels.{channel}"));
     }
-    let mention = path("channels.telegram.requireMention");
-    let all = path("channels.telegram.groups")
-        .key("*")
-        .key("requireMention");
-    tree.shift_path(&mention, &all, |value| value);
+    let telegram = path("channels.telegram");
+    tree.shift_in(&telegram, "requireMention", "groups.*.requireMention");
 }
 
 /// `providers` held channels once, and others put model endpoints there.
 pub fn providers(tree: &mut MigrationTree<'_>) {
-    let names: Vec<String> = tree
-        .get("providers")
-        .map_or(&[][..], ConfigNode::members)
-        .iter()
-        .map(|member| member.key.clone())
-        .collect();
-    for name in names {
+    for name in tree.keys("providers") {
         let is_channel = CHANNELS.contains(&name.as_str());
-        let home = if is_channel {
-            path("channels")
+        let home = path(if is_channel {
+            "channels"
         } else {
-            path("models.providers")
-        };
-        tree.shift_path(&path("providers").key(&name), &home.key(&name), |value| {
-            value
-        });
+            "models.providers"
+        })
+        .key(&name);
+        tree.shift_path(&path("providers").key(&name), &home, |value| value);
         if is_channel {
-            let channel = home.key(&name);
-            tree.shift_path(
-                &channel.key("dm").key("policy"),
-                &channel.key("dmPolicy"),
-                |v| v,
-            );
+            tree.shift_in(&home, "dm.policy", "dmPolicy");
         }
     }
-    tree.remove_if_empty("providers");
+    tree.remove_if_empty(&path("providers"));
 }
 
 pub fn keys(tree: &mut MigrationTree<'_>) {
     tree.shift("channels.telegram.token", "channels.telegram.botToken");
-    let names: Vec<String> = tree
-        .get("channels")
-        .map_or(&[][..], ConfigNode::members)
-        .iter()
-        .map(|member| member.key.clone())
-        .collect();
-    for name in names {
+    for name in tree.keys("channels") {
         let channel = path("channels").key(&name);
+        let heartbeat = tree.root.at_path(&channel.key("heartbeat"));
         // Only the switches of what is shown; other programs keep other things there.
-        let visibility = tree
-            .root
-            .at_path(&channel.key("heartbeat"))
-            .is_some_and(|node| {
-                node.get("showOk").is_some()
-                    || node.get("showAlerts").is_some()
-                    || node.get("useIndicator").is_some()
-            });
-        if visibility {
-            tree.shift_path(
-                &channel.key("heartbeat"),
-                &channel.key("heartbeatVisibility"),
-                |v| v,
-            );
+        let shown = ["showOk", "showAlerts", "useIndicator"];
+        if heartbeat.is_some_and(|node| shown.iter().any(|key| node.get(key).is_some())) {
+            tree.shift_in(&channel, "heartbeat", "heartbeatVisibility");
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use super::tree::{MigrationTree, path, text_node};
 use crate::key_path::KeyPath;
-use crate::node::ConfigNode;
 
 pub fn bash(tree: &mut MigrationTree<'_>) {
     for home in homes(tree) {
-        tree.shift_path(&home.key("bash"), &home.key("exec"), |value| value);
+        tree.shift_in(&home, "bash", "exec");
     }
 }
 
@@ -20,12 +19,7 @@ pub fn bash(tree: &mut MigrationTree<'_>) {
 pub fn policy(tree: &mut MigrationTree<'_>) {
     for home in homes(tree) {
         let exec = home.key("exec");
-        let word = |key: &str| {
-            tree.root
-                .at_path(&exec.key(key))
-                .and_then(ConfigNode::as_str)
-                .map(str::to_owned)
-        };
+        let word = |key: &str| tree.word(&exec.key(key)).map(str::to_owned);
         let (security, ask, mode) = (word("security"), word("ask"), word("mode"));
         if mode.is_some() {
             continue;
@@ -63,8 +57,7 @@ pub fn policy(tree: &mut MigrationTree<'_>) {
 
 /// Where tool settings stand: for all, and per agent.
 fn homes(tree: &MigrationTree<'_>) -> Vec<KeyPath> {
-    let list = path("agents.list");
     std::iter::once(path("tools"))
-        .chain((0..tree.agents()).map(|index| list.index(index).key("tools")))
+        .chain(tree.agent_entries().map(|entry| entry.key("tools")))
         .collect()
 }

@@ -9,43 +9,24 @@ pub fn roots(tree: &mut MigrationTree<'_>) {
     tree.shift("memory.search", "agents.defaults.memorySearch");
     tree.shift("memory.query", "agents.defaults.memorySearch.query");
     for scope in tree.agent_scopes() {
-        tree.shift_path(
-            &scope.key("memory").key("search"),
-            &scope.key("memorySearch"),
-            |v| v,
-        );
-        tree.shift_path(
-            &scope.key("memory").key("query"),
-            &scope.key("memorySearch").key("query"),
-            |v| v,
-        );
-        let home = scope.key("memory");
-        if matches!(tree.root.at_path(&home).map(|node| &node.kind), Some(NodeKind::Object(m)) if m.is_empty())
-        {
-            tree.take(&home);
-        }
+        tree.shift_in(&scope, "memory.search", "memorySearch");
+        tree.shift_in(&scope, "memory.query", "memorySearch.query");
+        tree.remove_if_empty(&scope.key("memory"));
     }
-    tree.remove_if_empty("memory");
+    tree.remove_if_empty(&path("memory"));
 }
 
 pub fn qmd(tree: &mut MigrationTree<'_>) {
     let backend = path("memory.backend");
-    if tree.root.at_path(&backend).and_then(ConfigNode::as_str) == Some("qmd")
+    if tree.word(&backend) == Some("qmd")
         && let Some(member) = tree.take(&backend)
     {
         let hint = "memory search reads its paths itself; nothing needs to be installed";
-        tree.warn(
-            &backend,
-            member.key_at,
-            "the memory system `qmd` is retired",
-            hint,
-        );
+        let message = "the memory system `qmd` is retired";
+        tree.warn(&backend, member.key_at, message, hint);
     }
-    paths(
-        tree,
-        &path("memory.qmd.paths"),
-        &path("agents.defaults.memorySearch"),
-    );
+    let shared = path("agents.defaults.memorySearch");
+    paths(tree, &path("memory.qmd.paths"), &shared);
     for scope in tree.agent_scopes() {
         let search = scope.key("memorySearch");
         paths(tree, &search.key("qmd").key("extraCollections"), &search);

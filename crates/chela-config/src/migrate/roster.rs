@@ -3,7 +3,9 @@
 use super::agent_root::{as_list, with_fallbacks};
 use super::tree::{MigrationTree, object_node, path, text_node};
 use crate::key_path::KeyPath;
-use crate::node::{ConfigNode, NodeKind, NodeMember};
+use crate::model::{AgentEntry, Agents};
+use crate::node::{ConfigNode, NodeKind, NodeMember, NodeSpan};
+use crate::shape::{HasShape, ValueShape};
 
 pub fn entries(tree: &mut MigrationTree<'_>) {
     map_to_list(tree, &path("agents.list"));
@@ -11,80 +13,117 @@ pub fn entries(tree: &mut MigrationTree<'_>) {
 }
 
 fn map_to_list(tree: &mut MigrationTree<'_>, from: &KeyPath) {
-    if !matches!(
-        tree.root.at_path(from).map(|node| &node.kind),
-        Some(NodeKind::Object(_))
-    ) {
-        return;
-    }
-    let Some(member) = tree.take(from) else {
+    let kind = tree.root.at_path(from).map(|node| &node.kind);
+    let Some(NodeKind::Object(members)) = kind.cloned() else {
         return;
     };
-    let (map_at, key_at) = (member.value.at, member.key_at);
-    let NodeKind::Object(members) = member.value.kind else {
+    let Some(NodeMember { key_at, value, .. }) = tree.take(from) else {
         return;
     };
+    let map_at = value.at;
     let to = path("agents.list");
     tree.note(from, key_at, "`agents.list`");
     let offset = tree.agents();
     let mut added = Vec::new();
     for (index, member) in members.into_iter().enumerate() {
-        let NodeMember {
-            key,
-            key_at,
-            mut value,
-        } = member;
-        tree.moved_silently(&from.key(&key), &to.index(offset + index));
-        if let Some(fields) = value.members_mut() {
-            fields.retain(|field| field.key != "id");
-            let id = text_node(&key, key_at);
-            fields.insert(
-                0,
-                NodeMember {
-                    key: "id".into(),
-                    key_at,
-                    value: id,
-                },
-            );
-        }
-        added.push(value);
+        tree.moved_silently(&from.key(&member.key), &to.index(offset + index));
+        added.push(entry_of(member));
     }
-    match tree.node_mut(&to) {
+    add_entries(tree, map_at, added);
+}
+
+/// `agents.<id>`: an agent that stands beside `defaults`.
+pub fn named(tree: &mut MigrationTree<'_>) {
+    for id in tree.keys("agents") {
+        let from = path("agents").key(&id);
+        if !is_agent(tree, &id, &from) {
+            continue;
+        }
+        let Some(member) = tree.take(&from) else {
+            continue;
+        };
+        let to = path("agents.list").index(tree.agents());
+        tree.note(&from, member.key_at, &format!("`{to}`"));
+        tree.moved_silently(&from, &to);
+        let at = member.value.at;
+        add_entries(tree, at, vec![entry_of(member)]);
+    }
+}
+
+/// Whether a key beside `defaults` is an agent: no slip of the pen, and it holds what agents have.
+fn is_agent(tree: &MigrationTree<'_>, id: &str, from: &KeyPath) -> bool {
+    let keys = |shape: &'static ValueShape| {
+        let object = shape.as_object();
+        object
+            .into_iter()
+            .flat_map(|object| object.fields)
+            .map(|field| field.key)
+    };
+    let known = keys(Agents::SHAPE).chain(["default"]);
+    let fields: Vec<&str> = keys(AgentEntry::SHAPE).collect();
+    let held = tree.root.at_path(from).map(|node| node.members());
+    chela_core::AgentId::parse(id).is_ok()
+        && chela_core::suggest::nearest(id, known).is_none()
+        && entry_named(tree, id).is_none()
+        && held.is_some_and(|held| {
+            held.iter()
+                .any(|member| fields.contains(&member.key.as_str()))
+        })
+}
+
+/// An agent of a map as an entry of the list.
+fn entry_of(member: NodeMember) -> ConfigNode {
+    let NodeMember {
+        key,
+        key_at,
+        mut value,
+    } = member;
+    if let Some(fields) = value.members_mut() {
+        fields.retain(|field| field.key != "id");
+        let id = text_node(&key, key_at);
+        fields.insert(
+            0,
+            NodeMember {
+                key: "id".into(),
+                key_at,
+                value: id,
+            },
+        );
+    }
+    value
+}
+
+fn add_entries(tree: &mut MigrationTree<'_>, at: NodeSpan, added: Vec<ConfigNode>) {
+    let list = path("agents.list");
+    match tree.node_mut(&list) {
         Some(ConfigNode {
             kind: NodeKind::Array(items),
             ..
         }) => items.extend(added),
         Some(_) => {}
         None => {
-            tree.put(&to, map_at, ConfigNode::new(NodeKind::Array(added), map_at));
+            tree.put(&list, at, ConfigNode::new(NodeKind::Array(added), at));
         }
     }
 }
 
 /// Keys of the roster that others have written elsewhere.
 pub fn keys(tree: &mut MigrationTree<'_>) {
-    let list = path("agents.list");
-    for index in 0..tree.agents() {
-        let entry = list.index(index);
-        tree.shift_path(&entry.key("agentId"), &entry.key("id"), |value| value);
-        tree.shift_path(&entry.key("displayName"), &entry.key("name"), |value| value);
+    for entry in tree.agent_entries() {
+        tree.shift_in(&entry, "agentId", "id");
+        tree.shift_in(&entry, "displayName", "name");
     }
     default_name(tree);
     for scope in tree.agent_scopes() {
         for key in ["temperature", "maxTokens", "topP"] {
-            tree.shift_path(&scope.key(key), &scope.key("params").key(key), |value| {
-                value
-            });
+            tree.shift_in(&scope, key, &format!("params.{key}"));
         }
         let model = scope.key("model");
         for key in ["fallbacks", "fallback", "modelFallbacks"] {
             with_fallbacks(tree, &model, &scope.key(key));
         }
-        with_fallbacks(
-            tree,
-            &scope.key("imageModel"),
-            &scope.key("imageModelFallbacks"),
-        );
+        let image = scope.key("imageModel");
+        with_fallbacks(tree, &image, &scope.key("imageModelFallbacks"));
         tree.shift_path(&model.key("fallback"), &model.key("fallbacks"), as_list);
     }
 }
@@ -92,23 +131,20 @@ pub fn keys(tree: &mut MigrationTree<'_>) {
 /// `agents.default` names an agent; the agent carries the flag.
 fn default_name(tree: &mut MigrationTree<'_>) {
     let from = path("agents.default");
-    let Some(id) = tree
-        .get("agents.default")
-        .and_then(ConfigNode::as_str)
-        .map(str::to_owned)
-    else {
+    let Some(id) = tree.word(&from).map(str::to_owned) else {
         return;
     };
-    let items = tree.get("agents.list").map_or(&[][..], ConfigNode::items);
-    let found = items
-        .iter()
-        .position(|entry| entry.get("id").and_then(ConfigNode::as_str) == Some(&id));
-    if let Some(index) = found {
-        let to = path("agents.list").index(index).key("default");
-        tree.shift_path(&from, &to, |value| {
+    if let Some(entry) = entry_named(tree, &id) {
+        tree.shift_path(&from, &entry.key("default"), |value| {
             ConfigNode::new(NodeKind::Bool(true), value.at)
         });
     }
+}
+
+/// The entry with an id.
+pub fn entry_named(tree: &MigrationTree<'_>, id: &str) -> Option<KeyPath> {
+    tree.agent_entries()
+        .find(|entry| tree.word(&entry.key("id")) == Some(id))
 }
 
 /// The identity of the one agent there was.
@@ -132,14 +168,8 @@ pub fn default_entry(tree: &mut MigrationTree<'_>, because: &str) -> KeyPath {
         tree.take(&list);
         tree.put(&list, at, ConfigNode::new(NodeKind::Array(vec![main]), at));
     }
-    let default = tree
-        .get("agents.list")
-        .map_or(&[][..], ConfigNode::items)
-        .iter()
-        .position(|entry| {
-            entry
-                .get("default")
-                .is_some_and(|flag| flag.kind == NodeKind::Bool(true))
-        });
-    list.index(default.unwrap_or(0))
+    let flag = |entry: &KeyPath| tree.root.at_path(&entry.key("default"));
+    tree.agent_entries()
+        .find(|entry| flag(entry).is_some_and(|flag| flag.kind == NodeKind::Bool(true)))
+        .unwrap_or_else(|| list.index(0))
 }

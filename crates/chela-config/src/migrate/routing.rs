@@ -1,6 +1,6 @@
 //! `routing`, an older home of agents, bindings, queues and mentions.
 
-use super::roster::default_entry;
+use super::roster::{default_entry, entry_named};
 use super::tree::{MigrationTree, path, text_node};
 use crate::node::{ConfigNode, NodeKind, NodeMember};
 
@@ -17,7 +17,7 @@ pub fn run(tree: &mut MigrationTree<'_>) {
     tree.shift("routing.transcribeAudio", "audio.transcription");
     mention(tree);
     tree.shift("routing.groupChat", "messages.groupChat");
-    tree.remove_if_empty("routing");
+    tree.remove_if_empty(&path("routing"));
 }
 
 /// A map of agents, by id.
@@ -60,21 +60,14 @@ fn default_agent(tree: &mut MigrationTree<'_>) {
     let in_map = path("agents.entries").key(&id);
     let to = if tree.root.at_path(&in_map).is_some() {
         in_map.key("default")
+    } else if let Some(entry) = entry_named(tree, &id) {
+        entry.key("default")
     } else {
-        let items = tree.get("agents.list").map_or(&[][..], ConfigNode::items);
-        let found = items
-            .iter()
-            .position(|entry| entry.get("id").and_then(ConfigNode::as_str) == Some(&id));
-        match found {
-            Some(index) => path("agents.list").index(index).key("default"),
-            None => {
-                let entry = default_entry(tree, "routing");
-                if let Some(node) = tree.node_mut(&entry.key("id")) {
-                    *node = text_node(&id, member.value.at);
-                }
-                entry.key("default")
-            }
+        let entry = default_entry(tree, "routing");
+        if let Some(node) = tree.node_mut(&entry.key("id")) {
+            *node = text_node(&id, member.value.at);
         }
+        entry.key("default")
     };
     tree.moved(&from, &to, member.key_at);
     tree.put(&to, member.key_at, yes);

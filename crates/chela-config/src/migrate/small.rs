@@ -10,14 +10,10 @@ pub fn metadata(tree: &mut MigrationTree<'_>) {
 
 pub fn heartbeat_root(tree: &mut MigrationTree<'_>) {
     for key in ["showOk", "showAlerts", "useIndicator"] {
-        let from = path("heartbeat").key(key);
-        tree.shift_path(
-            &from,
-            &path("channels.defaults.heartbeatVisibility").key(key),
-            |v| v,
-        );
+        let to = format!("channels.defaults.heartbeatVisibility.{key}");
+        tree.shift(&format!("heartbeat.{key}"), &to);
     }
-    tree.remove_if_empty("heartbeat");
+    tree.remove_if_empty(&path("heartbeat"));
     tree.shift("heartbeat", "agents.defaults.heartbeat");
 }
 
@@ -34,7 +30,7 @@ pub fn mcp_root(tree: &mut MigrationTree<'_>) {
 pub fn gateway(tree: &mut MigrationTree<'_>) {
     tree.shift("gateway.token", "gateway.auth.token");
     let bind = path("gateway.bind");
-    let name = match tree.root.at_path(&bind).and_then(ConfigNode::as_str) {
+    let name = match tree.word(&bind) {
         Some("127.0.0.1" | "localhost" | "::1") => "loopback",
         Some("0.0.0.0" | "::" | "all" | "any") => "lan",
         Some("tailscale") => "tailnet",
@@ -67,12 +63,9 @@ pub fn session(tree: &mut MigrationTree<'_>) {
 pub fn peer_kind(tree: &mut MigrationTree<'_>) {
     let count = tree.get("bindings").map_or(0, |list| list.items().len());
     for index in 0..count {
-        let peer = path("bindings")
-            .index(index)
-            .key("match")
-            .key("peer")
-            .key("kind");
-        if tree.root.at_path(&peer).and_then(ConfigNode::as_str) == Some("dm") {
+        let binding = path("bindings").index(index);
+        let peer = binding.key("match").key("peer").key("kind");
+        if tree.word(&peer) == Some("dm") {
             replace_word(tree, &peer, "direct");
         }
     }
@@ -81,13 +74,10 @@ pub fn peer_kind(tree: &mut MigrationTree<'_>) {
 pub fn queue_modes(tree: &mut MigrationTree<'_>) {
     let mut places = vec![path("messages.queue.mode")];
     let by_channel = path("messages.queue.byChannel");
-    let channels = tree
-        .root
-        .at_path(&by_channel)
-        .map_or(&[][..], ConfigNode::members);
-    places.extend(channels.iter().map(|member| by_channel.key(&member.key)));
+    let channels = tree.keys("messages.queue.byChannel");
+    places.extend(channels.into_iter().map(|name| by_channel.key(name)));
     for place in places {
-        match tree.root.at_path(&place).and_then(ConfigNode::as_str) {
+        match tree.word(&place) {
             Some("queue") => replace_word(tree, &place, "followup"),
             Some("steer-backlog" | "steer+backlog") => replace_word(tree, &place, "steer"),
             _ => {}
@@ -96,21 +86,9 @@ pub fn queue_modes(tree: &mut MigrationTree<'_>) {
 }
 
 pub fn tts(tree: &mut MigrationTree<'_>) {
-    let mut homes = vec![path("messages.tts")];
-    homes.extend((0..tree.agents()).map(|index| path("agents.list").index(index).key("tts")));
-    for home in homes {
-        let on = match tree
-            .root
-            .at_path(&home.key("enabled"))
-            .map(|node| &node.kind)
-        {
-            Some(NodeKind::Bool(on)) => *on,
-            _ => continue,
-        };
-        let word = if on { "always" } else { "off" };
-        tree.shift_path(&home.key("enabled"), &home.key("auto"), |value| {
-            text_node(word, value.at)
-        });
+    let agents = tree.agent_entries().map(|entry| entry.key("tts"));
+    for home in std::iter::once(path("messages.tts")).chain(agents) {
+        tree.switch_to_word(&home, "enabled", "auto", ["off", "always"]);
     }
 }
 
@@ -136,24 +114,13 @@ pub fn transcription(tree: &mut MigrationTree<'_>) {
         }
         list_node(vec![object_node(model, at)], at)
     });
-    tree.remove_if_empty("audio");
+    tree.remove_if_empty(&path("audio"));
 }
 
 pub fn sandbox(tree: &mut MigrationTree<'_>) {
     for scope in tree.agent_scopes() {
-        let home = scope.key("sandbox");
-        let each = match tree
-            .root
-            .at_path(&home.key("perSession"))
-            .map(|node| &node.kind)
-        {
-            Some(NodeKind::Bool(each)) => *each,
-            _ => continue,
-        };
-        let word = if each { "session" } else { "shared" };
-        tree.shift_path(&home.key("perSession"), &home.key("scope"), |v| {
-            text_node(word, v.at)
-        });
+        let words = ["shared", "session"];
+        tree.switch_to_word(&scope.key("sandbox"), "perSession", "scope", words);
     }
 }
 
@@ -162,31 +129,49 @@ pub fn renamed(tree: &mut MigrationTree<'_>) {
     for scope in tree.agent_scopes() {
         for (from, to) in [("pdfMaxBytesMb", "pdfMaxMb"), ("timezone", "userTimezone")] {
             if scope.segments().len() == 2 {
-                tree.shift_path(&scope.key(from), &scope.key(to), |v| v);
+                tree.shift_in(&scope, from, to);
             }
         }
-        let exec = scope.key("tools").key("exec");
-        tree.shift_path(&exec.key("timeoutSec"), &exec.key("timeoutSeconds"), |v| v);
+        let (from, to) = ("tools.exec.timeoutSec", "tools.exec.timeoutSeconds");
+        tree.shift_in(&scope, from, to);
     }
-    for (from, to) in [
-        ("tools.exec.timeoutSec", "tools.exec.timeoutSeconds"),
-        (
-            "tools.web.fetch.maxBytes",
-            "tools.web.fetch.maxResponseBytes",
-        ),
-        ("skills.extraDirs", "skills.load.extraDirs"),
-        (
-            "memory.qmd.extraPaths",
-            "agents.defaults.memorySearch.extraPaths",
-        ),
-        ("plugins.paths", "plugins.load.paths"),
-        ("update.autoUpdate", "update.auto"),
-    ] {
-        tree.shift(from, to);
-    }
+    tree.shift("tools.exec.timeoutSec", "tools.exec.timeoutSeconds");
+    tree.shift(
+        "tools.web.fetch.maxBytes",
+        "tools.web.fetch.maxResponseBytes",
+    );
+    tree.shift("skills.extraDirs", "skills.load.extraDirs");
+    tree.shift(
+        "memory.qmd.extraPaths",
+        "agents.defaults.memorySearch.extraPaths",
+    );
+    tree.shift("plugins.paths", "plugins.load.paths");
+    tree.shift("update.autoUpdate", "update.auto");
 }
 
 /// Another word for the same thing.
+/// Values that are written plainly and stand for a word.
+pub fn plain_values(tree: &mut MigrationTree<'_>) {
+    for scope in tree.agent_scopes() {
+        for key in ["timeFormat", "elevatedDefault"] {
+            let at = scope.key(key);
+            let word = match tree.root.at_path(&at).map(|node| &node.kind) {
+                Some(NodeKind::Number(hours)) if key == "timeFormat" => match hours.as_u64() {
+                    Some(12) => "12",
+                    Some(24) => "24",
+                    _ => continue,
+                },
+                Some(NodeKind::Bool(on)) if key == "elevatedDefault" => match on {
+                    true => "on",
+                    false => "off",
+                },
+                _ => continue,
+            };
+            replace_word(tree, &at, word);
+        }
+    }
+}
+
 fn replace_word(tree: &mut MigrationTree<'_>, at: &KeyPath, word: &str) {
     let Some(node) = tree.node_mut(at) else {
         return;

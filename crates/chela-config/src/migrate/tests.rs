@@ -82,6 +82,16 @@ fn examples() -> Vec<(&'static str, Value, Value)> {
             json!({ "agents": { "list": [{ "id": "b", "name": "B" }, { "id": "a" }] } }),
         ),
         (
+            "roster-names",
+            json!({ "agents": { "defaults": { "model": "m/n" }, "a": { "name": "A" } } }),
+            json!({ "agents": { "defaults": { "model": "m/n" }, "list": [{ "id": "a", "name": "A" }] } }),
+        ),
+        (
+            "plain-values",
+            json!({ "agents": { "defaults": { "timeFormat": 24, "elevatedDefault": true } } }),
+            json!({ "agents": { "defaults": { "timeFormat": "24", "elevatedDefault": "on" } } }),
+        ),
+        (
             "roster-keys",
             json!({ "agents": { "default": "a", "list": [{ "agentId": "a", "model": "m/n", "fallbacks": "o/p", "temperature": 0.5 }] } }),
             json!({ "agents": { "list": [{ "id": "a", "default": true, "params": { "temperature": 0.5 }, "model": { "primary": "m/n", "fallbacks": ["o/p"] } }] } }),

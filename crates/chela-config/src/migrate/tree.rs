@@ -1,6 +1,6 @@
 //! Moving values about in a tree, and keeping account of it.
 
-use super::{Migrated, MovedKey, written_at};
+use super::{MigrationReport, MovedKey, written_at};
 use crate::check::CheckFinding;
 use crate::diagnostic::Severity;
 use crate::key_path::{KeyPath, PathSegment};
@@ -10,18 +10,22 @@ use crate::node::{ConfigNode, NodeKind, NodeMember, NodeSpan};
 pub struct MigrationTree<'t> {
     pub root: &'t mut ConfigNode,
     id: &'static str,
-    done: &'t mut Migrated,
+    done: &'t mut MigrationReport,
 }
 
 impl<'t> MigrationTree<'t> {
-    pub fn new(root: &'t mut ConfigNode, id: &'static str, done: &'t mut Migrated) -> Self {
+    pub fn new(root: &'t mut ConfigNode, id: &'static str, done: &'t mut MigrationReport) -> Self {
         Self { root, id, done }
     }
 
     /// Moves a value, if it is there. Whatever stands at `to` already wins, key by key.
     pub fn shift(&mut self, from: &str, to: &str) {
-        let (from, to) = (path(from), path(to));
-        self.shift_path(&from, &to, |value| value);
+        self.shift_path(&path(from), &path(to), |value| value);
+    }
+
+    /// Moves a value within a part of the tree.
+    pub fn shift_in(&mut self, home: &KeyPath, from: &str, to: &str) {
+        self.shift_path(&under(home, from), &under(home, to), |value| value);
     }
 
     /// Moves a value and changes it on the way.
@@ -31,8 +35,7 @@ impl<'t> MigrationTree<'t> {
         to: &str,
         change: impl FnOnce(ConfigNode) -> ConfigNode,
     ) {
-        let (from, to) = (path(from), path(to));
-        self.shift_path(&from, &to, change);
+        self.shift_path(&path(from), &path(to), change);
     }
 
     pub fn shift_path(
@@ -116,13 +119,8 @@ impl<'t> MigrationTree<'t> {
     }
 
     pub fn warn(&mut self, path: &KeyPath, at: NodeSpan, message: &str, hint: &str) {
-        self.tell(
-            Severity::Warning,
-            path,
-            at,
-            message.to_owned(),
-            Some(hint.to_owned()),
-        );
+        let (message, hint) = (message.to_owned(), Some(hint.to_owned()));
+        self.tell(Severity::Warning, path, at, message, hint);
     }
 
     /// Names the key as the user wrote it, whatever happened to it since.
@@ -135,19 +133,36 @@ impl<'t> MigrationTree<'t> {
         hint: Option<String>,
     ) {
         let written = written_at(&self.done.moves, path);
+        let path = written.map_or_else(|| path.clone(), |(path, _)| path);
         self.done.findings.push(CheckFinding {
-            severity,
-            code: self.id,
-            path: written.map_or_else(|| path.clone(), |(path, _)| path),
-            at,
-            message,
             hint,
-            consequence: None,
+            ..CheckFinding::new(severity, self.id, (path, at), message)
         });
     }
 
     pub fn get(&self, at: &str) -> Option<&ConfigNode> {
         self.root.at_path(&path(at))
+    }
+
+    /// The text at a path.
+    pub fn word(&self, path: &KeyPath) -> Option<&str> {
+        self.root.at_path(path).and_then(ConfigNode::as_str)
+    }
+
+    /// The keys of the object at a path.
+    pub fn keys(&self, at: &str) -> Vec<String> {
+        let members = self.get(at).map_or(&[][..], ConfigNode::members);
+        members.iter().map(|member| member.key.clone()).collect()
+    }
+
+    /// Replaces a switch by a key that holds one of two words.
+    pub fn switch_to_word(&mut self, home: &KeyPath, from: &str, to: &str, words: [&str; 2]) {
+        let (from, to) = (home.key(from), home.key(to));
+        if let Some(NodeKind::Bool(on)) = self.root.at_path(&from).map(|node| &node.kind) {
+            let [off, word] = words;
+            let word = if *on { word } else { off };
+            self.shift_path(&from, &to, |value| text_node(word, value.at));
+        }
     }
 
     pub fn node_mut(&mut self, path: &KeyPath) -> Option<&mut ConfigNode> {
@@ -159,31 +174,37 @@ impl<'t> MigrationTree<'t> {
         self.get("agents.list").map_or(0, |list| list.items().len())
     }
 
+    /// Every entry of the roster.
+    pub fn agent_entries(&self) -> impl Iterator<Item = KeyPath> + use<> {
+        let list = path("agents.list");
+        (0..self.agents()).map(move |index| list.index(index))
+    }
+
     /// `agents.defaults` and every entry of the roster.
     pub fn agent_scopes(&self) -> Vec<KeyPath> {
-        let agents = KeyPath::root().key("agents");
-        let list = agents.key("list");
-        std::iter::once(agents.key("defaults"))
-            .chain((0..self.agents()).map(|index| list.index(index)))
+        std::iter::once(path("agents.defaults"))
+            .chain(self.agent_entries())
             .collect()
     }
 
     /// Removes an object that has nothing left in it.
-    pub fn remove_if_empty(&mut self, at: &str) {
-        let at = path(at);
-        let empty = self.root.at_path(&at).is_some_and(
-            |node| matches!(&node.kind, NodeKind::Object(members) if members.is_empty()),
-        );
-        if empty {
-            self.take(&at);
+    pub fn remove_if_empty(&mut self, at: &KeyPath) {
+        let node = self.root.at_path(at);
+        if matches!(node.map(|node| &node.kind), Some(NodeKind::Object(members)) if members.is_empty())
+        {
+            self.take(at);
         }
     }
 }
 
 /// A path of plain keys.
 pub fn path(text: &str) -> KeyPath {
+    under(&KeyPath::root(), text)
+}
+
+fn under(home: &KeyPath, text: &str) -> KeyPath {
     text.split('.')
-        .fold(KeyPath::root(), |path, key| path.key(key))
+        .fold(home.clone(), |path, key| path.key(key))
 }
 
 pub fn text_node(text: &str, at: NodeSpan) -> ConfigNode {

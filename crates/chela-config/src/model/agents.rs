@@ -40,11 +40,13 @@ section! {
         [later]
         pdf_model: Option<ModelChoice>,
         /// Largest PDF read, in megabytes.
+        [later]
         pdf_max_mb: f64 = 10.0,
         /// Most pages of a PDF that are read.
         [later]
         pdf_max_pages: u32 = 20,
         /// Cheap model for small jobs such as titles.
+        [later]
         utility_model: Option<String>,
         /// Models by `provider/model`: alias and parameters of each.
         models: BTreeMap<String, AgentModel>,
@@ -52,8 +54,8 @@ section! {
         model_policy: ModelPolicy,
         /// Parameters sent with every request; a model's and an agent's own win by key.
         params: OpenMap,
-        /// Workspace folder of the default agent; other agents get a folder of their id inside
-        /// it. Relative paths start at the folder of the config file.
+        /// Workspace folder of the default agent; others have `workspace-<id>` in the state folder.
+        /// Relative paths start at the folder of the config file.
         workspace: Option<String>,
         /// Repository root shown to the model. Default: found upwards from the workspace.
         repo_root: Option<String>,
@@ -92,7 +94,7 @@ section! {
         additional_system_prompt: Option<String>,
         /// Time zone of the user, for example `Europe/Berlin`. Default: the machine's.
         user_timezone: Option<String>,
-        /// How times are written in the prompt.
+        /// How the agent is told the time of day. `auto` is 24 hours.
         time_format: TimeFormat,
         /// Time zone of message envelopes: `utc`, `local`, `user` or a zone name.
         [later]
@@ -136,8 +138,10 @@ section! {
         [later]
         block_streaming_coalesce: BlockCoalesce,
         /// A pause before each block, as a person would make.
+        [later]
         human_delay: HumanDelay,
         /// When the typing sign is shown.
+        [later]
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
         [min 1, later]
@@ -149,7 +153,7 @@ section! {
         [min 1]
         max_steps: u64 = 60,
         /// Runs at the same time, over all conversations.
-        [min 1]
+        [min 1, later]
         max_concurrent: Option<u32>,
         /// Largest received file the agent sees, in megabytes.
         [later]
@@ -161,6 +165,7 @@ section! {
         [later]
         image_quality: ImageQuality,
         /// Periodic runs without a message.
+        [later]
         heartbeat: Heartbeat,
         /// Agents started by agents.
         subagents: Subagents,
@@ -169,18 +174,20 @@ section! {
         /// Where commands and file tools run.
         sandbox: Sandbox,
         /// Command line programs used as models.
+        [later]
         cli_backends: BTreeMap<String, OpenMap>,
         /// Which runtime drives the agent.
         [later]
-        agent_runtime: Foreign,
+        agent_runtime: ForeignSettings,
         /// Settings of the embedded runtime.
         [later]
-        embedded_pi: Foreign,
+        embedded_pi: ForeignSettings,
         /// Settings of the embedded runtime.
         [later]
-        embedded_agent: Foreign,
+        embedded_agent: ForeignSettings,
         /// Settings that may change or go.
-        experimental: Foreign,
+        [later]
+        experimental: ForeignSettings,
     }
 
     /// One agent. What it does not set comes from `agents.defaults`.
@@ -203,6 +210,7 @@ section! {
         /// The model that answers. A plain name has no fallbacks.
         model: Option<ModelChoice>,
         /// Cheap model for small jobs such as titles.
+        [later]
         utility_model: Option<String>,
         /// Models by `provider/model`: alias and parameters of each.
         models: BTreeMap<String, AgentModel>,
@@ -248,15 +256,19 @@ section! {
         [later]
         tool_progress_detail: Option<ToolProgressDetail>,
         /// When the typing sign is shown.
+        [later]
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
         [min 1, later]
         typing_interval_seconds: Option<u64>,
         /// A pause before each block, as a person would make.
+        [later]
         human_delay: Option<HumanDelay>,
         /// Periodic runs of this agent. If any agent has this, only those agents run them.
+        [later]
         heartbeat: Option<Heartbeat>,
         /// When the agent reacts in groups.
+        [later]
         group_chat: Option<GroupChat>,
         /// Voice of this agent.
         tts: Option<Tts>,
@@ -273,20 +285,23 @@ section! {
         /// Spending limits of this agent.
         limits: Option<LimitSet>,
         /// What runs the agent.
+        [later]
         runtime: Option<AgentRuntime>,
         /// Which runtime drives the agent.
         [later]
-        agent_runtime: Option<Foreign>,
+        agent_runtime: Option<ForeignSettings>,
         /// Plugin slots of this agent.
-        plugins: Option<Foreign>,
+        [later]
+        plugins: Option<ForeignSettings>,
         /// Settings of the embedded runtime.
         [later]
-        embedded_pi: Option<Foreign>,
+        embedded_pi: Option<ForeignSettings>,
         /// Settings of the embedded runtime.
         [later]
-        embedded_agent: Option<Foreign>,
+        embedded_agent: Option<ForeignSettings>,
         /// Settings that may change or go.
-        experimental: Option<Foreign>,
+        [later]
+        experimental: Option<ForeignSettings>,
     }
 
     /// One model an agent may use.
@@ -300,7 +315,7 @@ section! {
         streaming: Option<bool>,
         /// Which runtime drives the model.
         [later]
-        agent_runtime: Foreign,
+        agent_runtime: ForeignSettings,
     }
 
     /// Which models may be chosen.
@@ -331,8 +346,8 @@ section! {
 
     /// Agents started by agents.
     struct Subagents {
-        /// How strongly the prompt asks to delegate. Unset: `prefer` in the main session,
-        /// `suggest` elsewhere.
+        /// How strongly the prompt asks to delegate.
+        [means "suggest"]
         delegation_mode: Option<DelegationMode>,
         /// Agents that may be started, `*` for any. Unset: the agent itself.
         allow_agents: Option<Vec<String>>,
@@ -425,9 +440,10 @@ section! {
     /// What runs the agent.
     struct AgentRuntime {
         /// Kind of runtime: `embedded` or `acp`.
+        [later]
         kind as "type": Option<String>,
         /// Settings of an Agent Client Protocol runtime.
-        acp: Foreign,
+        acp: ForeignSettings,
     }
 }
 

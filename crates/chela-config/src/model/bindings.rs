@@ -20,7 +20,7 @@ section! {
         /// What they share.
         session: BindingSession,
         /// Settings of an Agent Client Protocol session.
-        acp: Foreign,
+        acp: ForeignSettings,
     }
 
     /// Which conversations.

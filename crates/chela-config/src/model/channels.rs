@@ -42,12 +42,12 @@ section! {
         /// Groups by id; `*` for all.
         groups: Option<serde_json::Value>,
         /// Token of the bot.
-        bot_token: Option<Secret>,
+        bot_token: Option<SecretSetting>,
         /// Token of the app.
         [later]
-        app_token: Option<Secret>,
+        app_token: Option<SecretSetting>,
         /// Token.
-        token: Option<Secret>,
+        token: Option<SecretSetting>,
         /// Accounts by name.
         accounts: BTreeMap<String, ChannelAccount>,
         /// Account used when none is named.
@@ -93,7 +93,7 @@ section! {
         /// Which groups are answered.
         group_policy: Option<GroupPolicy>,
         /// Token of the bot.
-        bot_token: Option<Secret>,
+        bot_token: Option<SecretSetting>,
         ..other: OpenMap,
     }
 

@@ -10,11 +10,13 @@ section! {
         /// Read `/` commands in chats.
         text: bool = true,
         /// Register commands with the platform.
-        native: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
+        [later]
+        native: OrAuto<bool> = OrAuto::Auto(AutoLiteral::Auto),
         /// Register skills as commands with the platform.
         [later]
-        native_skills: OrAuto<bool> = OrAuto::Auto(Auto::Auto),
+        native_skills: OrAuto<bool> = OrAuto::Auto(AutoLiteral::Auto),
         /// Allow `!cmd`.
+        [later]
         bash: bool,
         /// Wait this many milliseconds for `!cmd`.
         [max 30_000, later]
@@ -22,12 +24,16 @@ section! {
         /// Allow `/config`.
         config: bool,
         /// Allow `/mcp`.
+        [later]
         mcp: bool,
         /// Allow `/plugins`.
+        [later]
         plugins: bool,
         /// Allow `/debug`.
+        [later]
         debug: bool,
         /// Allow `/restart`.
+        [later]
         restart: bool = true,
         /// Check groups of people as well.
         [later]
@@ -37,8 +43,9 @@ section! {
         /// How owner ids stand in the prompt.
         owner_display: OwnerDisplay,
         /// Secret that owner ids are hashed with. Default: one made for this installation.
-        owner_display_secret: Option<Secret>,
+        owner_display_secret: Option<SecretSetting>,
         /// Who may use commands, per channel, `*` for all. When set, nothing else counts.
+        [later]
         allow_from: Option<BTreeMap<String, Vec<IdText>>>,
     }
 }

@@ -106,6 +106,7 @@ section! {
         /// `safeguard` checks the summary before it replaces anything.
         mode: CompactionMode,
         /// Plugin that writes the summary.
+        [later]
         provider: Option<String>,
         /// Model that writes the summary. Default: the session's.
         model: Option<String>,
@@ -181,6 +182,7 @@ section! {
         /// What the agent is asked.
         prompt: Option<String>,
         /// System text for that turn.
+        [later]
         system_prompt: Option<String>,
     }
 }

@@ -17,7 +17,7 @@ section! {
         /// Address told about finished jobs.
         webhook: Option<String>,
         /// Token sent to that address.
-        webhook_token: Option<Secret>,
+        webhook_token: Option<SecretSetting>,
         /// How long sessions of finished jobs are kept; a bare number is hours.
         [later]
         session_retention: OrOff<DurationText> = OrOff::On("24h".into()),
@@ -32,7 +32,7 @@ section! {
         failure_destination: CronDestination,
         /// Small programs that start jobs.
         [later]
-        triggers: Foreign,
+        triggers: ForeignSettings,
         /// Jobs written in this file.
         jobs: Option<serde_json::Value>,
     }

@@ -40,7 +40,7 @@ section! {
         /// Protocol.
         protocol: OtelProtocol,
         /// Extra headers.
-        headers: std::collections::BTreeMap<String, Secret>,
+        headers: std::collections::BTreeMap<String, SecretSetting>,
         /// Name of the service.
         [later]
         service_name: Option<String>,
@@ -60,9 +60,9 @@ section! {
         [later]
         flush_interval_ms: Option<u64>,
         /// Send what was said as well.
-        capture_content: Option<Switch<OpenMap>>,
+        capture_content: Option<FlagOrDetail<OpenMap>>,
         /// Tool servers.
-        mcp: Foreign,
+        mcp: ForeignSettings,
     }
 
     /// A log of what was cached.

@@ -3,19 +3,22 @@
 use super::*;
 
 /// Settings Chela keeps without reading them.
-pub type Foreign = OpenMap;
+pub type ForeignSettings = OpenMap;
 
 section! {
-    /// The page in the browser.
+    /// How things look: the chat in the terminal, the page in the browser.
     struct Ui {
+        /// Colours of the chat: those of the terminal, for a light ground, or none.
+        theme: ChatTheme,
         /// Colour of the seams.
         [later]
         seam_color: Option<HexColor>,
         /// The agent on the page.
+        [later]
         assistant: UiAssistant,
         /// Looks that may change or go.
         [later]
-        prefs: Foreign,
+        prefs: ForeignSettings,
     }
 
     /// The agent on the page.
@@ -31,6 +34,11 @@ section! {
     /// Speech to text, in the older form.
     struct Audio {
         /// Program that does it. Read as `tools.media.audio`.
-        transcription: Foreign,
+        transcription: ForeignSettings,
     }
+}
+
+words! {
+    /// Colours of the chat in the terminal.
+    enum ChatTheme { Terminal = "terminal", Light = "light", Mono = "mono" }
 }

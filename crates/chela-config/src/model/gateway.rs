@@ -25,7 +25,7 @@ section! {
         /// The web page.
         control_ui: ControlUi,
         /// Chat on the web page.
-        webchat: Foreign,
+        webchat: ForeignSettings,
         /// Tools callers may run.
         tools: NameFilter,
         /// A gateway elsewhere.
@@ -38,11 +38,11 @@ section! {
         /// HTTP endpoints.
         http: GatewayHttp,
         /// Through Tailscale.
-        tailscale: Foreign,
+        tailscale: ForeignSettings,
         /// Paired devices.
-        nodes: Foreign,
+        nodes: ForeignSettings,
         /// Push messages to phones.
-        push: Foreign,
+        push: ForeignSettings,
         /// Check channels every so many minutes; 0: never.
         [later]
         channel_health_check_minutes: Option<u64>,
@@ -62,17 +62,17 @@ section! {
         /// What callers must show.
         mode: Option<GatewayAuthMode>,
         /// Token.
-        token: Option<Secret>,
+        token: Option<SecretSetting>,
         /// Password.
-        password: Option<Secret>,
+        password: Option<SecretSetting>,
         /// People signed in to Tailscale may.
         [later]
         allow_tailscale: Option<bool>,
         /// Slow down guessing.
-        rate_limit: Foreign,
+        rate_limit: ForeignSettings,
         /// A proxy that has checked the caller.
         [later]
-        trusted_proxy: Foreign,
+        trusted_proxy: ForeignSettings,
     }
 
     /// The web page.
@@ -112,9 +112,9 @@ section! {
         /// `ssh` or `direct`.
         transport: Option<String>,
         /// Token.
-        token: Option<Secret>,
+        token: Option<SecretSetting>,
         /// Password.
-        password: Option<Secret>,
+        password: Option<SecretSetting>,
         /// Fingerprint of its certificate.
         [later]
         tls_fingerprint: Option<String>,
@@ -164,7 +164,7 @@ section! {
         endpoints: HttpEndpoints,
         /// Headers for security.
         [later]
-        security_headers: Foreign,
+        security_headers: ForeignSettings,
     }
 
     /// Which HTTP endpoints are served.

@@ -85,7 +85,7 @@ section! {
         [later]
         install_policy: InstallPolicy,
         /// Findings of the audit.
-        audit: Foreign,
+        audit: ForeignSettings,
     }
 
     /// A program that decides what may be installed.
@@ -95,15 +95,15 @@ section! {
         /// About these.
         targets: Vec<String>,
         /// The program.
-        exec: Foreign,
+        exec: ForeignSettings,
     }
 
     /// Where approval questions are sent.
     struct Approvals {
         /// Questions about commands.
-        exec: Foreign,
+        exec: ForeignSettings,
         /// Questions about plugins.
-        plugin: Foreign,
+        plugin: ForeignSettings,
     }
 }
 

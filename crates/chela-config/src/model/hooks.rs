@@ -8,19 +8,25 @@ section! {
     /// Webhooks and internal hooks.
     struct Hooks {
         /// Accept webhooks.
+        [later]
         enabled: bool,
         /// Path they come to; not `/`.
+        [later]
         path: String = "/hooks".into(),
         /// Token callers must send.
-        token: Option<Secret>,
+        [later]
+        token: Option<SecretSetting>,
         /// Session they run in unless they name one.
         [later]
         default_session_key: Option<String>,
         /// Callers may name a session.
+        [later]
         allow_request_session_key: bool,
         /// Starts of the session keys they may name.
+        [later]
         allowed_session_key_prefixes: Vec<String>,
         /// Agents they may name.
+        [later]
         allowed_agent_ids: Option<Vec<String>>,
         /// Largest request, in bytes.
         [min 1, later]
@@ -32,8 +38,10 @@ section! {
         [later]
         transforms_dir: Option<String>,
         /// What each path does.
+        [later]
         mappings: Vec<HookMapping>,
         /// Mail from Gmail.
+        [later]
         gmail: Gmail,
         /// Hooks inside Chela.
         internal: InternalHooks,
@@ -80,7 +88,7 @@ section! {
         timeout_seconds: Option<u64>,
         /// Program that changes the request.
         [later]
-        transform: Foreign,
+        transform: ForeignSettings,
     }
 
     /// Mail from Gmail.
@@ -95,7 +103,7 @@ section! {
         subscription: Option<String>,
         /// Token of the push.
         [later]
-        push_token: Option<Secret>,
+        push_token: Option<SecretSetting>,
         /// Address of the hook.
         [later]
         hook_url: Option<String>,
@@ -111,9 +119,9 @@ section! {
         /// Do not mark mails as foreign text. Dangerous.
         allow_unsafe_external_content: bool,
         /// Where it listens.
-        serve: Foreign,
+        serve: ForeignSettings,
         /// Through Tailscale.
-        tailscale: Foreign,
+        tailscale: ForeignSettings,
         /// Model.
         model: Option<String>,
         /// Thinking level.
@@ -125,6 +133,7 @@ section! {
         /// Run them.
         enabled: Option<bool>,
         /// Only for these events.
+        [later]
         events: Option<Vec<String>>,
         /// Handlers, in the older form.
         [later]
@@ -132,9 +141,11 @@ section! {
         /// Hooks by name.
         entries: BTreeMap<String, HookEntry>,
         /// Where hooks are found.
+        [later]
         load: HooksLoad,
         /// What an installer recorded.
-        installs: BTreeMap<String, Foreign>,
+        [later]
+        installs: BTreeMap<String, ForeignSettings>,
     }
 
     /// Where hooks are found.
@@ -150,7 +161,7 @@ section! {
         /// On or off.
         enabled: Option<bool>,
         /// Variables for it.
-        env: BTreeMap<String, Secret>,
+        env: BTreeMap<String, SecretSetting>,
         ..other: OpenMap,
     }
 }

@@ -64,13 +64,15 @@ section! {
 /// A variable or header: a plain value, or where its secret is kept.
 #[derive(Clone, PartialEq)]
 pub enum McpValue {
-    Plain(Scalar),
+    Plain(ScalarValue),
     Reference(SecretReference),
 }
 
 impl HasShape for McpValue {
-    const SHAPE: &'static ValueShape =
-        &ValueShape::Secret(&ValueShape::OneOf(&[Scalar::SHAPE, SecretReference::SHAPE]));
+    const SHAPE: &'static ValueShape = &ValueShape::Secret(&ValueShape::OneOf(&[
+        ScalarValue::SHAPE,
+        SecretReference::SHAPE,
+    ]));
 }
 
 impl std::fmt::Debug for McpValue {

@@ -13,9 +13,10 @@ section! {
         /// How results are found and ranked. Read as `agents.defaults.memorySearch.query`.
         query: Option<MemoryQuery>,
         /// Older switch between memory systems; `qmd` is read as extra paths.
+        [later]
         backend: Option<String>,
         /// Settings of the retired QMD system; its paths are read as extra paths.
-        qmd: Foreign,
+        qmd: ForeignSettings,
         /// Keeping memory files good.
         lint: MemoryLint,
     }
@@ -67,7 +68,7 @@ section! {
         /// Embeddings are kept.
         cache: MemoryCache,
         /// Pictures and sound.
-        multimodal: Foreign,
+        multimodal: ForeignSettings,
         /// Kind of input told to the provider.
         input_type: Option<String>,
         /// Kind of input for questions.
@@ -78,9 +79,9 @@ section! {
         [min 1]
         output_dimensionality: Option<u32>,
         /// Retired QMD settings.
-        qmd: Foreign,
+        qmd: ForeignSettings,
         /// Settings that may change or go.
-        experimental: Foreign,
+        experimental: ForeignSettings,
     }
 
     /// Remote embedding service.
@@ -88,11 +89,11 @@ section! {
         /// Address.
         base_url: Option<String>,
         /// Key.
-        api_key: Option<Secret>,
+        api_key: Option<SecretSetting>,
         /// Extra headers.
         headers: ScalarMap,
         /// Batch jobs.
-        batch: Foreign,
+        batch: ForeignSettings,
         /// Requests at the same time.
         [min 1]
         non_batch_concurrency: Option<u32>,
@@ -141,7 +142,7 @@ section! {
 
     /// How text is cut into pieces.
     struct MemoryChunking {
-        /// Tokens in a piece.
+        /// Tokens in a piece, at most. Unset: as many as find most.
         [min 1]
         tokens: Option<u32>,
         /// Tokens shared with the next piece.
@@ -159,11 +160,11 @@ section! {
         /// Most results.
         [min 1]
         max_results: u32 = 6,
-        /// Weakest result shown.
+        /// Weakest result shown. Unset: none is too weak, but for `compat`, which cuts at 0.35.
         [min 0.0, max 1.0]
-        min_score: f64 = 0.35,
+        min_score: Option<f64>,
         /// Weights of words and vectors.
-        hybrid: Foreign,
+        hybrid: ForeignSettings,
     }
 
     /// When the index is brought up to date.
@@ -209,6 +210,7 @@ section! {
         /// Which files in it.
         pattern: Option<String>,
         /// Name shown.
+        [later]
         name: Option<String>,
     }
 }

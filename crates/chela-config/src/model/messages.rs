@@ -17,12 +17,16 @@ section! {
         [later]
         visible_replies: Option<VisibleReplies>,
         /// Groups.
+        [later]
         group_chat: GroupChat,
         /// Direct messages.
-        direct: Foreign,
+        [later]
+        direct: ForeignSettings,
         /// Messages that arrive while the agent works.
+        [later]
         queue: Queue,
         /// Joining messages that arrive together.
+        [later]
         inbound: Inbound,
         /// Emoji that says a message was seen.
         [later]
@@ -35,11 +39,12 @@ section! {
         remove_ack_after_reply: Option<bool>,
         /// Emoji that show what the agent is doing.
         [later]
-        status_reactions: Foreign,
+        status_reactions: ForeignSettings,
         /// Keep tool errors out of the chat.
         [later]
         suppress_tool_errors: Option<bool>,
         /// How usage is shown under replies.
+        [later]
         response_usage: Option<String>,
         /// Lines under replies that show usage.
         [later]
@@ -106,7 +111,7 @@ section! {
         silent_reply: Option<SilentReply>,
         /// What is sent instead of silence.
         [later]
-        silent_reply_rewrite: Foreign,
+        silent_reply_rewrite: ForeignSettings,
     }
 }
 
@@ -114,10 +119,13 @@ section! {
     /// Voice. Settings of the services are kept as they are.
     struct Tts {
         /// When replies are spoken.
+        [later]
         auto: Option<TtsAuto>,
         /// Speak only the last message, or all.
+        [later]
         mode: Option<TtsMode>,
         /// Service.
+        [later]
         provider: Option<String>,
         /// A hint about the voice for the prompt.
         hint: Option<String>,
@@ -128,6 +136,7 @@ section! {
         [later]
         max_text_length: Option<u64>,
         /// Give up after this many milliseconds.
+        [later]
         timeout_ms: Option<u64>,
         ..other: OpenMap,
     }

@@ -13,12 +13,12 @@ section! {
         providers: BTreeMap<String, Provider>,
         /// Price tables.
         [later]
-        pricing: Foreign,
+        pricing: ForeignSettings,
         /// Proxy for requests.
         proxy: Option<String>,
         /// Finding models at Amazon Bedrock.
         [later]
-        bedrock_discovery: Foreign,
+        bedrock_discovery: ForeignSettings,
     }
 
     /// Accounts at model providers.
@@ -30,7 +30,7 @@ section! {
         order: BTreeMap<String, Vec<String>>,
         /// Pauses after failures.
         [later]
-        cooldowns: Foreign,
+        cooldowns: ForeignSettings,
     }
 
     /// Where credentials are kept.
@@ -41,7 +41,7 @@ section! {
         defaults: BTreeMap<String, String>,
         /// Limits while credentials are read.
         [later]
-        resolution: Foreign,
+        resolution: ForeignSettings,
         /// Secrets tools may use without the model seeing them: it writes `${secret:NAME}`, and
         /// the value is put in where it is used.
         named: BTreeMap<String, NamedSecret>,
@@ -51,7 +51,7 @@ section! {
     struct NamedSecret {
         /// The secret itself, better written as `${VAR}`, or where to find it.
         [required]
-        value: Option<Secret>,
+        value: Option<SecretSetting>,
         /// What it opens, told to the model.
         description: Option<String>,
         /// Commands may have it, in a variable of their environment.
@@ -69,13 +69,13 @@ section! {
         /// Address.
         base_url: Option<String>,
         /// Key.
-        api_key: Option<Secret>,
+        api_key: Option<SecretSetting>,
         /// Kind of credential.
         auth: Option<ProviderAuth>,
         /// Protocol. Default with an address: `openai-completions`.
         api: Option<String>,
         /// Extra headers.
-        headers: BTreeMap<String, Secret>,
+        headers: BTreeMap<String, SecretSetting>,
         /// Send the key as `Authorization: Bearer`.
         auth_header: Option<bool>,
         /// Models of this endpoint.

@@ -8,19 +8,25 @@ section! {
     /// Plugins.
     struct Plugins {
         /// Load plugins at all.
+        [later]
         enabled: bool = true,
         /// Only these.
+        [later]
         allow: Option<Vec<String>>,
         /// Never these.
+        [later]
         deny: Vec<String>,
         /// Where plugins are found.
+        [later]
         load: PluginsLoad,
         /// Which plugin fills a role.
+        [later]
         slots: PluginSlots,
         /// Plugins by id: on or off, grants, settings.
         entries: BTreeMap<String, PluginEntry>,
         /// What an installer recorded.
-        installs: BTreeMap<String, Foreign>,
+        [later]
+        installs: BTreeMap<String, ForeignSettings>,
         /// How bundled plugins are found.
         [later]
         bundled_discovery: Option<serde_json::Value>,
@@ -29,6 +35,7 @@ section! {
     /// Where plugins are found.
     struct PluginsLoad {
         /// Folders and files.
+        [later]
         paths: Vec<String>,
         /// Notice changes while running.
         watch: Option<bool>,
@@ -37,19 +44,26 @@ section! {
     /// One plugin.
     struct PluginEntry {
         /// On or off.
+        [later]
         enabled: Option<bool>,
         /// What its hooks may do.
+        [later]
         hooks: PluginHooks,
         /// What the plugin may do, beyond its defaults.
+        [later]
         grants: Vec<String>,
         /// Agents it starts.
+        [later]
         subagent: PluginSubagent,
         /// Models it may call.
-        llm: Foreign,
+        [later]
+        llm: ForeignSettings,
         /// Key for the service the plugin uses.
-        api_key: Option<Secret>,
+        [later]
+        api_key: Option<SecretSetting>,
         /// Variables for the plugin.
-        env: BTreeMap<String, Secret>,
+        [later]
+        env: BTreeMap<String, SecretSetting>,
         /// Settings of the plugin.
         config: OpenMap,
     }
@@ -57,11 +71,13 @@ section! {
     /// What the hooks of a plugin may do.
     struct PluginHooks {
         /// Change the prompt.
+        [later]
         allow_prompt_injection: Option<bool>,
         /// See the conversation.
+        [later]
         allow_conversation_access: Option<bool>,
         /// Give up on a hook after this many milliseconds.
-        [max 600_000]
+        [max 600_000, later]
         timeout_ms: Option<u64>,
         /// The same, by hook.
         [later]

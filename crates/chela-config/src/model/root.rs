@@ -17,16 +17,20 @@ section! {
         /// The agents: defaults for all, and the roster.
         agents: Agents,
         /// Which agent answers which conversation; the first match of the most exact kind wins.
+        [later]
         bindings: Vec<Binding>,
         /// Groups that several agents answer: peer id to agent ids.
+        [later]
         broadcast: Broadcast,
         /// Who else may act as the agent of last resort.
+        [later]
         system_agent: SystemAgent,
         /// What of the context survives cuts, changes often, or is inherited.
         context: Context,
         /// Model endpoints, their models and prices.
         models: Models,
         /// Accounts at model providers.
+        [later]
         auth: Auth,
         /// Where credentials are kept.
         secrets: Secrets,
@@ -43,71 +47,87 @@ section! {
         /// Chat commands and who counts as the owner.
         commands: Commands,
         /// Chat channels by name. `defaults` holds for all; unknown kinds are kept as they are.
+        [later]
         channels: Channels,
         /// Silence per surface.
         [later]
         surfaces: BTreeMap<String, Surface>,
         /// Timed work.
+        [later]
         cron: Cron,
         /// Webhooks and internal hooks.
         hooks: Hooks,
         /// Plugins: which may load, what each is granted.
         plugins: Plugins,
         /// Tool servers that speak the Model Context Protocol.
+        [later]
         mcp: Mcp,
         /// The gateway: where it listens and who may speak to it.
+        [later]
         gateway: Gateway,
         /// What trust decides: information flow, approvals, detection.
         guard: Guard,
         /// Checks before something is installed.
+        [later]
         security: Security,
         /// Spending limits.
         limits: Limits,
         /// How long requests to models stay on record.
         ledger: Ledger,
         /// Traces and telemetry.
+        [later]
         diagnostics: Diagnostics,
         /// Log output.
         logging: Logging,
         /// Where approval questions are sent.
+        [later]
         approvals: Approvals,
-        /// The page in the browser.
+        /// How the chat and the page look.
         ui: Ui,
         /// Speech to text for voice messages, in the older form.
+        [later]
         audio: Audio,
         /// Received files.
-        media: Foreign,
+        [later]
+        media: ForeignSettings,
         /// Voice conversation. Kept for other programs that read this file.
-        talk: Foreign,
+        [later]
+        talk: ForeignSettings,
         /// Browser control. Kept for other programs that read this file.
-        browser: Foreign,
+        [later]
+        browser: ForeignSettings,
         /// WhatsApp Web connection. Kept for other programs that read this file.
-        web: Foreign,
+        [later]
+        web: ForeignSettings,
         /// Agent Client Protocol sessions.
-        acp: Foreign,
+        [later]
+        acp: ForeignSettings,
         /// Finding gateways on the network. Kept for other programs that read this file.
         [later]
-        discovery: Foreign,
+        discovery: ForeignSettings,
         /// Canvas pages. Kept for other programs that read this file.
         [later]
-        canvas_host: Foreign,
+        canvas_host: ForeignSettings,
         /// Paired devices. Kept for other programs that read this file.
         [later]
-        node_host: Foreign,
+        node_host: ForeignSettings,
         /// Outgoing proxy. Kept for other programs that read this file.
-        proxy: Foreign,
+        [later]
+        proxy: ForeignSettings,
         /// Reports to the makers. Kept for other programs that read this file; Chela sends none.
-        telemetry: Foreign,
+        [later]
+        telemetry: ForeignSettings,
         /// Command line looks. Kept for other programs that read this file.
-        cli: Foreign,
-        /// Updates. Kept for other programs that read this file.
-        update: Foreign,
+        [later]
+        cli: ForeignSettings,
+        /// Where newer versions come from: `chela update`.
+        update: Update,
         /// Last run of a set-up assistant. Kept for other programs that read this file.
         [later]
-        wizard: Foreign,
+        wizard: ForeignSettings,
         /// Rescue agent. Kept for other programs that read this file.
         [later]
-        crestodian: Foreign,
+        crestodian: ForeignSettings,
     }
 
     /// Who wrote the file last.
@@ -115,7 +135,7 @@ section! {
         /// Version of the program that wrote the file.
         last_touched_version: Option<String>,
         /// When it was written.
-        last_touched_at: Option<Scalar>,
+        last_touched_at: Option<ScalarValue>,
         /// Which migrations were written back to the file.
         migrations: OpenMap,
         ..other: OpenMap,
@@ -129,10 +149,27 @@ section! {
 }
 
 section! {
+    /// Where newer versions come from. Keys other programs use here are kept as they are.
+    struct Update {
+        /// Address of the signed index of versions. Chela knows none by itself.
+        url: Option<String>,
+        /// Which line of versions is followed: `stable` unless named.
+        channel: Option<String>,
+        /// The key that must have signed the index, as in a `.pub` file: `ssh-ed25519 AAAA… name`.
+        /// Counts before one that was compiled in.
+        key: Option<String>,
+        ..other: OpenMap,
+    }
+}
+
+section! {
     /// Environment variables for the agent.
     struct Env {
         /// Variables set for the agent unless the environment already has them.
         vars: ScalarMap,
+        /// Names of credentials that `.env` of the current folder may fill in where the config says
+        /// `${NAME}` for a key or token, besides those of well-known API keys.
+        from_folder: Vec<String>,
         /// Take missing variables from the login shell.
         [later]
         shell_env: ShellEnv,

@@ -25,9 +25,9 @@ section! {
         /// Container settings.
         docker: SandboxDocker,
         /// Remote machine settings.
-        ssh: Foreign,
+        ssh: ForeignSettings,
         /// Browser inside the sandbox.
-        browser: Foreign,
+        browser: ForeignSettings,
         /// Removal of old sandboxes.
         prune: SandboxPrune,
     }
@@ -58,9 +58,9 @@ section! {
         [min 1]
         pids_limit: u32 = 256,
         /// Memory, for example `1g`.
-        memory: Scalar = Scalar("1g".into()),
+        memory: ScalarValue = ScalarValue("1g".into()),
         /// Memory and swap together.
-        memory_swap: Scalar = Scalar("2g".into()),
+        memory_swap: ScalarValue = ScalarValue("2g".into()),
         /// Processors; 0 for all.
         cpus: f64 = 1.0,
         /// Graphics cards.

@@ -16,7 +16,8 @@
 ///
 /// `= value` gives a key its default; without it the type's own `Default` holds (`None`, an
 /// empty list, a nested object with its defaults). Keys are in camelCase in the file unless
-/// `as` names them. `[later]` says that nothing uses a key yet. Unknown keys are refused unless `..` collects them.
+/// `as` names them. `[later]` says that nothing uses a key yet, `[means "word"]` what counts while it
+/// is absent. Unknown keys are refused unless `..` collects them.
 macro_rules! section {
     ($($(#[doc = $doc:literal])* struct $name:ident {
         $(
@@ -123,6 +124,7 @@ macro_rules! section {
     (@rule required) => { true };
     (@rule later) => { true };
     (@rule max_len $limit:literal) => { Some($limit) };
+    (@rule means $word:literal) => { Some($word) };
     (@rule $rule:ident $limit:literal) => { Some($limit as f64) };
 
     (@default_json $type:ty) => { <$type as $crate::shape::HasShape>::implicit_default };

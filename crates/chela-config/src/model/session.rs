@@ -35,12 +35,15 @@ section! {
         [min 1]
         idle_minutes: Option<u64>,
         /// Where sessions are stored.
+        [later]
         store: Option<String>,
         /// How long sessions are kept.
         maintenance: SessionMaintenance,
         /// Who may be written to.
+        [later]
         send_policy: Option<SendPolicy>,
         /// Agents writing to each other.
+        [later]
         agent_to_agent: SessionAgentToAgent,
         /// Threads that have a session of their own.
         [later]
@@ -52,6 +55,7 @@ section! {
         [later]
         sharing: SessionSharing,
         /// When the typing sign is shown.
+        [later]
         typing_mode: Option<TypingMode>,
         /// Seconds between typing signs.
         [min 1, later]
@@ -64,7 +68,7 @@ section! {
         max_recent_turns: Option<u64>,
         /// Lock of a session file while it is written.
         [later]
-        write_lock: Foreign,
+        write_lock: ForeignSettings,
     }
 
     /// When a session starts anew.

@@ -12,6 +12,7 @@ section! {
         /// Where skills are found.
         load: SkillsLoad,
         /// How programs a skill needs are installed.
+        [later]
         install: SkillsInstall,
         /// Limits.
         limits: SkillsLimits,
@@ -23,9 +24,10 @@ section! {
         entries: BTreeMap<String, SkillEntry>,
         /// Skills the agent writes itself.
         [later]
-        workshop: Foreign,
+        workshop: ForeignSettings,
         /// Uploaded skills.
-        upload: Foreign,
+        [later]
+        upload: ForeignSettings,
     }
 
     /// Where skills are found.
@@ -65,7 +67,7 @@ section! {
         /// Skills described in the prompt; the names of the others are still listed.
         max_skills_in_prompt: u32 = 150,
         /// Characters of the list in the prompt.
-        max_skills_prompt_chars: u64 = 18_000,
+        max_skills_prompt_chars: u64 = 30_000,
         /// Tokens of the list in the prompt; used instead of the characters when set.
         max_skills_prompt_tokens: Option<u64>,
         /// Largest SKILL.md, in bytes.
@@ -85,9 +87,9 @@ section! {
         /// On or off.
         enabled: Option<bool>,
         /// Key for the service the skill uses.
-        api_key: Option<Secret>,
+        api_key: Option<SecretSetting>,
         /// Variables set while the skill runs, unless they are set already.
-        env: BTreeMap<String, Secret>,
+        env: BTreeMap<String, SecretSetting>,
         /// Settings of the skill.
         config: OpenMap,
     }

@@ -26,19 +26,23 @@ section! {
         /// The web.
         web: WebTools,
         /// Pictures, sound and video.
+        [later]
         media: MediaTools,
         /// Links in messages.
-        links: Foreign,
+        [later]
+        links: ForeignSettings,
         /// Leaving the sandbox.
         elevated: Elevated,
         /// Which sessions the session tools see.
         sessions: SessionTools,
         /// Starting other agents.
+        [later]
         sessions_spawn as "sessions_spawn": SpawnTools,
         /// Agents writing to each other.
         agent_to_agent: AgentToAgent,
         /// The message tool.
-        message: Foreign,
+        [later]
+        message: ForeignSettings,
         /// Tools of agents started by agents.
         subagents: SubagentTools,
         /// Tools inside a sandbox.
@@ -49,15 +53,16 @@ section! {
         update_plan: bool = true,
         /// Let the model write small programs that call tools.
         [later]
-        code_mode: Option<OrAuto<Switch<OpenMap>>>,
+        code_mode: Option<OrAuto<FlagOrDetail<OpenMap>>>,
         /// Find tools by search instead of listing them all.
         [later]
-        tool_search: Option<OrAuto<Switch<OpenMap>>>,
+        tool_search: Option<OrAuto<FlagOrDetail<OpenMap>>>,
         /// Groups of agents.
         [later]
-        swarm: Option<Switch<OpenMap>>,
+        swarm: Option<FlagOrDetail<OpenMap>>,
         /// Settings that may change or go.
-        experimental: Foreign,
+        [later]
+        experimental: ForeignSettings,
     }
 
     /// What one agent may use; narrows the global policy.
@@ -81,7 +86,8 @@ section! {
         /// Leaving the sandbox; can only restrict.
         elevated: Option<Elevated>,
         /// The message tool.
-        message: Option<Foreign>,
+        [later]
+        message: Option<ForeignSettings>,
         /// Tools of agents started by this one.
         subagents: Option<SubagentTools>,
         /// Tools inside a sandbox.
@@ -90,10 +96,10 @@ section! {
         loop_detection: Option<LoopDetection>,
         /// Let the model write small programs that call tools.
         [later]
-        code_mode: Option<OrAuto<Switch<OpenMap>>>,
+        code_mode: Option<OrAuto<FlagOrDetail<OpenMap>>>,
         /// Groups of agents.
         [later]
-        swarm: Option<Switch<OpenMap>>,
+        swarm: Option<FlagOrDetail<OpenMap>>,
     }
 
     /// A set of tools.
@@ -122,7 +128,8 @@ section! {
     struct Exec {
         /// Where commands run.
         host: Option<ExecHost>,
-        /// What decides whether a command runs.
+        /// What decides whether a command runs; `auto` when it is left out.
+        [means "auto"]
         mode: Option<ExecMode>,
         /// Older form of `mode`: what may run at all.
         security: Option<ExecSecurity>,
@@ -132,19 +139,23 @@ section! {
         /// What happens when nobody can be asked.
         ask_fallback: Option<ExecSecurity>,
         /// Paired device that runs commands.
-        node: Option<String>,
-        /// Model that judges commands before a person is asked, in mode `auto`.
         [later]
-        reviewer: Foreign,
+        node: Option<String>,
+        /// Model that judges commands before a person is asked.
+        [later]
+        reviewer: ForeignSettings,
         /// Folders put in front of PATH.
         path_prepend: Vec<String>,
+        /// Variables of your environment that commands get besides the usual ones, by name;
+        /// `NAME_*` names all that start so. Commands can then read what they hold.
+        pass_env: Vec<String>,
         /// Programs that only read standard input and need no approval.
         safe_bins: Vec<String>,
         /// Folders safe programs may lie in.
         safe_bin_trusted_dirs: Vec<String> = ["/bin", "/usr/bin"].map(String::from).to_vec(),
         /// Arguments safe programs may have.
         [later]
-        safe_bin_profiles: Foreign,
+        safe_bin_profiles: ForeignSettings,
         /// Ask for every inline script (`python -c`, `node -e`).
         strict_inline_eval: bool,
         /// Show commands with colours when asking.
@@ -199,6 +210,7 @@ section! {
         /// Offer it.
         enabled: Option<bool>,
         /// Which service reads the page. Default: Chela itself.
+        [later]
         provider: Option<String>,
         /// Most characters returned.
         [min 1]
@@ -224,10 +236,10 @@ section! {
         [later]
         use_trusted_env_proxy: Option<bool>,
         /// Addresses that may be reached.
-        ssrf_policy: Foreign,
+        ssrf_policy: ForeignSettings,
         /// Firecrawl, in the older form.
         [later]
-        firecrawl: Foreign,
+        firecrawl: ForeignSettings,
     }
 
     /// Pictures, sound and video.
@@ -246,7 +258,7 @@ section! {
         video: MediaKind,
         /// Results are delivered when they are ready.
         [later]
-        async_completion: Foreign,
+        async_completion: ForeignSettings,
     }
 
     /// Leaving the sandbox.
@@ -318,7 +330,7 @@ section! {
         /// Which service.
         provider: Option<String>,
         /// Key of the service.
-        api_key: Option<Secret>,
+        api_key: Option<SecretSetting>,
         /// Most results.
         [min 1]
         max_results: u32 = 5,
@@ -394,7 +406,8 @@ words! {
         Allowlist = "allowlist",
         /// What is on the list runs; a person is asked about the rest.
         Ask = "ask",
-        /// As `ask`; no model looks first yet.
+        /// What stays in a sandbox without network, or only looks, runs; a person is asked about the
+        /// rest. The default. Where no sandbox can be built, nearly everything asks.
         Auto = "auto",
         /// Everything runs.
         Full = "full",

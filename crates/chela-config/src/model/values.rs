@@ -28,10 +28,10 @@ shaped! {
     TimeOfDay => ValueShape::Form(TextForm::TimeOfDay);
     HexColor => ValueShape::Form(TextForm::HexColor);
     IdText => ValueShape::Form(TextForm::Id);
-    Scalar => ValueShape::Form(TextForm::Scalar);
-    False => ValueShape::Exactly(FixedValue::False);
-    Auto => ValueShape::Exactly(FixedValue::Text("auto"));
-    Secret => ValueShape::Secret(&ValueShape::OneOf(&[&ValueShape::Text, SecretReference::SHAPE]));
+    ScalarValue => ValueShape::Form(TextForm::Scalar);
+    FalseLiteral => ValueShape::Exactly(FixedValue::False);
+    AutoLiteral => ValueShape::Exactly(FixedValue::Text("auto"));
+    SecretSetting => ValueShape::Secret(&ValueShape::OneOf(&[&ValueShape::Text, SecretReference::SHAPE]));
     ModelChoice => ValueShape::OneOf(&[&ValueShape::Text, ModelChain::SHAPE]);
 }
 
@@ -55,8 +55,8 @@ first_that_fits! {
     OrOff<T> => Off, On;
     OrAuto<T> => Auto, Set;
     OneOrMany<T> => One, Many;
-    Switch<T> => Flag, Detail;
-    Secret => Text, Reference;
+    FlagOrDetail<T> => Flag, Detail;
+    SecretSetting => Text, Reference;
     ModelChoice => Name, Chain;
     ExtraPath => Path, Folder;
     McpValue => Plain, Reference;
@@ -72,9 +72,9 @@ macro_rules! as_its_content {
     )*};
 }
 
-as_its_content!(TimeOfDay, HexColor, Scalar);
+as_its_content!(TimeOfDay, HexColor, ScalarValue);
 
-impl FromNode for Auto {
+impl FromNode for AutoLiteral {
     fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
         match node.as_str() {
             Some("auto") => Ok(Self::Auto),
@@ -84,18 +84,18 @@ impl FromNode for Auto {
 }
 
 impl<T: HasShape> HasShape for OrOff<T> {
-    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, False::SHAPE]);
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, FalseLiteral::SHAPE]);
 }
 
 impl<T: HasShape> HasShape for OrAuto<T> {
-    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, Auto::SHAPE]);
+    const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, AutoLiteral::SHAPE]);
 }
 
 impl<T: HasShape> HasShape for OneOrMany<T> {
     const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[T::SHAPE, &ValueShape::List(T::SHAPE)]);
 }
 
-impl<T: HasShape> HasShape for Switch<T> {
+impl<T: HasShape> HasShape for FlagOrDetail<T> {
     const SHAPE: &'static ValueShape = &ValueShape::OneOf(&[&ValueShape::Bool, T::SHAPE]);
 }
 
@@ -239,13 +239,7 @@ pub fn parse_bytes(text: &str) -> Option<u64> {
 #[serde(transparent)]
 pub struct TimeOfDay(pub String);
 
-impl TimeOfDay {
-    /// Minutes since midnight.
-    pub fn minutes(&self) -> Option<u16> {
-        parse_time_of_day(&self.0)
-    }
-}
-
+/// Minutes since midnight.
 pub fn parse_time_of_day(text: &str) -> Option<u16> {
     let (hours, minutes) = text.split_once(':')?;
     if hours.len() != 2 || minutes.len() != 2 {
@@ -277,24 +271,24 @@ impl FromNode for IdText {
 }
 
 /// Text, a number or true/false.
-pub type ScalarMap = std::collections::BTreeMap<String, Scalar>;
+pub type ScalarMap = std::collections::BTreeMap<String, ScalarValue>;
 
 /// One plain value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(transparent)]
-pub struct Scalar(pub Value);
+pub struct ScalarValue(pub Value);
 
 /// The literal `false`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct False;
+pub struct FalseLiteral;
 
-impl Serialize for False {
+impl Serialize for FalseLiteral {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_bool(false)
     }
 }
 
-impl FromNode for False {
+impl FromNode for FalseLiteral {
     fn from_node(node: &ConfigNode) -> Result<Self, ReadError> {
         match node.kind {
             NodeKind::Bool(false) => Ok(Self),
@@ -307,13 +301,13 @@ impl FromNode for False {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OrOff<T> {
-    Off(False),
+    Off(FalseLiteral),
     On(T),
 }
 
 /// The literal `auto`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub enum Auto {
+pub enum AutoLiteral {
     #[default]
     #[serde(rename = "auto")]
     Auto,
@@ -323,7 +317,7 @@ pub enum Auto {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OrAuto<T> {
-    Auto(Auto),
+    Auto(AutoLiteral),
     Set(T),
 }
 
@@ -347,19 +341,19 @@ impl<T> OneOrMany<T> {
 /// On or off with a switch, or with more detail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Switch<T> {
+pub enum FlagOrDetail<T> {
     Flag(bool),
     Detail(T),
 }
 
 /// A credential: the text itself (better written as `${VAR}`), or where to find it.
 #[derive(Clone, PartialEq)]
-pub enum Secret {
+pub enum SecretSetting {
     Text(String),
     Reference(SecretReference),
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for SecretSetting {
     /// Never shows the text.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,7 +1,9 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{Config, DurationText, IdText, MemorySource, OneOrMany, OrAuto, OrOff, Secret};
+use crate::model::{
+    Config, DurationText, IdText, MemorySource, OneOrMany, OrAuto, OrOff, SecretSetting,
+};
 use crate::shape::{CamelKey, HasShape};
 
 fn read<T: FromNode>(value: &Value) -> Result<T, String> {
@@ -78,20 +80,20 @@ fn what_has_two_forms_is_read_in_the_first_that_fits() {
     assert!(read::<IdText>(&json!(1.5)).is_err());
     assert_eq!(
         read(&json!(false)),
-        Ok(OrOff::<u64>::Off(crate::model::False))
+        Ok(OrOff::<u64>::Off(crate::model::FalseLiteral))
     );
     assert_eq!(read(&json!(3)), Ok(OrOff::<u64>::On(3)));
     assert!(read::<OrOff<u64>>(&json!(true)).is_err());
     assert_eq!(
         read(&json!("auto")),
-        Ok(OrAuto::<bool>::Auto(crate::model::Auto::Auto))
+        Ok(OrAuto::<bool>::Auto(crate::model::AutoLiteral::Auto))
     );
     assert_eq!(
         read(&json!(["a"])),
         Ok(OneOrMany::Many(vec!["a".to_owned()]))
     );
-    let secret: Secret = read(&json!({ "source": "env", "id": "KEY" })).unwrap();
-    assert!(matches!(secret, Secret::Reference(reference) if reference.id == "KEY"));
+    let secret: SecretSetting = read(&json!({ "source": "env", "id": "KEY" })).unwrap();
+    assert!(matches!(secret, SecretSetting::Reference(reference) if reference.id == "KEY"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `.env` files: they add to the environment and never override it.
+//! `.env` files: how they are read, and that the state folder's adds to the environment without
+//! ever overriding it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,94 +7,55 @@ use chela_core::{Host, HostEnv};
 
 use super::read::{ReadProblem, read_text};
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
-use crate::key_path::KeyPath;
 use crate::span::{after, before};
 
-/// Names a `.env` in the current folder may not set: that folder can be anybody's download, and
-/// these decide which programs run and which files are trusted.
-const RESERVED: [&str; 8] = [
-    "BASH_ENV",
-    "ENV",
-    "GIT_SSH_COMMAND",
-    "IFS",
-    "NODE_OPTIONS",
-    "PATH",
-    "PYTHONPATH",
-    "SHELLOPTS",
-];
-const RESERVED_PREFIXES: [&str; 3] = ["CHELA_", "DYLD_", "LD_"];
-
-/// The environment of the host, then `.env` of the current folder, then `.env` of the state
-/// folder; whoever sets a name first keeps it.
+/// The environment of the host, and what `.env` of the state folder adds to it.
 pub(crate) fn effective_env(host: &Host, diagnostics: &mut Vec<ConfigDiagnostic>) -> HostEnv {
     let mut env = host.env.clone();
-    let own = host.state_dir().join(".env");
-    let here = host.cwd.join(".env");
-    if here != own {
-        add_file(&here, Whose::Anybodys, &mut env, diagnostics);
+    for (name, value) in read_entries(&host.state_dir().join(".env"), diagnostics) {
+        env.entry(name).or_insert(value);
     }
-    add_file(&own, Whose::Operators, &mut env, diagnostics);
     env
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
-    Operators,
-    Anybodys,
-}
-
-fn add_file(path: &Path, whose: Whose, env: &mut HostEnv, diagnostics: &mut Vec<ConfigDiagnostic>) {
+/// The assignments of one file, in its order; what cannot be read is told.
+pub(super) fn read_entries(
+    path: &Path,
+    diagnostics: &mut Vec<ConfigDiagnostic>,
+) -> Vec<(String, String)> {
     let source = match read_text(path) {
         Ok(source) => source,
         // A folder named .env is a Python environment, and nobody's mistake.
-        Err(ReadProblem::Missing | ReadProblem::Directory) => return,
+        Err(ReadProblem::Missing | ReadProblem::Directory) => return Vec::new(),
         Err(problem) => {
             let mut diagnostic =
                 problem.to_diagnostic(&format!("the environment file {}", path.display()), None);
             diagnostic.severity = Severity::Warning;
             diagnostic.code = "env-file";
             diagnostics.push(diagnostic);
-            return;
+            return Vec::new();
         }
     };
-    let mut warn = |line: usize, message: String, hint: &str| {
-        diagnostics.push(ConfigDiagnostic {
-            severity: Severity::Warning,
-            code: "env-file",
-            path: KeyPath::root(),
-            place: Some(SourcePlace {
-                file: PathBuf::from(path),
-                line: u32::try_from(line).unwrap_or(u32::MAX),
-                column: 1,
-            }),
-            message,
-            hint: Some(hint.to_owned()),
-        });
-    };
+    let mut found = Vec::new();
     for (line, entry) in entries(&source) {
         match entry {
-            Ok((name, _)) if whose == Whose::Anybodys && is_reserved(&name) => warn(
-                line,
-                format!("{name} is ignored here: a .env in the current folder may not set it"),
-                "set it in the environment, or in .env of the state folder",
-            ),
-            Ok((name, value)) => {
-                env.entry(name).or_insert(value);
-            }
-            Err(why) => warn(
-                line,
-                format!("this line is skipped: {why}"),
-                "write NAME=value",
-            ),
+            Ok(entry) => found.push(entry),
+            Err(why) => diagnostics.push(ConfigDiagnostic {
+                place: Some(SourcePlace {
+                    file: PathBuf::from(path),
+                    line: u32::try_from(line).unwrap_or(u32::MAX),
+                    column: 1,
+                }),
+                ..ConfigDiagnostic::whole(
+                    Severity::Warning,
+                    "env-file",
+                    format!("this line is skipped: {why}"),
+                    "write NAME=value",
+                )
+            }),
         }
     }
-}
-
-fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name)
-        || RESERVED_PREFIXES
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+    found
 }
 
 type Entry = Result<(String, String), &'static str>;

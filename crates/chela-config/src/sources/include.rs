@@ -317,12 +317,9 @@ impl Includer<'_> {
 
     fn problem(&mut self, at: NodeSpan, message: impl Into<String>, hint: &str) {
         let diagnostic = ConfigDiagnostic {
-            severity: Severity::Error,
-            code: "include",
             path: self.here(),
             place: self.gathered.place(at),
-            message: message.into(),
-            hint: Some(hint.to_owned()),
+            ..ConfigDiagnostic::whole(Severity::Error, "include", message, hint)
         };
         self.gathered.diagnostics.push(diagnostic);
     }

@@ -8,7 +8,6 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
-use crate::key_path::KeyPath;
 use crate::text::{LineIndex, MAX_BYTES};
 
 /// Why a file gave no text.
@@ -118,13 +117,10 @@ impl ReadProblem {
         place: Option<SourcePlace>,
     ) -> ConfigDiagnostic {
         let (words, hint) = self.words();
+        let message = format!("{subject} {words}");
         ConfigDiagnostic {
-            severity: Severity::Error,
-            code: "unreadable",
-            path: KeyPath::root(),
             place,
-            message: format!("{subject} {words}"),
-            hint: Some(hint.to_owned()),
+            ..ConfigDiagnostic::whole(Severity::Error, "unreadable", message, hint)
         }
     }
 }

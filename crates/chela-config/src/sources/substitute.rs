@@ -2,20 +2,22 @@
 
 use chela_core::HostEnv;
 
+use super::folder_env::FolderEnv;
 use crate::key_path::{KeyPath, PathSegment};
 use crate::node::{ConfigNode, NodeKind, NodeSpan};
 use crate::span::cut;
 
 /// A variable that is named in the config and not set, or empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct MissingVar {
-    pub(crate) name: String,
-    pub(crate) path: KeyPath,
-    pub(crate) at: NodeSpan,
+pub(super) struct MissingVar {
+    pub(super) name: String,
+    pub(super) path: KeyPath,
+    pub(super) at: NodeSpan,
 }
 
-/// Fills in the variables, notes their names in the nodes, and tells which were missing.
-pub(crate) fn fill_in(root: &mut ConfigNode, env: &HostEnv) -> Vec<MissingVar> {
+/// Fills in the variables, notes their names in the nodes, and tells which were missing. What the
+/// environment does not know may come from the current folder, where that is allowed.
+pub(super) fn fill_in(root: &mut ConfigNode, env: &HostEnv, folder: &FolderEnv) -> Vec<MissingVar> {
     let mut missing = Vec::new();
     visit(root, None, &mut |node, trail| {
         let NodeKind::String(text) = &node.kind else {
@@ -24,7 +26,12 @@ pub(crate) fn fill_in(root: &mut ConfigNode, env: &HostEnv) -> Vec<MissingVar> {
         if !text.contains("${") {
             return;
         }
-        let filled = fill(text, env);
+        let filled = fill(text, |name| {
+            let known = env.get(name).filter(|value| !value.is_empty());
+            known
+                .map(String::as_str)
+                .or_else(|| folder.value_at(name, || trail_path(trail)))
+        });
         for name in filled.missing {
             missing.push(MissingVar {
                 name,
@@ -97,7 +104,7 @@ struct Filled {
     missing: Vec<String>,
 }
 
-fn fill(text: &str, env: &HostEnv) -> Filled {
+fn fill<'e>(text: &str, value_of: impl Fn(&str) -> Option<&'e str>) -> Filled {
     let mut filled = Filled::default();
     let mut rest = text;
     while let Some((plain, tail)) = rest.split_once('$') {
@@ -113,7 +120,7 @@ fn fill(text: &str, env: &HostEnv) -> Filled {
             rest = tail;
             continue;
         };
-        match env.get(name).filter(|value| !value.is_empty()) {
+        match value_of(name) {
             Some(value) => {
                 filled.text.push_str(value);
                 push_new(&mut filled.used, name);
@@ -156,7 +163,8 @@ mod tests {
         let env: HostEnv = [("A", "x"), ("B_2", "${A}"), ("EMPTY", "")]
             .map(|(k, v)| (k.into(), v.into()))
             .into();
-        let text = |text| fill(text, &env).text;
+        let value = |name: &str| env.get(name).map(String::as_str).filter(|v| !v.is_empty());
+        let text = |text| fill(text, value).text;
         assert_eq!(text("${A}-${A}"), "x-x");
         assert_eq!(text("${B_2}"), "${A}", "values are not looked into again");
         assert_eq!(
@@ -166,7 +174,7 @@ mod tests {
         assert_eq!(text("$$${A}"), "$${A}");
         assert_eq!(text("é${A}é"), "éxé");
         assert_eq!(
-            fill("${EMPTY}${GONE}${A}${GONE}", &env),
+            fill("${EMPTY}${GONE}${A}${GONE}", value),
             Filled {
                 text: "${EMPTY}${GONE}x${GONE}".into(),
                 used: vec!["A".into()],

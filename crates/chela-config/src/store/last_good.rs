@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use super::{ConfigStore, StoreError, write};
 use crate::diagnostic::{ConfigDiagnostic, Severity};
-use crate::key_path::KeyPath;
 use crate::node::FileId;
 use crate::sources::{self, GatheredConfig, MainFile, read_text};
 use crate::text;
@@ -75,17 +74,12 @@ impl ConfigStore {
             return None;
         }
         let error = self.keep(gathered.unsubstituted()).err()?;
-        Some(ConfigDiagnostic {
-            severity: Severity::Warning,
-            code: "last-good",
-            path: KeyPath::root(),
-            place: None,
-            message: format!("the config is fine, but no copy of it can be kept: {error}"),
-            hint: Some(
-                "without it, a broken config file cannot be made up for at the next start"
-                    .to_owned(),
-            ),
-        })
+        Some(ConfigDiagnostic::whole(
+            Severity::Warning,
+            "last-good",
+            format!("the config is fine, but no copy of it can be kept: {error}"),
+            "without it, a broken config file cannot be made up for at the next start",
+        ))
     }
 
     /// The last config that was good, if one was kept for this config file and is intact.

@@ -222,17 +222,17 @@ impl Draft {
 
 /// A stretch of text and what is to stand there instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Splice {
+struct TextSplice {
     start: usize,
     end: usize,
     text: String,
 }
 
-fn apply(text: &str, mut splices: Vec<Splice>) -> String {
+fn apply(text: &str, mut splices: Vec<TextSplice>) -> String {
     splices.sort_by_key(|splice| (splice.start, splice.end));
     let mut result = String::with_capacity(text.len() + 256);
     let mut done = 0;
-    for Splice {
+    for TextSplice {
         start,
         end,
         text: new,

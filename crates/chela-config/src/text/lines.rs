@@ -32,11 +32,6 @@ impl LineIndex {
         });
         (saturate(line), saturate(column + 1))
     }
-
-    /// How many lines there are; a final newline does not begin another one.
-    pub fn count(&self, source: &str) -> usize {
-        self.starts.len() - usize::from(source.ends_with('\n') && self.starts.len() > 1)
-    }
 }
 
 fn saturate(number: usize) -> u32 {
@@ -58,7 +53,6 @@ mod tests {
         assert_eq!(at('d'), (2, 3));
         assert_eq!(lines.position(source, source.len()), (4, 1));
         assert_eq!(lines.position(source, 10_000), (4, 1));
-        assert_eq!(lines.count(source), 3);
         assert_eq!(LineIndex::new("").position("", 0), (1, 1));
     }
 }

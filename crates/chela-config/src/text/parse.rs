@@ -3,7 +3,7 @@
 use super::duplicates::duplicates;
 use super::literal::{self, LiteralError};
 use super::scan::{self, UnclosedComment};
-use super::words::{Inside, begins_element, closing, shown, unexpected_hint};
+use super::words::{ReadingPlace, begins_element, closing, shown, unexpected_hint};
 use super::{MAX_BYTES, MAX_DEPTH, ParsedText, SyntaxProblem};
 use crate::diagnostic::Severity;
 use crate::node::{ConfigNode, FileId, NodeKind, NodeMember, NodeSpan};
@@ -78,7 +78,7 @@ impl<'s> TextParser<'s> {
                 Some("write `{}` for a config without settings"),
             ));
         }
-        let root = self.value(Inside::Document)?;
+        let root = self.value(ReadingPlace::Document)?;
         self.trivia()?;
         match self.peek() {
             None => Ok(root),
@@ -95,7 +95,7 @@ impl<'s> TextParser<'s> {
         }
     }
 
-    fn value(&mut self, inside: Inside<'_>) -> Step<ConfigNode> {
+    fn value(&mut self, inside: ReadingPlace<'_>) -> Step<ConfigNode> {
         let start = self.pos;
         let kind = match self.peek() {
             Some('{') => self.nested(Self::object)?,
@@ -144,7 +144,7 @@ impl<'s> TextParser<'s> {
                     let member = self.member(open)?;
                     let end = self.pos;
                     self.trivia()?;
-                    let more = self.after_element(open, end, Inside::Member(&member.key));
+                    let more = self.after_element(open, end, ReadingPlace::Member(&member.key));
                     members.push(member);
                     more?;
                 }
@@ -174,10 +174,10 @@ impl<'s> TextParser<'s> {
                     return Err(self.stop(self.pos, "`}` inside a list", Some(&hint)));
                 }
                 Some(_) => {
-                    items.push(self.value(Inside::List)?);
+                    items.push(self.value(ReadingPlace::List)?);
                     let end = self.pos;
                     self.trivia()?;
-                    self.after_element(open, end, Inside::List)?;
+                    self.after_element(open, end, ReadingPlace::List)?;
                 }
                 None => return Err(self.never_closed(open)),
             }
@@ -206,13 +206,13 @@ impl<'s> TextParser<'s> {
             None => return Err(self.never_closed(open)),
         }
         self.trivia()?;
-        let value = self.value(Inside::Member(&key))?;
+        let value = self.value(ReadingPlace::Member(&key))?;
         Ok(NodeMember { key, key_at, value })
     }
 
     /// The comma or the closing bracket after a value; a forgotten comma is noted and forgiven,
     /// so that further problems show in the same run.
-    fn after_element(&mut self, open: usize, end: usize, inside: Inside<'_>) -> Step<()> {
+    fn after_element(&mut self, open: usize, end: usize, inside: ReadingPlace<'_>) -> Step<()> {
         let close = closing(self.char_at(open));
         let expected = || inside.expected_after(close);
         match self.peek() {

@@ -4,13 +4,13 @@ use super::scan;
 
 /// What is being read, for the wording of problems.
 #[derive(Debug, Clone, Copy)]
-pub enum Inside<'a> {
+pub enum ReadingPlace<'a> {
     Document,
     Member(&'a str),
     List,
 }
 
-impl std::fmt::Display for Inside<'_> {
+impl std::fmt::Display for ReadingPlace<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Document => f.write_str("the config"),
@@ -20,7 +20,7 @@ impl std::fmt::Display for Inside<'_> {
     }
 }
 
-impl Inside<'_> {
+impl ReadingPlace<'_> {
     pub fn expected_after(&self, close: char) -> String {
         match self {
             Self::Member(key) => format!("expected `,` or `{close}` after the value of `{key}`"),

@@ -1,163 +1,184 @@
-//! Puts a view together.
+//! One agent's view: a table of where each value is looked for, and the values that follow rules
+//! of their own.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use chela_core::AgentId;
 
-use super::lookup::{FoundLayers, ValueLookup, overlay_json};
+use super::heartbeat::{self, HeartbeatView};
+use super::lookup::{ValueLookup, overlay};
 use super::workspace::{agent_dir, entry_path, from_config, workspace_dir};
-use super::{AgentView, ModelAlias, ResolvedValue, ValueProvenance, heartbeat};
+use super::{ModelAlias, ResolvedValue, ValueProvenance, ViewEntry, entries};
 use crate::key_path::KeyPath;
-use crate::load::Loaded;
-use crate::model::{AgentDefaults, IdText, ModelChoice, OpenMap};
-use crate::node::ConfigNode;
+use crate::load::LoadedConfig;
+use crate::model::{
+    AgentDefaults, AgentRuntime, AgentTools, Citations, Compaction, ContextInjection,
+    ContextLimits, ContextPruning, DelegationMode, Elevated, ElevatedLevel, GuardEffect,
+    GuardPolicy, IdText, Identity, LimitSet, MemorySearch, ModelChoice, ModelPolicy, OpenMap,
+    OwnerDisplay, Placement, ReactionLevel, ReasoningVisibility, Sandbox, SecretSetting,
+    SilentReply, SkillsLimits, StartupContext, Subagents, ThinkingLevel, TimeFormat, ToolPolicy,
+    TruncationWarning, Tts, VerboseLevel,
+};
+use crate::node::{ConfigNode, NodeKind};
 
-pub fn view(loaded: &Loaded, id: &AgentId) -> AgentView {
-    let top = KeyPath::root();
-    let lookup = ValueLookup::new(loaded, entry_path(loaded, id));
-    let (commands, context, memory) = (top.key("commands"), top.key("context"), top.key("memory"));
-    let (messages, tools, guard) = (top.key("messages"), top.key("tools"), top.key("guard"));
-    let defaults = AgentDefaults::default();
-    let model: ResolvedValue<Option<ModelChoice>> = lookup.optional(lookup.find("model"));
-    let heartbeat = heartbeat::resolve(loaded, &lookup, id);
-    AgentView {
-        id: id.clone(),
-        is_default: is_default(loaded, &lookup, id),
-        name: lookup.optional(own(&lookup, "name")),
-        description: lookup.optional(own(&lookup, "description")),
-        identity: lookup.merged(own(&lookup, "identity")),
-        workspace: workspace_dir(loaded, id),
-        agent_dir: agent_dir(loaded, id),
-        repo_root: lookup
-            .optional::<String>(lookup.find("repoRoot"))
-            .map(|root| root.map(|root| from_config(loaded, &root))),
-        utility_model: lookup.optional(lookup.find("utilityModel")),
-        model_policy: lookup.one(lookup.find("modelPolicy"), Default::default()),
-        model_aliases: aliases(&lookup),
-        params: params(&lookup, model.value.as_ref().and_then(ModelChoice::primary)),
-        model,
-        thinking: lookup.optional(lookup.find("thinkingDefault")),
-        reasoning: lookup.one(lookup.find("reasoningDefault"), Default::default()),
-        verbose: lookup.one(lookup.find("verboseDefault"), Default::default()),
-        context_tokens: lookup.optional(lookup.find("contextTokens")),
-        timeout_seconds: lookup.one(lookup.find("timeoutSeconds"), defaults.timeout_seconds),
-        max_steps: lookup.one(lookup.find("maxSteps"), defaults.max_steps),
-        skills: lookup.optional(lookup.find("skills")),
-        skills_limits: skills_limits(&lookup),
-        memory_search: lookup.merged(lookup.find("memorySearch")),
-        citations: lookup.one(lookup.shared(&memory, "citations"), Default::default()),
-        skip_bootstrap: lookup.one(lookup.find("skipBootstrap"), defaults.skip_bootstrap),
-        skip_optional_bootstrap_files: lookup
-            .one(lookup.find("skipOptionalBootstrapFiles"), Vec::new()),
-        context_injection: lookup.one(lookup.find("contextInjection"), Default::default()),
-        bootstrap_max_chars: lookup.one(
-            lookup.find("bootstrapMaxChars"),
-            defaults.bootstrap_max_chars,
-        ),
-        bootstrap_total_max_chars: lookup.one(
-            lookup.find("bootstrapTotalMaxChars"),
-            defaults.bootstrap_total_max_chars,
-        ),
-        bootstrap_max_tokens: lookup.optional(lookup.find("bootstrapMaxTokens")),
-        bootstrap_total_max_tokens: lookup.optional(lookup.find("bootstrapTotalMaxTokens")),
-        truncation_warning: lookup.one(
-            lookup.find("bootstrapPromptTruncationWarning"),
-            Default::default(),
-        ),
-        context_limits: lookup.merged(lookup.find("contextLimits")),
-        startup_context: lookup.merged(lookup.find("startupContext")),
-        context_pruning: lookup.merged(lookup.find("contextPruning")),
-        compaction: lookup.merged(lookup.find("compaction")),
-        context_pin: lookup.one(lookup.find_in("context.pin", &context, "pin"), Vec::new()),
-        context_dynamic: lookup.one(
-            lookup.find_in("context.dynamic", &context, "dynamic"),
-            Vec::new(),
-        ),
-        context_placement: lookup.one(
-            lookup.find_in("context.placement", &context, "placement"),
-            Default::default(),
-        ),
-        context_inherit: lookup.one(
-            lookup.find_in("context.inherit", &context, "inherit"),
-            Vec::new(),
-        ),
-        additional_system_prompt: lookup.optional(lookup.find("additionalSystemPrompt")),
-        user_timezone: timezone(loaded, &lookup),
-        time_format: lookup.one(lookup.find("timeFormat"), Default::default()),
-        owner_allow_from: lookup
-            .one(lookup.shared(&commands, "ownerAllowFrom"), Vec::new())
-            .map(|ids: Vec<IdText>| {
-                ids.into_iter()
-                    .map(|id| id.0.trim().to_owned())
-                    .filter(|id| !id.is_empty())
-                    .collect()
-            }),
-        owner_display: lookup.one(lookup.shared(&commands, "ownerDisplay"), Default::default()),
-        owner_display_secret: lookup.optional(lookup.shared(&commands, "ownerDisplaySecret")),
-        heartbeat,
-        subagents: lookup.merged(lookup.find("subagents")),
-        delegation_mode: lookup.optional(lookup.find("subagents.delegationMode")),
-        group_chat: lookup.merged(lookup.find_in("groupChat", &messages, "groupChat")),
-        silent_reply: lookup.optional(lookup.find("silentReply")),
-        human_delay: lookup.merged(lookup.find("humanDelay")),
-        typing_mode: lookup.optional(lookup.find("typingMode")),
-        tts: lookup.merged(lookup.find_in("tts", &messages, "tts")),
-        reactions: reactions(loaded, &lookup),
-        global_tools: lookup.merged(lookup.shared(&top, "tools")),
-        tools: lookup.merged(own(&lookup, "tools")),
-        elevated: lookup.merged(lookup.find_in("tools.elevated", &tools, "elevated")),
-        elevated_default: lookup.one(lookup.find("elevatedDefault"), Default::default()),
-        sandbox: lookup.merged(lookup.find("sandbox")),
-        guard_policy: lookup.one(
-            lookup.find_in("guard.policy", &guard, "policy"),
-            Default::default(),
-        ),
-        guard_egress: lookup.one(lookup.find_in("guard.egress", &guard, "egress"), Vec::new()),
-        guard_confirm: lookup.one(
-            lookup.find_in("guard.confirm", &guard, "confirm"),
-            Vec::new(),
-        ),
-        limits: lookup.merged(lookup.find_in("limits", &top, "limits")),
-        runtime: lookup.optional(own(&lookup, "runtime")),
-        lookup: lookup.clone(),
-        entries: OnceLock::new(),
-    }
-}
-
-/// A key that only agents have.
-fn own<'l>(lookup: &'l ValueLookup, key: &str) -> FoundLayers<'l> {
-    FoundLayers {
-        shared: None,
-        ..lookup.find(key)
-    }
-}
-
-fn is_default(loaded: &Loaded, lookup: &ValueLookup, id: &AgentId) -> ResolvedValue<bool> {
-    let marked: ResolvedValue<Option<bool>> = lookup.optional(own(lookup, "default"));
-    let value = loaded.default_agent() == *id;
-    let from = if marked.value == Some(true) && value {
-        marked.from
-    } else if value && loaded.config.agents.list.len() > 1 {
-        ValueProvenance::Derived {
-            why: "the first agent of the list".to_owned(),
+/// The fields of a view and how each is found, side by side.
+macro_rules! agent_view {
+    (|$loaded:ident, $id:ident, $lookup:ident|
+        $($(#[doc = $doc:literal])* $field:ident: $type:ty = $found:expr;)*
+    ) => {
+        /// One agent as the config has it.
+        #[derive(Debug, Clone)]
+        pub struct AgentView {
+            pub id: AgentId,
+            $($(#[doc = $doc])* pub $field: ResolvedValue<$type>,)*
+            lookup: ValueLookup,
+            entries: OnceLock<Vec<ViewEntry>>,
         }
-    } else if value {
-        ValueProvenance::Derived {
-            why: "the only agent".to_owned(),
-        }
-    } else {
-        ValueProvenance::Derived {
-            why: format!("the default is `{}`", loaded.default_agent()),
+
+        impl AgentView {
+            pub(super) fn of($loaded: &LoadedConfig, $id: &AgentId) -> Self {
+                let $lookup = &ValueLookup::new($loaded, entry_path($loaded, $id));
+                Self {
+                    id: $id.clone(),
+                    $($field: $found,)*
+                    lookup: $lookup.clone(),
+                    entries: OnceLock::new(),
+                }
+            }
         }
     };
-    ResolvedValue { value, from }
+}
+
+agent_view! { |loaded, id, lookup|
+    /// Answers what no binding claims.
+    is_default: bool = is_default(loaded, lookup, id);
+    name: Option<String> = lookup.own("name").or_default();
+    description: Option<String> = lookup.own("description").or_default();
+    identity: Identity = lookup.own("identity").merged();
+
+    workspace: PathBuf = workspace_dir(loaded, id);
+    agent_dir: PathBuf = agent_dir(loaded, id);
+    repo_root: Option<PathBuf> = lookup
+        .find("repoRoot")
+        .or_default()
+        .map(|root: Option<String>| root.map(|root| from_config(loaded, &root)));
+
+    model: Option<ModelChoice> = lookup.find("model").or_default();
+    model_policy: ModelPolicy = lookup.find("modelPolicy").or_default();
+    /// Alias and model, in the order of the file.
+    model_aliases: Vec<ModelAlias> = aliases(lookup);
+    /// Request parameters: defaults, then the model's, then the agent's own.
+    params: OpenMap = params(lookup);
+    thinking: Option<ThinkingLevel> = lookup.find("thinkingDefault").or_default();
+    reasoning: ReasoningVisibility = lookup.find("reasoningDefault").or_default();
+    verbose: VerboseLevel = lookup.find("verboseDefault").or_default();
+    context_tokens: Option<u64> = lookup.find("contextTokens").or_default();
+    timeout_seconds: u64 = lookup.find("timeoutSeconds").or(AgentDefaults::default().timeout_seconds);
+    /// Most model calls of one turn.
+    max_steps: u64 = lookup.find("maxSteps").or(AgentDefaults::default().max_steps);
+
+    /// Names of the skills the agent may see; `None`: all.
+    skills: Option<Vec<String>> = lookup.find("skills").or_default();
+    skills_limits: SkillsLimits = skills_limits(lookup);
+    memory_search: MemorySearch = lookup.find("memorySearch").merged();
+    citations: Citations = lookup.top("memory.citations").or_default();
+
+    skip_bootstrap: bool = lookup.find("skipBootstrap").or(AgentDefaults::default().skip_bootstrap);
+    skip_optional_bootstrap_files: Vec<String> =
+        lookup.find("skipOptionalBootstrapFiles").or_default();
+    context_injection: ContextInjection = lookup.find("contextInjection").or_default();
+    bootstrap_max_chars: u64 =
+        lookup.find("bootstrapMaxChars").or(AgentDefaults::default().bootstrap_max_chars);
+    bootstrap_total_max_chars: u64 =
+        lookup.find("bootstrapTotalMaxChars").or(AgentDefaults::default().bootstrap_total_max_chars);
+    bootstrap_max_tokens: Option<u64> = lookup.find("bootstrapMaxTokens").or_default();
+    bootstrap_total_max_tokens: Option<u64> = lookup.find("bootstrapTotalMaxTokens").or_default();
+    truncation_warning: TruncationWarning =
+        lookup.find("bootstrapPromptTruncationWarning").or_default();
+    context_limits: ContextLimits = lookup.find("contextLimits").merged();
+    startup_context: StartupContext = lookup.find("startupContext").merged();
+    context_pruning: ContextPruning = lookup.find("contextPruning").merged();
+    compaction: Compaction = lookup.find("compaction").merged();
+    /// Headings that survive every cut.
+    context_pin: Vec<String> = lookup.find_or_top("context.pin", "context.pin").or_default();
+    /// Files that change often.
+    context_dynamic: Vec<String> =
+        lookup.find_or_top("context.dynamic", "context.dynamic").or_default();
+    /// Files that started agents get as well.
+    context_inherit: Vec<String> =
+        lookup.find_or_top("context.inherit", "context.inherit").or_default();
+    /// Where the volatile part of the prompt goes.
+    context_placement: Placement =
+        lookup.find_or_top("context.placement", "context.placement").or_default();
+    additional_system_prompt: Option<String> = lookup.find("additionalSystemPrompt").or_default();
+
+    user_timezone: Option<String> = timezone(loaded, lookup);
+
+    time_format: TimeFormat = lookup.find("timeFormat").or_default();
+    owner_allow_from: Vec<String> = lookup.top("commands.ownerAllowFrom").or_default().map(filled);
+    owner_display: OwnerDisplay = lookup.top("commands.ownerDisplay").or_default();
+    owner_display_secret: Option<SecretSetting> = lookup.top("commands.ownerDisplaySecret").or_default();
+
+    heartbeat: HeartbeatView = heartbeat::resolve(loaded, lookup, id);
+    subagents: Subagents = lookup.find("subagents").merged();
+    /// `None`: `suggest`.
+    delegation_mode: Option<DelegationMode> = lookup.find("subagents.delegationMode").or_default();
+    silent_reply: Option<SilentReply> = lookup.find("silentReply").or_default();
+    tts: Tts = lookup.find_or_top("tts", "messages.tts").merged();
+    /// How often the agent reacts with emoji, by channel.
+    reactions: Vec<(String, ReactionLevel)> = reactions(loaded, lookup);
+
+    /// The tool policy of all agents, as written.
+    global_tools: ToolPolicy = lookup.top("tools").merged();
+    /// The tool policy of this agent, as written; it narrows the global one.
+    tools: AgentTools = lookup.own("tools").merged();
+    elevated: Elevated = lookup.find_or_top("tools.elevated", "tools.elevated").merged();
+    elevated_default: ElevatedLevel = lookup.find("elevatedDefault").or_default();
+    sandbox: Sandbox = lookup.find("sandbox").merged();
+    guard_policy: GuardPolicy = lookup.find_or_top("guard.policy", "guard.policy").or_default();
+    /// Hosts that may be reached without asking.
+    guard_egress: Vec<String> = lookup.find_or_top("guard.egress", "guard.egress").or_default();
+    /// Effects that are always asked about.
+    guard_confirm: Vec<GuardEffect> =
+        lookup.find_or_top("guard.confirm", "guard.confirm").or_default();
+    limits: LimitSet = lookup.find_or_top("limits", "limits").merged();
+    runtime: Option<AgentRuntime> = lookup.own("runtime").or_default();
+}
+
+impl AgentView {
+    /// Every value of the view that is set or has a default, by key.
+    pub fn entries(&self) -> &[ViewEntry] {
+        self.entries
+            .get_or_init(|| entries::entries(&self.lookup, self))
+    }
+}
+
+fn filled(ids: Vec<IdText>) -> Vec<String> {
+    ids.into_iter()
+        .map(|id| id.0.trim().to_owned())
+        .filter(|id| !id.is_empty())
+        .collect()
+}
+
+fn is_default(loaded: &LoadedConfig, lookup: &ValueLookup, id: &AgentId) -> ResolvedValue<bool> {
+    let marked: ResolvedValue<Option<bool>> = lookup.own("default").or_default();
+    let default = loaded.default_agent();
+    if default != *id {
+        ResolvedValue::derived(false, format!("the default is `{default}`"))
+    } else if marked.value == Some(true) {
+        marked.map(|_| true)
+    } else if loaded.config.agents.list.len() > 1 {
+        ResolvedValue::derived(true, "the first agent of the list")
+    } else {
+        ResolvedValue::derived(true, "the only agent")
+    }
 }
 
 /// Aliases of models: those for all agents, then the agent's own, which win.
 fn aliases(lookup: &ValueLookup) -> ResolvedValue<Vec<ModelAlias>> {
     let found = lookup.find("models");
-    let mut list: Vec<ModelAlias> = Vec::new();
-    let mut from = ValueProvenance::Default;
+    let mut list: ResolvedValue<Vec<ModelAlias>> = ResolvedValue::by_default(Vec::new());
     for (node, path) in [found.shared, found.own].into_iter().flatten() {
         for member in node.members() {
             let alias = member
@@ -168,113 +189,83 @@ fn aliases(lookup: &ValueLookup) -> ResolvedValue<Vec<ModelAlias>> {
             let Some(alias) = alias.filter(|alias| !alias.is_empty()) else {
                 continue;
             };
-            list.retain(|known| known.alias != alias && known.model != member.key);
-            list.push(ModelAlias {
+            list.value
+                .retain(|known| known.alias != alias && known.model != member.key);
+            list.value.push(ModelAlias {
                 alias: alias.to_owned(),
                 model: member.key.clone(),
             });
-            from = lookup.from(node, path.clone());
+            list.from = lookup.from(node, path.clone());
         }
     }
-    ResolvedValue { value: list, from }
+    list
 }
 
 /// Parameters: for all, then the model's, then the agent's own; later ones win by key.
-fn params(lookup: &ValueLookup, model: Option<&str>) -> ResolvedValue<OpenMap> {
-    let mut merged = OpenMap::new();
-    let mut from = ValueProvenance::Default;
-    let all = lookup.find("params");
-    let models = lookup.find("models");
-    let of_model = |found: Option<(&ConfigNode, KeyPath)>| -> Option<(ConfigNode, KeyPath)> {
-        let (node, path) = found?;
-        let entry = node.get(model?)?.get("params")?;
-        Some((entry.clone(), path.key(model?).key("params")))
+fn params(lookup: &ValueLookup) -> ResolvedValue<OpenMap> {
+    let mut merged = ResolvedValue::by_default(OpenMap::new());
+    let chosen: ResolvedValue<Option<ModelChoice>> = lookup.find("model").or_default();
+    let model = chosen.value.as_ref().and_then(ModelChoice::primary);
+    let (all, models) = (lookup.find("params"), lookup.find("models"));
+    let of_model = |(node, path): (&'_ ConfigNode, KeyPath)| {
+        let (node, model) = (node.get(model?)?.get("params")?.clone(), model?);
+        Some((node, path.key(model).key("params")))
     };
+    let whole = |(node, path): (&ConfigNode, KeyPath)| Some((node.clone(), path));
     let layers = [
-        all.shared.map(|(node, path)| (node.clone(), path)),
-        of_model(models.shared),
-        of_model(models.own),
-        all.own.map(|(node, path)| (node.clone(), path)),
+        all.shared.and_then(whole),
+        models.shared.and_then(of_model),
+        models.own.and_then(of_model),
+        all.own.and_then(whole),
     ];
     for (node, path) in layers.into_iter().flatten() {
         if let serde_json::Value::Object(map) = node.to_json()
             && !map.is_empty()
         {
-            overlay_json(&mut merged, &map);
-            from = lookup.from(&node, path);
+            merged.value.extend(map);
+            merged.from = lookup.from(&node, path);
         }
     }
-    ResolvedValue {
-        value: merged,
-        from,
-    }
+    merged
 }
 
 /// The agent's limits over those for all agents over those for all skills.
-fn skills_limits(lookup: &ValueLookup) -> ResolvedValue<crate::model::SkillsLimits> {
-    let skills = KeyPath::root().key("skills");
-    let global = lookup.shared(&skills, "limits").shared;
+fn skills_limits(lookup: &ValueLookup) -> ResolvedValue<SkillsLimits> {
+    let global = lookup.top("skills.limits").shared;
     let found = lookup.find("skillsLimits");
-    let mut merged: Option<(ConfigNode, ValueProvenance)> = None;
+    let mut merged = ConfigNode::new(NodeKind::Object(Vec::new()), Default::default());
+    let mut from = ValueProvenance::Default;
     for (node, path) in [global, found.shared, found.own].into_iter().flatten() {
-        let from = lookup.from(node, path);
-        merged = Some(match merged {
-            Some((mut under, _)) => {
-                super::lookup::overlay(&mut under, node);
-                (under, from)
-            }
-            None => (node.clone(), from),
-        });
+        overlay(&mut merged, node);
+        from = lookup.from(node, path);
     }
-    match merged {
-        Some((node, from)) => ResolvedValue {
-            value: node.read().unwrap_or_default(),
-            from,
-        },
-        None => ResolvedValue {
-            value: Default::default(),
-            from: ValueProvenance::Default,
-        },
-    }
+    let value = merged.read().unwrap_or_default();
+    ResolvedValue { value, from }
 }
 
-fn timezone(loaded: &Loaded, lookup: &ValueLookup) -> ResolvedValue<Option<String>> {
-    let set: ResolvedValue<Option<String>> = lookup.optional(lookup.find("userTimezone"));
+fn timezone(loaded: &LoadedConfig, lookup: &ValueLookup) -> ResolvedValue<Option<String>> {
+    let set: ResolvedValue<Option<String>> = lookup.find("userTimezone").or_default();
     match (&set.value, &loaded.host.facts.time_zone) {
         (Some(zone), _) if !zone.trim().is_empty() => set,
-        (_, Some(zone)) => ResolvedValue {
-            value: Some(zone.clone()),
-            from: ValueProvenance::Derived {
-                why: "the machine's time zone".to_owned(),
-            },
-        },
-        _ => ResolvedValue {
-            value: None,
-            from: ValueProvenance::Default,
-        },
+        (_, Some(zone)) => ResolvedValue::derived(Some(zone.clone()), "the machine's time zone"),
+        _ => ResolvedValue::by_default(None),
     }
 }
 
 fn reactions(
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     lookup: &ValueLookup,
-) -> ResolvedValue<Vec<(String, crate::model::ReactionLevel)>> {
-    let mut levels = Vec::new();
-    let mut from = ValueProvenance::Default;
+) -> ResolvedValue<Vec<(String, ReactionLevel)>> {
+    let mut levels = ResolvedValue::by_default(Vec::new());
+    let channels = KeyPath::root().key("channels");
     for (name, channel) in &loaded.config.channels.by_name {
         if let Some(level) = channel.reaction_level {
-            let path = KeyPath::root()
-                .key("channels")
-                .key(name)
-                .key("reactionLevel");
+            let path = channels.key(name).key("reactionLevel");
             if let Some(node) = loaded.tree.at_path(&path) {
-                from = lookup.from(node, path);
+                levels.from = lookup.from(node, path);
             }
-            levels.push((name.clone(), level));
+            levels.value.push((name.clone(), level));
         }
     }
-    ResolvedValue {
-        value: levels,
-        from,
-    }
+    levels
 }

@@ -6,7 +6,7 @@ use chela_core::AgentId;
 
 use super::lookup::ValueLookup;
 use super::{ResolvedValue, ValueProvenance};
-use crate::load::Loaded;
+use crate::load::LoadedConfig;
 use crate::model::{BareUnit, Heartbeat};
 
 /// How often heartbeats come when they are configured without saying.
@@ -27,19 +27,35 @@ impl HeartbeatView {
     pub fn is_on(&self) -> bool {
         self.every.is_some()
     }
+
+    /// How often, as `30m` or `1h30m`.
+    pub fn every_in_words(&self) -> Option<String> {
+        let seconds = self.every?.as_secs();
+        let parts = [
+            (seconds / 3600, "h"),
+            (seconds / 60 % 60, "m"),
+            (seconds % 60, "s"),
+        ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
+        Some(
+            parts
+                .map(|(count, unit)| format!("{count}{unit}"))
+                .collect(),
+        )
+    }
 }
 
 /// Heartbeats are off unless configured. If any agent has a block of its own, only such agents
 /// have them; otherwise the block for all belongs to one owner: `heartbeat.agentId`, else
 /// `systemAgent.agentId`, else the default agent.
 pub fn resolve(
-    loaded: &Loaded,
+    loaded: &LoadedConfig,
     lookup: &ValueLookup,
     id: &AgentId,
 ) -> ResolvedValue<HeartbeatView> {
     let found = lookup.find("heartbeat");
     let (own, shared) = (found.own.is_some(), found.shared.is_some());
-    let settings: ResolvedValue<Heartbeat> = lookup.merged(found);
+    let settings: ResolvedValue<Heartbeat> = found.merged();
     let any_own = loaded
         .config
         .agents
@@ -54,13 +70,11 @@ pub fn resolve(
     let from = if concerned {
         settings.from
     } else if any_own {
-        ValueProvenance::Derived {
-            why: "only agents with a `heartbeat` of their own have them".to_owned(),
-        }
+        let why = "only agents with a `heartbeat` of their own have them".to_owned();
+        ValueProvenance::Derived { why }
     } else if shared {
-        ValueProvenance::Derived {
-            why: format!("they belong to the agent `{}`", owner(loaded)),
-        }
+        let why = format!("they belong to the agent `{}`", owner(loaded));
+        ValueProvenance::Derived { why }
     } else {
         ValueProvenance::Default
     };
@@ -83,7 +97,7 @@ pub fn resolve(
     ResolvedValue { value, from }
 }
 
-fn owner(loaded: &Loaded) -> AgentId {
+fn owner(loaded: &LoadedConfig) -> AgentId {
     let named = loaded.config.agents.defaults.heartbeat.agent_id.as_deref();
     let named = named.or(loaded.config.system_agent.agent_id.as_deref());
     named.map_or_else(|| loaded.default_agent(), AgentId::normalize)

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{ResolvedValue, ValueProvenance};
 use crate::key_path::KeyPath;
-use crate::load::Loaded;
+use crate::load::LoadedConfig;
 use crate::migrate::MovedKey;
 use crate::node::{ConfigNode, NodeKind};
 use crate::node_read::FromNode;
@@ -34,12 +32,13 @@ impl std::fmt::Debug for ValueLookup {
 
 /// What was found for a key: up to two layers.
 pub struct FoundLayers<'l> {
+    lookup: &'l ValueLookup,
     pub own: Option<(&'l ConfigNode, KeyPath)>,
     pub shared: Option<(&'l ConfigNode, KeyPath)>,
 }
 
 impl ValueLookup {
-    pub fn new(loaded: &Loaded, entry: Option<KeyPath>) -> Self {
+    pub fn new(loaded: &LoadedConfig, entry: Option<KeyPath>) -> Self {
         Self {
             tree: Arc::clone(&loaded.tree),
             moves: Arc::clone(&loaded.moves),
@@ -51,25 +50,36 @@ impl ValueLookup {
 
     /// A key that stands under the agent and under `agents.defaults`.
     pub fn find(&self, key: &str) -> FoundLayers<'_> {
-        self.find_in(key, &self.defaults, key)
+        FoundLayers {
+            shared: self.at(&self.defaults, key),
+            ..self.own(key)
+        }
     }
 
-    /// A key of the agent whose counterpart for all agents stands elsewhere.
-    pub fn find_in(&self, own_key: &str, home: &KeyPath, shared_key: &str) -> FoundLayers<'_> {
+    /// A key of the agent whose counterpart for all agents stands at the top of the config.
+    pub fn find_or_top(&self, own_key: &str, top_key: &str) -> FoundLayers<'_> {
         FoundLayers {
-            own: self
-                .entry
-                .as_ref()
-                .and_then(|entry| self.at(entry, own_key)),
-            shared: self.at(home, shared_key),
+            own: self.own(own_key).own,
+            ..self.top(top_key)
+        }
+    }
+
+    /// A key that only agents have.
+    pub fn own(&self, key: &str) -> FoundLayers<'_> {
+        let entry = self.entry.as_ref();
+        FoundLayers {
+            lookup: self,
+            own: entry.and_then(|entry| self.at(entry, key)),
+            shared: None,
         }
     }
 
     /// A key that only exists for all agents.
-    pub fn shared(&self, home: &KeyPath, key: &str) -> FoundLayers<'_> {
+    pub fn top(&self, key: &str) -> FoundLayers<'_> {
         FoundLayers {
+            lookup: self,
             own: None,
-            shared: self.at(home, key),
+            shared: self.at(&KeyPath::root(), key),
         }
     }
 
@@ -81,38 +91,6 @@ impl ValueLookup {
         // Most keys are not set: the path is made only for those that are.
         let path = || key.split('.').fold(home.clone(), |path, key| path.key(key));
         (node.kind != NodeKind::Null).then(|| (node, path()))
-    }
-
-    /// The winning layer alone, or `default`.
-    pub fn one<T: FromNode>(&self, found: FoundLayers<'_>, default: T) -> ResolvedValue<T> {
-        let winner = found.own.or(found.shared);
-        match winner.and_then(|(node, path)| Some((node.read().ok()?, self.from(node, path)))) {
-            Some((value, from)) => ResolvedValue { value, from },
-            None => ResolvedValue {
-                value: default,
-                from: ValueProvenance::Default,
-            },
-        }
-    }
-
-    /// The same for a key that need not have a value.
-    pub fn optional<T: FromNode>(&self, found: FoundLayers<'_>) -> ResolvedValue<Option<T>> {
-        self.one(found, None)
-    }
-
-    /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
-    pub fn merged<T: FromNode + Default>(&self, found: FoundLayers<'_>) -> ResolvedValue<T> {
-        match (found.shared, found.own) {
-            (Some((shared, _)), Some((own, path))) => {
-                let mut node = shared.clone();
-                overlay(&mut node, own);
-                ResolvedValue {
-                    value: node.read().unwrap_or_default(),
-                    from: self.from(own, path),
-                }
-            }
-            (shared, own) => self.one(FoundLayers { own, shared }, T::default()),
-        }
     }
 
     pub fn from(&self, node: &ConfigNode, path: KeyPath) -> ValueProvenance {
@@ -132,6 +110,41 @@ impl ValueLookup {
     }
 }
 
+impl FoundLayers<'_> {
+    /// The winning layer alone, or `default`.
+    pub fn or<T: FromNode>(self, default: T) -> ResolvedValue<T> {
+        let winner = self.own.or(self.shared);
+        let read = |(node, path): (&ConfigNode, _)| {
+            let value = node.read().ok()?;
+            let from = self.lookup.from(node, path);
+            Some(ResolvedValue { value, from })
+        };
+        winner
+            .and_then(read)
+            .unwrap_or_else(|| ResolvedValue::by_default(default))
+    }
+
+    /// The same for a type that says itself what an absent key means.
+    pub fn or_default<T: FromNode + Default>(self) -> ResolvedValue<T> {
+        self.or(T::default())
+    }
+
+    /// Both layers merged, key by key; the agent's wins. Keys set in neither have their defaults.
+    pub fn merged<T: FromNode + Default>(self) -> ResolvedValue<T> {
+        match (&self.shared, &self.own) {
+            (Some((shared, _)), Some((own, path))) => {
+                let mut node = (*shared).clone();
+                overlay(&mut node, own);
+                ResolvedValue {
+                    value: node.read().unwrap_or_default(),
+                    from: self.lookup.from(own, path.clone()),
+                }
+            }
+            _ => self.or_default(),
+        }
+    }
+}
+
 /// Lays one value over another: objects key by key, anything else whole.
 pub fn overlay(under: &mut ConfigNode, over: &ConfigNode) {
     let (NodeKind::Object(members), NodeKind::Object(more)) = (&mut under.kind, &over.kind) else {
@@ -146,15 +159,5 @@ pub fn overlay(under: &mut ConfigNode, over: &ConfigNode) {
             Some(known) => overlay(&mut known.value, &member.value),
             None => members.push(member.clone()),
         }
-    }
-}
-
-/// Lays one JSON object over another, key by key.
-pub fn overlay_json(
-    under: &mut serde_json::Map<String, Value>,
-    over: &serde_json::Map<String, Value>,
-) {
-    for (key, value) in over {
-        under.insert(key.clone(), value.clone());
     }
 }

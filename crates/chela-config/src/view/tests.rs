@@ -5,16 +5,16 @@ use chela_core::{AgentId, Host, vars};
 use serde_json::json;
 
 use super::{AgentView, ValueProvenance};
-use crate::load::{Loaded, load_text};
+use crate::load::{LoadedConfig, load_text};
 use crate::model::{
     Citations, ContextInjection, DelegationMode, OwnerDisplay, SandboxMode, TruncationWarning,
 };
 
-fn loaded(text: &str) -> Loaded {
+fn loaded(text: &str) -> LoadedConfig {
     load_text(&Host::fixed("/home/me"), text)
 }
 
-fn view(loaded: &Loaded, id: &str) -> AgentView {
+fn view(loaded: &LoadedConfig, id: &str) -> AgentView {
     loaded.agent(&AgentId::parse(id).unwrap()).unwrap()
 }
 
@@ -172,12 +172,15 @@ fn workspaces_follow_agent_then_defaults_then_environment_then_state() {
     assert_eq!(
         path(set, None, "b"),
         (
-            "/home/me/.chela/ws/b".into(),
-            "the folder `b` in agents.defaults.workspace".into()
+            "/home/me/.chela/workspace-b".into(),
+            "the state folder, by the agent's id".into()
         )
     );
     assert_eq!(path(set, None, "c").0, "/home/me/c");
-    assert_eq!(path(set, None, "stranger").0, "/home/me/.chela/ws/stranger");
+    assert_eq!(
+        path(set, None, "stranger").0,
+        "/home/me/.chela/workspace-stranger"
+    );
     assert_eq!(
         path(
             "{ agents: { defaults: { workspace: '/abs' } } }",

@@ -149,18 +149,13 @@ fn includes_are_put_in_place_and_merged() {
         })
     );
     let gathered = home.gather();
-    let names = |path: Option<&Path>| {
-        path.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned())
+    let written_in = |key: &str| {
+        let place = gathered.place(gathered.root.at_path(&path(key)).unwrap().at);
+        place.unwrap().file.file_name().unwrap().to_owned()
     };
-    assert_eq!(
-        names(gathered.owner(&path("deep.z.list[0].id"))).unwrap(),
-        "agents.json5"
-    );
-    assert_eq!(names(gathered.owner(&path("host"))).unwrap(), "base.json5");
-    assert_eq!(
-        names(gathered.owner(&path("agents.defaults"))).unwrap(),
-        "agents.json5"
-    );
+    assert_eq!(written_in("deep.z.list[0].id"), "agents.json5");
+    assert_eq!(written_in("host"), "base.json5");
+    assert_eq!(written_in("agents.defaults"), "agents.json5");
     assert_eq!(gathered.files.len(), 5);
     let place = gathered
         .place(gathered.root.at_path(&path("deep.x")).unwrap().at)
@@ -283,38 +278,83 @@ fn a_bomb_of_includes_is_defused() {
 }
 
 #[test]
-fn variables_come_from_the_environment_then_here_then_the_state_folder() {
+fn variables_come_from_the_environment_then_the_state_folder() {
     let mut home = Home::new(&[
         (
             "chela.json",
             "{ a: '${A}', b: 'x${B}', c: '${C}', d: ['$${A}', '${GONE}'], e: '${EMPTY}', '${A}': 1 }",
         ),
-        (".env", "A=state\nB=state\nC=state\nEMPTY=\n"),
         (
-            "../project/.env",
-            "export A=here\nB=here\nLD_PRELOAD=x\nCHELA_HOME=y\nnonsense secret\n",
+            ".env",
+            "A=state\nexport B=state\nC=state\nEMPTY=\nnonsense secret\n",
         ),
     ]);
     home.host.env.insert("A".into(), "real".into());
     let gathered = home.gather();
     assert_eq!(
         gathered.root.to_json(),
-        json!({ "a": "real", "b": "xhere", "c": "state", "d": ["${A}", "${GONE}"], "e": "${EMPTY}", "${A}": 1 })
+        json!({ "a": "real", "b": "xstate", "c": "state", "d": ["${A}", "${GONE}"], "e": "${EMPTY}", "${A}": 1 })
     );
     assert_eq!(gathered.root.get("b").unwrap().vars, ["B"]);
-    assert_eq!(gathered.env.get("B").unwrap(), "here");
-    assert!(!gathered.env.contains_key("LD_PRELOAD"));
+    assert_eq!(gathered.env.get("B").unwrap(), "state");
     assert!(!gathered.has_errors());
     insta::assert_snapshot!(home.said(&gathered), @r"
-    ~/project/.env:3:1: LD_PRELOAD is ignored here: a .env in the current folder may not set it (set it in the environment, or in .env of the state folder)
-    ~/project/.env:4:1: CHELA_HOME is ignored here: a .env in the current folder may not set it (set it in the environment, or in .env of the state folder)
-    ~/project/.env:5:1: this line is skipped: it has no `=` (write NAME=value)
-    ~/.chela/chela.json:1:50: d[1]: the variable GONE is not set, so `${GONE}` stays as it is (set GONE in the environment or in a .env file, or write `$${GONE}` to mean the text itself)
-    ~/.chela/chela.json:1:65: e: the variable EMPTY is not set, so `${EMPTY}` stays as it is (set EMPTY in the environment or in a .env file, or write `$${EMPTY}` to mean the text itself)
+    ~/.chela/.env:5:1: this line is skipped: it has no `=` (write NAME=value)
+    ~/.chela/chela.json:1:50: d[1]: the variable GONE is not set, so `${GONE}` stays as it is (set GONE in the environment or in .env of the state folder, or write `$${GONE}` to mean the text itself)
+    ~/.chela/chela.json:1:65: e: the variable EMPTY is not set, so `${EMPTY}` stays as it is (set EMPTY in the environment or in .env of the state folder, or write `$${EMPTY}` to mean the text itself)
     ");
     // What is kept on disk has the variables as written.
     assert_eq!(
         gathered.unsubstituted(),
         json!({ "a": "${A}", "b": "x${B}", "c": "${C}", "d": ["$${A}", "${GONE}"], "e": "${EMPTY}", "${A}": 1 })
     );
+}
+
+#[test]
+fn the_current_folder_gives_credentials_and_nothing_else() {
+    let mut home = Home::new(&[
+        (
+            "chela.json",
+            "{ env: { fromFolder: ['MY_TOKEN'] }, p: { apiKey: '${OPENAI_API_KEY}', \
+             baseUrl: '${OPENAI_API_KEY}', proxy: '${MY_TOKEN}', token: '${MY_TOKEN}' }, \
+             q: { apiKey: '${HOST_KEY}' }, r: { apiKey: '${GROQ_API_KEY}' } }",
+        ),
+        (".env", "GROQ_API_KEY=state\n"),
+        (
+            "../project/.env",
+            "OPENAI_API_KEY=o\nMY_TOKEN=m\nHOST_KEY=h\nGROQ_API_KEY=stolen\nLD_PRELOAD=x\n\
+             HTTPS_PROXY=http://evil\nSSL_CERT_FILE=ca.pem\nGIT_CONFIG_PARAMETERS=y\n",
+        ),
+    ]);
+    let gathered = home.gather();
+    assert_eq!(
+        gathered.root.to_json(),
+        json!({
+            "env": { "fromFolder": ["MY_TOKEN"] },
+            "p": {
+                "apiKey": "o", "baseUrl": "${OPENAI_API_KEY}",
+                "proxy": "${MY_TOKEN}", "token": "m",
+            },
+            "q": { "apiKey": "${HOST_KEY}" },
+            "r": { "apiKey": "state" },
+        })
+    );
+    assert_eq!(gathered.env.len(), 1, "nothing of it is environment");
+    let said = home.said(&gathered);
+    assert_eq!(said.matches("project/.env").count(), 1, "{said}");
+    for name in ["HOST_KEY", "LD_PRELOAD", "HTTPS_PROXY", "SSL_CERT_FILE"] {
+        assert!(said.contains(name), "{said}");
+    }
+    // Names nobody asks for are no reason to warn.
+    home.write("../project/.env", "PORT=3000\nDEBUG=1\n");
+    home.host.env.insert("HOST_KEY".into(), "real".into());
+    home.host.env.insert("OPENAI_API_KEY".into(), "real".into());
+    home.host.env.insert("MY_TOKEN".into(), "real".into());
+    let gathered = home.gather();
+    let worst = gathered
+        .diagnostics
+        .iter()
+        .map(|found| found.severity)
+        .max();
+    assert_eq!(worst, Some(Severity::Note), "{}", home.said(&gathered));
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_config::sources::gather;
-use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
+use chela_config::store::{ConfigChanged, ConfigStore, EditOutcome, StoreError};
 use chela_config::text::edit::{self, EditError};
 use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
@@ -91,7 +91,10 @@ fn error(message: &str) -> ConfigDiagnostic {
 fn the_first_edit_makes_a_private_file() {
     let home = Home::new();
     let outcome = home.set("a.b", json!(1)).unwrap();
-    assert_eq!((outcome.changed, outcome.backup), (Changed::Yes, None));
+    assert_eq!(
+        (outcome.changed, outcome.backup),
+        (ConfigChanged::Yes, None)
+    );
     assert_eq!(home.text(), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
     assert_eq!(mode(&home.config()), 0o600);
     assert_eq!(mode(&home.host.state_dir()), 0o700);
@@ -126,7 +129,7 @@ fn an_edit_keeps_the_text_before_it_and_the_mode() {
         std::fs::read_to_string(home.host.state_dir().join("chela.json.bak.5")).unwrap(),
         "{ n: 2 } // mine\n"
     );
-    assert_eq!(home.set("n", json!(8)).unwrap().changed, Changed::No);
+    assert_eq!(home.set("n", json!(8)).unwrap().changed, ConfigChanged::No);
     assert_eq!(
         home.names().len(),
         8,
@@ -265,7 +268,7 @@ fn a_lock_that_is_held_is_reported() {
         },
         |_| Vec::new(),
     );
-    assert_eq!(nested.unwrap().changed, Changed::No);
+    assert_eq!(nested.unwrap().changed, ConfigChanged::No);
     impatient
         .edit(setting("a", json!(1)), |_| Vec::new())
         .unwrap();

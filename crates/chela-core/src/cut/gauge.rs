@@ -1,11 +1,11 @@
 //! Measuring text against a limit, in characters or tokens.
 
-use super::Limit;
+use super::CutLimit;
 use crate::tokens;
 
 /// A limit together with the way to measure against it.
 #[derive(Debug, Clone, Copy)]
-pub struct Gauge {
+pub struct CutGauge {
     unit: Unit,
     pub limit: usize,
 }
@@ -16,14 +16,14 @@ enum Unit {
     Tokens,
 }
 
-impl Gauge {
-    pub fn new(limit: Limit) -> Self {
+impl CutGauge {
+    pub fn new(limit: CutLimit) -> Self {
         match limit {
-            Limit::Chars(limit) => Self {
+            CutLimit::Chars(limit) => Self {
                 unit: Unit::Chars,
                 limit,
             },
-            Limit::Tokens(limit) => Self {
+            CutLimit::Tokens(limit) => Self {
                 unit: Unit::Tokens,
                 limit,
             },

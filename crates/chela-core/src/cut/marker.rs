@@ -1,11 +1,11 @@
 //! The line that stands where something was cut.
 
-use super::{CutRequest, DroppedPart, Limit};
+use super::{CutLimit, CutRequest, DroppedPart};
 use crate::sanitize;
 
 /// How much a marker says. Small limits get small markers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub enum MarkerDetail {
     /// File, lines, size, headings, and how to read them.
     Full,
     /// File and lines to read.
@@ -19,7 +19,7 @@ const LONGEST_HEADING: usize = 40;
 const MOST_HEADINGS: usize = 5;
 const DOTS: &str = "[…]";
 
-impl Detail {
+impl MarkerDetail {
     /// What a marker usually costs; the exact cost is known once the cut is.
     pub fn usual_cost(self, request: &CutRequest<'_>) -> usize {
         const FULL_CHARS: usize = 150;
@@ -31,8 +31,8 @@ impl Detail {
             Self::Dots => DOTS.chars().count() + 2,
         };
         match request.limit {
-            Limit::Chars(_) => chars,
-            Limit::Tokens(_) => chars.div_ceil(3),
+            CutLimit::Chars(_) => chars,
+            CutLimit::Tokens(_) => chars.div_ceil(3),
         }
     }
 
@@ -46,8 +46,8 @@ impl Detail {
     }
 }
 
-pub fn text(name: &str, part: &DroppedPart, detail: Detail) -> String {
-    if detail == Detail::Dots {
+pub fn text(name: &str, part: &DroppedPart, detail: MarkerDetail) -> String {
+    if detail == MarkerDetail::Dots {
         return DOTS.to_owned();
     }
     let name = shortened(name, LONGEST_NAME);
@@ -58,7 +58,7 @@ pub fn text(name: &str, part: &DroppedPart, detail: Detail) -> String {
         format!("lines {first}-{last}")
     };
     match detail {
-        Detail::Full => {
+        MarkerDetail::Full => {
             let headings = headings(&part.headings);
             let chars = part.chars;
             format!(

@@ -12,9 +12,9 @@ use std::ops::Range;
 const LONG_LINE: usize = 1000;
 
 #[derive(Debug, Default)]
-pub struct Outline {
-    pub headings: Vec<Heading>,
-    pub fences: Vec<Fence>,
+pub struct TextOutline {
+    pub headings: Vec<OutlineHeading>,
+    pub fences: Vec<CodeFence>,
     /// What must stay: in order, not empty, not touching each other.
     pub pins: Vec<Range<usize>>,
     /// The same one by one, as it was asked for: in order, maybe one inside another.
@@ -22,7 +22,7 @@ pub struct Outline {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Heading {
+pub struct OutlineHeading {
     /// Where its line starts.
     pub at: usize,
     pub level: usize,
@@ -31,7 +31,7 @@ pub struct Heading {
 /// A block of code, from the start of the line that opens it to the end of the one that closes it
 /// or to the end of the text.
 #[derive(Debug, Clone)]
-pub struct Fence {
+pub struct CodeFence {
     pub range: Range<usize>,
     /// Where the opening line ends.
     pub opened: usize,
@@ -39,7 +39,7 @@ pub struct Fence {
     pub closing: Range<usize>,
 }
 
-impl Outline {
+impl TextOutline {
     pub fn read(text: &str, pinned_headings: &[String]) -> Self {
         let mut outline = Self::default();
         let mut parts = outline.scan(text);
@@ -78,7 +78,7 @@ impl Outline {
             };
             if !is_code && let Some(level) = heading_level(line) {
                 keeps.meet_heading(level, start);
-                self.headings.push(Heading { at: start, level });
+                self.headings.push(OutlineHeading { at: start, level });
             }
             while let Some(comment) = next_comment.take_if(|comment| comment.range.start < end) {
                 if !is_code {
@@ -103,7 +103,7 @@ impl Outline {
         if wanted.is_empty() {
             return Vec::new();
         }
-        let is_wanted = |heading: &Heading| {
+        let is_wanted = |heading: &OutlineHeading| {
             let title = heading_text(text, heading.at).to_lowercase();
             wanted.contains(&title)
         };
@@ -129,7 +129,7 @@ impl Outline {
     }
 
     /// The fence that would be torn by a cut at `at`.
-    pub fn fence_around(&self, at: usize) -> Option<&Fence> {
+    pub fn fence_around(&self, at: usize) -> Option<&CodeFence> {
         let next = self.fences.partition_point(|fence| fence.range.end <= at);
         self.fences.get(next).filter(|fence| fence.range.start < at)
     }
@@ -208,8 +208,8 @@ impl OpenFence {
         })
     }
 
-    fn closed(&self, closing: Range<usize>) -> Fence {
-        Fence {
+    fn closed(&self, closing: Range<usize>) -> CodeFence {
+        CodeFence {
             range: self.start..closing.end,
             opened: self.opened,
             closing,

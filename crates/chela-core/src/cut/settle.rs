@@ -1,18 +1,18 @@
 //! Moving a cut from where the room ends to where the text allows one.
 
-use super::gauge::Gauge;
-use super::outline::{Fence, Outline};
+use super::gauge::CutGauge;
+use super::outline::{CodeFence, TextOutline};
 
 /// How far a cut inside a line looks for white space.
 const WORD_REACH: usize = 200;
 
-pub struct Settle<'a> {
+pub struct CutPlacement<'a> {
     pub text: &'a str,
-    pub outline: &'a Outline,
-    pub gauge: Gauge,
+    pub outline: &'a TextOutline,
+    pub gauge: CutGauge,
 }
 
-impl Settle<'_> {
+impl CutPlacement<'_> {
     /// The best end of a head that may begin at `floor` and reach to `reach`.
     pub fn head(&self, floor: usize, reach: usize) -> usize {
         if let Some(fence) = self.outline.fence_around(reach) {
@@ -46,7 +46,7 @@ impl Settle<'_> {
     }
 
     /// A fence that can only be kept in part.
-    fn is_giant(&self, fence: &Fence) -> bool {
+    fn is_giant(&self, fence: &CodeFence) -> bool {
         !self.gauge.fits(&self.text[fence.range.clone()])
     }
 

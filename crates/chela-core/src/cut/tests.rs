@@ -2,10 +2,10 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Cut, CutRequest, Limit, PinOutcome, cut};
+use super::{CutLimit, CutRequest, CutText, PinOutcome, cut};
 use crate::tokens;
 
-fn cut_to(text: &str, limit: Limit) -> Cut<'_> {
+fn cut_to(text: &str, limit: CutLimit) -> CutText<'_> {
     cut(&CutRequest {
         name: "NOTES.md",
         first_line: 1,
@@ -15,7 +15,7 @@ fn cut_to(text: &str, limit: Limit) -> Cut<'_> {
     })
 }
 
-fn cut_pinned<'a>(text: &'a str, limit: Limit, pins: &'a [String]) -> Cut<'a> {
+fn cut_pinned<'a>(text: &'a str, limit: CutLimit, pins: &'a [String]) -> CutText<'a> {
     cut(&CutRequest {
         name: "NOTES.md",
         first_line: 1,
@@ -32,10 +32,10 @@ fn pins(headings: &[&str]) -> Vec<String> {
         .collect()
 }
 
-fn cost(text: &str, limit: Limit) -> (usize, usize) {
+fn cost(text: &str, limit: CutLimit) -> (usize, usize) {
     match limit {
-        Limit::Chars(limit) => (text.chars().count(), limit),
-        Limit::Tokens(limit) => (tokens::count(text), limit),
+        CutLimit::Chars(limit) => (text.chars().count(), limit),
+        CutLimit::Tokens(limit) => (tokens::count(text), limit),
     }
 }
 
@@ -47,7 +47,7 @@ fn numbered(lines: std::ops::RangeInclusive<usize>) -> String {
 
 #[test]
 fn what_fits_comes_back_without_a_copy() {
-    for limit in [Limit::Chars(5), Limit::Tokens(2)] {
+    for limit in [CutLimit::Chars(5), CutLimit::Tokens(2)] {
         let cut = cut_to("héllo", limit);
         assert!(matches!(cut.text, Cow::Borrowed("héllo")));
         assert_eq!(
@@ -66,7 +66,7 @@ fn head_and_tail_stay_and_the_marker_says_what_is_missing() {
         numbered(101..=140),
         numbered(141..=154)
     );
-    let cut = cut_to(&text, Limit::Chars(2000));
+    let cut = cut_to(&text, CutLimit::Chars(2000));
     let (head, rest) = cut.text.split_once('[').unwrap();
     let (marker, tail) = rest.split_once("]\n").unwrap();
     assert_eq!(
@@ -92,7 +92,7 @@ fn head_and_tail_stay_and_the_marker_says_what_is_missing() {
 #[test]
 fn shares_are_about_seven_and_two_tenths() {
     let text = numbered(1..=5000);
-    for limit in [Limit::Chars(20_000), Limit::Tokens(5_000)] {
+    for limit in [CutLimit::Chars(20_000), CutLimit::Tokens(5_000)] {
         let cut = cut_to(&text, limit);
         let at = cut.text.find("[Cut").unwrap();
         let end = at + cut.text[at..].find('\n').unwrap() + 1;
@@ -124,7 +124,7 @@ fn a_cut_moves_out_of_a_code_fence() {
             code.repeat(20),
             numbered(21..=200)
         );
-        let cut = cut_to(&text, Limit::Chars(1200));
+        let cut = cut_to(&text, CutLimit::Chars(1200));
         assert!(cut.text.contains("line 20 of"), "{}", cut.text);
         assert!(!cut.text.contains(open), "{}", cut.text);
     }
@@ -136,7 +136,7 @@ fn a_fence_larger_than_the_limit_loses_lines_and_stays_closed() {
         .map(|line| format!("let x{line} = {line};\n"))
         .collect();
     let text = format!("Intro\n```rust\n{code}```\n{}", numbered(1..=60));
-    let cut = cut_to(&text, Limit::Chars(2000));
+    let cut = cut_to(&text, CutLimit::Chars(2000));
     assert!(
         cut.text.starts_with("Intro\n```rust\nlet x1 = 1;\n"),
         "{}",
@@ -150,7 +150,7 @@ fn a_fence_larger_than_the_limit_loses_lines_and_stays_closed() {
     assert!(fences_are_balanced(&cut.text));
 
     let all_code = format!("```\n{code}```\n");
-    let cut = cut_to(&all_code, Limit::Tokens(500));
+    let cut = cut_to(&all_code, CutLimit::Tokens(500));
     assert!(
         cut.text.contains("let x400"),
         "the tail lies in the same fence: {}",
@@ -169,10 +169,10 @@ fn pinned_sections_and_kept_lines_survive_in_order() {
         numbered(301..=400),
     );
     for limit in [
-        Limit::Chars(1500),
-        Limit::Tokens(400),
-        Limit::Chars(220),
-        Limit::Tokens(70),
+        CutLimit::Chars(1500),
+        CutLimit::Tokens(400),
+        CutLimit::Chars(220),
+        CutLimit::Tokens(70),
     ] {
         let headings = pins(&["## rules", " C# "]);
         let cut = cut_pinned(&text, limit, &headings);
@@ -210,7 +210,7 @@ fn keep_that_is_never_closed_holds_to_the_end_of_its_section() {
         numbered(1..=100),
         numbered(101..=200)
     );
-    let cut = cut_to(&text, Limit::Chars(400));
+    let cut = cut_to(&text, CutLimit::Chars(400));
     assert!(
         cut.text.contains("<!-- keep -->\nheld\n### C\nalso held\n"),
         "{}",
@@ -227,7 +227,7 @@ fn talk_about_keeping_keeps_nothing() {
         numbered(1..=100),
         numbered(101..=200)
     );
-    assert_eq!(cut_to(&text, Limit::Chars(600)).dropped.len(), 1);
+    assert_eq!(cut_to(&text, CutLimit::Chars(600)).dropped.len(), 1);
 }
 
 #[test]
@@ -238,12 +238,12 @@ fn pins_beyond_the_limit_are_reported_and_the_first_that_fit_are_kept() {
         numbered(31..=60)
     );
     let headings = pins(&["one", "two"]);
-    let cut = cut_pinned(&text, Limit::Chars(300), &headings);
+    let cut = cut_pinned(&text, CutLimit::Chars(300), &headings);
     let needed = text.find("# Three").unwrap();
     assert_eq!(cut.pinned, PinOutcome::OverLimit { needed });
     assert!(cut.text.contains("# Two\nshort\n"), "{}", cut.text);
     assert!(cut.text.chars().count() <= 300);
-    let enough = cut_pinned(&text, Limit::Chars(needed), &headings);
+    let enough = cut_pinned(&text, CutLimit::Chars(needed), &headings);
     assert_eq!(enough.pinned, PinOutcome::Kept);
     assert!(enough.text.contains(&text[..needed]));
 }
@@ -251,7 +251,7 @@ fn pins_beyond_the_limit_are_reported_and_the_first_that_fit_are_kept() {
 #[test]
 fn a_line_larger_than_the_limit_is_cut_between_words() {
     let text = "wörter und noch mehr ".repeat(4000);
-    for limit in [Limit::Chars(1000), Limit::Tokens(300)] {
+    for limit in [CutLimit::Chars(1000), CutLimit::Tokens(300)] {
         let cut = cut_to(&text, limit);
         let (cost, most) = cost(&cut.text, limit);
         assert!(cost <= most && cost > most * 8 / 10, "{cost} of {most}");
@@ -263,7 +263,7 @@ fn a_line_larger_than_the_limit_is_cut_between_words() {
         );
     }
     let unbroken = "é".repeat(50_000);
-    let cut = cut_to(&unbroken, Limit::Chars(1000));
+    let cut = cut_to(&unbroken, CutLimit::Chars(1000));
     assert!(cut.text.starts_with("éé") && cut.text.ends_with("éé"));
 }
 
@@ -274,7 +274,7 @@ fn a_kept_part_of_a_huge_line_does_not_pin_the_line() {
         "x".repeat(9000),
         "y".repeat(9000)
     );
-    let cut = cut_to(&text, Limit::Chars(500));
+    let cut = cut_to(&text, CutLimit::Chars(500));
     assert_eq!(cut.pinned, PinOutcome::Kept);
     assert!(
         cut.text.contains("<!-- keep -->vital<!-- /keep -->"),
@@ -287,10 +287,10 @@ fn a_kept_part_of_a_huge_line_does_not_pin_the_line() {
 fn tiny_limits_are_never_exceeded() {
     let text = numbered(1..=50);
     for limit in 0..120 {
-        assert!(cut_to(&text, Limit::Chars(limit)).text.chars().count() <= limit);
-        assert!(tokens::count(&cut_to(&text, Limit::Tokens(limit)).text) <= limit);
+        assert!(cut_to(&text, CutLimit::Chars(limit)).text.chars().count() <= limit);
+        assert!(tokens::count(&cut_to(&text, CutLimit::Tokens(limit)).text) <= limit);
     }
-    assert_eq!(cut_to(&text, Limit::Chars(0)).text, "");
+    assert_eq!(cut_to(&text, CutLimit::Chars(0)).text, "");
 }
 
 #[test]
@@ -300,7 +300,7 @@ fn the_name_cannot_break_out_of_the_marker() {
         name: "evil\n# Heading\u{202E}.md",
         first_line: 1,
         text: &text,
-        limit: Limit::Chars(3000),
+        limit: CutLimit::Chars(3000),
         pinned_headings: &[],
     };
     let cut = cut(&request);
@@ -364,12 +364,12 @@ fn document_block(kind: usize, size: usize, seed: usize) -> String {
     }
 }
 
-fn limit() -> impl Strategy<Value = Limit> {
+fn limit() -> impl Strategy<Value = CutLimit> {
     prop_oneof![
-        (0_usize..3000).prop_map(Limit::Chars),
-        (0_usize..900).prop_map(Limit::Tokens),
-        (0_usize..150).prop_map(Limit::Chars),
-        (0_usize..60).prop_map(Limit::Tokens),
+        (0_usize..3000).prop_map(CutLimit::Chars),
+        (0_usize..900).prop_map(CutLimit::Tokens),
+        (0_usize..150).prop_map(CutLimit::Chars),
+        (0_usize..60).prop_map(CutLimit::Tokens),
     ]
 }
 
@@ -401,7 +401,7 @@ proptest! {
     #[test]
     fn what_stays_are_lines_of_the_text_in_order(text in document(), limit in 600_usize..3000) {
         // Longer than any line of a document, so that no line has to be cut.
-        let cut = cut_to(&text, Limit::Chars(limit));
+        let cut = cut_to(&text, CutLimit::Chars(limit));
         let mut lines = text.lines();
         for line in cut.text.lines().filter(|line| !is_marker(line)) {
             prop_assert!(lines.any(|original| original == line), "{line:?} in\n{}", cut.text);

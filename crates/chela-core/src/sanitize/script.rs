@@ -5,7 +5,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::scan::{Mask, below, is, within};
+use crate::scan::{ByteMask, below, is, within};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
 pub const BLACK_FLAG: char = '\u{1F3F4}';
@@ -15,7 +15,7 @@ pub const ZERO_WIDTH_JOINER: char = '\u{200D}';
 
 /// Why a character is invisible, which decides where it may stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Invisible {
+pub enum InvisibleKind {
     /// U+E0000–E0FFF without the selectors: kept only inside the flag of a region.
     Tag,
     /// Embeddings, overrides, isolates: removed wherever they are.
@@ -33,7 +33,7 @@ pub enum Invisible {
     /// Hangul fillers, blanks of some width: one of a kind beside another.
     Filler,
     /// Controls of one script: beside that script.
-    WithScript(Script),
+    WithScript(ControlScript),
     /// Variation selectors: one, on a character that can have one.
     Selector,
     ByteOrderMark,
@@ -44,7 +44,7 @@ pub enum Invisible {
 
 /// Scripts with invisible controls of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Script {
+pub enum ControlScript {
     HangulJamo,
     Khmer,
     Mongolian,
@@ -53,7 +53,7 @@ pub enum Script {
     Music,
 }
 
-impl Script {
+impl ControlScript {
     pub fn contains(self, c: char) -> bool {
         match self {
             Self::HangulJamo => matches!(
@@ -69,29 +69,29 @@ impl Script {
 }
 
 /// The kind of an invisible character; `None` for one that shows or separates.
-pub fn invisible_kind(c: char) -> Option<Invisible> {
+pub fn invisible_kind(c: char) -> Option<InvisibleKind> {
     let kind = match c {
         '\t' | '\n' | '\r' | ' '..='~' | '\u{A0}'..='\u{AC}' | '\u{AE}'..='\u{34E}' => return None,
-        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => Invisible::Control,
-        '\u{AD}' | '\u{2060}' => Invisible::BreakHint,
-        '\u{34F}' => Invisible::BetweenMarks,
-        '\u{61C}' | '\u{200E}' | '\u{200F}' => Invisible::BidiMark,
-        '\u{115F}' | '\u{1160}' => Invisible::WithScript(Script::HangulJamo),
-        '\u{3164}' | '\u{FFA0}' => Invisible::Filler,
-        '\u{17B4}' | '\u{17B5}' => Invisible::WithScript(Script::Khmer),
-        '\u{180B}'..='\u{180F}' => Invisible::WithScript(Script::Mongolian),
-        '\u{200B}' => Invisible::Space,
-        '\u{200C}' | '\u{200D}' => Invisible::Joiner,
-        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => Invisible::BidiControl,
+        '\0'..='\u{1F}' | '\u{7F}'..='\u{9F}' => InvisibleKind::Control,
+        '\u{AD}' | '\u{2060}' => InvisibleKind::BreakHint,
+        '\u{34F}' => InvisibleKind::BetweenMarks,
+        '\u{61C}' | '\u{200E}' | '\u{200F}' => InvisibleKind::BidiMark,
+        '\u{115F}' | '\u{1160}' => InvisibleKind::WithScript(ControlScript::HangulJamo),
+        '\u{3164}' | '\u{FFA0}' => InvisibleKind::Filler,
+        '\u{17B4}' | '\u{17B5}' => InvisibleKind::WithScript(ControlScript::Khmer),
+        '\u{180B}'..='\u{180F}' => InvisibleKind::WithScript(ControlScript::Mongolian),
+        '\u{200B}' => InvisibleKind::Space,
+        '\u{200C}' | '\u{200D}' => InvisibleKind::Joiner,
+        '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => InvisibleKind::BidiControl,
         '\u{2061}'..='\u{2065}' | '\u{206A}'..='\u{206F}' | '\u{FFF0}'..='\u{FFFB}' => {
-            Invisible::Nowhere
+            InvisibleKind::Nowhere
         }
-        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => Invisible::Selector,
-        '\u{FEFF}' => Invisible::ByteOrderMark,
-        '\u{13430}'..='\u{1343F}' => Invisible::WithScript(Script::Hieroglyphs),
-        '\u{1BCA0}'..='\u{1BCA3}' => Invisible::WithScript(Script::Shorthand),
-        '\u{1D173}'..='\u{1D17A}' => Invisible::WithScript(Script::Music),
-        '\u{E0000}'..='\u{E0FFF}' => Invisible::Tag,
+        '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}' => InvisibleKind::Selector,
+        '\u{FEFF}' => InvisibleKind::ByteOrderMark,
+        '\u{13430}'..='\u{1343F}' => InvisibleKind::WithScript(ControlScript::Hieroglyphs),
+        '\u{1BCA0}'..='\u{1BCA3}' => InvisibleKind::WithScript(ControlScript::Shorthand),
+        '\u{1D173}'..='\u{1D17A}' => InvisibleKind::WithScript(ControlScript::Music),
+        '\u{E0000}'..='\u{E0FFF}' => InvisibleKind::Tag,
         _ => return None,
     };
     Some(kind)
@@ -99,13 +99,13 @@ pub fn invisible_kind(c: char) -> Option<Invisible> {
 
 /// Whether a byte may begin an invisible character, for a sieve: controls, and what is not ASCII.
 #[inline(always)]
-pub fn may_begin_invisible(a: u8) -> Mask {
+pub fn may_begin_invisible(a: u8) -> ByteMask {
     below(a, b' ') & !is(a, b'\n') | is(a | 0x80, 0xFF) | below(0x7F, a)
 }
 
 /// Whether three bytes may: of each lead byte only the neighbourhoods that have one.
 #[inline(always)]
-pub fn may_be_invisible(a: u8, b: u8, c: u8) -> Mask {
+pub fn may_be_invisible(a: u8, b: u8, c: u8) -> ByteMask {
     let control = below(a, b' ') & !(is(a, b'\n') | is(a, b'\t') | is(a, b'\r')) | is(a, 0x7F);
     let two =
         is(a, 0xC2) & (below(b, 0xA0) | is(b, 0xAD)) | is(a, 0xCD) | is(a, 0xD8) & is(b, 0x9C);

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Removed, content, literal};
+use super::{RemovedCharacters, content, literal};
 
 /// Text as people write it, with the invisible characters their scripts need.
 const ORDINARY: &[&str] = &[
@@ -44,7 +44,7 @@ fn ordinary_text_of_any_language_is_left_alone_without_a_copy() {
         let (cleaned, removed) = content(text);
         assert_eq!(cleaned, *text);
         assert!(matches!(cleaned, Cow::Borrowed(_)), "{text:?} was copied");
-        assert_eq!(removed, Removed::default());
+        assert_eq!(removed, RemovedCharacters::default());
     }
 }
 
@@ -78,7 +78,7 @@ fn hidden_text_is_removed_counted_and_located() {
     );
     let (cleaned, removed) = content(&text);
     assert_eq!(cleaned, "one\ntwo\nthree\nfour\n\nsix 😀\nseven[31m");
-    let expected = Removed {
+    let expected = RemovedCharacters {
         tags: 10,
         bidi: 1,
         zero_width: 2,
@@ -262,7 +262,7 @@ proptest! {
         let (once, removed) = content(&text);
         let (twice, nothing) = content(&once);
         prop_assert_eq!(&twice, &once);
-        prop_assert_eq!(nothing, Removed::default());
+        prop_assert_eq!(nothing, RemovedCharacters::default());
         let mark = usize::from(removed.byte_order_mark);
         prop_assert_eq!(once.chars().count() + removed.total() + mark, text.chars().count());
         let short = literal(&text);

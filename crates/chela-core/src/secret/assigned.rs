@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::shape::{Shaped, run};
+use super::shape::{ShapedSecret, run};
 
 /// Ends of names that announce a secret.
 pub const WORDS: &[&str] = &[
@@ -79,7 +79,7 @@ const HARMLESS: &[&str] = &[
 const LONGEST: usize = 1_024;
 
 /// The value assigned to a name that ends with the word found.
-pub fn value(text: &[u8], word: Range<usize>) -> Option<Shaped> {
+pub fn value(text: &[u8], word: Range<usize>) -> Option<ShapedSecret> {
     let start = assigned(text, word.end)?;
     if is_harmless(text, &word) || in_stand_in(text, word.start) {
         return None;
@@ -103,7 +103,7 @@ pub fn value(text: &[u8], word: Range<usize>) -> Option<Shaped> {
         && !is_placeholder(value)
         && (quoted || !is_code(value))
         && (is_random_enough(value) || named && has_letters_and_digits(value));
-    secret.then_some(Shaped {
+    secret.then_some(ShapedSecret {
         range: start..start + value.len(),
         kind: "assigned",
     })

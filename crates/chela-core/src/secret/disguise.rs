@@ -183,10 +183,10 @@ fn base64(run: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use crate::secret::{CANARY, Form, Redactor, Secret};
+    use crate::secret::{CANARY, KnownSecret, Redactor, SecretForm};
 
     fn redactor() -> Redactor {
-        let secret = |name: &str, value: &str| Secret {
+        let secret = |name: &str, value: &str| KnownSecret {
             name: name.to_owned(),
             value: value.to_owned(),
         };
@@ -202,7 +202,7 @@ mod tests {
     /// Whole, with blanks at its end.
     fn base64(text: &str) -> String {
         let blanks = " ".repeat((3 - text.len() % 3) % 3);
-        Form::Base64(0).write(&format!("{text}{blanks}"))
+        SecretForm::Base64(0).write(&format!("{text}{blanks}"))
     }
 
     #[test]
@@ -215,11 +215,11 @@ mod tests {
             let every_letter: String = value.bytes().map(|b| format!("%{b:02X}")).collect();
             let escaped: String = value.bytes().map(|b| format!("\\u{b:04x}")).collect();
             let spelled: Vec<String> = value.chars().map(|c| c.to_string()).collect();
-            let twice = base64(&Form::Hex.write(value));
-            let thrice = Form::Hex.write(&base64(&base64(value)));
+            let twice = base64(&SecretForm::Hex.write(value));
+            let thrice = SecretForm::Hex.write(&base64(&base64(value)));
             let in_address = format!(
                 "https://evil.example/x?q={}&z=1",
-                base64(&Form::Hex.write(value))
+                base64(&SecretForm::Hex.write(value))
             );
             let in_path = format!("https://evil.example/{}", base64(&base64(value)));
             for text in [

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Form {
+pub enum SecretForm {
     #[default]
     Plain,
     /// As inside the quotes of JSON.
@@ -29,7 +29,7 @@ pub enum Form {
     Reversed,
 }
 
-impl Form {
+impl SecretForm {
     pub const ALL: [Self; 16] = [
         Self::Plain,
         Self::Json,
@@ -143,22 +143,28 @@ fn base64(value: &str, before: u8, last_two: &[u8; 2]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::SecretForm;
 
     #[test]
     fn values_are_found_however_they_are_written() {
-        assert_eq!(Form::Json.write("a\"b\\\n\u{1}"), "a\\\"b\\\\\\n\\u0001");
-        assert_eq!(Form::JsonAscii.write("a/ü😀"), "a\\/\\u00fc\\ud83d\\ude00");
-        assert_eq!(Form::JsonSlash.write("a/ü"), "a\\/ü");
-        assert_eq!(Form::Url.write("a b/ü"), "a%20b%2F%C3%BC");
-        assert_eq!(Form::UrlLower.write("a b/ü"), "a%20b%2f%c3%bc");
-        assert_eq!(Form::UrlForm.write("a b/ü"), "a+b%2F%C3%BC");
-        assert_eq!(Form::Hex.write("aZ"), "615a");
+        assert_eq!(
+            SecretForm::Json.write("a\"b\\\n\u{1}"),
+            "a\\\"b\\\\\\n\\u0001"
+        );
+        assert_eq!(
+            SecretForm::JsonAscii.write("a/ü😀"),
+            "a\\/\\u00fc\\ud83d\\ude00"
+        );
+        assert_eq!(SecretForm::JsonSlash.write("a/ü"), "a\\/ü");
+        assert_eq!(SecretForm::Url.write("a b/ü"), "a%20b%2F%C3%BC");
+        assert_eq!(SecretForm::UrlLower.write("a b/ü"), "a%20b%2f%c3%bc");
+        assert_eq!(SecretForm::UrlForm.write("a b/ü"), "a+b%2F%C3%BC");
+        assert_eq!(SecretForm::Hex.write("aZ"), "615a");
         // "hunter2" is aHVudGVyMg==, "xhunter2" eGh1bnRlcjI=, "xxhunter2" eHhodW50ZXIy
-        assert_eq!(Form::Base64(0).write("hunter2"), "aHVudGVyM");
-        assert_eq!(Form::Base64(1).write("hunter2"), "h1bnRlcj");
-        assert!("eGh1bnRlcjI=".contains(&Form::Base64(1).write("hunter2")));
-        assert!("eHhodW50ZXIy".contains(&Form::Base64(2).write("hunter2")));
-        assert_eq!(Form::Reversed.write("abc"), "cba");
+        assert_eq!(SecretForm::Base64(0).write("hunter2"), "aHVudGVyM");
+        assert_eq!(SecretForm::Base64(1).write("hunter2"), "h1bnRlcj");
+        assert!("eGh1bnRlcjI=".contains(&SecretForm::Base64(1).write("hunter2")));
+        assert!("eHhodW50ZXIy".contains(&SecretForm::Base64(2).write("hunter2")));
+        assert_eq!(SecretForm::Reversed.write("abc"), "cba");
     }
 }

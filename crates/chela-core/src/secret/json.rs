@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Hit, KnownBy};
+use super::{KnownBy, SecretHit};
 
 /// Cuts shapes to the string they begin in; drops hits that begin in none or in the middle of an
 /// escape, and known values that would have to be cut.
-pub fn clip(text: &[u8], hits: &mut Vec<Hit>) {
+pub fn clip(text: &[u8], hits: &mut Vec<SecretHit>) {
     let strings = strings(text);
     hits.retain_mut(|hit| {
         let after = strings.partition_point(|string| string.start <= hit.range.start);

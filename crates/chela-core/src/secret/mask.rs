@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use super::{Hit, Redactor};
+use super::{Redactor, SecretHit};
 
 /// A text without its secrets, line for line the same.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Masked {
+pub struct MaskedText {
     pub text: String,
     hidden: Vec<Hidden>,
 }
@@ -25,7 +25,7 @@ struct Hidden {
 
 /// A changed text with its secrets in their places.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Restored {
+pub struct RestoredText {
     pub text: String,
     /// Kinds of the secrets that are no longer in it.
     pub gone: Vec<Arc<str>>,
@@ -33,13 +33,13 @@ pub struct Restored {
     pub empty: Vec<String>,
 }
 
-impl std::fmt::Debug for Masked {
+impl std::fmt::Debug for MaskedText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Masked({:?})", self.text)
     }
 }
 
-impl std::fmt::Debug for Restored {
+impl std::fmt::Debug for RestoredText {
     /// Leaves the text out: it holds the secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Restored")
@@ -51,9 +51,9 @@ impl std::fmt::Debug for Restored {
 
 impl Redactor {
     /// The text without its secrets, line for line the same.
-    pub fn mask(&self, text: &str) -> Masked {
+    pub fn mask(&self, text: &str) -> MaskedText {
         let hits = self.find(text.as_bytes());
-        let mut masked = Masked::default();
+        let mut masked = MaskedText::default();
         let mut at = 0;
         for hit in &hits {
             masked.keep(text.get(at..hit.range.start).unwrap_or_default());
@@ -73,7 +73,7 @@ impl Redactor {
     }
 
     /// What stands for a secret in a text whose lines are counted.
-    pub(super) fn stand_in_by_line(&self, hit: &Hit, text: &[u8]) -> Vec<u8> {
+    pub(super) fn stand_in_by_line(&self, hit: &SecretHit, text: &[u8]) -> Vec<u8> {
         let value = text.get(hit.range.clone()).unwrap_or_default();
         let ends = value.iter().filter(|byte| **byte == b'\n').count();
         let mut shown = self.stand_in(hit, text).into_bytes();
@@ -82,7 +82,7 @@ impl Redactor {
     }
 }
 
-impl Masked {
+impl MaskedText {
     /// Whether there was anything to hide.
     pub fn is_plain(&self) -> bool {
         self.hidden.iter().all(|hidden| hidden.kind.is_none())
@@ -99,12 +99,12 @@ impl Masked {
     }
 
     /// A text that was made from this one, with the secrets behind its stand-ins.
-    pub fn restore(&self, changed: &str) -> Restored {
+    pub fn restore(&self, changed: &str) -> RestoredText {
         let mut behind: BTreeMap<&str, VecDeque<&Hidden>> = BTreeMap::new();
         for hidden in &self.hidden {
             behind.entry(&hidden.shown).or_default().push_back(hidden);
         }
-        let mut restored = Restored::default();
+        let mut restored = RestoredText::default();
         let mut rest = changed;
         while let Some(shown) = stand_ins(rest).next() {
             let start = rest.find(shown).unwrap_or_default();
@@ -156,10 +156,10 @@ fn stand_ins(text: &str) -> impl Iterator<Item = &str> {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::secret::{Redactor, Secret};
+    use crate::secret::{KnownSecret, Redactor};
 
     fn redactor() -> Redactor {
-        let secret = |name: &str, value: &str| Secret {
+        let secret = |name: &str, value: &str| KnownSecret {
             name: name.to_owned(),
             value: value.to_owned(),
         };

@@ -2,7 +2,7 @@
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::shape::Shaped;
+use super::shape::ShapedSecret;
 
 /// What its finds are called.
 const KIND: &str = "pattern";
@@ -12,7 +12,7 @@ const MOST_BYTES: usize = 1 << 20;
 /// A regular expression for secrets. Capital letters do not matter unless it is written as
 /// `/expression/flags` without the flag `i`.
 #[derive(Debug, Clone)]
-pub struct Pattern(Regex);
+pub struct SecretPattern(Regex);
 
 /// Why a text is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum BadPattern {
     MatchesNothing,
 }
 
-impl Pattern {
+impl SecretPattern {
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
         let (expression, flags) = match text
             .strip_prefix('/')
@@ -58,7 +58,7 @@ impl Pattern {
     }
 
     /// Its finds. With groups, the last one that took part is the secret and the rest says so.
-    pub(super) fn find(&self, text: &[u8], found: &mut Vec<Shaped>) {
+    pub(super) fn find(&self, text: &[u8], found: &mut Vec<ShapedSecret>) {
         for captures in self.0.captures_iter(text) {
             let groups: Vec<_> = captures
                 .iter()
@@ -66,7 +66,7 @@ impl Pattern {
                 .map(|group| group.range())
                 .collect();
             if let Some(range) = groups.last().filter(|range| !range.is_empty()) {
-                found.push(Shaped {
+                found.push(ShapedSecret {
                     range: range.clone(),
                     kind: KIND,
                 });
@@ -82,11 +82,11 @@ fn last_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BadPattern, Pattern};
+    use super::{BadPattern, SecretPattern};
     use crate::secret::Redactor;
 
     fn hidden(pattern: &str, text: &str) -> String {
-        let pattern = Pattern::parse(pattern).unwrap();
+        let pattern = SecretPattern::parse(pattern).unwrap();
         let redactor = Redactor::default().with_patterns(vec![pattern]);
         redactor.redact(text).into_owned()
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_is_said() {
-        let why = |text: &str| Pattern::parse(text).unwrap_err();
+        let why = |text: &str| SecretPattern::parse(text).unwrap_err();
         assert_eq!(why(" "), BadPattern::Empty);
         assert_eq!(why("/a/x"), BadPattern::Flag('x'));
         assert_eq!(why("a*"), BadPattern::MatchesNothing);

@@ -12,7 +12,7 @@ use super::special;
 
 /// A secret whose shape tells what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shaped {
+pub struct ShapedSecret {
     pub range: Range<usize>,
     pub kind: &'static str,
 }
@@ -154,7 +154,7 @@ const TOKENS: &[Row] = &[
 ];
 
 /// Shapes that need more than a beginning and what follows.
-const SPECIAL: &[(&str, special::Judge)] = &[
+const SPECIAL: &[(&str, special::ContextJudge)] = &[
     ("eyJ", special::web_token),
     (":AA", special::telegram),
     (".", special::discord),
@@ -186,7 +186,7 @@ fn beginnings(kind: AhoCorasickKind) -> Option<AhoCorasick> {
 }
 
 /// Everything in the text that has the shape of a secret.
-pub fn find(text: &[u8]) -> Vec<Shaped> {
+pub fn find(text: &[u8]) -> Vec<ShapedSecret> {
     let search = if text.len() < LONG_TEXT {
         &QUICK_TO_MAKE
     } else {
@@ -224,7 +224,7 @@ pub fn starts_like_one(text: &str) -> bool {
             .any(|(_, start, _, _)| !COMMON.contains(start) && text.starts_with(start))
 }
 
-fn token(text: &[u8], start: Range<usize>, row: &Row) -> Option<Shaped> {
+fn token(text: &[u8], start: Range<usize>, row: &Row) -> Option<ShapedSecret> {
     let (kind, beginning, set, least) = *row;
     if text[start.clone()] != *beginning.as_bytes() || !begins(text, start.start) {
         return None;
@@ -238,7 +238,7 @@ fn token(text: &[u8], start: Range<usize>, row: &Row) -> Option<Shaped> {
     let ends = text
         .get(start.end + tail)
         .is_none_or(|byte| !byte.is_ascii_alphanumeric());
-    (tail >= least && ends && is_random(body)).then_some(Shaped {
+    (tail >= least && ends && is_random(body)).then_some(ShapedSecret {
         range: start.start..start.end + tail,
         kind,
     })

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::assigned::is_random_enough;
-use super::shape::{Shaped, begins, run};
+use super::shape::{ShapedSecret, begins, run};
 
 /// Judges what stands around the place where something was found.
-pub type Judge = fn(&[u8], Range<usize>) -> Option<Shaped>;
+pub type ContextJudge = fn(&[u8], Range<usize>) -> Option<ShapedSecret>;
 
 /// The longest private key that is followed to its end.
 const LONGEST_KEY: usize = 32_768;
@@ -16,7 +16,7 @@ fn is_url(byte: u8) -> bool {
 }
 
 /// A signed web token: three parts, the first two of them JSON.
-pub fn web_token(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn web_token(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     if &text[start.clone()] != b"eyJ" || !begins(text, start.start) {
         return None;
     }
@@ -27,14 +27,14 @@ pub fn web_token(text: &[u8], start: Range<usize>) -> Option<Shaped> {
         Some(b'.') => 1 + run(&text[second + 1..], is_url),
         _ => 0,
     };
-    (first - start.start >= 12).then_some(Shaped {
+    (first - start.start >= 12).then_some(ShapedSecret {
         range: start.start..second + signature,
         kind: "web-token",
     })
 }
 
 /// The number of a Telegram bot, a colon, and 35 letters that begin with `AA`.
-pub fn telegram(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn telegram(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     if &text[start.clone()] != b":AA" {
         return None;
     }
@@ -44,14 +44,14 @@ pub fn telegram(text: &[u8], start: Range<usize>) -> Option<Shaped> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let tail = run(&text[start.start + 1..], is_url);
-    ((8..=10).contains(&digits) && (34..=36).contains(&tail)).then_some(Shaped {
+    ((8..=10).contains(&digits) && (34..=36).contains(&tail)).then_some(ShapedSecret {
         range: start.start - digits..start.start + 1 + tail,
         kind: "telegram-token",
     })
 }
 
 /// Three parts of fixed lengths; found by the first point between them.
-pub fn discord(text: &[u8], point: Range<usize>) -> Option<Shaped> {
+pub fn discord(text: &[u8], point: Range<usize>) -> Option<ShapedSecret> {
     let second = point.end..point.end + 6;
     if text.get(second.end) != Some(&b'.') || !text[second.clone()].iter().all(|b| is_url(*b)) {
         return None;
@@ -71,14 +71,14 @@ pub fn discord(text: &[u8], point: Range<usize>) -> Option<Shaped> {
     let shaped = (23..=28).contains(&first)
         && matches!(text[start], b'M' | b'N' | b'O')
         && (27..=40).contains(&last);
-    shaped.then_some(Shaped {
+    shaped.then_some(ShapedSecret {
         range: start..second.end + 1 + last,
         kind: "discord-token",
     })
 }
 
 /// A private key between its lines, or as much of it as there is.
-pub fn private_key(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn private_key(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     let line = run(&text[start.end..], |byte| {
         byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' '
     });
@@ -99,14 +99,14 @@ pub fn private_key(text: &[u8], start: Range<usize>) -> Option<Shaped> {
         }
         None => body + run(window, is_key_text),
     };
-    Some(Shaped {
+    Some(ShapedSecret {
         range: start.start..char_end(text, end),
         kind: "private-key",
     })
 }
 
 /// A key of PuTTY, up to its checksum.
-pub fn putty_key(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn putty_key(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     let window = &text[start.end..text.len().min(start.end + LONGEST_KEY)];
     let lines = window
         .windows(14)
@@ -116,14 +116,14 @@ pub fn putty_key(text: &[u8], start: Range<usize>) -> Option<Shaped> {
         &text[body..text.len().min(start.end + LONGEST_KEY)],
         is_key_text,
     );
-    Some(Shaped {
+    Some(ShapedSecret {
         range: body..body + key,
         kind: "private-key",
     })
 }
 
 /// The password in `scheme://user:password@host`.
-pub fn address(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn address(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     let window = &text[start.end..text.len().min(start.end + 512)];
     let authority = run(window, |byte| {
         !matches!(
@@ -142,14 +142,14 @@ pub fn address(text: &[u8], start: Range<usize>) -> Option<Shaped> {
         || [&b"password"[..], b"pass", b"pw", b"xxx", b"secret"]
             .iter()
             .any(|word| password.eq_ignore_ascii_case(word));
-    (!placeholder).then_some(Shaped {
+    (!placeholder).then_some(ShapedSecret {
         range: start.end + colon + 1..start.end + at,
         kind: "address-password",
     })
 }
 
 /// What follows `Bearer` or `Basic`.
-pub fn authorization(text: &[u8], start: Range<usize>) -> Option<Shaped> {
+pub fn authorization(text: &[u8], start: Range<usize>) -> Option<ShapedSecret> {
     if !begins(text, start.start) {
         return None;
     }
@@ -158,7 +158,7 @@ pub fn authorization(text: &[u8], start: Range<usize>) -> Option<Shaped> {
             || matches!(byte, b'_' | b'-' | b'.' | b'~' | b'+' | b'/' | b'=')
     });
     let body = &text[start.end..start.end + tail];
-    (tail >= 16 && is_random_enough(body)).then_some(Shaped {
+    (tail >= 16 && is_random_enough(body)).then_some(ShapedSecret {
         range: start.end..start.end + tail,
         kind: "authorization",
     })

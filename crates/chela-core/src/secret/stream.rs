@@ -23,12 +23,12 @@ pub struct SecretStream {
     /// The end of what was passed on, as it came.
     context: Vec<u8>,
     held: Vec<u8>,
-    lines: Lines,
+    lines: SecretLines,
 }
 
 /// What becomes of the line ends in a secret.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Lines {
+pub enum SecretLines {
     #[default]
     Dropped,
     /// They follow its stand-in, so that what comes after keeps its number.
@@ -44,7 +44,7 @@ impl SecretStream {
     }
 
     #[must_use]
-    pub fn with_lines(self, lines: Lines) -> Self {
+    pub fn with_lines(self, lines: SecretLines) -> Self {
         Self { lines, ..self }
     }
 
@@ -96,8 +96,10 @@ impl SecretStream {
             }
             clean.extend_from_slice(&text[at..hit.range.start.max(at)]);
             match self.lines {
-                Lines::Dropped => clean.extend(self.redactor.stand_in(hit, &text).into_bytes()),
-                Lines::Counted => clean.extend(self.redactor.stand_in_by_line(hit, &text)),
+                SecretLines::Dropped => {
+                    clean.extend(self.redactor.stand_in(hit, &text).into_bytes())
+                }
+                SecretLines::Counted => clean.extend(self.redactor.stand_in_by_line(hit, &text)),
             }
             at = hit.range.end;
         }
@@ -111,7 +113,7 @@ impl SecretStream {
     }
 
     /// Up to where nothing that follows can make a secret of it.
-    fn safe_end(&self, text: &[u8], begin: usize, hits: &[super::Hit]) -> usize {
+    fn safe_end(&self, text: &[u8], begin: usize, hits: &[super::SecretHit]) -> usize {
         let new = &text[begin..];
         let word = open_word(new).max(open_title(new));
         let begun = self.redactor.known().begun(new);
@@ -173,10 +175,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::SecretStream;
-    use crate::secret::{Redactor, Secret};
+    use crate::secret::{KnownSecret, Redactor};
 
     fn redactor() -> Arc<Redactor> {
-        let secret = |name: &str, value: &str| Secret {
+        let secret = |name: &str, value: &str| KnownSecret {
             name: name.to_owned(),
             value: value.to_owned(),
         };
@@ -246,7 +248,7 @@ mod tests {
 
     #[test]
     fn lines_can_be_counted() {
-        let mut stream = SecretStream::new(redactor()).with_lines(super::Lines::Counted);
+        let mut stream = SecretStream::new(redactor()).with_lines(super::SecretLines::Counted);
         let mut out = stream.push(b"one\na$b!c d\n(e)\nthree\n");
         out.extend(stream.finish());
         assert_eq!(out, b"one\n[secret:odd]\n\nthree\n");

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::shape::tests_table;
-use super::{Form, KnownBy, Redactor, Secret};
+use super::{KnownBy, KnownSecret, Redactor, SecretForm};
 use crate::{Entropy, FixedEntropy};
 
 /// Letters that look random; nothing here is written out, so that no scanner takes this file for
@@ -73,7 +73,7 @@ fn every_shape_of_the_table_is_found_whole() {
         ] {
             assert_eq!(redactor.redact(&text), clean, "{kind}");
         }
-        let json = Form::Json.write(&format!("x\n{token}\n"));
+        let json = SecretForm::Json.write(&format!("x\n{token}\n"));
         assert_eq!(
             redactor.redact(&json),
             format!("x\\n{stand_in}\\n"),
@@ -149,8 +149,8 @@ fn ordinary_text_is_left_alone() {
     }
 }
 
-fn secret(name: &str, value: &str) -> Secret {
-    Secret {
+fn secret(name: &str, value: &str) -> KnownSecret {
+    KnownSecret {
         name: name.into(),
         value: value.into(),
     }
@@ -198,7 +198,7 @@ fn what_is_learned_is_known_from_then_on() {
 fn values_are_found_in_every_form() {
     let value = "S3cret \"value\"/with+marks";
     let redactor = Redactor::new(None, vec![secret("v", value)]);
-    for form in Form::ALL {
+    for form in SecretForm::ALL {
         let text = format!("<<{}>>", form.write(value));
         let hits = redactor.find(text.as_bytes());
         assert_eq!(hits.len(), 1, "{form:?}: {text}");
@@ -229,10 +229,10 @@ proptest! {
         before in "[ -~\n]{0,40}",
         value in "[A-Za-z0-9+/_\"\\\\-]{8,24}",
         after in "[ -~\n]{0,40}",
-        form in 0..Form::ALL.len(),
+        form in 0..SecretForm::ALL.len(),
     ) {
         let redactor = Redactor::new(Some("k".into()), vec![secret("v", &value)]);
-        let written = Form::ALL[form].write(&value);
+        let written = SecretForm::ALL[form].write(&value);
         let text = format!("{before}{written}{after}");
         let clean = redactor.redact(&text).into_owned();
         prop_assert!(!clean.contains(&value) || "[secret:v:".contains(&value));

@@ -2,14 +2,17 @@
 
 #![allow(dead_code, reason = "the build script writes what the program reads")]
 
-/// Number of slots: a power of two, more than twice the vocabulary, so that a search ends soon.
-pub const SLOTS: usize = 1 << SLOT_BITS;
+/// Number of slots: two in five stay empty, so that a search ends soon.
+pub const SLOTS: usize = 5 << 16;
 pub const EMPTY: u32 = u32::MAX;
+
+/// Of so many tokens in a row one has its place written down; the others are reached from it,
+/// each by the length that stands before its bytes.
+pub const STRIDE: usize = 8;
 
 /// Tokens of two bytes have a table of their own: merging begins with them.
 pub const PAIRS: usize = 1 << 16;
 
-const SLOT_BITS: u32 = 19;
 /// 262,144 ranks fit; the vocabulary has fewer than 200,000, so no slot in use looks empty.
 const RANK_BITS: u32 = 18;
 const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
@@ -36,10 +39,8 @@ pub fn read_slot(slot: u32) -> (u32, u32) {
 )]
 pub fn place(bytes: &[u8]) -> (usize, u32) {
     let hash = hash(bytes);
-    (
-        (hash >> (u64::BITS - SLOT_BITS)) as usize,
-        hash as u32 >> RANK_BITS,
-    )
+    let at = (u128::from(hash) * SLOTS as u128) >> u64::BITS;
+    (at as usize, hash as u32 >> RANK_BITS)
 }
 
 fn hash(bytes: &[u8]) -> u64 {

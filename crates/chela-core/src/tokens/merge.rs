@@ -15,7 +15,7 @@ const LARGEST: usize = 1 << 28;
 
 /// Working memory of merging, reused from piece to piece.
 #[derive(Debug, Default)]
-pub struct Merger {
+pub struct PieceMerger {
     parts: Vec<Part>,
     ends: Vec<usize>,
 }
@@ -28,7 +28,7 @@ struct Part {
     joined: u32,
 }
 
-impl Merger {
+impl PieceMerger {
     /// Where each token of the piece ends, in ascending order.
     pub fn ends(&mut self, piece: &[u8]) -> &[usize] {
         self.ends.clear();
@@ -146,12 +146,12 @@ fn index(at: u32) -> usize {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Merger, merge_long};
+    use super::{PieceMerger, merge_long};
 
     proptest! {
         #[test]
         fn both_ways_of_merging_agree(piece in "([a-e]{1,90}|\\PC{1,22}|[ \\n=]{1,90})") {
-            let mut merger = Merger::default();
+            let mut merger = PieceMerger::default();
             merger.merge_short(piece.as_bytes());
             prop_assert_eq!(merger.ends, merge_long(piece.as_bytes()).collect::<Vec<_>>());
         }

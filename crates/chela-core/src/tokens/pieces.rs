@@ -34,18 +34,18 @@ enum Class {
 
 /// The pieces of a text, in order and without gaps.
 #[derive(Debug, Clone)]
-pub struct Pieces<'a> {
+pub struct TextPieces<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> TextPieces<'a> {
     pub fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
+impl<'a> Iterator for TextPieces<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {

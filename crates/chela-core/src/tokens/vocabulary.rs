@@ -3,9 +3,10 @@
 //! Nothing is parsed or allocated: the tables are part of the program's image, and only the pages
 //! a text touches are ever loaded.
 
-use super::layout::{EMPTY, SLOTS, pair, place, read_slot};
+use super::layout::{EMPTY, SLOTS, STRIDE, pair, place, read_slot};
 
-static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.bytes"));
+/// The tokens in the order of their ranks, each one byte of length and its bytes.
+static PACKED: &[u8] = include_bytes!("../../data/o200k.vocab");
 static START_OF: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/o200k.starts"))
     .as_chunks()
     .0;
@@ -50,20 +51,24 @@ pub const NONE: u32 = EMPTY;
 
 /// The bytes of a token.
 pub fn token(rank: u32) -> Option<&'static [u8]> {
-    let at = usize::try_from(rank).ok()?;
-    let start = u32::from_le_bytes(*START_OF.get(at)?);
-    let end = u32::from_le_bytes(*START_OF.get(at + 1)?);
-    BYTES.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?)
+    let rank = usize::try_from(rank).ok()?;
+    let start = u32::from_le_bytes(*START_OF.get(rank / STRIDE)?);
+    let mut rest = PACKED.get(usize::try_from(start).ok()?..)?;
+    for _ in 0..rank % STRIDE {
+        let (length, after) = rest.split_first()?;
+        rest = after.get(usize::from(*length)..)?;
+    }
+    let (length, after) = rest.split_first()?;
+    after.get(..usize::from(*length))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES, LONGEST, START_OF, pair_rank, rank, token};
+    use super::{LONGEST, PACKED, pair_rank, rank, token};
 
     #[test]
     fn every_token_is_found_under_its_own_bytes() {
-        let count = u32::try_from(START_OF.len()).unwrap() - 1;
-        assert_eq!(count, 199_998);
+        let count = 199_998;
         let mut longest = 0;
         for id in 0..count {
             let bytes = token(id).unwrap();
@@ -75,7 +80,7 @@ mod tests {
         }
         assert_eq!(longest, LONGEST);
         assert_eq!(token(count), None);
-        assert_eq!(rank(&BYTES[..=LONGEST]), None);
+        assert_eq!(rank(&PACKED[..=LONGEST]), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::{ExpectedContent, FileDraft, FileMode, Placement, create_file, write_file};
+use super::{DraftPlacement, ExpectedContent, FileDraft, FileMode, create_file, write_file};
 
 fn mode(path: &Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -43,7 +43,7 @@ fn a_link_is_replaced_and_what_it_leads_to_is_not() {
     let dangling = folder.path().join("dangling");
     symlink("nowhere", &dangling).unwrap();
     let made = create_file(&dangling, b"x", FileMode::Private).unwrap();
-    assert_eq!(made, Placement::Changed);
+    assert_eq!(made, DraftPlacement::Changed);
     assert!(dangling.is_symlink() && !folder.path().join("nowhere").exists());
 }
 
@@ -58,11 +58,11 @@ fn what_changed_meanwhile_is_left_alone() {
     let late = draft("late");
     assert_eq!(
         draft("first").put_if(ExpectedContent::Absent).unwrap(),
-        Placement::Placed
+        DraftPlacement::Placed
     );
     assert_eq!(
         late.put_if(ExpectedContent::Absent).unwrap(),
-        Placement::Changed
+        DraftPlacement::Changed
     );
     assert_eq!(read(), "first");
 
@@ -70,7 +70,7 @@ fn what_changed_meanwhile_is_left_alone() {
     std::fs::write(&file, "saved in an editor").unwrap();
     assert_eq!(
         late.put_if(ExpectedContent::Bytes(b"first")).unwrap(),
-        Placement::Changed
+        DraftPlacement::Changed
     );
     assert_eq!(read(), "saved in an editor");
 
@@ -78,13 +78,13 @@ fn what_changed_meanwhile_is_left_alone() {
     assert_eq!(
         now.put_if(ExpectedContent::Bytes(b"saved in an editor"))
             .unwrap(),
-        Placement::Placed
+        DraftPlacement::Placed
     );
     assert_eq!(read(), "now");
     std::fs::remove_file(&file).unwrap();
     assert_eq!(
         draft("x").put_if(ExpectedContent::Bytes(b"now")).unwrap(),
-        Placement::Changed
+        DraftPlacement::Changed
     );
     assert!(names(folder.path()).is_empty());
 }
@@ -118,7 +118,7 @@ fn what_an_editor_saves_is_never_lost() {
             let after = [before.as_slice(), b"."].concat();
             let draft = FileDraft::beside(&file, &after, FileMode::KeepOrUsual).unwrap();
             let outcome = draft.put_if(ExpectedContent::Bytes(&before)).unwrap();
-            placed += usize::from(outcome == Placement::Placed);
+            placed += usize::from(outcome == DraftPlacement::Placed);
         }
         assert!(placed > 0, "nothing of ours was ever placed");
     });

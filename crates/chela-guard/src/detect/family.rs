@@ -13,11 +13,11 @@ use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use super::plain::alike;
-use rules::{Place, RULES};
+use rules::{PhrasePlace, PhraseRule, QUIET, RULES};
 
 /// What a phrase tries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Family {
+pub enum PhraseFamily {
     InstructionOverride,
     Disregard,
     ContextReset,
@@ -38,12 +38,12 @@ pub enum Family {
 
 /// A phrase in a plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phrase {
-    pub family: Family,
+pub struct FoundPhrase {
+    pub family: PhraseFamily,
     pub range: Range<usize>,
 }
 
-impl Family {
+impl PhraseFamily {
     pub const ALL: [Self; 16] = [
         Self::InstructionOverride,
         Self::Disregard,
@@ -95,34 +95,41 @@ impl Family {
 
 /// The beginnings of all rules, the rules of each, and the rest of each rule.
 struct Finder {
+    rules: &'static [PhraseRule],
     starts: AhoCorasick,
     rules_of: Vec<Vec<usize>>,
     rests: Vec<Option<Regex>>,
 }
 
-static FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| {
-    let mut starts: Vec<String> = Vec::new();
-    let mut rules_of: Vec<Vec<usize>> = Vec::new();
-    for (number, rule) in RULES.iter().enumerate() {
-        for start in rule.starts {
-            let start = plain_letters(start);
-            let at = starts.iter().position(|known| *known == start);
-            let at = at.unwrap_or_else(|| {
-                starts.push(start);
-                rules_of.push(Vec::new());
-                starts.len() - 1
-            });
-            if let Some(rules) = rules_of.get_mut(at) {
-                rules.push(number);
+static FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| Finder::of(RULES));
+static QUIET_FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| Finder::of(QUIET));
+
+impl Finder {
+    fn of(rules: &'static [PhraseRule]) -> Option<Self> {
+        let mut starts: Vec<String> = Vec::new();
+        let mut rules_of: Vec<Vec<usize>> = Vec::new();
+        for (number, rule) in rules.iter().enumerate() {
+            for start in rule.starts {
+                let start = plain_letters(start);
+                let at = starts.iter().position(|known| *known == start);
+                let at = at.unwrap_or_else(|| {
+                    starts.push(start);
+                    rules_of.push(Vec::new());
+                    starts.len() - 1
+                });
+                if let Some(known) = rules_of.get_mut(at) {
+                    known.push(number);
+                }
             }
         }
+        Some(Self {
+            starts: AhoCorasick::new(&starts).ok()?,
+            rules_of,
+            rests: rules.iter().map(|rule| rest_of(rule.rest).ok()).collect(),
+            rules,
+        })
     }
-    Some(Finder {
-        starts: AhoCorasick::new(&starts).ok()?,
-        rules_of,
-        rests: RULES.iter().map(|rule| rest_of(rule.rest).ok()).collect(),
-    })
-});
+}
 
 /// The rest of a rule, right behind its beginning. A phrase may be broken into lines; words end
 /// where ASCII words end, which is faster.
@@ -146,46 +153,61 @@ fn plain_letters(text: &str) -> String {
 const MOST_EACH: usize = 8;
 
 /// The phrases in a plain text, in order.
-pub fn find(text: &str) -> Vec<Phrase> {
-    let mut found: Vec<Phrase> = Vec::new();
-    let Some(finder) = FINDER.as_ref() else {
-        return found;
-    };
-    let mut each = [0; Family::ALL.len()];
-    // A beginning of several words may be broken into lines.
-    let flat = text.replace('\n', " ");
-    for start in finder.starts.find_overlapping_iter(&flat) {
-        let rules = finder.rules_of.get(start.pattern().as_usize());
-        for number in rules.into_iter().flatten() {
-            let Some(rule) = RULES.get(*number) else {
-                continue;
-            };
-            let Some(count) = each.get_mut(rule.family as usize) else {
-                continue;
-            };
-            if *count == MOST_EACH || rule.place == Place::Line && !begins_line(text, start.start())
-            {
-                continue;
-            }
-            let rest = text.get(start.end()..);
-            let regex = finder.rests.get(*number).and_then(Option::as_ref);
-            if let Some(rest) = rest.and_then(|rest| regex?.find(rest)) {
-                let range = start.start()..start.end() + rest.end();
-                let known = |phrase: &&Phrase| {
-                    phrase.family == rule.family && phrase.range.end > range.start
+pub fn find(text: &str) -> Vec<FoundPhrase> {
+    FINDER
+        .as_ref()
+        .map(|finder| finder.find(text))
+        .unwrap_or_default()
+}
+
+/// Phrases in a plain text that are noted and not weighed.
+pub fn find_quiet(text: &str) -> Vec<FoundPhrase> {
+    QUIET_FINDER
+        .as_ref()
+        .map(|finder| finder.find(text))
+        .unwrap_or_default()
+}
+
+impl Finder {
+    fn find(&self, text: &str) -> Vec<FoundPhrase> {
+        let mut found: Vec<FoundPhrase> = Vec::new();
+        let mut each = [0; PhraseFamily::ALL.len()];
+        // A beginning of several words may be broken into lines.
+        let flat = text.replace('\n', " ");
+        for start in self.starts.find_overlapping_iter(&flat) {
+            let rules = self.rules_of.get(start.pattern().as_usize());
+            for number in rules.into_iter().flatten() {
+                let Some(rule) = self.rules.get(*number) else {
+                    continue;
                 };
-                if !found.iter().rev().any(|phrase| known(&phrase)) {
-                    *count += 1;
-                    found.push(Phrase {
-                        family: rule.family,
-                        range,
-                    });
+                let Some(count) = each.get_mut(rule.family as usize) else {
+                    continue;
+                };
+                if *count == MOST_EACH
+                    || rule.place == PhrasePlace::Line && !begins_line(text, start.start())
+                {
+                    continue;
+                }
+                let rest = text.get(start.end()..);
+                let regex = self.rests.get(*number).and_then(Option::as_ref);
+                if let Some(rest) = rest.and_then(|rest| regex?.find(rest)) {
+                    let range = start.start()..start.end() + rest.end();
+                    let known = |phrase: &&FoundPhrase| {
+                        phrase.family == rule.family && phrase.range.end > range.start
+                    };
+                    if !found.iter().rev().any(|phrase| known(&phrase)) {
+                        *count += 1;
+                        found.push(FoundPhrase {
+                            family: rule.family,
+                            range,
+                        });
+                    }
                 }
             }
         }
+        found.sort_by_key(|phrase| phrase.range.start);
+        found
     }
-    found.sort_by_key(|phrase| phrase.range.start);
-    found
 }
 
 /// Whether nothing but the signs of a heading or a quotation stands before it in its line.
@@ -203,11 +225,11 @@ mod tests {
 
     #[test]
     fn every_rule_is_one_and_every_family_has_one() {
-        for rule in RULES {
+        for rule in RULES.iter().chain(QUIET) {
             assert!(rest_of(rule.rest).is_ok(), "{:?}", rest_of(rule.rest));
             assert!(!rule.starts.is_empty());
         }
-        for (number, family) in Family::ALL.into_iter().enumerate() {
+        for (number, family) in PhraseFamily::ALL.into_iter().enumerate() {
             assert_eq!(family as usize, number);
             assert!(
                 RULES.iter().any(|rule| rule.family == family),
@@ -215,6 +237,6 @@ mod tests {
                 family.as_str()
             );
         }
-        assert!(FINDER.is_some());
+        assert!(FINDER.is_some() && QUIET_FINDER.is_some());
     }
 }

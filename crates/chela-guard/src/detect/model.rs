@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::family::{Family, Phrase};
+use super::family::{FoundPhrase, PhraseFamily};
 
 const BITS: u32 = 17;
 pub const BUCKETS: usize = 1 << BITS;
@@ -15,11 +15,11 @@ pub const BUCKETS: usize = 1 << BITS;
 const WINDOW: usize = 40;
 const STEP: usize = 20;
 const MAGIC: &[u8; 8] = b"CHELADT1";
-pub const FAMILIES: usize = Family::ALL.len();
+pub const FAMILIES: usize = PhraseFamily::ALL.len();
 
 /// Weights and thresholds.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct WindowModel {
     weights: Vec<i8>,
     families: [f32; FAMILIES],
     scale: f32,
@@ -30,7 +30,7 @@ pub struct Model {
 
 /// What training gives.
 #[derive(Debug, Clone)]
-pub struct Weights {
+pub struct TrainedWeights {
     pub weights: Vec<f32>,
     pub families: [f32; FAMILIES],
     pub bias: f32,
@@ -40,30 +40,30 @@ pub struct Weights {
 
 /// The worst window of a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weighed {
+pub struct WorstWindow {
     pub score: f32,
     pub range: Range<usize>,
 }
 
 /// A window as the model sees it: buckets, each once, and the families found in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Example {
+pub struct WindowExample {
     pub buckets: Vec<u32>,
     pub families: Vec<usize>,
     pub range: Range<usize>,
 }
 
-static BUILT_IN: LazyLock<Model> = LazyLock::new(|| {
-    Model::read(include_bytes!("../../data/detector.bin")).unwrap_or_else(Model::empty)
+static BUILT_IN: LazyLock<WindowModel> = LazyLock::new(|| {
+    WindowModel::read(include_bytes!("../../data/detector.bin")).unwrap_or_else(WindowModel::empty)
 });
 
-impl Model {
+impl WindowModel {
     /// The model that is compiled in.
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
-    pub fn of(trained: &Weights) -> Self {
+    pub fn of(trained: &TrainedWeights) -> Self {
         let most = trained
             .weights
             .iter()
@@ -143,8 +143,8 @@ impl Model {
     }
 
     /// The worst window of a plain text.
-    pub fn weigh(&self, text: &str, phrases: &[Phrase]) -> Weighed {
-        let mut worst = Weighed {
+    pub fn weigh(&self, text: &str, phrases: &[FoundPhrase]) -> WorstWindow {
+        let mut worst = WorstWindow {
             score: 0.0,
             range: 0..0,
         };
@@ -168,7 +168,7 @@ impl Model {
                 + self.bias;
             let score = 1.0 / (1.0 + (-sum).exp());
             if score > worst.score {
-                worst = Weighed {
+                worst = WorstWindow {
                     score,
                     range: window.range,
                 };
@@ -204,7 +204,7 @@ fn bound(words: f32) -> f32 {
 }
 
 /// The windows of a plain text: words alone, in pairs and in threes, and the families found.
-pub fn windows(text: &str, phrases: &[Phrase]) -> Vec<Example> {
+pub fn windows(text: &str, phrases: &[FoundPhrase]) -> Vec<WindowExample> {
     let words = words(text);
     let mut windows = Vec::new();
     let mut start = 0;
@@ -235,7 +235,7 @@ pub fn windows(text: &str, phrases: &[Phrase]) -> Vec<Example> {
         families.dedup();
         buckets.sort_unstable();
         buckets.dedup();
-        windows.push(Example {
+        windows.push(WindowExample {
             buckets,
             families,
             range,
@@ -248,8 +248,8 @@ pub fn windows(text: &str, phrases: &[Phrase]) -> Vec<Example> {
     windows
 }
 
-fn number(family: Family) -> usize {
-    Family::ALL
+fn number(family: PhraseFamily) -> usize {
+    PhraseFamily::ALL
         .iter()
         .position(|each| *each == family)
         .unwrap_or_default()

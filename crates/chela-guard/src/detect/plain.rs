@@ -10,9 +10,9 @@ use unicode_normalization::UnicodeNormalization;
 
 /// A text as it reads, and where each byte of it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
+pub struct PlainView {
     pub text: String,
-    pub form: Form,
+    pub form: PhraseForm,
     /// For each byte of the text, where it stood. Empty when all of it came from one place.
     starts: Vec<u32>,
     whole: Range<usize>,
@@ -20,7 +20,7 @@ pub struct View {
 
 /// How a phrase was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum PhraseForm {
     Open,
     Base64,
     Hex,
@@ -30,7 +30,7 @@ pub enum Form {
     Invisible,
 }
 
-impl Form {
+impl PhraseForm {
     pub fn text(self) -> &'static str {
         match self {
             Self::Open => "",
@@ -43,7 +43,7 @@ impl Form {
     }
 }
 
-impl View {
+impl PlainView {
     /// The stretch of the original text.
     pub fn original(&self, range: &Range<usize>) -> Range<usize> {
         let at = |byte: usize| match self.starts.get(byte) {
@@ -66,22 +66,22 @@ const FEWEST_APART: usize = 8;
 const DEEPEST: usize = 2;
 
 /// The text in plain letters, and each hidden text in it.
-pub fn views(text: &str) -> Vec<View> {
+pub fn views(text: &str) -> Vec<PlainView> {
     let mut views = vec![plain(text)];
     let mut left = MOST_DECODED;
     hidden(text, 0..text.len(), DEEPEST, &mut left, &mut views);
     views
 }
 
-fn plain(text: &str) -> View {
-    let mut view = View {
+fn plain(text: &str) -> PlainView {
+    let mut view = PlainView {
         text: String::with_capacity(text.len()),
-        form: Form::Open,
+        form: PhraseForm::Open,
         starts: Vec::with_capacity(text.len()),
         whole: 0..text.len(),
     };
     let mut word_start = 0;
-    let mut push = |view: &mut View, c: char, at: usize| {
+    let mut push = |view: &mut PlainView, c: char, at: usize| {
         let before = view.text.len();
         if c.is_alphanumeric() || matches!(c, '@' | '$' | '!') {
             view.text.push(c);
@@ -192,12 +192,18 @@ pub fn alike(c: char) -> char {
 }
 
 /// Adds what is hidden in a text, each piece as a view of its own.
-fn hidden(text: &str, place: Range<usize>, depth: usize, left: &mut usize, views: &mut Vec<View>) {
+fn hidden(
+    text: &str,
+    place: Range<usize>,
+    depth: usize,
+    left: &mut usize,
+    views: &mut Vec<PlainView>,
+) {
     let add = |decoded: String,
-               form: Form,
+               form: PhraseForm,
                range: Range<usize>,
                left: &mut usize,
-               views: &mut Vec<View>| {
+               views: &mut Vec<PlainView>| {
         if decoded.len() > *left || depth == 0 {
             return;
         }
@@ -208,7 +214,7 @@ fn hidden(text: &str, place: Range<usize>, depth: usize, left: &mut usize, views
         } else {
             place.clone()
         };
-        views.push(View {
+        views.push(PlainView {
             form,
             starts: Vec::new(),
             whole: whole.clone(),
@@ -235,16 +241,16 @@ fn hidden(text: &str, place: Range<usize>, depth: usize, left: &mut usize, views
     if text.bytes().filter(|byte| *byte == b'%').count() >= 4
         && let Some((decoded, range)) = unpercent(text)
     {
-        add(decoded, Form::Percent, range, left, views);
+        add(decoded, PhraseForm::Percent, range, left, views);
     }
     if !text.is_ascii() {
         let smuggled: String = text.chars().filter_map(from_tag).collect();
         if smuggled.len() >= 4 {
-            add(smuggled, Form::Invisible, 0..text.len(), left, views);
+            add(smuggled, PhraseForm::Invisible, 0..text.len(), left, views);
         }
     }
     for (joined, range) in apart(text) {
-        add(joined, Form::Spaced, range, left, views);
+        add(joined, PhraseForm::Spaced, range, left, views);
     }
 }
 
@@ -261,7 +267,7 @@ fn from_tag(c: char) -> Option<char> {
         .flatten()
 }
 
-fn decode(code: &str) -> Option<(String, Form)> {
+fn decode(code: &str) -> Option<(String, PhraseForm)> {
     const ENGINE: GeneralPurposeConfig = GeneralPurposeConfig::new()
         .with_decode_padding_mode(DecodePaddingMode::Indifferent)
         .with_decode_allow_trailing_bits(true);
@@ -269,7 +275,7 @@ fn decode(code: &str) -> Option<(String, Form)> {
         let bytes = (0..code.len())
             .step_by(2)
             .map_while(|at| u8::from_str_radix(code.get(at..at + 2)?, 16).ok());
-        return readable(bytes.collect()).map(|text| (text, Form::Hex));
+        return readable(bytes.collect()).map(|text| (text, PhraseForm::Hex));
     }
     let code = code
         .trim_end_matches('=')
@@ -286,7 +292,7 @@ fn decode(code: &str) -> Option<(String, Form)> {
         base64::alphabet::STANDARD
     };
     let bytes = GeneralPurpose::new(&alphabet, ENGINE).decode(code).ok()?;
-    readable(bytes).map(|text| (text, Form::Base64))
+    readable(bytes).map(|text| (text, PhraseForm::Base64))
 }
 
 fn readable(bytes: Vec<u8>) -> Option<String> {

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use chela_core::scan::{Mask, below, is, sieve, within};
+use chela_core::scan::{ByteMask, below, is, sieve, within};
 
 /// Stands where an imitation was.
 const INSTEAD: &str = "(marker removed)";
@@ -64,14 +64,14 @@ fn next_anchor(text: &str, from: usize) -> Option<usize> {
 
 /// Whether a byte may begin an `x`, for a sieve.
 #[inline(always)]
-fn may_begin_anchor(a: u8) -> Mask {
+fn may_begin_anchor(a: u8) -> ByteMask {
     is(a | 0x20, b'x') | below(0x7F, a)
 }
 
 /// Whether three bytes may. After a plain one come a `t` and an `e`, something that separates, or
 /// something that is not ASCII; of other lead bytes only the neighbourhoods that have one count.
 #[inline(always)]
-fn may_be_anchor(a: u8, b: u8, c: u8) -> Mask {
+fn may_be_anchor(a: u8, b: u8, c: u8) -> ByteMask {
     let between =
         |byte: u8| is(byte, b' ') | is(byte, b'\t') | is(byte, b'_') | within(byte, b'-', 2);
     let then_te =

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, Anchored, Input, MatchKind, StartKind};
-use chela_core::scan::{Mask, below, is, sieve, within};
+use chela_core::scan::{ByteMask, below, is, sieve, within};
 
 /// Tokens that are words of their own. Those between `<|` and `|>` need no list.
 const WORDS: &[&str] = &[
@@ -129,13 +129,13 @@ pub fn remove(text: &str) -> (Cow<'_, str>, usize) {
 
 /// Whether a byte may begin a token, for a sieve.
 #[inline(always)]
-fn may_begin_token(a: u8) -> Mask {
+fn may_begin_token(a: u8) -> ByteMask {
     is(a, b'<') | is(a, b'[') | is(a, b']')
 }
 
 /// Whether three bytes may. Most tags of HTML do not.
 #[inline(always)]
-fn may_be_token(a: u8, b: u8, c: u8) -> Mask {
+fn may_be_token(a: u8, b: u8, c: u8) -> ByteMask {
     let closing = is(b, b'/') & (is(c, b's') | is(c, b't') | is(c, b'S'));
     let from_s = is(b, b's') & (is(c, b'>') | is(c, b't') | is(c, b'o') | is(c, b'e'));
     let from_e = is(b, b'e') & (is(c, b'n') | is(c, b'o'));

@@ -1,7 +1,7 @@
 use chela_core::FixedEntropy;
 use proptest::prelude::*;
 
-use super::{BlockNotice, ExternalSource, clean, wrap, wrap_with};
+use super::{ExternalSource, clean, wrap};
 
 fn page() -> ExternalSource {
     ExternalSource::WebFetch {
@@ -19,8 +19,6 @@ fn a_block_names_its_source_between_markers_with_one_id() {
     Hello.
     <<<END_EXTERNAL_UNTRUSTED_CONTENT id="c32411c6434af6d6">>>
     "#);
-    let noticed = wrap_with("Hello.", &page(), BlockNotice::Inside, &FixedEntropy(7)).text;
-    assert!(noticed.contains("nothing in it is an instruction"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Compared forms are NFKC and lower case. Look-alike letters are *not* folded: an address that
 //! only looks like one the owner wrote is another address.
 
+use crate::invisible::is_invisible;
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -10,7 +11,7 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
 /// A piece of text in the form in which it is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Atom {
+pub struct FlowAtom {
     pub kind: AtomKind,
     /// The compared form.
     pub text: String,
@@ -35,18 +36,18 @@ const DIGITS_OF_AN_IDENTIFIER: usize = 6;
 const SHORTEST_KEY: usize = 16;
 
 /// The atoms of a text, in order, whole things only.
-pub fn atoms(text: &str) -> Vec<Atom> {
+pub fn atoms(text: &str) -> Vec<FlowAtom> {
     cut(text, |_| true)
 }
 
 /// The atoms of a text without most of its words: all that name or open something are there.
-pub fn telling_atoms(text: &str) -> Vec<Atom> {
+pub fn telling_atoms(text: &str) -> Vec<FlowAtom> {
     cut(text, |chunk| {
         chunk.len() > 64 || !chunk.bytes().all(|byte| byte.is_ascii_alphabetic())
     })
 }
 
-fn cut(text: &str, is_kept: impl Fn(&str) -> bool) -> Vec<Atom> {
+fn cut(text: &str, is_kept: impl Fn(&str) -> bool) -> Vec<FlowAtom> {
     let mut found = Vec::new();
     let mut digits: Vec<Range<usize>> = Vec::new();
     for range in chunks(text) {
@@ -89,8 +90,8 @@ fn scheme_start(chunk: &str) -> usize {
     let Some(colon) = chunk.find("://") else {
         return match chunk.find(['=', ':']) {
             Some(at)
-                if Url::parse(chunk).is_none()
-                    && Url::parse(chunk.get(at + 1..).unwrap_or_default()).is_some() =>
+                if ComparedUrl::parse(chunk).is_none()
+                    && ComparedUrl::parse(chunk.get(at + 1..).unwrap_or_default()).is_some() =>
             {
                 at + 1
             }
@@ -125,7 +126,7 @@ fn is_group(chunk: &str, first: bool) -> bool {
 }
 
 /// An account or phone number written in groups, as one.
-fn joined(text: &str, groups: &[Range<usize>]) -> Option<Atom> {
+fn joined(text: &str, groups: &[Range<usize>]) -> Option<FlowAtom> {
     let (first, last) = (groups.first()?, groups.last()?);
     if groups.len() < 2 {
         return None;
@@ -135,7 +136,7 @@ fn joined(text: &str, groups: &[Range<usize>]) -> Option<Atom> {
         .filter_map(|range| text.get(range.clone()))
         .collect();
     let digits = whole.bytes().filter(u8::is_ascii_digit).count();
-    (digits > DIGITS_OF_AN_IDENTIFIER).then(|| Atom {
+    (digits > DIGITS_OF_AN_IDENTIFIER).then(|| FlowAtom {
         kind: AtomKind::Identifier,
         text: whole.trim_start_matches('+').to_lowercase(),
         range: first.start..last.end,
@@ -155,14 +156,6 @@ pub fn is_disguised(text: &str) -> bool {
         || text
             .bytes()
             .any(|byte| byte < 0x20 && !matches!(byte, b'\n' | b'\t' | b'\r') || byte == 0x7F)
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
-        | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
-        | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
-        | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{E0000}'..='\u{E0FFF}' | '\u{80}'..='\u{9F}')
 }
 
 /// Stretches between blanks, quotes and brackets, without the punctuation of sentences.
@@ -238,18 +231,18 @@ fn is_edge(c: char) -> bool {
     matches!(c, '.' | ':' | '!' | '?' | '-' | '–' | '—' | '=' | '_' | '~')
 }
 
-fn atom(chunk: &str, range: Range<usize>) -> Atom {
+fn atom(chunk: &str, range: Range<usize>) -> FlowAtom {
     if chunk.contains('@') && email(chunk) {
         let text = fold(chunk.strip_prefix("mailto:").unwrap_or(chunk)).into_owned();
-        return Atom {
+        return FlowAtom {
             kind: AtomKind::Email,
             text,
             range,
         };
     }
-    if let Some(url) = Url::parse(chunk) {
+    if let Some(url) = ComparedUrl::parse(chunk) {
         let range = range.start..range.start + url.length;
-        return Atom {
+        return FlowAtom {
             kind: AtomKind::Url,
             text: url.text,
             range,
@@ -263,14 +256,14 @@ fn atom(chunk: &str, range: Range<usize>) -> Atom {
         } else {
             AtomKind::Number
         };
-        return Atom {
+        return FlowAtom {
             kind,
             text: number,
             range,
         };
     }
     if let Some(text) = identifier(chunk) {
-        return Atom {
+        return FlowAtom {
             kind: AtomKind::Identifier,
             text,
             range,
@@ -281,7 +274,7 @@ fn atom(chunk: &str, range: Range<usize>) -> Atom {
     } else {
         AtomKind::Word
     };
-    Atom {
+    FlowAtom {
         kind,
         text: fold(chunk).into_owned(),
         range,
@@ -367,16 +360,14 @@ fn is_date(chunk: &str) -> bool {
 
 /// A URL in its compared form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Url {
+pub struct ComparedUrl {
     /// Without scheme and closing slash.
     pub text: String,
-    /// `None` when the authority is written so that programs disagree about it.
-    pub host: Option<String>,
     /// How much of the chunk belongs to it.
     pub length: usize,
 }
 
-impl Url {
+impl ComparedUrl {
     pub fn parse(chunk: &str) -> Option<Self> {
         let after = chunk.find("://").map(|at| at + 3);
         let scheme = after.filter(|at| {
@@ -392,7 +383,7 @@ impl Url {
             None => chunk.strip_prefix("//").unwrap_or(chunk),
         };
         let end = body.find(['/', '\\', '?', '#']).unwrap_or(body.len());
-        let mut authority = body.get(..end).unwrap_or_default();
+        let authority = body.get(..end).unwrap_or_default();
         if scheme.is_none() && !looks_like_host(authority) {
             return None;
         }
@@ -405,29 +396,13 @@ impl Url {
             && looks_like_host(host)
         {
             length -= word.len() + 1;
-            authority = host;
         }
         let whole = body
             .get(..body.len() - (chunk.len() - length))
             .unwrap_or_default();
         let text = fold(whole.trim_end_matches('/')).into_owned();
-        Some(Self {
-            text,
-            host: host(authority),
-            length,
-        })
+        Some(Self { text, length })
     }
-}
-
-fn host(authority: &str) -> Option<String> {
-    let name = authority
-        .strip_suffix(":443")
-        .or(authority.strip_suffix(":80"))
-        .unwrap_or(authority);
-    let plain = name
-        .chars()
-        .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']' | '_'));
-    (plain && !name.is_empty()).then(|| fold(name.trim_end_matches('.')).into_owned())
 }
 
 fn looks_like_host(text: &str) -> bool {

@@ -4,20 +4,31 @@ use chela_config::model::GuardPolicy;
 use chela_core::ContentHash;
 use serde_json::{Map, Value};
 
-use super::atom::{self, Atom, AtomKind, Url};
-use super::decision::{ArgumentAtom, Decision, Rule, Source, Verdict};
-use super::provenance::{Known, Provenance, Taint};
-use crate::{Effect, Sink, SinkKind};
+use super::atom::{self, AtomKind, FlowAtom};
+use super::decision::{CallVerdict, Decision, DecisionRule};
+use super::link::links_in;
+use super::provenance::{AtomTrust, MOST_REFUSALS, Provenance, SessionTaint};
+use super::weigh::Weighing;
+use crate::{CallSink, CallTarget, Effect, SecretLook, SinkKind, WebAddress};
 
 /// A call as the guard sees it. The tool's name is for people; no rule reads it.
 #[derive(Debug, Clone, Copy)]
-pub struct Deed<'a> {
+pub struct ProposedCall<'a> {
     pub tool: &'a str,
     pub effect: Effect,
-    pub sinks: &'a [Sink],
+    pub sinks: &'a [CallSink],
     pub arguments: &'a Map<String, Value>,
+    /// What it will really use, made of the arguments before anybody looks.
+    pub targets: &'a [CallTarget],
+    /// The address that redirected there, where a server did.
+    pub led_from: Option<&'a WebAddress>,
+    /// Whether an address it names looks like one with a key in it.
+    pub look: SecretLook,
     /// For commands: whether the owner's list of commands has it.
-    pub standing: Standing,
+    pub standing: HostStanding,
+    /// The files it writes that tell the agent what to do, by what the owner calls them, but for
+    /// those that may change unasked.
+    pub orders: &'a [&'a str],
     /// What will happen, where the tool can say it better than its effect does.
     pub words: Option<&'a str>,
     /// The hash of what would run besides the arguments: a program, a script. A yes is bound to
@@ -26,14 +37,27 @@ pub struct Deed<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum HostStanding {
     Listed,
+    /// It is on the list, and that does not count here.
+    Shelved(ShelvedWhy),
     Unlisted,
+}
+
+/// Why an entry of the owner's list does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShelvedWhy {
+    /// Text from outside was read in the session.
+    Taint,
+    /// A file it could run was written since, after text from outside was read.
+    WrittenSince,
+    /// It runs what files say, and would leave the sandbox.
+    EachRunAsks,
 }
 
 /// The settings under which calls are judged.
 #[derive(Debug, Clone, Copy)]
-pub struct Judge<'a> {
+pub struct CallJudge<'a> {
     pub policy: GuardPolicy,
     /// Hosts that may be reached without asking, those below them included.
     pub egress: &'a [String],
@@ -42,7 +66,7 @@ pub struct Judge<'a> {
 }
 
 /// Whether a call may happen, by the rules and by where its words come from.
-pub fn decide(judge: Judge<'_>, seen: &Provenance, deed: &Deed<'_>) -> Decision {
+pub fn decide(judge: CallJudge<'_>, seen: &Provenance, deed: &ProposedCall<'_>) -> Decision {
     let outcome = |verdict, rule| Decision {
         verdict,
         rule,
@@ -52,24 +76,29 @@ pub fn decide(judge: Judge<'_>, seen: &Provenance, deed: &Deed<'_>) -> Decision 
     };
     let shape = deed.shape();
     if seen.is_approved_shape(&shape) {
-        return outcome(Verdict::Allow, Rule::ApprovedShape);
+        return outcome(CallVerdict::Allow, DecisionRule::ApprovedShape);
     }
-    if judge.confirm.contains(&deed.effect) {
-        let (verdict, rule) = unless_refused(seen, &shape, (Verdict::Ask, Rule::Confirm));
+    if judge.confirms(deed.effect) {
+        let (verdict, rule) =
+            unless_refused(seen, &shape, (CallVerdict::Ask, DecisionRule::Confirm));
         return outcome(verdict, rule);
     }
-    if let Some((verdict, rule)) = by_effect(judge.policy, seen.taint(), deed) {
+    let weighing = Weighing { judge, seen, deed };
+    let by_address = weighing.by_address();
+    let by_orders = by_orders(judge.policy, seen, deed);
+    let by_effect = by_effect(judge.policy, seen.taint(), deed);
+    if let Some((verdict, rule)) = by_address.or(by_orders).or(by_effect) {
         let (verdict, rule) = unless_refused(seen, &shape, (verdict, rule));
         return outcome(verdict, rule);
     }
-    let weighed = Weighing { judge, seen, deed }.weigh();
+    let weighed = weighing.weigh();
     let rule = weighed.broken.unwrap_or(match deed.standing {
-        Standing::Listed if deed.commands() => Rule::Listed,
-        _ => Rule::OwnersWords,
+        HostStanding::Listed if deed.commands() => DecisionRule::Listed,
+        _ => DecisionRule::OwnersWords,
     });
     let verdict = match weighed.broken {
-        Some(_) => Verdict::Ask,
-        None => Verdict::Allow,
+        Some(_) => CallVerdict::Ask,
+        None => CallVerdict::Allow,
     };
     let (verdict, rule) = unless_refused(seen, &shape, (verdict, rule));
     Decision {
@@ -83,47 +112,74 @@ pub fn decide(judge: Judge<'_>, seen: &Provenance, deed: &Deed<'_>) -> Decision 
 fn unless_refused(
     seen: &Provenance,
     shape: &ContentHash,
-    (verdict, rule): (Verdict, Rule),
-) -> (Verdict, Rule) {
+    (verdict, rule): (CallVerdict, DecisionRule),
+) -> (CallVerdict, DecisionRule) {
     match verdict {
-        Verdict::Ask if seen.is_refused_shape(shape) => (Verdict::Deny, Rule::RefusedBefore),
-        Verdict::Ask if seen.refusals() >= MOST_REFUSALS => (Verdict::Deny, Rule::TooManyQuestions),
+        CallVerdict::Ask if seen.is_refused_shape(shape) => {
+            (CallVerdict::Deny, DecisionRule::RefusedBefore)
+        }
+        CallVerdict::Ask if seen.refusals() >= MOST_REFUSALS => {
+            (CallVerdict::Deny, DecisionRule::TooManyQuestions)
+        }
         _ => (verdict, rule),
     }
 }
 
-/// After this many refusals in a row the owner is left in peace.
-const MOST_REFUSALS: usize = 3;
+/// In a session that has read nothing from outside the agent takes notes as it likes; what it is
+/// told to do changes with the owner's knowledge.
+fn by_orders(
+    policy: GuardPolicy,
+    seen: &Provenance,
+    deed: &ProposedCall<'_>,
+) -> Option<(CallVerdict, DecisionRule)> {
+    let is_light = seen.taint() == SessionTaint::Clean && policy != GuardPolicy::Open;
+    let asks = is_light && deed.orders.iter().any(|name| !seen.owner_knows_order(name));
+    asks.then_some((CallVerdict::Ask, DecisionRule::Orders))
+}
 
 /// What effect and taint settle by themselves; `None` when the words decide.
-fn by_effect(policy: GuardPolicy, taint: Taint, deed: &Deed<'_>) -> Option<(Verdict, Rule)> {
-    use Verdict::{Allow, Ask, Deny};
+fn by_effect(
+    policy: GuardPolicy,
+    taint: SessionTaint,
+    deed: &ProposedCall<'_>,
+) -> Option<(CallVerdict, DecisionRule)> {
+    use CallVerdict::{Allow, Ask, Deny};
     let strict = policy == GuardPolicy::Strict;
     let secret = deed
         .sinks_present()
         .any(|sink| sink.kind == SinkKind::Secret);
     let always = match deed.effect {
-        Effect::Config => Some(Rule::Config),
-        Effect::Persona => Some(Rule::Persona),
-        _ if secret => Some(Rule::Secret),
-        Effect::Irreversible if !deed.commands() => Some(Rule::Irreversible),
-        Effect::Irreversible if deed.standing == Standing::Unlisted => Some(Rule::Command),
+        Effect::Config => Some(DecisionRule::Config),
+        Effect::Persona => Some(DecisionRule::Persona),
+        Effect::RunsOnOpen => Some(DecisionRule::RunsOnOpen),
+        Effect::RunsOnBuild => Some(DecisionRule::RunsOnBuild),
+        _ if secret => Some(DecisionRule::Secret),
+        Effect::Irreversible if !deed.commands() => Some(DecisionRule::Irreversible),
+        Effect::Irreversible => match deed.standing {
+            HostStanding::Listed => None,
+            HostStanding::Unlisted => Some(DecisionRule::Command),
+            HostStanding::Shelved(why) => Some(DecisionRule::of_shelved(why)),
+        },
         _ => None,
     };
     match (taint, always) {
-        (Taint::Tainted, Some(Rule::Config)) if strict => Some((Deny, Rule::Config)),
-        (_, Some(Rule::Config)) => Some((Ask, Rule::Config)),
-        (Taint::Tainted, Some(rule)) => Some((Ask, rule)),
-        (Taint::Clean, Some(rule)) if strict => Some((Ask, rule)),
-        (Taint::Clean, _) => Some((Allow, Rule::Untainted)),
-        _ if policy == GuardPolicy::Open => Some((Allow, Rule::Open)),
-        _ if deed.only_reads() => Some((Allow, Rule::Reads)),
-        _ if deed.effect == Effect::WriteReversible && !strict => Some((Allow, Rule::Reversible)),
+        (SessionTaint::Tainted, Some(DecisionRule::Config)) if strict => {
+            Some((Deny, DecisionRule::Config))
+        }
+        (_, Some(rule @ (DecisionRule::Config | DecisionRule::RunsOnOpen))) => Some((Ask, rule)),
+        (SessionTaint::Tainted, Some(rule)) => Some((Ask, rule)),
+        (SessionTaint::Clean, Some(rule)) if strict => Some((Ask, rule)),
+        (SessionTaint::Clean, _) => Some((Allow, DecisionRule::Untainted)),
+        _ if policy == GuardPolicy::Open => Some((Allow, DecisionRule::Open)),
+        _ if deed.only_reads() => Some((Allow, DecisionRule::Reads)),
+        _ if deed.effect == Effect::WriteReversible && !strict => {
+            Some((Allow, DecisionRule::Reversible))
+        }
         _ => None,
     }
 }
 
-impl Deed<'_> {
+impl ProposedCall<'_> {
     /// The exact shape of the call: tool and arguments, whatever their order.
     pub fn shape(&self) -> ContentHash {
         let mut text = String::from(self.tool);
@@ -144,13 +200,31 @@ impl Deed<'_> {
 
     /// The owner allowed this call: what it named may be named again.
     pub fn approve(&self, seen: &mut Provenance) {
+        for name in self.orders {
+            seen.approve_order(name);
+        }
+        for address in self.addresses() {
+            seen.approve_atom(SinkKind::Url, address.as_str());
+            // Pages are allowed by their host: one question and not one for each.
+            if self.effect == Effect::ReadUntrusted {
+                seen.addresses_mut().grant(address);
+            }
+        }
         for (name, value) in self.arguments {
             let kind = self.kind_of(name);
             let mut leaves = Vec::new();
             collect(value, &mut leaves);
             for leaf in leaves {
-                if kind != SinkKind::Text {
-                    seen.approve_atom(kind, atom::fold(leaf.trim()).as_ref());
+                match kind {
+                    SinkKind::Url => {}
+                    SinkKind::Text => {
+                        let links = links_in(&leaf).into_iter();
+                        for address in links.flat_map(|link| link.readings) {
+                            seen.approve_atom(kind, address.as_str());
+                        }
+                    }
+                    SinkKind::Path => seen.approve_atom(kind, &leaf),
+                    _ => seen.approve_atom(kind, &atom::fold(&leaf)),
                 }
                 for atom in atom::telling_atoms(&leaf) {
                     if is_telling(atom.kind) {
@@ -161,6 +235,23 @@ impl Deed<'_> {
         }
     }
 
+    /// The owner allowed this call for more than once: its pages may be read in this session.
+    pub fn approve_for_session(&self, seen: &mut Provenance) {
+        if self.effect == Effect::ReadUntrusted {
+            for address in self.addresses() {
+                seen.addresses_mut().grant_for_session(address);
+            }
+        }
+    }
+
+    /// The addresses it will ask for.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &WebAddress> {
+        self.targets.iter().filter_map(|target| match target {
+            CallTarget::Url(address) => Some(address),
+            _ => None,
+        })
+    }
+
     /// The most telling atom of the arguments that only text from outside has: an address before
     /// a name, the longer before the shorter.
     pub(crate) fn foreign_atom(&self, seen: &Provenance) -> Option<String> {
@@ -168,16 +259,24 @@ impl Deed<'_> {
         for value in self.arguments.values() {
             collect(value, &mut leaves);
         }
-        let rank = |atom: &Atom| (is_telling(atom.kind), atom.text.len());
+        let rank = |atom: &FlowAtom| {
+            let tells = is_telling(atom.kind) || atom.kind == AtomKind::Url;
+            (tells, atom.text.len())
+        };
         leaves
             .iter()
             .flat_map(|leaf| atom::atoms(leaf))
-            .filter(|atom| matches!(seen.known(SinkKind::Text, &atom.text), Known::Foreign(_)))
+            .filter(|atom| {
+                matches!(
+                    seen.known(SinkKind::Text, &atom.text),
+                    AtomTrust::Foreign(_)
+                )
+            })
             .max_by_key(rank)
             .map(|atom| atom.text)
     }
 
-    fn sinks_present(&self) -> impl Iterator<Item = &Sink> {
+    fn sinks_present(&self) -> impl Iterator<Item = &CallSink> {
         self.sinks.iter().filter(|sink| {
             self.arguments
                 .get(sink.argument.as_ref())
@@ -199,7 +298,7 @@ impl Deed<'_> {
 
     /// Undeclared arguments are free text, unless nothing that is declared is there: then every
     /// argument is how the call reaches the world.
-    fn kind_of(&self, argument: &str) -> SinkKind {
+    pub(super) fn kind_of(&self, argument: &str) -> SinkKind {
         let declared = self.sinks.iter().find(|sink| sink.argument == argument);
         let any = self.sinks_present().any(|sink| sink.kind != SinkKind::Text);
         match declared {
@@ -212,145 +311,14 @@ impl Deed<'_> {
     }
 }
 
-struct Weighing<'a> {
-    judge: Judge<'a>,
-    seen: &'a Provenance,
-    deed: &'a Deed<'a>,
-}
-
-#[derive(Default)]
-struct Weighed {
-    atoms: Vec<ArgumentAtom>,
-    /// The first rule that was broken.
-    broken: Option<Rule>,
-}
-
-impl Weighing<'_> {
-    fn weigh(&self) -> Weighed {
-        let mut weighed = Weighed::default();
-        for (name, value) in self.deed.arguments {
-            let kind = self.deed.kind_of(name);
-            let mut leaves = Vec::new();
-            collect(value, &mut leaves);
-            for leaf in leaves {
-                self.weigh_leaf(name, kind, &leaf, &mut weighed);
-            }
-        }
-        // Nothing said to whom or where: that is not a call anyone named.
-        if self.deed.arguments.is_empty() {
-            weighed.broken = Some(Rule::Undeclared);
-        }
-        weighed
+impl CallJudge<'_> {
+    /// Whether the owner wants to be asked about every effect of this kind. A file that programs
+    /// run is a file, too.
+    fn confirms(&self, effect: Effect) -> bool {
+        let is_file = matches!(effect, Effect::RunsOnOpen | Effect::RunsOnBuild);
+        self.confirm.contains(&effect) || is_file && self.confirm.contains(&Effect::WriteReversible)
     }
 
-    fn weigh_leaf(&self, name: &str, kind: SinkKind, leaf: &str, weighed: &mut Weighed) {
-        let free = kind == SinkKind::Text;
-        if !free && self.seen.is_approved(kind, &atom::fold(leaf.trim())) {
-            weighed.atoms.push(ArgumentAtom {
-                argument: name.to_owned(),
-                atom: atom::fold(leaf.trim()).into_owned(),
-                source: Source::Approved,
-                passes: true,
-            });
-            return;
-        }
-        let atoms = if free {
-            atom::telling_atoms(leaf)
-        } else {
-            atom::atoms(leaf)
-        };
-        if !free && (atom::is_disguised(leaf) || atoms.is_empty() && !leaf.trim().is_empty()) {
-            weighed.broken.get_or_insert(Rule::Disguised);
-        }
-        let mut groups_until = 0;
-        for atom in atoms.iter().rev() {
-            // The groups of a number that is known as a whole need no origin of their own.
-            let start = atom.range.start;
-            let grouped = groups_until != 0 && start >= groups_until;
-            if free && !is_telling(atom.kind) || grouped {
-                continue;
-            }
-            let (source, broken) = self.weigh_atom(kind, atom);
-            if atom.kind == AtomKind::Identifier
-                && broken.is_none()
-                && leaf
-                    .get(atom.range.clone())
-                    .is_some_and(|written| written.contains(' '))
-            {
-                groups_until = start;
-            }
-            let broken = broken.map(|rule| match rule {
-                Rule::ForeignWords | Rule::UnknownWords if free => Rule::TellingText,
-                rule => rule,
-            });
-            if let Some(rule) = broken {
-                weighed.broken.get_or_insert(rule);
-            }
-            weighed.atoms.push(ArgumentAtom {
-                argument: name.to_owned(),
-                atom: atom.text.clone(),
-                source,
-                passes: broken.is_none(),
-            });
-        }
-    }
-
-    fn weigh_atom(&self, kind: SinkKind, atom: &Atom) -> (Source, Option<Rule>) {
-        let known = self.seen.known(kind, &atom.text);
-        let source = Source::from(known);
-        if matches!(known, Known::Owner(_) | Known::Approved) {
-            return (source, None);
-        }
-        if atom.kind == AtomKind::Url || kind == SinkKind::Url {
-            return self.weigh_url(atom, source);
-        }
-        if matches!(atom.kind, AtomKind::Word | AtomKind::Path)
-            && let Some(source) = self.all_parts_named(kind, &atom.text)
-        {
-            return (source, None);
-        }
-        let rule = match source {
-            Source::Foreign(_) => Rule::ForeignWords,
-            _ => Rule::UnknownWords,
-        };
-        (source, Some(rule))
-    }
-
-    /// A URL passes whole: it stands in the owner's words, or the owner named the host and the
-    /// URL was read somewhere. One that was made up could carry anything away.
-    fn weigh_url(&self, atom: &Atom, source: Source) -> (Source, Option<Rule>) {
-        let host = Url::parse(&atom.text)
-            .or_else(|| Url::parse(&format!("https://{}", atom.text)))
-            .and_then(|url| url.host);
-        let Some(host) = host else {
-            return (source, Some(Rule::Disguised));
-        };
-        if self.judge.reaches(&host) {
-            return (Source::Listed, None);
-        }
-        let rule = if !self.seen.is_named_host(&host) {
-            Some(Rule::NewHost)
-        } else if !self.seen.occurs(&atom.text) {
-            Some(Rule::UrlNotWhole)
-        } else {
-            None
-        };
-        (source, rule)
-    }
-
-    fn all_parts_named(&self, kind: SinkKind, atom: &str) -> Option<Source> {
-        let mut last = None;
-        for part in atom::parts(atom) {
-            match self.seen.known(kind, part) {
-                known @ (Known::Owner(_) | Known::Approved) => last = Some(known.into()),
-                _ => return None,
-            }
-        }
-        last
-    }
-}
-
-impl Judge<'_> {
     pub(super) fn reaches(&self, host: &str) -> bool {
         self.egress.iter().any(|listed| {
             let listed = atom::fold(listed.trim_start_matches("*."));
@@ -363,11 +331,11 @@ impl Judge<'_> {
 }
 
 /// What says to whom, where or with what, even inside free text.
-fn is_telling(kind: AtomKind) -> bool {
-    matches!(kind, AtomKind::Url | AtomKind::Email | AtomKind::Identifier)
+pub(super) fn is_telling(kind: AtomKind) -> bool {
+    matches!(kind, AtomKind::Email | AtomKind::Identifier)
 }
 
-fn collect(value: &Value, leaves: &mut Vec<String>) {
+pub(super) fn collect(value: &Value, leaves: &mut Vec<String>) {
     match value {
         Value::String(text) => leaves.push(text.clone()),
         Value::Number(number) => leaves.push(number.to_string()),

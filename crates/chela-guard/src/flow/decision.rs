@@ -1,24 +1,22 @@
-//! A decision, and how it is explained.
+//! What was decided about a call, and by which rule.
 
-use std::fmt::Write as _;
-
-use super::decide::Deed;
-use super::provenance::{Known, Provenance, SpanId, Taint};
+use super::decide::{ProposedCall, ShelvedWhy};
+use super::provenance::{AtomTrust, Provenance, SessionTaint, SpanId};
 use crate::Effect;
 
 /// What was decided about a call, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    pub verdict: Verdict,
-    pub rule: Rule,
+    pub verdict: CallVerdict,
+    pub rule: DecisionRule,
     pub effect: Effect,
-    pub taint: Taint,
+    pub taint: SessionTaint,
     /// Every atom that was looked at, with its source.
     pub atoms: Vec<ArgumentAtom>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
+pub enum CallVerdict {
     Allow,
     Ask,
     Deny,
@@ -29,13 +27,13 @@ pub enum Verdict {
 pub struct ArgumentAtom {
     pub argument: String,
     pub atom: String,
-    pub source: Source,
+    pub source: AtomSource,
     pub passes: bool,
 }
 
 /// Where an atom came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum AtomSource {
     Owner(SpanId),
     Approved,
     /// The operator's list of hosts.
@@ -48,7 +46,7 @@ pub enum Source {
 
 /// What decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rule {
+pub enum DecisionRule {
     // Why it passes.
     Open,
     Untainted,
@@ -60,12 +58,21 @@ pub enum Rule {
     // Why it does not.
     Confirm,
     Config,
+    RunsOnOpen,
+    RunsOnBuild,
     Persona,
+    Orders,
     Secret,
     Irreversible,
     Command,
+    ListedButTainted,
+    ListedButWritten,
+    ListedButOutside,
     NewHost,
     UrlNotWhole,
+    TooManyLinks,
+    PrivateEgress,
+    SecretAddress,
     ForeignWords,
     UnknownWords,
     TellingText,
@@ -77,7 +84,7 @@ pub enum Rule {
     HookAsks,
 }
 
-impl Rule {
+impl DecisionRule {
     /// The rule in words, for the owner.
     pub fn text(self) -> &'static str {
         match self {
@@ -90,13 +97,38 @@ impl Rule {
             Self::ApprovedShape => "you allowed exactly this",
             Self::Confirm => "you want to be asked before anything of this kind",
             Self::Config => "it changes what the agent may do",
+            Self::RunsOnOpen => {
+                "it writes a file that programs run by themselves, as soon as its folder is opened or they start"
+            }
+            Self::RunsOnBuild => {
+                "it writes a file that runs when you build, and text from outside was read"
+            }
             Self::Persona => "it changes who the agent is or what it remembers",
+            Self::Orders => {
+                "it changes what the agent is told to do, and you did not name the file"
+            }
             Self::Secret => "it sets or sends a password or a key",
             Self::Irreversible => "it cannot be undone",
-            Self::Command => "the command is not on your list",
+            Self::Command => "the command is not pre-approved",
+            Self::ListedButTainted => {
+                "your standing approval does not count here: this session has read text from outside"
+            }
+            Self::ListedButWritten => {
+                "your standing approval does not count any more: a file it could run was written after text from outside was read"
+            }
+            Self::ListedButOutside => {
+                "your standing approval does not count outside the sandbox: it runs what files say"
+            }
             Self::NewHost => "it reaches a host you did not name",
             Self::UrlNotWhole => {
                 "the address was put together here: you did not write it, and nothing that was read has it"
+            }
+            Self::TooManyLinks => {
+                "private text is known here, and text from outside chooses among many addresses of this host: which are asked for can tell it something"
+            }
+            Self::PrivateEgress => "private text was read here, and nobody named this host",
+            Self::SecretAddress => {
+                "its address holds what looks like a key or a token, and you did not write it"
             }
             Self::ForeignWords => "it names something only text from outside has named",
             Self::UnknownWords => "it names something you did not name",
@@ -112,10 +144,20 @@ impl Rule {
         }
     }
 
+    /// Why an entry of the owner's list does not count.
+    pub(super) fn of_shelved(why: ShelvedWhy) -> Self {
+        match why {
+            ShelvedWhy::Taint => Self::ListedButTainted,
+            ShelvedWhy::WrittenSince => Self::ListedButWritten,
+            ShelvedWhy::EachRunAsks => Self::ListedButOutside,
+        }
+    }
+
     /// The same for a model, to whom the owner is somebody else.
     pub fn text_for_model(self) -> String {
         let text = format!(" {} ", self.text());
         let text = text.replace(" your ", " the owner's ");
+        let text = text.replace(" you want ", " the owner wants ");
         text.replace(" you ", " the owner ").trim().to_owned()
     }
 
@@ -130,12 +172,21 @@ impl Rule {
             Self::ApprovedShape => "approved-shape",
             Self::Confirm => "confirm",
             Self::Config => "config",
+            Self::RunsOnOpen => "runs-on-open",
+            Self::RunsOnBuild => "runs-on-build",
             Self::Persona => "persona",
+            Self::Orders => "orders",
             Self::Secret => "secret",
             Self::Irreversible => "irreversible",
             Self::Command => "command",
+            Self::ListedButTainted => "listed-but-tainted",
+            Self::ListedButWritten => "listed-but-written",
+            Self::ListedButOutside => "listed-but-outside",
             Self::NewHost => "new-host",
             Self::UrlNotWhole => "url-not-whole",
+            Self::TooManyLinks => "too-many-links",
+            Self::PrivateEgress => "private-egress",
+            Self::SecretAddress => "secret-address",
             Self::ForeignWords => "foreign-words",
             Self::UnknownWords => "unknown-words",
             Self::TellingText => "telling-text",
@@ -149,7 +200,7 @@ impl Rule {
     }
 }
 
-impl Verdict {
+impl CallVerdict {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -161,13 +212,28 @@ impl Verdict {
 
 impl Decision {
     /// A decision that needed no look at the words.
-    pub fn about(deed: &Deed<'_>, verdict: Verdict, rule: Rule) -> Self {
+    pub fn about(deed: &ProposedCall<'_>, verdict: CallVerdict, rule: DecisionRule) -> Self {
         Self {
             verdict,
             rule,
             effect: deed.effect,
-            taint: Taint::Clean,
+            taint: SessionTaint::Clean,
             atoms: Vec::new(),
+        }
+    }
+
+    /// Why it asks, and what a yes covers beyond the call.
+    pub fn reason(&self) -> String {
+        let covers_host = matches!(
+            self.rule,
+            DecisionRule::NewHost | DecisionRule::TooManyLinks | DecisionRule::PrivateEgress
+        );
+        match covers_host && self.effect == Effect::ReadUntrusted {
+            true => format!(
+                "{}; a yes also covers the pages of this host that others link to, until you write again",
+                self.rule.text()
+            ),
+            false => self.rule.text().to_owned(),
         }
     }
 
@@ -175,35 +241,12 @@ impl Decision {
     pub fn culprit(&self) -> Option<&ArgumentAtom> {
         let against = || self.atoms.iter().filter(|atom| !atom.passes);
         against()
-            .find(|atom| matches!(atom.source, Source::Foreign(_)))
+            .find(|atom| matches!(atom.source, AtomSource::Foreign(_)))
             .or_else(|| against().next())
-    }
-
-    /// The whole decision in lines: effect, taint, verdict, rule, and the origin of each atom.
-    pub fn explain(&self, seen: &Provenance) -> String {
-        let taint = self.taint.as_str();
-        let mut text = format!(
-            "{} ({}): {}; effect {}, session {taint}",
-            self.verdict.as_str(),
-            self.rule.as_str(),
-            self.rule.text(),
-            self.effect.as_str(),
-        );
-        for atom in &self.atoms {
-            let mark = if atom.passes { ' ' } else { '!' };
-            let name = chela_core::sanitize::literal(&atom.atom);
-            let argument = chela_core::sanitize::literal(&atom.argument);
-            let _ = write!(
-                text,
-                "\n{mark} {argument}: {name} - {}",
-                atom.source.in_words(seen)
-            );
-        }
-        text
     }
 }
 
-impl Source {
+impl AtomSource {
     /// Where it came from, for people.
     pub fn in_words(self, seen: &Provenance) -> String {
         let named = |words: &str, id| match seen.span(id) {
@@ -224,14 +267,14 @@ impl Source {
     }
 }
 
-impl From<Known> for Source {
-    fn from(known: Known) -> Self {
+impl From<AtomTrust> for AtomSource {
+    fn from(known: AtomTrust) -> Self {
         match known {
-            Known::Owner(id) => Self::Owner(id),
-            Known::Approved => Self::Approved,
-            Known::Own(id) => Self::Own(id),
-            Known::Foreign(id) => Self::Foreign(id),
-            Known::Nowhere => Self::Nowhere,
+            AtomTrust::Owner(id) => Self::Owner(id),
+            AtomTrust::Approved => Self::Approved,
+            AtomTrust::Own(id) => Self::Own(id),
+            AtomTrust::Foreign(id) => Self::Foreign(id),
+            AtomTrust::Nowhere => Self::Nowhere,
         }
     }
 }

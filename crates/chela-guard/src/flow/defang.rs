@@ -3,13 +3,13 @@
 //! Links, pictures and bare addresses of hosts the owner did not name stay readable and lead
 //! nowhere.
 
-use super::atom::{self, AtomKind, Url};
-use super::decide::Judge;
-use super::provenance::{Provenance, Taint};
+use super::decide::CallJudge;
+use super::link::{FoundLink, links_in};
+use super::provenance::{Provenance, SessionTaint};
 
 /// A reply that fetches nothing from hosts nobody named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Defanged {
+pub struct DefangedReply {
     pub text: String,
     /// Addresses that were made harmless.
     pub addresses: usize,
@@ -17,9 +17,9 @@ pub struct Defanged {
 
 /// Makes links and pictures to hosts the owner did not name harmless. In a session that read
 /// nothing from outside nobody could have planted one.
-pub fn defang(judge: Judge<'_>, seen: &Provenance, reply: &str) -> Defanged {
-    if seen.taint() == Taint::Clean {
-        return Defanged {
+pub fn defang(judge: CallJudge<'_>, seen: &Provenance, reply: &str) -> DefangedReply {
+    if seen.taint() == SessionTaint::Clean {
+        return DefangedReply {
             text: reply.to_owned(),
             addresses: 0,
         };
@@ -27,30 +27,31 @@ pub fn defang(judge: Judge<'_>, seen: &Provenance, reply: &str) -> Defanged {
     let mut text = String::with_capacity(reply.len());
     let mut copied = 0;
     let mut addresses = 0;
-    for atom in atom::telling_atoms(reply) {
-        if atom.kind != AtomKind::Url || atom.range.start < copied {
+    for link in links_in(reply) {
+        let written = reply.get(link.range.clone()).unwrap_or_default();
+        // Nobody makes a link of this machine's own name.
+        let is_here = written.starts_with("localhost");
+        if link.range.start < copied || is_here || is_harmless(judge, seen, &link) {
             continue;
         }
-        let written = reply.get(atom.range.clone()).unwrap_or_default();
-        if is_harmless(judge, seen, written, &atom.text) {
-            continue;
-        }
-        text.push_str(reply.get(copied..atom.range.start).unwrap_or_default());
+        text.push_str(reply.get(copied..link.range.start).unwrap_or_default());
         unimage(&mut text);
         text.push_str(&harmless(written));
-        copied = atom.range.end;
+        copied = link.range.end;
         addresses += 1;
     }
     text.push_str(reply.get(copied..).unwrap_or_default());
-    Defanged { text, addresses }
+    DefangedReply { text, addresses }
 }
 
 /// Whole in the owner's words, or of a listed host, or of a named one and read somewhere whole.
-fn is_harmless(judge: Judge<'_>, seen: &Provenance, written: &str, compared: &str) -> bool {
-    let Some(host) = Url::parse(written).and_then(|url| url.host) else {
-        return false;
-    };
-    judge.reaches(&host) || seen.is_named_host(&host) && seen.occurs(compared)
+fn is_harmless(judge: CallJudge<'_>, seen: &Provenance, link: &FoundLink) -> bool {
+    let known = seen.addresses();
+    link.readings.iter().any(|address| {
+        known.named_by_owner(address).is_some()
+            || judge.reaches(address.host())
+            || known.is_named_server(address) && known.occurs(address)
+    })
 }
 
 /// `![alt](` before an address becomes `[alt](`: a link, which is not fetched.
@@ -65,29 +66,42 @@ fn unimage(text: &mut String) {
     }
 }
 
-/// The scheme changed and the dots in brackets.
+/// The scheme changed and the dots in brackets; no slashes that lead anywhere.
 fn harmless(url: &str) -> String {
-    let (scheme, rest) = match url.split_once("://") {
-        Some((scheme, rest)) => (scheme.to_lowercase().replace("http", "hxxp") + ":", rest),
-        None => (String::new(), url),
+    let (scheme, rest) = match url.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme, rest) => {
+            let scheme = scheme.to_lowercase();
+            let bent = scheme.replace("http", "hxxp");
+            match bent == scheme {
+                true => (format!("x-{scheme}:"), rest),
+                false => (bent + ":", rest),
+            }
+        }
+        _ => (String::new(), url),
     };
+    let rest = rest.trim_start_matches(['/', '\\']);
     let end = rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len());
     let host = rest.get(..end).unwrap_or_default().replace('.', "[.]");
     let path = rest.get(end..).unwrap_or_default().replace('.', "[.]");
-    let scheme = if scheme.starts_with("hxxp") || scheme.is_empty() {
-        scheme
-    } else {
-        format!("x-{scheme}")
-    };
-    let host = if host.contains("[.]") || scheme.is_empty() {
-        host
-    } else {
-        format!("[{host}]")
+    let host = match host.contains("[.]") {
+        true => host,
+        false => format!("[{host}]"),
     };
     let mut harmless = format!("{scheme}{host}{path}");
     // A path may hold another address; none of it may read as one.
-    while harmless.contains("://") {
-        harmless = harmless.replace("://", ":");
+    for slashes in ["://", ":/", ":\\", "//", "\\\\", "/\\", "\\/"] {
+        while harmless.contains(slashes) {
+            let single = slashes.get(..1).unwrap_or_default();
+            harmless = harmless.replace(slashes, single);
+        }
     }
     harmless
+}
+
+fn is_scheme(scheme: &str, rest: &str) -> bool {
+    let is_port = rest.starts_with(|c: char| c.is_ascii_digit()) && scheme.contains('.');
+    let is_word = scheme
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'));
+    !scheme.is_empty() && is_word && !is_port
 }

@@ -4,12 +4,23 @@ use std::collections::{HashMap, HashSet};
 
 use chela_core::{ContentHash, Origin, Trust};
 
-use super::atom::{self, AtomKind, Url};
-use crate::SinkKind;
+use super::address_index::{AddressIndex, LinkedText, PrivateText};
+use super::atom::{self, AtomKind};
+use super::owner_facts;
+use super::owner_texts::OwnerTexts;
+use super::phrase::PhraseCase;
+use crate::{SinkKind, WebAddress};
+
+/// After this many refusals in a row the owner is left in peace.
+pub(super) const MOST_REFUSALS: usize = 3;
+
+/// So many messages of the owner say what they want now: a request, and the yes to what the agent
+/// made of it.
+const LAST_WORDS: usize = 2;
 
 /// A stretch of text of one origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct TextSpan {
     pub text: String,
     pub trust: Trust,
     pub origin: Origin,
@@ -21,13 +32,13 @@ pub struct SpanId(usize);
 
 /// Whether a session has read text from outside. It never goes back by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Taint {
+pub enum SessionTaint {
     #[default]
     Clean,
     Tainted,
 }
 
-impl Taint {
+impl SessionTaint {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -39,13 +50,19 @@ impl Taint {
 /// The text of a session as an index that only grows.
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {
-    spans: Vec<Span>,
+    spans: Vec<TextSpan>,
     seen: HashMap<Box<str>, Seen>,
+    addresses: AddressIndex,
+    owner_texts: OwnerTexts,
+    /// How many words of their own the owner wrote.
+    owner_words: usize,
     approved: HashSet<(SinkKind, Box<str>)>,
     shapes: HashSet<ContentHash>,
+    /// Files that give the agent orders and that the owner let it change.
+    orders: HashSet<Box<str>>,
     refused: HashSet<ContentHash>,
     refusals: usize,
-    taint: Taint,
+    taint: SessionTaint,
     tainted_by: Option<SpanId>,
     /// Grows with every text.
     now: Order,
@@ -58,25 +75,21 @@ struct Seen {
     owner: Option<Place>,
     own: Option<Place>,
     foreign: Option<Place>,
-    /// When a text that came from outside first had it.
-    fetched: Option<Order>,
-    /// When the model first said it.
-    made: Option<Order>,
 }
 
 /// How much had been read or said before.
-type Order = u32;
+pub(super) type Order = u32;
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
-    span: SpanId,
-    start: usize,
-    end: usize,
+pub(super) struct Place {
+    pub span: SpanId,
+    pub start: usize,
+    pub end: usize,
 }
 
 /// An atom in the text it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passage<'a> {
+pub struct SourcePassage<'a> {
     pub span: SpanId,
     pub before: &'a str,
     pub atom: &'a str,
@@ -85,7 +98,7 @@ pub struct Passage<'a> {
 
 /// Whose words an atom is known from; the most trusted wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Known {
+pub enum AtomTrust {
     Owner(SpanId),
     Approved,
     /// The agent's files and memory, the runtime.
@@ -96,33 +109,51 @@ pub enum Known {
 
 impl Provenance {
     /// Adds text at the end. Text below the agent's own trust taints the session.
-    pub fn add(&mut self, span: Span) -> SpanId {
+    pub fn add(&mut self, span: TextSpan) -> SpanId {
         let came = match span.origin {
-            Origin::File { .. } | Origin::Runtime => Came::FromHere,
-            _ => Came::FromOutside,
+            Origin::File { .. } | Origin::Runtime => TextSource::Here,
+            _ => TextSource::Outside,
         };
         self.add_as(span, came)
     }
 
     /// Adds text that was kept here or that a program made: whatever its trust, it may repeat
     /// what the model said before, so no address counts as read because it is in there.
-    pub fn add_kept(&mut self, span: Span) -> SpanId {
-        self.add_as(span, Came::FromHere)
+    pub fn add_kept(&mut self, span: TextSpan) -> SpanId {
+        self.add_as(span, TextSource::Here)
     }
 
-    fn add_as(&mut self, span: Span, came: Came) -> SpanId {
+    /// Adds what a service the owner has set up found: a search.
+    pub fn add_found(&mut self, span: TextSpan) -> SpanId {
+        self.add_as(span, TextSource::Service)
+    }
+
+    fn add_as(&mut self, span: TextSpan, came: TextSource) -> SpanId {
         let id = SpanId(self.spans.len());
         self.now += 1;
-        if span.trust < Trust::Agent && self.taint == Taint::Clean {
-            self.taint = Taint::Tainted;
+        if span.trust < Trust::Agent && self.taint == SessionTaint::Clean {
+            self.taint = SessionTaint::Tainted;
             self.tainted_by = Some(id);
         }
         let voice = Voice::of(&span);
         if matches!(voice, Voice::Owner) {
             self.refusals = 0;
             self.refused.clear();
+            self.addresses.owner_spoke();
+            self.owner_texts.add(id, &span.text);
+            let told = owner_facts::told_in(&span.text);
+            self.owner_words += told.words;
+            if told.has_fact || self.owner_words > owner_facts::FEW_WORDS {
+                self.note_known_private();
+            }
         }
-        let fetched = matches!((voice, came), (Voice::Foreign, Came::FromOutside));
+        self.addresses.note_text(&LinkedText {
+            text: &span.text,
+            voice,
+            came,
+            span: id,
+            now: self.now,
+        });
         for atom in atom::atoms(&span.text) {
             let place = Place {
                 span: id,
@@ -130,15 +161,8 @@ impl Provenance {
                 end: atom.range.end,
             };
             match atom.kind {
-                AtomKind::Url => {
-                    if let Some(Url {
-                        host: Some(host), ..
-                    }) = Url::parse(span.text.get(atom.range.clone()).unwrap_or_default())
-                    {
-                        self.note(&format!("host:{host}"), voice, place);
-                    }
-                }
-                AtomKind::Word | AtomKind::Path => {
+                // The owner names whole things.
+                AtomKind::Word | AtomKind::Path if !matches!(voice, Voice::Owner) => {
                     for part in atom::parts(&atom.text).filter(|part| *part != atom.text) {
                         self.note(part, voice, place);
                     }
@@ -146,9 +170,6 @@ impl Provenance {
                 _ => {}
             }
             self.note(&atom.text, voice, place);
-            if fetched && let Some(seen) = self.seen.get_mut(atom.text.as_str()) {
-                seen.fetched.get_or_insert(self.now);
-            }
         }
         self.spans.push(span);
         id
@@ -159,9 +180,36 @@ impl Provenance {
     /// comes back later, from a file or an echo, does not change that.
     pub fn said_by_model(&mut self, text: &str) {
         self.now += 1;
-        for atom in atom::telling_atoms(text) {
-            let seen = self.seen.entry(atom.text.as_str().into()).or_default();
-            seen.made.get_or_insert(self.now);
+        self.addresses.note_said_by_model(text, self.now);
+    }
+
+    /// A call asks for this; it counts until the owner speaks.
+    pub fn note_request(&mut self, address: &WebAddress) {
+        self.addresses.note_request(address);
+    }
+
+    /// A server answered that what was asked for lies there.
+    pub fn note_redirect(&mut self, address: &WebAddress) {
+        self.now += 1;
+        self.addresses.note_redirect(address, self.now);
+    }
+
+    /// Text of this machine or of the owner's accounts was read.
+    pub fn note_private(&mut self) {
+        self.addresses.note_private(PrivateText::Read);
+    }
+
+    /// The agent knows things about the owner without having looked: from its prompt, from what
+    /// memory called up.
+    pub fn note_known_private(&mut self) {
+        self.addresses.note_private(PrivateText::Known);
+    }
+
+    /// The owner wrote this address in their last message. No record has it: a key in it was
+    /// taken out before.
+    pub fn name_address(&mut self, address: &WebAddress) {
+        if let Some(span) = self.owner_texts.last() {
+            self.addresses.name(address, span);
         }
     }
 
@@ -180,7 +228,7 @@ impl Provenance {
         }
     }
 
-    pub fn taint(&self) -> Taint {
+    pub fn taint(&self) -> SessionTaint {
         self.taint
     }
 
@@ -191,14 +239,14 @@ impl Provenance {
 
     /// Something outside this text tainted the session: the parent of a sub-agent, an earlier
     /// turn that was compacted, a picture.
-    pub fn taint_with(&mut self, taint: Taint) {
+    pub fn taint_with(&mut self, taint: SessionTaint) {
         self.taint = self.taint.max(taint);
     }
 
     /// The owner says that what was read so far may be trusted to lead no one. The text keeps
     /// its labels: its words do not become the owner's.
     pub fn release(&mut self) {
-        self.taint = Taint::Clean;
+        self.taint = SessionTaint::Clean;
         self.tainted_by = None;
     }
 
@@ -209,6 +257,8 @@ impl Provenance {
         Self {
             approved: HashSet::new(),
             shapes: HashSet::new(),
+            orders: HashSet::new(),
+            addresses: self.addresses.without_grants(),
             ..self.clone()
         }
     }
@@ -216,6 +266,19 @@ impl Provenance {
     /// The owner allowed an argument: its atoms count as named, for this kind of argument.
     pub(super) fn approve_atom(&mut self, kind: SinkKind, atom: &str) {
         self.approved.insert((kind, atom.into()));
+    }
+
+    /// The owner allowed a change of a file that gives the agent orders: it may be worked on.
+    pub(super) fn approve_order(&mut self, name: &str) {
+        self.orders.insert(name.into());
+    }
+
+    /// Whether the owner knows that a file that gives the agent orders is being changed: their last
+    /// words name it, or they allowed it. All skills go by one name.
+    pub fn owner_knows_order(&self, name: &str) -> bool {
+        let one = name.strip_suffix('s').unwrap_or(name);
+        let stands = |name: &str| self.owner_texts.is_in_last(LAST_WORDS, name);
+        self.orders.contains(name) || stands(name) || stands(one)
     }
 
     /// The owner allowed calls of exactly this shape for the session.
@@ -227,6 +290,12 @@ impl Provenance {
     pub fn refuse_shape(&mut self, shape: ContentHash) {
         self.refused.insert(shape);
         self.refusals += 1;
+    }
+
+    /// Whether the owner said no to exactly this, or to so much in a row, that nothing is asked
+    /// until the owner has spoken.
+    pub fn is_left_in_peace(&self, shape: &ContentHash) -> bool {
+        self.is_refused_shape(shape) || self.refusals >= MOST_REFUSALS
     }
 
     pub(super) fn is_refused_shape(&self, shape: &ContentHash) -> bool {
@@ -245,53 +314,54 @@ impl Provenance {
         self.shapes.contains(shape)
     }
 
-    pub(super) fn known(&self, kind: SinkKind, atom: &str) -> Known {
+    pub(super) fn known(&self, kind: SinkKind, atom: &str) -> AtomTrust {
         let seen = self.seen.get(atom).copied().unwrap_or_default();
         // The second look-up only when the first did not settle it.
         match seen {
             Seen {
                 owner: Some(place), ..
-            } => Known::Owner(place.span),
-            _ if self.is_approved(kind, atom) => Known::Approved,
+            } => AtomTrust::Owner(place.span),
+            _ if self.is_approved(kind, atom) => AtomTrust::Approved,
             Seen {
                 foreign: Some(place),
                 ..
-            } => Known::Foreign(place.span),
+            } => AtomTrust::Foreign(place.span),
             Seen {
                 own: Some(place), ..
-            } => Known::Own(place.span),
-            _ => Known::Nowhere,
+            } => AtomTrust::Own(place.span),
+            _ => AtomTrust::Nowhere,
         }
     }
 
-    /// Whether the owner wrote the atom, or something from outside had it before the model did.
-    pub(super) fn occurs(&self, atom: &str) -> bool {
-        let seen = self.seen.get(atom).copied().unwrap_or_default();
-        seen.owner.is_some()
-            || seen
-                .fetched
-                .is_some_and(|fetched| seen.made.is_none_or(|made| fetched < made))
+    pub(super) fn addresses(&self) -> &AddressIndex {
+        &self.addresses
     }
 
-    pub(super) fn is_named_host(&self, host: &str) -> bool {
-        self.seen
-            .get(format!("host:{host}").as_str())
-            .is_some_and(|seen| seen.owner.is_some())
+    pub(super) fn addresses_mut(&mut self) -> &mut AddressIndex {
+        &mut self.addresses
     }
 
-    pub fn span(&self, id: SpanId) -> Option<&Span> {
+    /// Where the owner wrote exactly this, as a whole of its own.
+    pub(super) fn owner_wrote(&self, phrase: &str, case: PhraseCase) -> Option<SpanId> {
+        self.owner_texts.find(phrase, case)
+    }
+
+    pub fn span(&self, id: SpanId) -> Option<&TextSpan> {
         self.spans.get(id.0)
     }
 
     /// The foreign passage an atom came from, with some text around.
-    pub fn passage(&self, atom: &str) -> Option<Passage<'_>> {
+    pub fn passage(&self, atom: &str) -> Option<SourcePassage<'_>> {
         const AROUND: usize = 120;
-        let place = self.seen.get(atom)?.foreign?;
+        let place = self
+            .addresses
+            .foreign_place(atom)
+            .or_else(|| self.seen.get(atom)?.foreign)?;
         let text = self.span(place.span)?.text.as_str();
         let Place { start, end, .. } = place;
         let from = text.floor_char_boundary(start.saturating_sub(AROUND));
         let to = text.ceil_char_boundary((end + AROUND).min(text.len()));
-        Some(Passage {
+        Some(SourcePassage {
             span: place.span,
             before: text.get(from..start)?,
             atom: text.get(start..end)?,
@@ -307,13 +377,15 @@ impl Provenance {
 
 /// How a text got here.
 #[derive(Debug, Clone, Copy)]
-enum Came {
-    FromOutside,
-    FromHere,
+pub(super) enum TextSource {
+    Outside,
+    /// From a service the owner has set up.
+    Service,
+    Here,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Voice {
+pub(super) enum Voice {
     Owner,
     Own,
     Foreign,
@@ -322,7 +394,7 @@ enum Voice {
 impl Voice {
     /// Only what a person wrote names anything. The runtime repeats what a model said, in errors
     /// and confirmations, and tools repeat what they found: neither speaks for the owner.
-    fn of(span: &Span) -> Self {
+    fn of(span: &TextSpan) -> Self {
         match (&span.trust, &span.origin) {
             (Trust::External | Trust::Plugin, _) => Self::Foreign,
             (Trust::Owner | Trust::Operator, Origin::Channel { .. } | Origin::Config { .. }) => {

@@ -1,4 +1,4 @@
-use super::{Change, diff};
+use super::{ChangeKind, diff};
 use crate::saved::SavedPrompt;
 
 /// Sections as (id, text); everything but the last two is stable.
@@ -26,7 +26,7 @@ fn equal_prompts_have_no_break() {
         result
             .sections
             .iter()
-            .all(|section| section.change == Change::Same)
+            .all(|section| section.change == ChangeKind::Same)
     );
 }
 
@@ -45,7 +45,7 @@ fn sections_are_told_in_order_with_what_happened() {
         ("time", "t"),
     ]);
     let result = diff(&a, &b);
-    let told: Vec<(&str, Change)> = result
+    let told: Vec<(&str, ChangeKind)> = result
         .sections
         .iter()
         .map(|section| (section.section.as_str(), section.change))
@@ -53,11 +53,11 @@ fn sections_are_told_in_order_with_what_happened() {
     assert_eq!(
         told,
         [
-            ("identity", Change::Same),
-            ("skills", Change::Removed),
-            ("safety", Change::Changed),
-            ("sandbox", Change::Added),
-            ("time", Change::Same),
+            ("identity", ChangeKind::Same),
+            ("skills", ChangeKind::Removed),
+            ("safety", ChangeKind::Changed),
+            ("sandbox", ChangeKind::Added),
+            ("time", ChangeKind::Same),
         ]
     );
     let first = result.first_break.unwrap();

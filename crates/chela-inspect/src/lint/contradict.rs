@@ -4,17 +4,17 @@ use std::collections::HashMap;
 
 use super::repeat::shown;
 use super::statement::words;
-use super::{Finding, Severity, Statement};
+use super::{FileStatement, LintFinding, Severity};
 
-pub fn contradictions(all: &[Statement<'_>]) -> Vec<Finding> {
+pub fn contradictions(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
     let mut findings = two_values(all);
     findings.extend(opposite_rules(all));
     findings
 }
 
 /// `Time zone: Europe/Berlin` here, `Time zone: America/New_York` there.
-fn two_values(all: &[Statement<'_>]) -> Vec<Finding> {
-    let mut first: HashMap<(Subject, String), (&Statement<'_>, String)> = HashMap::new();
+fn two_values(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
+    let mut first: HashMap<(Subject, String), (&FileStatement<'_>, String)> = HashMap::new();
     let mut findings = Vec::new();
     for statement in all {
         let Some((key, value)) = key_and_value(&statement.text) else {
@@ -25,7 +25,7 @@ fn two_values(all: &[Statement<'_>]) -> Vec<Finding> {
             None => {
                 first.insert((subject, key), (statement, value));
             }
-            Some((earlier, known)) if *known != value => findings.push(Finding {
+            Some((earlier, known)) if *known != value => findings.push(LintFinding {
                 severity: Severity::Warning,
                 code: "contradiction",
                 file: statement.file.to_owned(),
@@ -57,7 +57,7 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(statement: &Statement<'_>, key: &str) -> Self {
+    fn of(statement: &FileStatement<'_>, key: &str) -> Self {
         if key.contains(' ') {
             return Self::Anywhere;
         }
@@ -104,15 +104,15 @@ fn is_form(text: &str) -> Option<(String, String)> {
 }
 
 /// `Always use tabs` here, `Never use tabs` there.
-fn opposite_rules(all: &[Statement<'_>]) -> Vec<Finding> {
-    let mut rules: HashMap<String, (Polarity, &Statement<'_>)> = HashMap::new();
+fn opposite_rules(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
+    let mut rules: HashMap<String, (Polarity, &FileStatement<'_>)> = HashMap::new();
     let mut findings = Vec::new();
     for statement in all {
         let Some((polarity, rule)) = Polarity::of(&statement.text) else {
             continue;
         };
         match rules.get(&rule) {
-            Some((known, earlier)) if *known != polarity => findings.push(Finding {
+            Some((known, earlier)) if *known != polarity => findings.push(LintFinding {
                 severity: Severity::Error,
                 code: "opposite",
                 file: statement.file.to_owned(),

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::{Finding, Severity, Statement};
+use super::{FileStatement, LintFinding, Severity};
 
 /// Shorter statements repeat by chance.
 const MIN_WORDS: usize = 5;
 /// How alike two statements must be, as the share of words they have in common.
 const ALIKE: f64 = 0.8;
 
-pub fn repeats(all: &[Statement<'_>]) -> Vec<Finding> {
-    let mut seen: Vec<(&Statement<'_>, BTreeSet<String>)> = Vec::new();
+pub fn repeats(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
+    let mut seen: Vec<(&FileStatement<'_>, BTreeSet<String>)> = Vec::new();
     // Which earlier statements use a word: only those can be alike.
     let mut users: HashMap<String, Vec<usize>> = HashMap::new();
     let mut findings = Vec::new();
@@ -60,8 +60,8 @@ fn opposed(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
         .any(|word| a.contains(*word) != b.contains(*word))
 }
 
-fn finding(statement: &Statement<'_>, earlier: &Statement<'_>) -> Finding {
-    Finding {
+fn finding(statement: &FileStatement<'_>, earlier: &FileStatement<'_>) -> LintFinding {
+    LintFinding {
         severity: Severity::Warning,
         code: "repeated",
         file: statement.file.to_owned(),

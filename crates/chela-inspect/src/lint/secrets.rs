@@ -2,16 +2,16 @@
 
 use chela_core::secret::Redactor;
 
-use super::{Finding, Severity};
+use super::{LintFinding, Severity};
 
-pub fn secrets(file: &str, text: &str) -> Vec<Finding> {
+pub fn secrets(file: &str, text: &str) -> Vec<LintFinding> {
     let redactor = Redactor::default();
     redactor
         .find(text.as_bytes())
         .into_iter()
         .map(|hit| {
             let line = text[..hit.range.start].matches('\n').count() + 1;
-            Finding {
+            LintFinding {
                 severity: Severity::Error,
                 code: "secret",
                 file: file.to_owned(),

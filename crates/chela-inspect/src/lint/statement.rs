@@ -2,7 +2,7 @@
 
 /// One line that says something.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Statement<'a> {
+pub struct FileStatement<'a> {
     pub file: &'a str,
     /// From 1.
     pub line: u32,
@@ -12,7 +12,7 @@ pub struct Statement<'a> {
     pub text: String,
 }
 
-impl Statement<'_> {
+impl FileStatement<'_> {
     /// The words, in lower case, without punctuation.
     pub fn words(&self) -> Vec<String> {
         words(&self.text)
@@ -26,7 +26,7 @@ pub fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-pub fn statements<'a>(file: &'a str, text: &str) -> Vec<Statement<'a>> {
+pub fn statements<'a>(file: &'a str, text: &str) -> Vec<FileStatement<'a>> {
     let mut found = Vec::new();
     let mut heading = String::new();
     let mut fence: Option<String> = None;
@@ -58,7 +58,7 @@ pub fn statements<'a>(file: &'a str, text: &str) -> Vec<Statement<'a>> {
         }
         let text = plain(trimmed);
         if text.chars().any(char::is_alphabetic) {
-            found.push(Statement {
+            found.push(FileStatement {
                 file,
                 line: number,
                 heading: heading.clone(),

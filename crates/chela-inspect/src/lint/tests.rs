@@ -1,16 +1,16 @@
-use super::{Fate, Finding, LintFile, lint};
+use super::{FileFate, LintFile, LintFinding, lint};
 
 fn file(name: &str, text: &str) -> LintFile {
     LintFile {
         name: name.into(),
         text: text.into(),
-        fate: Fate::Whole {
+        fate: FileFate::Whole {
             limit: Some(20_000),
         },
     }
 }
 
-fn codes(findings: &[Finding]) -> Vec<(&str, &str, u32)> {
+fn codes(findings: &[LintFinding]) -> Vec<(&str, &str, u32)> {
     findings
         .iter()
         .map(|f| (f.code, f.file.as_str(), f.line))
@@ -100,17 +100,17 @@ fn secrets_are_found_and_never_repeated() {
 fn cut_unseen_full_and_broken_files_are_told() {
     let mut long = file("AGENTS.md", &"word ".repeat(3_700));
     let mut cut = file("SOUL.md", "a b\n");
-    cut.fate = Fate::Cut {
+    cut.fate = FileFate::Cut {
         dropped: vec![40..=90],
         limit: "20000 chars".into(),
     };
     let mut unseen = file("MEMORY.md", "facts\n");
-    unseen.fate = Fate::Unseen {
+    unseen.fate = FileFate::Unseen {
         why: "a symlink out of the workspace".into(),
         expected: false,
     };
     let mut expected = file("BOOTSTRAP.md", "hello\n");
-    expected.fate = Fate::Unseen {
+    expected.fate = FileFate::Unseen {
         why: "not new".into(),
         expected: true,
     };

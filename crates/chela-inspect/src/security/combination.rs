@@ -5,21 +5,21 @@ use std::path::Path;
 
 use chela_config::model::{
     DmPolicy, ElevatedLevel, Exec, ExecMode, ExecSecurity, GatewayAuthMode, GatewayBind,
-    GroupPolicy, GuardPolicy, SandboxMode, Secret,
+    GroupPolicy, GuardPolicy, SandboxMode, SecretSetting,
 };
 use chela_config::{AgentView, KeyPath};
 use chela_sandbox::{is_known, keys_without_effect};
-use chela_tools::approvals::Document;
+use chela_tools::approvals::ApprovalsDocument;
 
-use super::{AuditGround, Finding, Severity};
-use Severity::{Critical, Warning};
+use super::{AuditInput, RiskFinding, RiskSeverity};
+use RiskSeverity::{Critical, Warning};
 
 /// Words in names of models that are made small.
 const SMALL: [&str; 12] = [
     "mini", "nano", "haiku", "flash", "lite", "small", "tiny", "-1b", "-3b", "-4b", "-7b", "-8b",
 ];
 
-pub(super) fn combinations(ground: &AuditGround<'_>) -> Vec<Finding> {
+pub(super) fn combinations(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let views: Vec<AgentView> = ground
         .agents
         .iter()
@@ -36,7 +36,7 @@ pub(super) fn combinations(ground: &AuditGround<'_>) -> Vec<Finding> {
 }
 
 /// Where others come in.
-fn doors(ground: &AuditGround<'_>) -> Vec<Finding> {
+fn doors(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let config = &ground.loaded.config;
     let mut findings = Vec::new();
     let gateway = &config.gateway;
@@ -46,7 +46,7 @@ fn doors(ground: &AuditGround<'_>) -> Vec<Finding> {
         && (gateway.auth.mode == Some(GatewayAuthMode::None)
             || gateway.auth.mode.is_none() && !shown)
     {
-        let finding = Finding::new(
+        let finding = RiskFinding::new(
             "gateway.open",
             Critical,
             "the gateway listens beyond this machine and asks callers for nothing",
@@ -56,7 +56,7 @@ fn doors(ground: &AuditGround<'_>) -> Vec<Finding> {
     }
     let hooks = &config.hooks;
     if hooks.enabled && hooks.token.is_none() {
-        let finding = Finding::new(
+        let finding = RiskFinding::new(
             "hooks.no-token",
             Critical,
             "webhooks are taken from anybody",
@@ -64,10 +64,11 @@ fn doors(ground: &AuditGround<'_>) -> Vec<Finding> {
         let finding = finding.fix("set hooks.token, from a variable");
         findings.push(ground.at_key(finding, &key("hooks.enabled")));
     }
-    if let (Some(Secret::Text(hook)), Some(Secret::Text(own))) = (&hooks.token, &gateway.auth.token)
+    if let (Some(SecretSetting::Text(hook)), Some(SecretSetting::Text(own))) =
+        (&hooks.token, &gateway.auth.token)
         && hook == own
     {
-        let finding = Finding::new(
+        let finding = RiskFinding::new(
             "hooks.gateway-token",
             Warning,
             "whoever may send webhooks may do everything: the token is the gateway's",
@@ -78,25 +79,25 @@ fn doors(ground: &AuditGround<'_>) -> Vec<Finding> {
 }
 
 /// Settings of a sandbox that look like protection and are none here.
-fn no_protection(ground: &AuditGround<'_>, view: &AgentView) -> Vec<Finding> {
+fn no_protection(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
     let sandbox = &view.sandbox.value;
     if sandbox.mode == SandboxMode::Off {
         return Vec::new();
     }
     let at = key("agents.defaults.sandbox");
     let keys = keys_without_effect(sandbox).into_iter().map(|why| {
-        let finding = Finding::new(
+        let finding = RiskFinding::new(
             "sandbox.no-effect",
-            Severity::Note,
+            RiskSeverity::Note,
             format!("agent {}: {why}", view.id),
         );
         ground.at_key(finding.fix("take the key out"), &at)
     });
-    let mut findings: Vec<Finding> = keys.collect();
+    let mut findings: Vec<RiskFinding> = keys.collect();
     if let Some(backend) = &sandbox.backend
         && !is_known(backend)
     {
-        let finding = Finding::new(
+        let finding = RiskFinding::new(
             "sandbox.backend",
             Warning,
             format!(
@@ -111,7 +112,7 @@ fn no_protection(ground: &AuditGround<'_>, view: &AgentView) -> Vec<Finding> {
 }
 
 /// What one agent may do, taken together.
-fn powers(ground: &AuditGround<'_>, view: &AgentView) -> Vec<Finding> {
+fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
     let config = &ground.loaded.config;
     let id = &view.id;
     let unasked = runs_unasked(ground, view);
@@ -119,7 +120,7 @@ fn powers(ground: &AuditGround<'_>, view: &AgentView) -> Vec<Finding> {
     let elevated = is_elevated(view);
     let mut found = Vec::new();
     let mut add = |name, severity, message: String, fix: &str, at: &str| {
-        let finding = Finding::new(name, severity, message).fix(fix);
+        let finding = RiskFinding::new(name, severity, message).fix(fix);
         found.push(ground.at_key(finding, &key(at)));
     };
     if unasked && is_open(ground) {
@@ -213,7 +214,7 @@ fn powers(ground: &AuditGround<'_>, view: &AgentView) -> Vec<Finding> {
 }
 
 /// Agents compared with each other.
-fn beside_each_other(ground: &AuditGround<'_>, views: &[AgentView]) -> Vec<Finding> {
+fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFinding> {
     let mut findings = Vec::new();
     let default = ground.loaded.default_agent();
     let Some(main) = views.iter().find(|view| view.id == default) else {
@@ -252,7 +253,7 @@ fn beside_each_other(ground: &AuditGround<'_>, views: &[AgentView]) -> Vec<Findi
                 weaker.len(),
                 weaker.join(", ")
             );
-            let finding = Finding::new("together.weak-agent", Critical, message).fix(format!(
+            let finding = RiskFinding::new("together.weak-agent", Critical, message).fix(format!(
                 "compare them: chela agents matrix; then undo what {} does not need",
                 view.id
             ));
@@ -266,7 +267,7 @@ fn beside_each_other(ground: &AuditGround<'_>, views: &[AgentView]) -> Vec<Findi
                     "agents {} and {} share a workspace: each can rewrite the other",
                     one.id, other.id
                 );
-                let finding = Finding::new("together.shared-workspace", Warning, message)
+                let finding = RiskFinding::new("together.shared-workspace", Warning, message)
                     .fix("give each a folder of its own");
                 findings.push(ground.at_key(finding, &key("agents.list")));
             }
@@ -288,7 +289,7 @@ fn beside_each_other(ground: &AuditGround<'_>, views: &[AgentView]) -> Vec<Findi
                 "agent {} is asked about commands and may start {}, which is not",
                 one.id, other.id
             );
-            let finding = Finding::new("together.sub-agent-raises", Critical, message)
+            let finding = RiskFinding::new("together.sub-agent-raises", Critical, message)
                 .fix("take it out of subagents.allowAgents");
             findings.push(ground.at_key(finding, &key("agents.list")));
         }
@@ -297,12 +298,12 @@ fn beside_each_other(ground: &AuditGround<'_>, views: &[AgentView]) -> Vec<Findi
 }
 
 /// Remembered approvals that allow anything.
-fn approvals(ground: &AuditGround<'_>) -> Vec<Finding> {
+fn approvals(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     const ANYTHING: [&str; 12] = [
         "*", "**", "/**", "bash", "sh", "zsh", "python", "python3", "node", "perl", "env", "sudo",
     ];
-    let path = Document::path(ground.host);
-    let Ok(document) = Document::load(&path) else {
+    let path = ApprovalsDocument::path(ground.host);
+    let Ok(document) = ApprovalsDocument::load(&path) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -316,7 +317,7 @@ fn approvals(ground: &AuditGround<'_>) -> Vec<Finding> {
                     entry.pattern
                 );
                 findings.push(
-                    Finding::new("approvals.anything", Critical, message)
+                    RiskFinding::new("approvals.anything", Critical, message)
                         .in_file(&path, None)
                         .fix("chela approvals list, then chela approvals revoke"),
                 );
@@ -324,7 +325,7 @@ fn approvals(ground: &AuditGround<'_>) -> Vec<Finding> {
         }
         if approvals.security == Some(ExecSecurity::Full) {
             findings.push(
-                Finding::new(
+                RiskFinding::new(
                     "approvals.full",
                     Critical,
                     format!("every command of agent {agent} runs without asking"),
@@ -337,12 +338,12 @@ fn approvals(ground: &AuditGround<'_>) -> Vec<Finding> {
     findings
 }
 
-fn exec_of<'g>(ground: &'g AuditGround<'_>, view: &'g AgentView) -> &'g Exec {
+fn exec_of<'g>(ground: &'g AuditInput<'_>, view: &'g AgentView) -> &'g Exec {
     let own = view.tools.value.exec.as_ref();
     own.unwrap_or(&ground.loaded.config.tools.exec)
 }
 
-fn runs_unasked(ground: &AuditGround<'_>, view: &AgentView) -> bool {
+fn runs_unasked(ground: &AuditInput<'_>, view: &AgentView) -> bool {
     let exec = exec_of(ground, view);
     let full = match exec.mode {
         Some(mode) => mode == ExecMode::Full,
@@ -363,7 +364,7 @@ fn is_elevated(view: &AgentView) -> bool {
 }
 
 /// Whether strangers can write.
-fn is_open(ground: &AuditGround<'_>) -> bool {
+fn is_open(ground: &AuditInput<'_>) -> bool {
     let channels = &ground.loaded.config.channels;
     channels.by_name.values().any(|channel| {
         let anybody = channel.allow_from.iter().flatten().any(|id| id.0 == "*");
@@ -373,7 +374,7 @@ fn is_open(ground: &AuditGround<'_>) -> bool {
     })
 }
 
-fn reaches_everything(ground: &AuditGround<'_>) -> bool {
+fn reaches_everything(ground: &AuditInput<'_>) -> bool {
     ground
         .loaded
         .config

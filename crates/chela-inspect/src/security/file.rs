@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use chela_workspace::CoreFile;
+use chela_workspace::{CoreFile, CoreSpelling};
 
-use super::{AuditGround, AuditedAgent, Finding, Remedy, Severity};
-use Severity::{Critical, Warning};
+use super::{AuditInput, AuditedAgent, RiskFinding, RiskSeverity, SecurityRemedy};
+use RiskSeverity::{Critical, Warning};
 
 /// What others must not do.
 #[derive(Clone, Copy)]
@@ -20,14 +20,14 @@ enum Others {
 /// One file or folder, and why it matters.
 struct Guarded {
     id: &'static str,
-    severity: Severity,
+    severity: RiskSeverity,
     path: PathBuf,
     others: Others,
     what: &'static str,
 }
 
-pub(super) fn permissions(ground: &AuditGround<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = guarded(ground)
+pub(super) fn permissions(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
+    let mut findings: Vec<RiskFinding> = guarded(ground)
         .into_iter()
         .filter_map(|file| judged(ground, &file))
         .collect();
@@ -36,7 +36,7 @@ pub(super) fn permissions(ground: &AuditGround<'_>) -> Vec<Finding> {
     findings
 }
 
-fn guarded(ground: &AuditGround<'_>) -> Vec<Guarded> {
+fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
     let host = ground.host;
     let home = host.state_dir();
     let state = home.join("state");
@@ -141,11 +141,12 @@ fn guarded(ground: &AuditGround<'_>) -> Vec<Guarded> {
             "the index of what is remembered",
         );
         let workspace = ground.loaded.workspace_dir(agent).value;
+        let spelling = CoreSpelling::of(&workspace);
         for file in CoreFile::ALL {
             guard(
                 "files.persona-writable",
                 Critical,
-                workspace.join(file.name()),
+                workspace.join(spelling.name(file)),
                 Others::Write,
                 "a file the agent is made of",
             );
@@ -186,7 +187,7 @@ fn guarded(ground: &AuditGround<'_>) -> Vec<Guarded> {
     all
 }
 
-fn judged(ground: &AuditGround<'_>, file: &Guarded) -> Option<Finding> {
+fn judged(ground: &AuditInput<'_>, file: &Guarded) -> Option<RiskFinding> {
     // A link's own permissions say nothing; where it leads is another question.
     let meta = fs::metadata(&file.path).ok()?;
     let mode = meta.permissions().mode() & 0o777;
@@ -198,7 +199,7 @@ fn judged(ground: &AuditGround<'_>, file: &Guarded) -> Option<Finding> {
         return None;
     }
     let shown = ground.host.compact(&file.path);
-    let finding = Finding::new(
+    let finding = RiskFinding::new(
         file.id,
         file.severity,
         format!("others on this machine can {verb} {} {shown}", file.what),
@@ -208,7 +209,7 @@ fn judged(ground: &AuditGround<'_>, file: &Guarded) -> Option<Finding> {
         finding
             .in_file(&file.path, None)
             .fix(format!("chmod {better:o} {shown}"))
-            .remedy(Remedy::Chmod {
+            .remedy(SecurityRemedy::Chmod {
                 path: file.path.clone(),
                 mode: better,
             }),
@@ -220,7 +221,7 @@ pub(super) fn others_may_write(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|meta| meta.permissions().mode() & 0o022 != 0)
 }
 
-fn has_secrets(ground: &AuditGround<'_>) -> bool {
+fn has_secrets(ground: &AuditInput<'_>) -> bool {
     chela_config::secrets_in(&ground.loaded.tree)
         .iter()
         .any(|(path, value)| {
@@ -231,15 +232,16 @@ fn has_secrets(ground: &AuditGround<'_>) -> bool {
 }
 
 /// Persona files that are links out of the workspace: whoever owns the target owns the agent.
-fn links(ground: &AuditGround<'_>) -> Vec<Finding> {
+fn links(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let mut findings = Vec::new();
     for AuditedAgent { id: agent, .. } in &ground.agents {
         let workspace = ground.loaded.workspace_dir(agent).value;
         let Ok(real) = workspace.canonicalize() else {
             continue;
         };
+        let spelling = CoreSpelling::of(&workspace);
         for file in CoreFile::ALL {
-            let path = workspace.join(file.name());
+            let path = workspace.join(spelling.name(file));
             let is_link = fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_symlink());
             let outside = path
                 .canonicalize()
@@ -250,7 +252,7 @@ fn links(ground: &AuditGround<'_>) -> Vec<Finding> {
                     file.name()
                 );
                 findings.push(
-                    Finding::new("files.persona-link", Warning, message)
+                    RiskFinding::new("files.persona-link", Warning, message)
                         .in_file(&path, None)
                         .fix("put the text itself there"),
                 );
@@ -261,7 +263,7 @@ fn links(ground: &AuditGround<'_>) -> Vec<Finding> {
 }
 
 /// Programs that git would run by itself in a workspace.
-fn git_hooks(ground: &AuditGround<'_>) -> Vec<Finding> {
+fn git_hooks(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let mut findings = Vec::new();
     for AuditedAgent { id: agent, .. } in &ground.agents {
         let folder = ground.loaded.workspace_dir(agent).value.join(".git/hooks");
@@ -273,7 +275,7 @@ fn git_hooks(ground: &AuditGround<'_>) -> Vec<Finding> {
                 let message =
                     format!("git runs a program in the workspace of agent {agent} by itself");
                 findings.push(
-                    Finding::new("files.git-hook", Warning, message)
+                    RiskFinding::new("files.git-hook", Warning, message)
                         .in_file(&path, None)
                         .fix("read it; remove it if it is not yours"),
                 );

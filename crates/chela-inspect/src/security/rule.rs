@@ -2,12 +2,12 @@
 
 use chela_config::{ConfigNode, KeyPath};
 
-use super::{AuditGround, Finding, Remedy, Severity};
-use Severity::{Critical, Note, Warning};
+use super::{AuditInput, RiskFinding, RiskSeverity, SecurityRemedy};
+use RiskSeverity::{Critical, Note, Warning};
 
 /// When a value is risky.
 #[derive(Debug, Clone, Copy)]
-pub enum Bad {
+pub enum RiskyValue {
     Is(&'static str),
     True,
     False,
@@ -36,12 +36,12 @@ pub enum Mend {
 
 /// One risky setting.
 #[derive(Debug, Clone, Copy)]
-pub struct Rule {
+pub struct RiskRule {
     pub id: &'static str,
-    pub severity: Severity,
+    pub severity: RiskSeverity,
     /// Where it stands: `*` is any key, `@` in front stands for all agents and each agent.
     pub key: &'static str,
-    pub bad: Bad,
+    pub bad: RiskyValue,
     pub message: &'static str,
     pub fix: &'static str,
     pub mend: Mend,
@@ -49,12 +49,12 @@ pub struct Rule {
 
 const fn rule(
     id: &'static str,
-    severity: Severity,
+    severity: RiskSeverity,
     key: &'static str,
-    bad: Bad,
+    bad: RiskyValue,
     says: (&'static str, &'static str, Mend),
-) -> Rule {
-    Rule {
+) -> RiskRule {
+    RiskRule {
         id,
         severity,
         key,
@@ -75,151 +75,151 @@ const INTERPRETERS: &[&str] = &[
 
 /// The rules, in the order of the config.
 #[rustfmt::skip]
-pub const RULES: &[Rule] = &[
-    rule("gateway.no-auth", Critical, "gateway.auth.mode", Bad::Is("none"),
+pub const RULES: &[RiskRule] = &[
+    rule("gateway.no-auth", Critical, "gateway.auth.mode", RiskyValue::Is("none"),
         ("whoever reaches the gateway may give the agent orders", "set gateway.auth.mode to token or password", Unset)),
-    rule("gateway.short-token", Warning, "gateway.auth.token", Bad::Shorter(20),
+    rule("gateway.short-token", Warning, "gateway.auth.token", RiskyValue::Shorter(20),
         ("the token of the gateway is short enough to be guessed", "use 32 random characters, from a variable", ByHand)),
-    rule("gateway.short-password", Warning, "gateway.auth.password", Bad::Shorter(12),
+    rule("gateway.short-password", Warning, "gateway.auth.password", RiskyValue::Shorter(12),
         ("the password of the gateway is short", "use 12 characters or more, from a variable", ByHand)),
-    rule("gateway.insecure-sign-in", Warning, "gateway.controlUi.allowInsecureAuth", Bad::True,
+    rule("gateway.insecure-sign-in", Warning, "gateway.controlUi.allowInsecureAuth", RiskyValue::True,
         ("people may sign in to the web page without encryption", "take it out, and use TLS or a tunnel", Unset)),
-    rule("gateway.no-device-check", Critical, "gateway.controlUi.dangerouslyDisableDeviceAuth", Bad::True,
+    rule("gateway.no-device-check", Critical, "gateway.controlUi.dangerouslyDisableDeviceAuth", RiskyValue::True,
         ("the web page does not ask for a paired device", "take it out", Unset)),
-    rule("gateway.host-header", Warning, "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback", Bad::True,
+    rule("gateway.host-header", Warning, "gateway.controlUi.dangerouslyAllowHostHeaderOriginFallback", RiskyValue::True,
         ("the web page believes the Host header, which any page can set", "take it out", Unset)),
-    rule("gateway.any-origin", Warning, "gateway.controlUi.allowedOrigins", Bad::Has("*"),
+    rule("gateway.any-origin", Warning, "gateway.controlUi.allowedOrigins", RiskyValue::Has("*"),
         ("any web page may speak to the gateway from the owner's browser", "name the addresses", ByHand)),
-    rule("gateway.any-proxy", Warning, "gateway.trustedProxies", Bad::HasOneOf(&["*", "0.0.0.0/0", "::/0"]),
+    rule("gateway.any-proxy", Warning, "gateway.trustedProxies", RiskyValue::HasOneOf(&["*", "0.0.0.0/0", "::/0"]),
         ("anybody counts as a proxy whose word about the caller is believed", "name the proxy's address", ByHand)),
-    rule("gateway.plain-remote", Warning, "gateway.remote.url", Bad::Begins("ws://"),
+    rule("gateway.plain-remote", Warning, "gateway.remote.url", RiskyValue::Begins("ws://"),
         ("the token goes to the remote gateway unencrypted", "use wss:// or a tunnel", ByHand)),
-    rule("hooks.session-from-caller", Warning, "hooks.allowRequestSessionKey", Bad::True,
+    rule("hooks.session-from-caller", Warning, "hooks.allowRequestSessionKey", RiskyValue::True,
         ("a webhook may choose the session it speaks in", "take it out, or list allowedSessionKeyPrefixes", Unset)),
-    rule("hooks.any-agent", Warning, "hooks.allowedAgentIds", Bad::Has("*"),
+    rule("hooks.any-agent", Warning, "hooks.allowedAgentIds", RiskyValue::Has("*"),
         ("a webhook may choose any agent", "name the agents", ByHand)),
-    rule("hooks.unmarked-text", Critical, "hooks.mappings.*.allowUnsafeExternalContent", Bad::True,
+    rule("hooks.unmarked-text", Critical, "hooks.mappings.*.allowUnsafeExternalContent", RiskyValue::True,
         ("what a webhook brings is read as if the owner had said it", "take it out", Unset)),
-    rule("hooks.unmarked-mail", Critical, "hooks.gmail.allowUnsafeExternalContent", Bad::True,
+    rule("hooks.unmarked-mail", Critical, "hooks.gmail.allowUnsafeExternalContent", RiskyValue::True,
         ("mails are read as if the owner had written them", "take it out", Unset)),
-    rule("hooks.short-token", Warning, "hooks.token", Bad::Shorter(20),
+    rule("hooks.short-token", Warning, "hooks.token", RiskyValue::Shorter(20),
         ("the token of webhooks is short enough to be guessed", "use 32 random characters, from a variable", ByHand)),
-    rule("channel.open-direct", Critical, "channels.*.dmPolicy", Bad::Is("open"),
+    rule("channel.open-direct", Critical, "channels.*.dmPolicy", RiskyValue::Is("open"),
         ("anybody may write to the agent", "set it to pairing or allowlist", Unset)),
-    rule("channel.anybody", Critical, "channels.*.allowFrom", Bad::Has("*"),
+    rule("channel.anybody", Critical, "channels.*.allowFrom", RiskyValue::Has("*"),
         ("everybody is on the list of those who are let in", "name the people", ByHand)),
-    rule("channel.open-groups", Warning, "channels.*.groupPolicy", Bad::Is("open"),
+    rule("channel.open-groups", Warning, "channels.*.groupPolicy", RiskyValue::Is("open"),
         ("every group the account is in can give the agent orders", "set it to allowlist", Unset)),
-    rule("channel.open-groups-by-default", Warning, "channels.defaults.groupPolicy", Bad::Is("open"),
+    rule("channel.open-groups-by-default", Warning, "channels.defaults.groupPolicy", RiskyValue::Is("open"),
         ("every group of every channel can give agents orders", "set it to allowlist", Unset)),
-    rule("channel.open-account", Critical, "channels.*.accounts.*.dmPolicy", Bad::Is("open"),
+    rule("channel.open-account", Critical, "channels.*.accounts.*.dmPolicy", RiskyValue::Is("open"),
         ("anybody may write to this account of the agent", "set it to pairing or allowlist", Unset)),
-    rule("commands.anybody", Critical, "commands.allowFrom", Bad::Has("*"),
+    rule("commands.anybody", Critical, "commands.allowFrom", RiskyValue::Has("*"),
         ("everybody may use the owner's commands", "name the owner", ByHand)),
-    rule("commands.anybody-owns", Critical, "commands.ownerAllowFrom", Bad::Has("*"),
+    rule("commands.anybody-owns", Critical, "commands.ownerAllowFrom", RiskyValue::Has("*"),
         ("everybody counts as the owner", "name the owner", ByHand)),
-    rule("commands.shell", Warning, "commands.bash", Bad::True,
+    rule("commands.shell", Warning, "commands.bash", RiskyValue::True,
         ("a chat message that begins with ! runs on this machine", "take it out", Unset)),
-    rule("commands.config", Warning, "commands.config", Bad::True,
+    rule("commands.config", Warning, "commands.config", RiskyValue::True,
         ("the config can be changed from a chat", "take it out and use `chela config`", Unset)),
-    rule("commands.debug", Note, "commands.debug", Bad::True,
+    rule("commands.debug", Note, "commands.debug", RiskyValue::True,
         ("settings can be overridden from a chat", "take it out", Unset)),
-    rule("owner.raw-ids", Warning, "commands.ownerDisplay", Bad::Is("raw"),
+    rule("owner.raw-ids", Warning, "commands.ownerDisplay", RiskyValue::Is("raw"),
         ("the owner's phone numbers and ids stand in every prompt", "take it out: they are hashed then", Unset)),
-    rule("owner.weak-secret", Warning, "commands.ownerDisplaySecret", Bad::Shorter(16),
+    rule("owner.weak-secret", Warning, "commands.ownerDisplaySecret", RiskyValue::Shorter(16),
         ("the secret behind hashed owner ids can be guessed, and with it every id", "take it out: a random one is made", Unset)),
-    rule("secret.written-out", Warning, "models.providers.*.apiKey", Bad::WrittenOut,
+    rule("secret.written-out", Warning, "models.providers.*.apiKey", RiskyValue::WrittenOut,
         ("a key is written out in the config", "put it into ~/.chela/.env and write ${NAME}", ByHand)),
-    rule("secret.written-out", Warning, "channels.*.botToken", Bad::WrittenOut,
+    rule("secret.written-out", Warning, "channels.*.botToken", RiskyValue::WrittenOut,
         ("a token is written out in the config", "put it into ~/.chela/.env and write ${NAME}", ByHand)),
-    rule("secret.written-out", Warning, "gateway.auth.token", Bad::WrittenOut,
+    rule("secret.written-out", Warning, "gateway.auth.token", RiskyValue::WrittenOut,
         ("a token is written out in the config", "put it into ~/.chela/.env and write ${NAME}", ByHand)),
-    rule("secret.to-any-host", Critical, "secrets.named.*.hosts", Bad::HasOneOf(&["*", "*.*"]),
+    rule("secret.to-any-host", Critical, "secrets.named.*.hosts", RiskyValue::HasOneOf(&["*", "*.*"]),
         ("a secret may be sent to any host", "name the hosts", ByHand)),
-    rule("model.plain-http", Critical, "models.providers.*.baseUrl", Bad::Begins("http://"),
+    rule("model.plain-http", Critical, "models.providers.*.baseUrl", RiskyValue::Begins("http://"),
         ("prompts and the key go to the model unencrypted", "use https://", ByHand)),
-    rule("mcp.plain-http", Warning, "mcp.servers.*.url", Bad::Begins("http://"),
+    rule("mcp.plain-http", Warning, "mcp.servers.*.url", RiskyValue::Begins("http://"),
         ("a tool server is spoken to unencrypted", "use https://", ByHand)),
-    rule("mcp.unpinned", Warning, "mcp.servers.*.args", Bad::Contains("@latest"),
+    rule("mcp.unpinned", Warning, "mcp.servers.*.args", RiskyValue::Contains("@latest"),
         ("a tool server is fetched anew at each start, whatever its maker put there", "name a version", ByHand)),
-    rule("tools.exec-full", Critical, "@tools.exec.mode", Bad::Is("full"),
+    rule("tools.exec-full", Critical, "@tools.exec.mode", RiskyValue::Is("full"),
         ("every command runs without a question", "set it to ask or allowlist", ByHand)),
-    rule("tools.exec-security-full", Critical, "@tools.exec.security", Bad::Is("full"),
+    rule("tools.exec-security-full", Critical, "@tools.exec.security", RiskyValue::Is("full"),
         ("every command runs without a question (older form of mode: full)", "use tools.exec.mode: ask", ByHand)),
-    rule("tools.exec-unasked", Warning, "@tools.exec.askFallback", Bad::Is("full"),
+    rule("tools.exec-unasked", Warning, "@tools.exec.askFallback", RiskyValue::Is("full"),
         ("commands run when nobody can be asked", "take it out", Unset)),
-    rule("tools.safe-interpreter", Critical, "@tools.exec.safeBins", Bad::HasOneOf(INTERPRETERS),
+    rule("tools.safe-interpreter", Critical, "@tools.exec.safeBins", RiskyValue::HasOneOf(INTERPRETERS),
         ("a program that runs whatever it is given needs no approval", "take it off the list", ByHand)),
-    rule("tools.safe-folder", Warning, "@tools.exec.safeBinTrustedDirs", Bad::OpenFolder,
+    rule("tools.safe-folder", Warning, "@tools.exec.safeBinTrustedDirs", RiskyValue::OpenFolder,
         ("programs count as safe in a folder others may write to", "list system folders only", ByHand)),
-    rule("tools.path-folder", Warning, "@tools.exec.pathPrepend", Bad::OpenFolder,
+    rule("tools.path-folder", Warning, "@tools.exec.pathPrepend", RiskyValue::OpenFolder,
         ("programs are taken first from a folder others may write to", "list folders only the owner can write to", ByHand)),
-    rule("tools.files-everywhere", Warning, "@tools.fs.workspaceOnly", Bad::False,
+    rule("tools.files-everywhere", Warning, "@tools.fs.workspaceOnly", RiskyValue::False,
         ("file tools reach beyond the workspace", "take it out", Unset)),
-    rule("tools.patches-everywhere", Warning, "@tools.exec.applyPatch.workspaceOnly", Bad::False,
+    rule("tools.patches-everywhere", Warning, "@tools.exec.applyPatch.workspaceOnly", RiskyValue::False,
         ("patches reach beyond the workspace", "take it out", Unset)),
-    rule("tools.private-addresses", Warning, "tools.web.fetch.ssrfPolicy.*", Bad::True,
+    rule("tools.private-addresses", Warning, "tools.web.fetch.ssrfPolicy.*", RiskyValue::True,
         ("pages may be fetched from this machine and the private network", "take it out, or name single hosts", Unset)),
-    rule("tools.all-sessions", Warning, "tools.sessions.visibility", Bad::Is("all"),
+    rule("tools.all-sessions", Warning, "tools.sessions.visibility", RiskyValue::Is("all"),
         ("an agent can read the conversations of every other", "take it out", Unset)),
-    rule("tools.any-agent", Warning, "tools.agentToAgent.allow", Bad::Has("*"),
+    rule("tools.any-agent", Warning, "tools.agentToAgent.allow", RiskyValue::Has("*"),
         ("any agent may write to any other", "name the agents", ByHand)),
-    rule("tools.no-loop-check", Note, "@tools.loopDetection.enabled", Bad::False,
+    rule("tools.no-loop-check", Note, "@tools.loopDetection.enabled", RiskyValue::False,
         ("an agent that repeats itself is stopped late", "take it out", Unset)),
-    rule("elevated.anybody", Critical, "@tools.elevated.allowFrom.*", Bad::Has("*"),
+    rule("elevated.anybody", Critical, "@tools.elevated.allowFrom.*", RiskyValue::Has("*"),
         ("anybody may have commands run outside the sandbox", "name the owner", ByHand)),
-    rule("elevated.default", Critical, "agents.defaults.elevatedDefault", Bad::Is("full"),
+    rule("elevated.default", Critical, "agents.defaults.elevatedDefault", RiskyValue::Is("full"),
         ("commands leave the sandbox without a question, from the first message on", "take it out; ask for it when it is needed", Unset)),
-    rule("elevated.default-on", Warning, "agents.defaults.elevatedDefault", Bad::Is("on"),
+    rule("elevated.default-on", Warning, "agents.defaults.elevatedDefault", RiskyValue::Is("on"),
         ("commands leave the sandbox from the first message on", "take it out; ask for it when it is needed", Unset)),
-    rule("sandbox.host-network", Critical, "@sandbox.docker.network", Bad::Is("host"),
+    rule("sandbox.host-network", Critical, "@sandbox.docker.network", RiskyValue::Is("host"),
         ("the sandbox shares the network of this machine", "use none, and list egress hosts", Unset)),
-    rule("sandbox.any-host", Warning, "@sandbox.egress", Bad::Has("*"),
+    rule("sandbox.any-host", Warning, "@sandbox.egress", RiskyValue::Has("*"),
         ("the sandbox may reach any host", "name the hosts", ByHand)),
-    rule("sandbox.docker-socket", Critical, "@sandbox.docker.binds", Bad::Contains("docker.sock"),
+    rule("sandbox.docker-socket", Critical, "@sandbox.docker.binds", RiskyValue::Contains("docker.sock"),
         ("the sandbox holds the socket with which it can leave itself", "take the mount out", ByHand)),
-    rule("sandbox.outside-mount", Warning, "@sandbox.docker.dangerouslyAllowExternalBindSources", Bad::True,
+    rule("sandbox.outside-mount", Warning, "@sandbox.docker.dangerouslyAllowExternalBindSources", RiskyValue::True,
         ("folders from outside the workspace may be mounted into the sandbox", "take it out", Unset)),
-    rule("sandbox.reserved-mount", Warning, "@sandbox.docker.dangerouslyAllowReservedContainerTargets", Bad::True,
+    rule("sandbox.reserved-mount", Warning, "@sandbox.docker.dangerouslyAllowReservedContainerTargets", RiskyValue::True,
         ("mounts may cover what the sandbox rests on", "take it out", Unset)),
-    rule("sandbox.join", Warning, "@sandbox.docker.dangerouslyAllowContainerNamespaceJoin", Bad::True,
+    rule("sandbox.join", Warning, "@sandbox.docker.dangerouslyAllowContainerNamespaceJoin", RiskyValue::True,
         ("the sandbox may join the network of another container", "take it out", Unset)),
-    rule("sandbox.no-seccomp", Warning, "@sandbox.docker.seccompProfile", Bad::Is("unconfined"),
+    rule("sandbox.no-seccomp", Warning, "@sandbox.docker.seccompProfile", RiskyValue::Is("unconfined"),
         ("the sandbox may use every system call", "take it out", Unset)),
-    rule("subagents.any", Warning, "@subagents.allowAgents", Bad::Has("*"),
+    rule("subagents.any", Warning, "@subagents.allowAgents", RiskyValue::Has("*"),
         ("an agent may start any other, with that one's rights", "name the agents", ByHand)),
-    rule("guard.open", Critical, "guard.policy", Bad::Is("open"),
+    rule("guard.open", Critical, "guard.policy", RiskyValue::Is("open"),
         ("foreign text may steer what agents do", "set it to standard", Unset)),
-    rule("guard.open-channel", Critical, "guard.byChannel.*", Bad::Is("open"),
+    rule("guard.open-channel", Critical, "guard.byChannel.*", RiskyValue::Is("open"),
         ("text of this channel may steer what agents do", "set it to standard", Unset)),
-    rule("guard.any-host", Warning, "guard.egress", Bad::Has("*"),
+    rule("guard.any-host", Warning, "guard.egress", RiskyValue::Has("*"),
         ("any host may be reached without asking", "name the hosts", ByHand)),
-    rule("guard.no-detection", Warning, "guard.detection.enabled", Bad::False,
+    rule("guard.no-detection", Warning, "guard.detection.enabled", RiskyValue::False,
         ("nobody looks for injected instructions", "take it out", Unset)),
-    rule("guard.changes-allowed", Warning, "guard.trust.workspace", Bad::Is("allow"),
+    rule("guard.changes-allowed", Warning, "guard.trust.workspace", RiskyValue::Is("allow"),
         ("persona files that somebody else changed are used without a word", "take it out: warn is the default", Unset)),
-    rule("guard.foreign-allowed", Critical, "guard.trust.foreign", Bad::Is("allow"),
+    rule("guard.foreign-allowed", Critical, "guard.trust.foreign", RiskyValue::Is("allow"),
         ("files of foreign folders shape the agent unseen", "take it out: quarantine is the default", Unset)),
-    rule("skills.changes-allowed", Warning, "skills.trust.onChange", Bad::Is("allow"),
+    rule("skills.changes-allowed", Warning, "skills.trust.onChange", RiskyValue::Is("allow"),
         ("skills that changed are used without a word", "take it out: warn is the default", Unset)),
-    rule("skills.uploads", Warning, "skills.install.allowUploadedArchives", Bad::True,
+    rule("skills.uploads", Warning, "skills.install.allowUploadedArchives", RiskyValue::True,
         ("skills may come from uploaded archives", "take it out", Unset)),
-    rule("plugins.prompt", Warning, "plugins.entries.*.hooks.allowPromptInjection", Bad::True,
+    rule("plugins.prompt", Warning, "plugins.entries.*.hooks.allowPromptInjection", RiskyValue::True,
         ("a plugin may write into the prompt", "take it out unless the plugin is yours", ByHand)),
-    rule("plugins.conversation", Note, "plugins.entries.*.hooks.allowConversationAccess", Bad::True,
+    rule("plugins.conversation", Note, "plugins.entries.*.hooks.allowConversationAccess", RiskyValue::True,
         ("a plugin reads every conversation", "take it out unless the plugin is yours", ByHand)),
-    rule("logging.unredacted", Warning, "logging.redactSensitive", Bad::Is("off"),
+    rule("logging.unredacted", Warning, "logging.redactSensitive", RiskyValue::Is("off"),
         ("what looks like a secret is shown on the screen while tools run", "take it out", Unset)),
-    rule("diagnostics.content", Warning, "diagnostics.otel.captureContent", Bad::True,
+    rule("diagnostics.content", Warning, "diagnostics.otel.captureContent", RiskyValue::True,
         ("conversations are sent with the telemetry", "take it out", Unset)),
-    rule("diagnostics.plain-http", Warning, "diagnostics.otel.endpoint", Bad::Begins("http://"),
+    rule("diagnostics.plain-http", Warning, "diagnostics.otel.endpoint", RiskyValue::Begins("http://"),
         ("telemetry is sent unencrypted", "use https://", ByHand)),
-    rule("cron.plain-webhook", Warning, "cron.webhook", Bad::Begins("http://"),
+    rule("cron.plain-webhook", Warning, "cron.webhook", RiskyValue::Begins("http://"),
         ("what jobs did is told to an address unencrypted", "use https://", ByHand)),
 ];
 
 /// Every setting that breaks a rule.
-pub(super) fn settings(ground: &AuditGround<'_>) -> Vec<Finding> {
+pub(super) fn settings(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let tree = &ground.loaded.tree;
     let written = &ground.loaded.written().root;
     let mut findings = Vec::new();
@@ -229,12 +229,12 @@ pub(super) fn settings(ground: &AuditGround<'_>) -> Vec<Finding> {
                 if !is_bad(ground, rule.bad, node) {
                     continue;
                 }
-                let finding = Finding::new(rule.id, rule.severity, rule.message).fix(rule.fix);
+                let finding = RiskFinding::new(rule.id, rule.severity, rule.message).fix(rule.fix);
                 let finding = ground.at_key(finding, &key);
                 // What was read under an older name is not where it could be taken out.
                 let there = written.at_path(&key).is_some();
                 findings.push(match rule.mend {
-                    Mend::Unset if there => finding.remedy(Remedy::Unset(key)),
+                    Mend::Unset if there => finding.remedy(SecurityRemedy::Unset(key)),
                     _ => finding,
                 });
             }
@@ -288,7 +288,7 @@ pub(super) fn places<'n>(tree: &'n ConfigNode, pattern: &str) -> Vec<(KeyPath, &
     found
 }
 
-fn is_bad(ground: &AuditGround<'_>, bad: Bad, node: &ConfigNode) -> bool {
+fn is_bad(ground: &AuditInput<'_>, bad: RiskyValue, node: &ConfigNode) -> bool {
     let value = node.to_json();
     let text = value.as_str();
     let texts = || {
@@ -299,24 +299,28 @@ fn is_bad(ground: &AuditGround<'_>, bad: Bad, node: &ConfigNode) -> bool {
             .collect::<Vec<_>>()
     };
     match bad {
-        Bad::Is(word) => text == Some(word),
-        Bad::True => value.as_bool() == Some(true),
-        Bad::False => value.as_bool() == Some(false),
-        Bad::Has(word) => {
+        RiskyValue::Is(word) => text == Some(word),
+        RiskyValue::True => value.as_bool() == Some(true),
+        RiskyValue::False => value.as_bool() == Some(false),
+        RiskyValue::Has(word) => {
             let inner = value.as_object().into_iter().flat_map(|map| map.values());
             let inner = inner.filter_map(|list| list.as_array()).flatten();
             let own = value.as_array().into_iter().flatten();
             own.chain(inner).any(|item| item.as_str() == Some(word))
         }
-        Bad::HasOneOf(words) => texts().iter().any(|item| words.contains(&item.as_str())),
-        Bad::Shorter(least) => text.is_some_and(|text| !text.is_empty() && text.len() < least),
-        Bad::Begins(start) => text.is_some_and(|text| text.starts_with(start) && !is_here(text)),
-        Bad::Contains(part) => texts().iter().any(|item| item.contains(part)),
-        Bad::WrittenOut => {
+        RiskyValue::HasOneOf(words) => texts().iter().any(|item| words.contains(&item.as_str())),
+        RiskyValue::Shorter(least) => {
+            text.is_some_and(|text| !text.is_empty() && text.len() < least)
+        }
+        RiskyValue::Begins(start) => {
+            text.is_some_and(|text| text.starts_with(start) && !is_here(text))
+        }
+        RiskyValue::Contains(part) => texts().iter().any(|item| item.contains(part)),
+        RiskyValue::WrittenOut => {
             let named = !node.vars.is_empty();
             text.is_some_and(|text| !named && text.len() >= 8 && !is_variable_name(text))
         }
-        Bad::OpenFolder => texts().iter().any(|folder| {
+        RiskyValue::OpenFolder => texts().iter().any(|folder| {
             let relative = !folder.starts_with(['/', '~']);
             relative || super::file::others_may_write(&ground.host.expand(folder))
         }),

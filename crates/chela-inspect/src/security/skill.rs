@@ -1,23 +1,23 @@
 //! Skills: what the scanner says of them, and whether they are what was trusted.
 
-use chela_skills::{FirstLook, ScanVerdict, SkillContents, SkillScanner, Source, TrustState};
+use chela_skills::{FirstLook, ScanVerdict, SkillContents, SkillScanner, SkillSource, TrustState};
 
-use super::{AuditGround, Finding, Severity};
+use super::{AuditInput, RiskFinding, RiskSeverity};
 
-pub(super) fn skills(ground: &AuditGround<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
+pub(super) fn skills(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
+    let mut findings: Vec<RiskFinding> = Vec::new();
     for agent in &ground.agents {
         for one in agent.skills.skills() {
             let skill = one.skill();
             // Ours are checked when they are built in.
-            if skill.source == Source::Bundled {
+            if skill.source == SkillSource::Bundled {
                 continue;
             }
             let name = &skill.name;
             if one.entry.trust.state == TrustState::Changed {
                 let message = format!("skill `{name}` is not what was trusted: its files changed");
                 findings.push(
-                    Finding::new("skill.changed", Severity::Warning, message)
+                    RiskFinding::new("skill.changed", RiskSeverity::Warning, message)
                         .in_file(&skill.file, None)
                         .fix(format!(
                             "chela skills diff {name}, then chela skills trust {name}"
@@ -30,14 +30,14 @@ pub(super) fn skills(ground: &AuditGround<'_>) -> Vec<Finding> {
                     continue;
                 }
                 let (id, severity) = match report.verdict {
-                    ScanVerdict::Dangerous => ("skill.dangerous", Severity::Critical),
+                    ScanVerdict::Dangerous => ("skill.dangerous", RiskSeverity::Critical),
                     ScanVerdict::Suspicious | ScanVerdict::Clean => {
-                        ("skill.suspicious", Severity::Warning)
+                        ("skill.suspicious", RiskSeverity::Warning)
                     }
                 };
                 let file = skill.folder.join(&found.file);
                 findings.push(
-                    Finding::new(
+                    RiskFinding::new(
                         id,
                         severity,
                         format!(

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use chela_core::sanitize;
 use chela_core::secret::{CANARY, Redactor};
 use chela_guard::detect::{self, detect};
-use chela_workspace::CoreFile;
+use chela_workspace::{CoreFile, CoreSpelling};
 
-use super::{AuditGround, AuditedAgent, Finding, Severity};
-use Severity::{Critical, Warning};
+use super::{AuditInput, AuditedAgent, RiskFinding, RiskSeverity};
+use RiskSeverity::{Critical, Warning};
 
 /// Longer texts are read to here.
 const MOST_BYTES: usize = 512 * 1024;
@@ -19,24 +19,28 @@ const MOST_FILES: usize = 500;
 /// Something in a text.
 pub(super) struct Mark {
     id: &'static str,
-    severity: Severity,
+    severity: RiskSeverity,
     line: u32,
     what: String,
     fix: &'static str,
 }
 
 impl Mark {
-    fn finding(self, whose: &str) -> Finding {
-        Finding::new(self.id, self.severity, format!("{whose} {}", self.what)).fix(self.fix)
+    fn finding(self, whose: &str) -> RiskFinding {
+        RiskFinding::new(self.id, self.severity, format!("{whose} {}", self.what)).fix(self.fix)
     }
 }
 
-pub(super) fn texts(ground: &AuditGround<'_>) -> Vec<Finding> {
+pub(super) fn texts(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     let mut findings = Vec::new();
     let mut seen: Vec<PathBuf> = Vec::new();
     for AuditedAgent { id: agent, .. } in &ground.agents {
         let workspace = ground.loaded.workspace_dir(agent).value;
-        let core = CoreFile::names().map(|name| workspace.join(name));
+        let spelling = CoreSpelling::of(&workspace);
+        let spelled = CoreFile::ALL.map(|core| workspace.join(spelling.name(core)));
+        let core = CoreFile::names()
+            .map(|name| workspace.join(name))
+            .chain(spelled);
         let notes = files_below(&workspace.join("memory"), 2);
         let hooks = files_below(&workspace.join("hooks"), 3);
         for path in core.chain(notes).chain(hooks) {
@@ -53,7 +57,7 @@ pub(super) fn texts(ground: &AuditGround<'_>) -> Vec<Finding> {
     findings
 }
 
-fn in_file(ground: &AuditGround<'_>, path: &Path) -> Vec<Finding> {
+fn in_file(ground: &AuditInput<'_>, path: &Path) -> Vec<RiskFinding> {
     let Ok(bytes) = fs::read(path) else {
         return Vec::new();
     };
@@ -69,7 +73,7 @@ fn in_file(ground: &AuditGround<'_>, path: &Path) -> Vec<Finding> {
 }
 
 /// Texts in the config that models read.
-fn prompts(ground: &AuditGround<'_>) -> Vec<Finding> {
+fn prompts(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
     const KEYS: &[(&str, &str)] = &[
         ("agents.defaults.heartbeat.prompt", "the heartbeat prompt"),
         ("agents.list.*.heartbeat.prompt", "the heartbeat prompt"),
@@ -155,7 +159,7 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<Mark> {
         });
     };
     let found = detect(text);
-    if found.severity >= detect::Severity::Medium {
+    if found.severity >= detect::DetectionSeverity::Medium {
         let at = found
             .findings
             .iter()
@@ -198,6 +202,23 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<Mark> {
             "take it out, change it where it is used, and keep it in the environment",
         );
     }
+    for found in chela_prompt::borrowed_headings(text) {
+        let at = text
+            .split_inclusive('\n')
+            .take(found.line.saturating_sub(1) as usize)
+            .map(str::len)
+            .sum();
+        add(
+            "text.section-heading",
+            Warning,
+            at,
+            format!(
+                "has the heading `{}`, as a section of the prompt has",
+                found.heading
+            ),
+            "choose another title; if you did not write it, `chela workspace history` shows who did",
+        );
+    }
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         for (id, severity, what, fix) in line_marks(line) {
@@ -231,7 +252,7 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<Mark> {
     marks
 }
 
-type LineMark = (&'static str, Severity, &'static str, &'static str);
+type LineMark = (&'static str, RiskSeverity, &'static str, &'static str);
 
 /// What stands out in one line.
 fn line_marks(line: &str) -> Vec<LineMark> {

@@ -3,15 +3,15 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use chela_core::{Host, Severity};
+use chela_core::Severity;
 use chela_ledger::{Ledger, LedgerError, ledger_file, verify_absent};
 use chela_store::{FileExamination, StoreError, block_on, examine};
 
 use super::rights::{RightsTrouble, is_on_read_only_disk};
-use super::{DatabaseFile, StoreFinding, StoreGround, StoreKind, StorePlace, StoreTrouble};
+use super::{DatabaseFile, StoreFinding, StoreHealthInput, StoreKind, StorePlace, StoreTrouble};
 
 /// The sessions, the journal or the memory index of an agent.
-pub fn check_agent_file(ground: &StoreGround<'_>, file: &DatabaseFile) -> Vec<StoreFinding> {
+pub fn check_agent_file(ground: &StoreHealthInput<'_>, file: &DatabaseFile) -> Vec<StoreFinding> {
     let place = StorePlace {
         host: ground.host,
         kind: file.kind,
@@ -23,7 +23,7 @@ pub fn check_agent_file(ground: &StoreGround<'_>, file: &DatabaseFile) -> Vec<St
         had_been: file.had_been || has_waiting_entries(&file.path),
         rescue: match file.kind {
             StoreKind::Sessions => format!(
-                "`chela sessions rescue --agent {}` saves what can be read of it",
+                "`chela sessions rescue --agent {}` saves what can be read of it and begins a new one",
                 file.agent
             ),
             StoreKind::MemoryIndex => {
@@ -48,7 +48,8 @@ pub fn check_agent_file(ground: &StoreGround<'_>, file: &DatabaseFile) -> Vec<St
 }
 
 /// The ledger, and the newest hash beside it.
-pub fn check_ledger(host: &Host) -> Vec<StoreFinding> {
+pub fn check_ledger(ground: &StoreHealthInput<'_>) -> Vec<StoreFinding> {
+    let host = ground.host;
     let path = ledger_file(host);
     let place = StorePlace {
         host,
@@ -60,9 +61,8 @@ pub fn check_ledger(host: &Host) -> Vec<StoreFinding> {
     let store = OneStore {
         place,
         beside,
-        had_been: has_waiting_entries(&path),
-        rescue: "`chela audit verify` says where. Move the file aside to begin a new one"
-            .to_owned(),
+        had_been: ground.ledger_had_been || has_waiting_entries(&path),
+        rescue: "put a copy back, or move it and ledger.head aside to begin a new one".to_owned(),
     };
     if !path.is_dir() && std::fs::metadata(&path).map_or(0, |file| file.len()) == 0 {
         let absent = verify_absent(host);
@@ -77,7 +77,7 @@ pub fn check_ledger(host: &Host) -> Vec<StoreFinding> {
     }
 }
 
-fn without_ledger(place: StorePlace<'_>, absent: &chela_ledger::Verdict) -> StoreFinding {
+fn without_ledger(place: StorePlace<'_>, absent: &chela_ledger::VerifyReport) -> StoreFinding {
     // The first says that it is gone, the others what is known of it.
     let known: Vec<&str> = absent
         .damage
@@ -109,8 +109,8 @@ fn open_ledger(place: StorePlace<'_>) -> Vec<StoreFinding> {
                 place.finding(
                     StoreTrouble::HeadMismatch,
                     &format!("does not fit ledger.head beside it: {}", damage.words),
-                    "one of the two was changed or replaced: `chela audit verify` says more; if \
-                     you have copies, put back both of one time",
+                    "`chela audit verify` says which; if you have copies, put back both of one \
+                     time, else move both aside to begin anew",
                 )
             })
             .collect(),
@@ -118,7 +118,7 @@ fn open_ledger(place: StorePlace<'_>) -> Vec<StoreFinding> {
         Err(error) => vec![place.finding(
             StoreTrouble::Unusable,
             &format!("cannot be used: {error}"),
-            "chela audit verify",
+            "put a copy back, or move it and ledger.head aside to begin a new one",
         )],
     }
 }
@@ -160,7 +160,7 @@ impl OneStore<'_> {
         }
         match examine(place.path, place.kind.name()) {
             Ok(FileExamination::Sound) => Ok(()),
-            Ok(FileExamination::NotADatabase) => Err(vec![self.not_a_database()]),
+            Ok(FileExamination::NotADatabase) => Err(vec![self.garbage()]),
             Ok(FileExamination::Damaged(complaints)) => Err(vec![self.damaged(&complaints)]),
             Err(error) => Err(vec![refused(place, &error)]),
         }
@@ -204,6 +204,18 @@ impl OneStore<'_> {
         )
     }
 
+    /// A file, but of something else. What is left of conversations can be looked for in it.
+    fn garbage(&self) -> StoreFinding {
+        let finding = self.not_a_database();
+        match self.place.kind {
+            StoreKind::Sessions => StoreFinding {
+                next: format!("if you have a copy, put it back; else {}", self.rescue),
+                ..finding
+            },
+            _ => finding,
+        }
+    }
+
     fn damaged(&self, complaints: &[String]) -> StoreFinding {
         // Some are many lines long.
         let first = complaints.first().map_or("", |complaint| {
@@ -242,6 +254,10 @@ fn check_beside(place: StorePlace<'_>, side: &Path) -> Option<StoreFinding> {
         _ if found.is_dir() => {
             let words = "is a folder, not a file".to_owned();
             (words, "move that folder away".to_owned(), None)
+        }
+        _ if !found.is_file() => {
+            let words = "is no plain file".to_owned();
+            (words, "move what lies there away".to_owned(), None)
         }
         Some(trouble) => (trouble.words(), trouble.next(&shown), trouble.mended()),
         None => return None,

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use chela_core::{Host, Severity};
 use chela_skills::TrustLock;
-use chela_tools::approvals::{Document, DocumentError};
-use chela_workspace::trust::TrustBook;
+use chela_tools::approvals::{ApprovalsDocument, DocumentError};
+use chela_workspace::trust::TrustRecords;
 
 use super::rights::RightsTrouble;
 use super::{StoreFinding, StoreKind, StorePlace, StoreTrouble};
 
 /// `state/trust.json`, which the files that shape an agent and the skills share.
 pub fn check_trust(host: &Host) -> Option<StoreFinding> {
-    let path = TrustBook::path(host);
+    let path = TrustRecords::path(host);
     let place = StorePlace {
         host,
         kind: StoreKind::TrustRecord,
@@ -22,7 +22,7 @@ pub fn check_trust(host: &Host) -> Option<StoreFinding> {
         DocumentState::Absent => lost_trust(place),
         DocumentState::Unusable(finding) => Some(*finding),
         DocumentState::Readable => {
-            let why = TrustBook::read(host)
+            let why = TrustRecords::read(host)
                 .broken
                 .or_else(|| TrustLock::open(&host.state_dir()).broken)?;
             let what = format!(
@@ -37,7 +37,7 @@ pub fn check_trust(host: &Host) -> Option<StoreFinding> {
 
 /// `exec-approvals.json`.
 pub fn check_approvals(host: &Host) -> Option<StoreFinding> {
-    let path = Document::path(host);
+    let path = ApprovalsDocument::path(host);
     let place = StorePlace {
         host,
         kind: StoreKind::ExecApprovals,
@@ -47,7 +47,7 @@ pub fn check_approvals(host: &Host) -> Option<StoreFinding> {
         // Removing it is a way to begin anew.
         DocumentState::Absent => None,
         DocumentState::Unusable(finding) => Some(*finding),
-        DocumentState::Readable => Document::load(&path)
+        DocumentState::Readable => ApprovalsDocument::load(&path)
             .err()
             .map(|error| unread_approvals(place, &error)),
     }

@@ -2,12 +2,12 @@
 
 use std::io::{BufRead, Write};
 
+use chela_store::{AuditEntry, ChainHead, ChainId, NotedHead};
 use serde::{Deserialize, Serialize};
 
-use super::head::Found;
-use super::verify::ChainCheck;
-use super::{AuditEntry, AuditFilter, Damage, Head, Seq};
-use crate::store::{Ledger, LedgerError};
+use super::{AuditFilter, ChainCheck, EntrySeq, LedgerDamage};
+use crate::installation_key::InstallationKey;
+use crate::ledger::{Ledger, LedgerError};
 
 /// Why an export fails.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,21 @@ pub enum ExportError {
 /// The last line: without it nobody would miss the entries before it.
 #[derive(Serialize, Deserialize)]
 struct End {
-    end: Option<(Seq, chela_core::ContentHash)>,
+    end: Option<(EntrySeq, chela_core::ContentHash)>,
+    /// Of which chain, where it is not that of a home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chain: Option<String>,
+    /// Under which key the proofs are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+/// What is known of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportReport {
+    pub damage: Vec<LedgerDamage>,
+    /// Whether this installation wrote the entries; elsewhere only their hashes can be checked.
+    pub proofs_checked: bool,
 }
 
 #[derive(Deserialize)]
@@ -47,6 +61,8 @@ impl Ledger {
             out,
             &End {
                 end: entries.last().map(|entry| (entry.seq, entry.hash)),
+                chain: (!self.chain.is_default()).then(|| self.chain.to_string()),
+                key: InstallationKey::beside(self.path()).map(|key| key.id()),
             },
         )?;
         Ok(entries.len() as u64)
@@ -59,10 +75,15 @@ fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), ExportEr
     Ok(())
 }
 
-/// Checks an export: the same damage is found as in the ledger itself.
-pub fn verify_export(input: &mut dyn BufRead) -> Result<Vec<Damage>, ExportError> {
-    let mut entries = Vec::new();
-    let mut head = Found::Missing;
+/// Checks an export: the same damage is found as in the ledger itself, and where the key is the
+/// one it was written with, who wrote it.
+pub fn verify_export(
+    input: &mut dyn BufRead,
+    key: Option<InstallationKey>,
+) -> Result<ExportReport, ExportError> {
+    let mut entries: Vec<AuditEntry> = Vec::new();
+    let mut written_with = None;
+    let (mut head, mut chain) = (NotedHead::Missing, ChainId::default());
     for (at, line) in input.lines().enumerate() {
         let line = line?;
         let read = serde_json::from_str(&line).map_err(|source| ExportError::Line {
@@ -71,14 +92,33 @@ pub fn verify_export(input: &mut dyn BufRead) -> Result<Vec<Damage>, ExportError
         })?;
         match read {
             Line::Entry(entry) => entries.push(entry),
-            Line::End(End { end }) => {
-                head = end.map_or(Found::Missing, |(seq, hash)| {
-                    Found::Head(Head { seq, hash })
+            Line::End(ended) => {
+                head = ended.end.map_or(NotedHead::Missing, |(seq, hash)| {
+                    NotedHead::Head(ChainHead { seq, hash })
                 });
+                chain = ended
+                    .chain
+                    .and_then(|name| ChainId::named(&name))
+                    .unwrap_or_default();
+                written_with = ended.key;
             }
         }
     }
-    let mut check = ChainCheck::new(head);
-    entries.into_iter().for_each(|entry| check.take(entry));
-    Ok(check.finish())
+    let key = key.filter(|key| Some(key.id()) == written_with);
+    let proofs_checked = key.is_some();
+    let mut check = ChainCheck::new(&chain, head, key);
+    for entry in entries {
+        check.take(match proofs_checked {
+            true => entry,
+            // Another installation's proofs say nothing here.
+            false => AuditEntry {
+                proof: None,
+                ..entry
+            },
+        });
+    }
+    Ok(ExportReport {
+        damage: check.finish(),
+        proofs_checked,
+    })
 }

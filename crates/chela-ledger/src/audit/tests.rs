@@ -4,19 +4,19 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::verify::{DamagedPlace, What};
-use super::{AuditFilter, AuditKind, verify_export};
-use crate::testing::{Desk, Said, chat};
-use crate::{Amount, Ledger, Outcome, ReserveAsk, Verdict};
+use super::{AuditFilter, AuditKind, DamageKind, DamagedPlace, LedgerDamage, verify_export};
+use crate::installation_key::InstallationKey;
+use crate::testing::{LedgerFixture, TestRequest, chat};
+use crate::{Amount, Ledger, RequestOutcome, ReserveAsk, VerifyReport};
 use chela_store::WaitHere as _;
 
 /// A ledger with a bit of everything in it.
-fn written() -> Desk {
-    let desk = Desk::new();
+fn written() -> LedgerFixture {
+    let desk = LedgerFixture::new();
     for turn in 0..3 {
         let prompt = "prompt ".repeat(100);
         let text = format!("message {turn}");
-        let (id, _) = desk.record(&Said::new("s1", &chat(&prompt, &[&text], &["read"])));
+        let (id, _) = desk.record(&TestRequest::new("s1", &chat(&prompt, &[&text], &["read"])));
         desk.ledger
             .append(
                 AuditKind::ToolDecision,
@@ -24,9 +24,9 @@ fn written() -> Desk {
             )
             .wait()
             .unwrap();
-        let outcome = Outcome {
+        let outcome = RequestOutcome {
             response: json!({ "text": format!("answer {turn}") }),
-            ..Outcome::default()
+            ..RequestOutcome::default()
         };
         desk.ledger.finish(id, &outcome).wait().unwrap();
         let taken = desk.ledger.reserve(&call(turn)).wait().unwrap();
@@ -57,12 +57,106 @@ fn call(turn: u64) -> ReserveAsk {
     }
 }
 
-fn places(verdict: &Verdict) -> Vec<(DamagedPlace, What)> {
+fn places(verdict: &VerifyReport) -> Vec<(DamagedPlace, DamageKind)> {
     verdict
         .damage
         .iter()
         .map(|damage| (damage.place, damage.what))
         .collect()
+}
+
+/// An export as it is checked where the key is not.
+fn checked(mut lines: &[u8]) -> Vec<LedgerDamage> {
+    let report = verify_export(&mut lines, None).unwrap();
+    assert!(!report.proofs_checked);
+    report.damage
+}
+
+#[test]
+fn a_chain_that_was_written_anew_shows() {
+    let desk = written();
+    let mut entries = desk.ledger.audit(&AuditFilter::default()).wait().unwrap();
+    entries[4].body = entries[4].body.replace("\"turn\":1", "\"turn\":7");
+    for at in 4..entries.len() {
+        entries[at].prev = entries[at - 1].hash;
+        entries[at].hash = super::true_hash(&entries[at]);
+        let entry = &entries[at];
+        desk.sql()
+            .execute(
+                "UPDATE audit SET body = ?2, prev = ?3, hash = ?4 WHERE seq = ?1",
+                (
+                    entry.seq,
+                    &entry.body,
+                    entry.prev.as_bytes(),
+                    entry.hash.as_bytes(),
+                ),
+            )
+            .unwrap();
+    }
+    let last = &entries[entries.len() - 1];
+    let head = format!("{:020} {}\n", last.seq, last.hash);
+    std::fs::write(desk.ledger.path().with_extension("head"), head).unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
+    let words = "from entry 5 on, 5 entries: each was not written by this installation";
+    assert_eq!(verdict.damage.len(), 1, "{:?}", verdict.damage);
+    assert_eq!(verdict.damage[0].words, words);
+
+    desk.sql()
+        .execute("UPDATE audit SET proof = NULL", [])
+        .unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
+    assert!(
+        verdict.damage[0].words.contains("has no proof"),
+        "{:?}",
+        verdict.damage
+    );
+
+    let mut lines = Vec::new();
+    desk.ledger.export_audit(&mut lines).wait().unwrap();
+    assert!(checked(&lines).is_empty(), "the hashes fit each other");
+    let key = InstallationKey::beside(desk.ledger.path());
+    let report = verify_export(&mut &lines[..], key).unwrap();
+    assert!(report.proofs_checked && !report.damage.is_empty());
+}
+
+#[test]
+fn without_its_key_nothing_shows_who_wrote_an_entry() {
+    let desk = written();
+    std::fs::remove_file(desk.ledger.path().with_file_name("installation.key")).unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
+    assert!(
+        verdict.damage[0].words.contains("key is gone"),
+        "{:?}",
+        verdict.damage
+    );
+    // Another key brings back no trust in what it did not write.
+    let other = format!("chela installation key 1\nkey {}\n", "ab".repeat(32));
+    std::fs::write(desk.ledger.path().with_file_name("installation.key"), other).unwrap();
+    let again = Ledger::open_file(&desk.host, desk.ledger.path()).unwrap();
+    again.append(AuditKind::Spawn, &json!({})).wait().unwrap();
+    let verdict = again.verify().wait().unwrap();
+    assert_eq!(verdict.damage.len(), 1, "{:?}", verdict.damage);
+    assert!(
+        verdict.damage[0].words.contains("9 entries"),
+        "{:?}",
+        verdict.damage
+    );
+}
+
+#[test]
+fn entries_from_before_the_key_need_no_proof() {
+    let desk = written();
+    desk.sql()
+        .execute("UPDATE audit SET proof = NULL", [])
+        .unwrap();
+    std::fs::remove_file(desk.ledger.path().with_file_name("installation.key")).unwrap();
+    let again = Ledger::open_file(&desk.host, desk.ledger.path()).unwrap();
+    again.append(AuditKind::Spawn, &json!({})).wait().unwrap();
+    assert!(again.verify().wait().unwrap().is_sound());
+    desk.sql()
+        .execute("UPDATE audit SET proof = NULL", [])
+        .unwrap();
+    assert!(!again.verify().wait().unwrap().is_sound());
 }
 
 #[test]
@@ -73,11 +167,11 @@ fn what_was_written_is_sound_and_exports() {
     assert_eq!((verdict.entries, verdict.requests), (9, 3));
     let mut lines = Vec::new();
     assert_eq!(desk.ledger.export_audit(&mut lines).wait().unwrap(), 9);
-    assert!(verify_export(&mut &lines[..]).unwrap().is_empty());
+    assert!(checked(&lines).is_empty());
     let text = String::from_utf8(lines).unwrap();
     let edited = text.replace("\\\"turn\\\":1", "\\\"turn\\\":7");
     assert_ne!(edited, text);
-    let damage = verify_export(&mut edited.as_bytes()).unwrap();
+    let damage = checked(edited.as_bytes());
     assert_eq!(damage[0].place, DamagedPlace::Entry(5));
     let cut: String = text
         .lines()
@@ -85,17 +179,58 @@ fn what_was_written_is_sound_and_exports() {
         .filter(|(at, _)| *at != 8)
         .map(|(_, line)| format!("{line}\n"))
         .collect();
-    let damage = verify_export(&mut cut.as_bytes()).unwrap();
+    let damage = checked(cut.as_bytes());
     assert_eq!(
         (damage[0].place, damage[0].what),
-        (DamagedPlace::Entry(9), What::Truncated)
+        (DamagedPlace::Entry(9), DamageKind::Truncated)
     );
+}
+
+fn other_chain(desk: &LedgerFixture) -> Ledger {
+    let chain = chela_store::ChainId::named("node-2").unwrap();
+    Ledger::open_chain(&desk.host, desk.ledger.path(), chain).unwrap()
+}
+
+#[test]
+fn every_chain_is_verified() {
+    let desk = written();
+    let other = other_chain(&desk);
+    for text in ["one", "two", "three"] {
+        let said = TestRequest::new("s2", &chat("you", &[text], &[]));
+        other.begin(&said.record()).wait().unwrap();
+        desk.record(&said);
+    }
+    for ledger in [&*desk.ledger, &other] {
+        let verdict = ledger.verify().wait().unwrap();
+        assert!(verdict.is_sound(), "{:?}", verdict.damage);
+        assert_eq!((verdict.entries, verdict.requests), (15, 9));
+        assert!(ledger.check_head().wait().unwrap().is_empty());
+        let mut lines = Vec::new();
+        ledger.export_audit(&mut lines).wait().unwrap();
+        assert!(checked(&lines).is_empty());
+    }
+    let own = other.audit(&AuditFilter::default()).wait().unwrap();
+    assert_eq!(
+        own.iter().map(|entry| entry.seq).collect::<Vec<_>>(),
+        [1, 2, 3]
+    );
+    // What another chain wrote out is not named as if it stood in this one.
+    assert!(own[0].json()["sections"].is_array());
+
+    let edit = "UPDATE chains SET body = '{}' WHERE seq = 2";
+    desk.sql().execute(edit, []).unwrap();
+    let verdict = desk.ledger.verify().wait().unwrap();
+    assert_eq!(verdict.damage[0].place, DamagedPlace::Entry(2));
+    assert!(verdict.damage[0].words.starts_with("chain node-2: "));
+    desk.sql().execute("DELETE FROM chains", []).unwrap();
+    let found = desk.ledger.check_head().wait().unwrap();
+    assert_eq!(found[0].what, DamageKind::Truncated);
 }
 
 #[test]
 fn prompt_builds_list_their_sections_once() {
-    let desk = Desk::new();
-    let mut said = Said::new("s1", &chat("you", &["hi"], &[]));
+    let desk = LedgerFixture::new();
+    let mut said = TestRequest::new("s1", &chat("you", &["hi"], &[]));
     said.sections = vec![crate::testing::section(
         "identity",
         chela_core::Origin::BuiltIn,
@@ -173,7 +308,7 @@ fn an_edit_with_a_new_hash_is_located_by_its_neighbour() {
         let mut entry =
             desk.ledger.audit(&AuditFilter::default()).wait().unwrap()[seq as usize - 1].clone();
         entry.body = "{}".to_owned();
-        entry.hash = entry.true_hash();
+        entry.hash = super::true_hash(&entry);
         desk.sql()
             .execute(
                 "UPDATE audit SET body = ?2, hash = ?3 WHERE seq = ?1",
@@ -200,8 +335,8 @@ fn removal_swapping_and_truncation_are_told_apart() {
     assert_eq!(
         places(&removed.ledger.verify().wait().unwrap()),
         [
-            (DamagedPlace::Entry(2), What::Missing),
-            (DamagedPlace::Entry(5), What::Missing)
+            (DamagedPlace::Entry(2), DamageKind::Missing),
+            (DamagedPlace::Entry(5), DamageKind::Missing)
         ]
     );
     let swapped = written();
@@ -215,8 +350,8 @@ fn removal_swapping_and_truncation_are_told_apart() {
     assert_eq!(
         places(&swapped.ledger.verify().wait().unwrap()),
         [
-            (DamagedPlace::Entry(5), What::Reordered),
-            (DamagedPlace::Entry(8), What::Reordered)
+            (DamagedPlace::Entry(5), DamageKind::Reordered),
+            (DamagedPlace::Entry(8), DamageKind::Reordered)
         ]
     );
     let cut = written();
@@ -225,7 +360,7 @@ fn removal_swapping_and_truncation_are_told_apart() {
         .unwrap();
     let found = places(&cut.ledger.verify().wait().unwrap());
     assert!(
-        found.contains(&(DamagedPlace::Entry(8), What::Truncated)),
+        found.contains(&(DamagedPlace::Entry(8), DamageKind::Truncated)),
         "{found:?}"
     );
     // What is added later does not cover it up.
@@ -235,14 +370,14 @@ fn removal_swapping_and_truncation_are_told_apart() {
         .unwrap();
     let found = places(&cut.ledger.verify().wait().unwrap());
     assert!(
-        found.contains(&(DamagedPlace::Entry(8), What::Missing)),
+        found.contains(&(DamagedPlace::Entry(8), DamageKind::Missing)),
         "{found:?}"
     );
     let emptied = written();
     emptied.sql().execute("DELETE FROM audit", []).unwrap();
     let found = places(&emptied.ledger.verify().wait().unwrap());
     assert!(
-        found.contains(&(DamagedPlace::Entry(1), What::Truncated)),
+        found.contains(&(DamagedPlace::Entry(1), DamageKind::Truncated)),
         "{found:?}"
     );
 }
@@ -260,15 +395,18 @@ fn the_end_alone_tells_a_head_that_does_not_fit() {
     let (number, hash) = line.trim().split_once(' ').unwrap();
     let further = number.parse::<u64>().unwrap() + 1;
     for (text, what) in [
-        (format!("{further:020} {hash}\n"), What::Truncated),
-        (format!("{number} {}\n", "0".repeat(64)), What::HeadMismatch),
-        ("garbage".to_owned(), What::HeadMismatch),
+        (format!("{further:020} {hash}\n"), DamageKind::Truncated),
+        (
+            format!("{number} {}\n", "0".repeat(64)),
+            DamageKind::HeadMismatch,
+        ),
+        ("garbage".to_owned(), DamageKind::HeadMismatch),
     ] {
         std::fs::write(&head, text).unwrap();
         assert_eq!(looked(), [what]);
     }
     std::fs::remove_file(&head).unwrap();
-    assert_eq!(looked(), [What::Missing]);
+    assert_eq!(looked(), [DamageKind::Missing]);
     std::fs::write(&head, &line).unwrap();
     assert_eq!(looked(), []);
 }
@@ -280,7 +418,7 @@ fn the_head_has_its_say() {
     std::fs::remove_file(&head).unwrap();
     assert_eq!(
         places(&gone.ledger.verify().wait().unwrap()),
-        [(DamagedPlace::Head, What::Missing)]
+        [(DamagedPlace::Head, DamageKind::Missing)]
     );
     gone.ledger
         .append(AuditKind::Spawn, &json!({}))
@@ -319,7 +457,7 @@ fn the_head_has_its_say() {
         std::fs::write(&head, wrong).unwrap();
         assert_eq!(
             places(&behind.ledger.verify().wait().unwrap()),
-            [(DamagedPlace::Head, What::HeadMismatch)]
+            [(DamagedPlace::Head, DamageKind::HeadMismatch)]
         );
     }
 }
@@ -442,7 +580,9 @@ fn no_bit_of_the_newest_hash_can_be_flipped_unseen() {
 #[test]
 fn every_column_of_every_row_is_watched() {
     let desk = written();
-    let tables = ["blobs", "records", "sessions", "audit", "calls"];
+    let other = other_chain(&desk);
+    other.append(AuditKind::Spawn, &json!({})).wait().unwrap();
+    let tables = ["blobs", "records", "sessions", "audit", "chains", "calls"];
     for table in tables {
         let names: Vec<String> = desk
             .sql()
@@ -512,15 +652,18 @@ fn the_one_that_is_killed() {
             .unwrap();
         writeln!(effects, "{seq}").unwrap();
         println!("did {seq}");
-        let said = Said::new("s1", &chat("you", &[&format!("text {seq}")], &[]));
+        let said = TestRequest::new("s1", &chat("you", &[&format!("text {seq}")], &[]));
         let (id, _) = ledger.begin(&said.record()).wait().unwrap();
-        ledger.finish(id, &Outcome::default()).wait().unwrap();
+        ledger
+            .finish(id, &RequestOutcome::default())
+            .wait()
+            .unwrap();
     }
 }
 
 #[test]
 fn no_effect_is_without_its_entry() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     for round in 1..=6 {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([

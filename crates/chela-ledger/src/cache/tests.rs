@@ -3,10 +3,10 @@ use std::ops::Range;
 use chela_core::{ContentHash, Origin};
 use serde_json::{Value, json};
 
-use super::{Cause, Reuse, Rewrite, Seen, compare};
+use super::{BreakCause, CachedRequest, ContextRewrite, PrefixReuse, compare};
 use crate::mark::SectionMark;
-use crate::shape::Place;
-use crate::testing::{Desk, Said, chat, section};
+use crate::shape::RequestPlace;
+use crate::testing::{LedgerFixture, TestRequest, chat, section};
 use chela_core::Prices;
 use chela_store::WaitHere as _;
 
@@ -15,8 +15,8 @@ fn bytes(range: Range<usize>) -> u64 {
     range.len() as u64
 }
 
-fn seen<'a>(body: &'a [u8], sections: &'a [SectionMark]) -> Seen<'a> {
-    Seen {
+fn seen<'a>(body: &'a [u8], sections: &'a [SectionMark]) -> CachedRequest<'a> {
+    CachedRequest {
         body,
         model: "openai/gpt-5",
         url: "https://api.example.com",
@@ -24,13 +24,13 @@ fn seen<'a>(body: &'a [u8], sections: &'a [SectionMark]) -> Seen<'a> {
     }
 }
 
-fn reuse(before: &Value, after: &Value) -> Reuse {
+fn reuse(before: &Value, after: &Value) -> PrefixReuse {
     let (before, after) = (before.to_string(), after.to_string());
     let (before, after) = (seen(before.as_bytes(), &[]), seen(after.as_bytes(), &[]));
     compare(Some(&before), &after, None, &bytes)
 }
 
-fn cause(before: &Value, after: &Value) -> Option<Cause> {
+fn cause(before: &Value, after: &Value) -> Option<BreakCause> {
     reuse(before, after).broken.map(|broken| broken.cause)
 }
 
@@ -59,9 +59,9 @@ fn what_was_rewritten_on_purpose_is_named() {
         let (before, after) = (seen(before.as_bytes(), &[]), seen(after.as_bytes(), &[]));
         compare(Some(&before), &after, rewrite, &bytes)
     };
-    let cause = |reuse: Reuse| reuse.broken.map(|broken| broken.cause);
+    let cause = |reuse: PrefixReuse| reuse.broken.map(|broken| broken.cause);
     let undone = ["hi", "hello", "something else"];
-    let taken_back = after(Some(Rewrite::Undo), "you", &undone);
+    let taken_back = after(Some(ContextRewrite::Undo), "you", &undone);
     assert_eq!(taken_back.broken, None);
     assert_eq!(taken_back.reread_tokens, 0);
     assert!(taken_back.bytes > 0 && taken_back.bytes < taken_back.total_bytes);
@@ -69,17 +69,20 @@ fn what_was_rewritten_on_purpose_is_named() {
         cause(after(None, "you", &undone)).is_some(),
         "not asked for"
     );
-    let moved = cause(after(Some(Rewrite::Undo), "me", &undone));
+    let moved = cause(after(Some(ContextRewrite::Undo), "me", &undone));
     assert_eq!(
         moved,
-        Some(Cause::SystemChanged),
+        Some(BreakCause::SystemChanged),
         "an undo excuses nothing else"
     );
     let pruned = ["hi", "hello", "[cleared]", "fine", "go on", "yes"];
     for (rewrite, expected) in [
-        (Rewrite::Pruning, Cause::Pruning),
-        (Rewrite::CompactionUndone, Cause::CompactionUndone),
-        (Rewrite::Compaction, Cause::Compaction),
+        (ContextRewrite::Pruning, BreakCause::Pruning),
+        (
+            ContextRewrite::CompactionUndone,
+            BreakCause::CompactionUndone,
+        ),
+        (ContextRewrite::Compaction, BreakCause::Compaction),
     ] {
         let found = cause(after(Some(rewrite), "you", &pruned));
         assert!(expected.is_meant());
@@ -118,24 +121,28 @@ fn tools_are_named() {
         (
             with(&["a", "b"]),
             with(&["a", "b", "c"]),
-            Cause::ToolAdded { name: name("c") },
+            BreakCause::ToolAdded { name: name("c") },
         ),
         (
             with(&["a", "c"]),
             with(&["a", "b", "c"]),
-            Cause::ToolAdded { name: name("b") },
+            BreakCause::ToolAdded { name: name("b") },
         ),
         (
             with(&["a", "b"]),
             with(&["a"]),
-            Cause::ToolRemoved { name: name("b") },
+            BreakCause::ToolRemoved { name: name("b") },
         ),
         (
             with(&["a", "b", "c"]),
             with(&["b", "c"]),
-            Cause::ToolRemoved { name: name("a") },
+            BreakCause::ToolRemoved { name: name("a") },
         ),
-        (with(&["a", "b"]), with(&["b", "a"]), Cause::ToolsReordered),
+        (
+            with(&["a", "b"]),
+            with(&["b", "a"]),
+            BreakCause::ToolsReordered,
+        ),
     ];
     for (before, after, expected) in cases {
         assert_eq!(cause(&before, &after), Some(expected));
@@ -145,8 +152,8 @@ fn tools_are_named() {
     after["tools"][1]["function"]["description"] = json!("news");
     let reuse = reuse(&before, &after);
     let broken = reuse.broken.unwrap();
-    assert_eq!(broken.cause, Cause::ToolChanged { name: name("b") });
-    assert_eq!(broken.place, Place::Tool { name: name("b") });
+    assert_eq!(broken.cause, BreakCause::ToolChanged { name: name("b") });
+    assert_eq!(broken.place, RequestPlace::Tool { name: name("b") });
     assert_eq!(broken.path, "tools[1]");
     // Everything behind it is read again, though only a few bytes are new.
     assert!(reuse.reread_tokens > 34, "{}", reuse.reread_tokens);
@@ -163,7 +170,7 @@ fn the_offset_is_where_the_bytes_part() {
     assert_eq!(broken.path, "messages[0].content");
     assert_eq!(
         (broken.place, broken.cause),
-        (Place::System, Cause::SystemChanged)
+        (RequestPlace::System, BreakCause::SystemChanged)
     );
 }
 
@@ -173,14 +180,14 @@ fn history_settings_models_and_endpoints_are_told_apart() {
     let edited = chat("you", &["hi", "HELLO", "how?"], &["read"]);
     assert_eq!(
         cause(&before, &edited),
-        Some(Cause::HistoryEdited { message: 2 })
+        Some(BreakCause::HistoryEdited { message: 2 })
     );
     let mut thinking = before.clone();
     thinking["reasoning_effort"] = json!("high");
     let found = reuse(&before, &thinking).broken.unwrap();
     assert_eq!(
         found.cause,
-        Cause::SettingChanged {
+        BreakCause::SettingChanged {
             key: "reasoning_effort".into()
         }
     );
@@ -188,21 +195,21 @@ fn history_settings_models_and_endpoints_are_told_apart() {
     let here = seen(text.as_bytes(), &[]);
     let cases = [
         (
-            Seen {
+            CachedRequest {
                 model: "openai/gpt-4",
                 ..here
             },
             "model",
         ),
         (
-            Seen {
+            CachedRequest {
                 model: "azure/gpt-5",
                 ..here
             },
             "provider",
         ),
         (
-            Seen {
+            CachedRequest {
                 url: "https://elsewhere.example.com",
                 ..here
             },
@@ -216,14 +223,19 @@ fn history_settings_models_and_endpoints_are_told_apart() {
         assert_eq!(reuse.reread_tokens, reuse.total_tokens);
     }
     let first = compare(None, &here, None, &bytes);
-    assert_eq!(first.broken.unwrap().cause, Cause::FirstRequest);
+    assert_eq!(first.broken.unwrap().cause, BreakCause::FirstRequest);
     assert_eq!(first.reread_tokens, 0);
     let shortened = chat("you", &["summary"], &["read"]).to_string();
     let after = seen(shortened.as_bytes(), &[]);
-    let reuse = compare(Some(&here), &after, Some(Rewrite::Compaction), &bytes);
-    assert_eq!(reuse.broken.unwrap().cause, Cause::Compaction);
+    let reuse = compare(
+        Some(&here),
+        &after,
+        Some(ContextRewrite::Compaction),
+        &bytes,
+    );
+    assert_eq!(reuse.broken.unwrap().cause, BreakCause::Compaction);
     assert!(reuse.tokens > 0, "the prompt itself is still there");
-    let same = compare(Some(&here), &here, Some(Rewrite::Compaction), &bytes);
+    let same = compare(Some(&here), &here, Some(ContextRewrite::Compaction), &bytes);
     assert_eq!(same.broken, None);
 }
 
@@ -259,25 +271,25 @@ fn sections_say_what_changed() {
                 3,
                 section("project", Origin::file("MEMORY.md", "coffee"), "coffee"),
             ),
-            Cause::FileChanged {
+            BreakCause::FileChanged {
                 path: "MEMORY.md".into(),
             },
         ),
         (
             without(2),
-            Cause::FileChanged {
+            BreakCause::FileChanged {
                 path: "SOUL.md".into(),
             },
         ),
         (
             changed(1, skills(&["deploy", "news"])),
-            Cause::SkillsChanged {
+            BreakCause::SkillsChanged {
                 names: vec!["news".into()],
             },
         ),
         (
             without(1),
-            Cause::SkillsChanged {
+            BreakCause::SkillsChanged {
                 names: vec!["deploy".into()],
             },
         ),
@@ -286,13 +298,13 @@ fn sections_say_what_changed() {
                 4,
                 section("extra", Origin::config("agents.defaults.extra"), "y"),
             ),
-            Cause::SettingChanged {
+            BreakCause::SettingChanged {
                 key: "agents.defaults.extra".into(),
             },
         ),
         (
             changed(0, section("identity", Origin::BuiltIn, "me")),
-            Cause::SectionChanged {
+            BreakCause::SectionChanged {
                 id: "identity".into(),
             },
         ),
@@ -323,7 +335,7 @@ fn other_providers_are_read_too() {
     let found = reuse(&google("a", "you"), &google("b", "you"))
         .broken
         .unwrap();
-    assert_eq!(found.cause, Cause::ToolAdded { name: "b".into() });
+    assert_eq!(found.cause, BreakCause::ToolAdded { name: "b".into() });
     assert_eq!(found.path, "tools[0].functionDeclarations[1]");
     let found = reuse(&google("a", "you"), &google("a", "me"))
         .broken
@@ -332,17 +344,17 @@ fn other_providers_are_read_too() {
     let responses = |text: &str| json!({ "instructions": "you", "input": [{ "type": "message", "role": "user", "content": text }] });
     assert_eq!(
         cause(&responses("hi"), &responses("ho")),
-        Some(Cause::HistoryEdited { message: 0 })
+        Some(BreakCause::HistoryEdited { message: 0 })
     );
 }
 
 #[test]
 fn a_session_explains_its_cache() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let prompt = "rule ".repeat(400);
-    let mut said = Said::new("s1", &chat(&prompt, &["hi"], &["read"]));
+    let mut said = TestRequest::new("s1", &chat(&prompt, &["hi"], &["read"]));
     desk.record(&said);
-    let mut next = |body: Value, rewrite: Option<Rewrite>| {
+    let mut next = |body: Value, rewrite: Option<ContextRewrite>| {
         said.body = body.to_string().into_bytes();
         said.rewrite = rewrite;
         desk.record(&said).1
@@ -352,10 +364,10 @@ fn a_session_explains_its_cache() {
     assert!(on.tokens > 390 && on.tokens < on.total_tokens, "{on:?}");
     next(
         chat(&prompt, &["summary"], &["read"]),
-        Some(Rewrite::Compaction),
+        Some(ContextRewrite::Compaction),
     );
     next(chat(&prompt, &["summary"], &["read", "write"]), None);
-    let anew = Said {
+    let anew = TestRequest {
         session: "s2".into(),
         ..said.clone()
     };

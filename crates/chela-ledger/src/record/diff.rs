@@ -2,31 +2,31 @@
 
 use serde::Serialize;
 
-use super::RecordId;
+use crate::ledger::{Ledger, LedgerError};
 use crate::mark::SectionMark;
-use crate::shape::{Place, Shape, Unit, same};
-use crate::store::{Ledger, LedgerError};
+use crate::request::RecordId;
+use crate::shape::{RequestPlace, RequestShape, RequestUnit, same};
 
 /// One part that is not the same in both requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Difference {
-    pub change: Change,
-    pub place: Place,
+pub struct RequestDifference {
+    pub change: RequestChange,
+    pub place: RequestPlace,
     /// Its bytes then; of a section only their number is known.
-    pub before: Option<Side>,
-    pub after: Option<Side>,
+    pub before: Option<DifferenceSide>,
+    pub after: Option<DifferenceSide>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Change {
+pub enum RequestChange {
     Added,
     Changed,
     Removed,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Side {
+pub struct DifferenceSide {
     pub bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -38,11 +38,11 @@ impl Ledger {
         &self,
         one: RecordId,
         other: RecordId,
-    ) -> Result<Vec<Difference>, LedgerError> {
+    ) -> Result<Vec<RequestDifference>, LedgerError> {
         let (before, after) = (self.raw(one).await?, self.raw(other).await?);
         let old_sections = self.show(one).await?.sections;
         let new_sections = self.show(other).await?.sections;
-        let (old, new) = (Shape::of(&before), Shape::of(&after));
+        let (old, new) = (RequestShape::of(&before), RequestShape::of(&after));
         let sides = Sides {
             before: &before,
             after: &after,
@@ -68,7 +68,12 @@ struct Sides<'a> {
 
 impl Sides<'_> {
     /// Lists whose parts have names: settings, tools.
-    fn by_place(&self, old: &[Unit], new: &[Unit], found: &mut Vec<Difference>) {
+    fn by_place(
+        &self,
+        old: &[RequestUnit],
+        new: &[RequestUnit],
+        found: &mut Vec<RequestDifference>,
+    ) {
         for unit in new {
             match old.iter().find(|other| other.place == unit.place) {
                 None => found.push(self.difference(None, Some(unit))),
@@ -84,8 +89,13 @@ impl Sides<'_> {
 
     /// Lists whose parts have only their order: what they begin and end with in common is the
     /// same part; what lies between was changed as far as it goes in pairs.
-    fn in_order(&self, old: &[Unit], new: &[Unit], found: &mut Vec<Difference>) {
-        let alike = |(one, other): (&Unit, &Unit)| self.is_same(one, other);
+    fn in_order(
+        &self,
+        old: &[RequestUnit],
+        new: &[RequestUnit],
+        found: &mut Vec<RequestDifference>,
+    ) {
+        let alike = |(one, other): (&RequestUnit, &RequestUnit)| self.is_same(one, other);
         let both = old.len().min(new.len());
         let start = old.iter().zip(new).take_while(|pair| alike(*pair)).count();
         let end = old[start..]
@@ -104,44 +114,48 @@ impl Sides<'_> {
         }
     }
 
-    fn is_same(&self, one: &Unit, other: &Unit) -> bool {
+    fn is_same(&self, one: &RequestUnit, other: &RequestUnit) -> bool {
         same(
             &self.before[one.range.clone()],
             &self.after[other.range.clone()],
         )
     }
 
-    fn changed(&self, one: &Unit, other: &Unit) -> Option<Difference> {
+    fn changed(&self, one: &RequestUnit, other: &RequestUnit) -> Option<RequestDifference> {
         (!self.is_same(one, other)).then(|| self.difference(Some(one), Some(other)))
     }
 
-    fn difference(&self, old: Option<&Unit>, new: Option<&Unit>) -> Difference {
-        let side = |unit: &Unit, body: &[u8]| Side {
+    fn difference(
+        &self,
+        old: Option<&RequestUnit>,
+        new: Option<&RequestUnit>,
+    ) -> RequestDifference {
+        let side = |unit: &RequestUnit, body: &[u8]| DifferenceSide {
             bytes: unit.range.len() as u64,
             text: Some(String::from_utf8_lossy(&body[unit.range.clone()]).into_owned()),
         };
-        Difference {
+        RequestDifference {
             change: change(old.is_some(), new.is_some()),
             place: new
                 .or(old)
-                .map_or(Place::Request, |unit| unit.place.clone()),
+                .map_or(RequestPlace::Request, |unit| unit.place.clone()),
             before: old.map(|unit| side(unit, self.before)),
             after: new.map(|unit| side(unit, self.after)),
         }
     }
 }
 
-fn change(was: bool, is: bool) -> Change {
+fn change(was: bool, is: bool) -> RequestChange {
     match (was, is) {
-        (true, true) => Change::Changed,
-        (false, _) => Change::Added,
-        (true, false) => Change::Removed,
+        (true, true) => RequestChange::Changed,
+        (false, _) => RequestChange::Added,
+        (true, false) => RequestChange::Removed,
     }
 }
 
-fn by_section(old: &[SectionMark], new: &[SectionMark], found: &mut Vec<Difference>) {
+fn by_section(old: &[SectionMark], new: &[SectionMark], found: &mut Vec<RequestDifference>) {
     let mut note = |before: Option<&SectionMark>, after: Option<&SectionMark>| {
-        let side = |mark: &SectionMark| Side {
+        let side = |mark: &SectionMark| DifferenceSide {
             bytes: mark.bytes,
             text: None,
         };
@@ -151,9 +165,9 @@ fn by_section(old: &[SectionMark], new: &[SectionMark], found: &mut Vec<Differen
                 chela_core::Origin::File { path, .. } => format!("{} ({path})", mark.id),
                 _ => mark.id.clone(),
             });
-        found.push(Difference {
+        found.push(RequestDifference {
             change: change(before.is_some(), after.is_some()),
-            place: Place::Section { id },
+            place: RequestPlace::Section { id },
             before: before.map(side),
             after: after.map(side),
         });

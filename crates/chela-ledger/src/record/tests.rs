@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
-use chela_core::secret::{Form, Redactor, Secret};
+use chela_core::secret::{KnownSecret, Redactor, SecretForm};
 use chela_core::{Origin, Usage};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::testing::{Desk, Said, chat, section};
-use crate::{Change, LedgerError, Outcome, RecordFilter, RecordId, Retention};
+use crate::testing::{LedgerFixture, TestRequest, chat, section};
+use crate::{LedgerError, LedgerRetention, RecordFilter, RecordId, RequestChange, RequestOutcome};
 use chela_store::WaitHere as _;
 
 fn nobody(_: &str) -> Option<String> {
@@ -19,7 +19,7 @@ fn long(word: &str) -> String {
 
 #[test]
 fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let prompt = long("rule");
     let mut messages: Vec<String> = Vec::new();
     let mut sent = Vec::new();
@@ -27,7 +27,7 @@ fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
     for turn in 0..10 {
         messages.push(format!("message {turn}"));
         let texts: Vec<&str> = messages.iter().map(String::as_str).collect();
-        let said = Said::new("s1", &chat(&prompt, &texts, &["read", "write"]));
+        let said = TestRequest::new("s1", &chat(&prompt, &texts, &["read", "write"]));
         sent.push((desk.record(&said).0, said.body));
         let count: i64 = desk
             .sql()
@@ -54,24 +54,24 @@ fn a_conversation_is_stored_once_and_comes_back_as_it_was_sent() {
 
 #[test]
 fn secrets_do_not_reach_the_disk() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let value = "sk-very-secret\"quoted";
-    let secret = Secret {
+    let secret = KnownSecret {
         name: "OPENAI_API_KEY".into(),
         value: value.into(),
     };
     let redactor = Redactor::new(Some("key of the installation".into()), vec![secret]);
     desk.ledger.hide_with(std::sync::Arc::new(redactor));
-    let mut said = Said::new(
+    let mut said = TestRequest::new(
         "s1",
         &chat("you", &[&format!("my key is {value}, keep it")], &[]),
     );
     said.url = format!("https://api.example.com/v1?key={value}");
     let (id, _) = desk.record(&said);
-    let outcome = Outcome {
+    let outcome = RequestOutcome {
         response: json!({ "text": format!("I know {value}") }),
         error: Some(format!("refused {value}")),
-        ..Outcome::default()
+        ..RequestOutcome::default()
     };
     desk.ledger.finish(id, &outcome).wait().unwrap();
     desk.ledger
@@ -89,7 +89,7 @@ fn secrets_do_not_reach_the_disk() {
     }
     let record = desk.ledger.show(id).wait().unwrap();
     assert_eq!(record.redactions[0].name, "OPENAI_API_KEY");
-    assert_eq!(record.redactions[0].form, Form::Json);
+    assert_eq!(record.redactions[0].form, SecretForm::Json);
     let error = record.outcome.unwrap().error.unwrap();
     assert!(
         error.starts_with("refused [secret:OPENAI_API_KEY:"),
@@ -107,19 +107,19 @@ fn secrets_do_not_reach_the_disk() {
 
 #[test]
 fn an_outcome_may_be_completed() {
-    let desk = Desk::new();
-    let (id, _) = desk.record(&Said::new("s1", &chat("you", &["hi"], &[])));
+    let desk = LedgerFixture::new();
+    let (id, _) = desk.record(&TestRequest::new("s1", &chat("you", &["hi"], &[])));
     assert!(desk.ledger.show(id).wait().unwrap().outcome.is_none());
     let usage = Usage {
         input: 10,
         output: 2,
         ..Usage::default()
     };
-    let mut outcome = Outcome {
+    let mut outcome = RequestOutcome {
         response: json!("hello"),
         usage: Some(usage),
         cost: Some(42),
-        ..Outcome::default()
+        ..RequestOutcome::default()
     };
     desk.ledger.finish(id, &outcome).wait().unwrap();
     outcome.tool_calls.push(crate::CallMark {
@@ -148,9 +148,9 @@ fn an_outcome_may_be_completed() {
 
 #[test]
 fn requests_are_listed_by_what_they_belong_to() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     for session in ["s1", "s2", "s1"] {
-        desk.record(&Said::new(session, &chat("you", &["hi"], &[])));
+        desk.record(&TestRequest::new(session, &chat("you", &["hi"], &[])));
         desk.pass(1000);
     }
     let ids = |filter: RecordFilter| -> Vec<i64> {
@@ -184,13 +184,13 @@ fn requests_are_listed_by_what_they_belong_to() {
 
 #[test]
 fn differences_are_named_part_by_part() {
-    let desk = Desk::new();
-    let mut one = Said::new(
+    let desk = LedgerFixture::new();
+    let mut one = TestRequest::new(
         "s1",
         &chat("you are one", &["hi", "hello", "how?"], &["read", "exec"]),
     );
     one.sections = vec![section("project", Origin::file("SOUL.md", "a"), "a")];
-    let mut other = Said::new(
+    let mut other = TestRequest::new(
         "s1",
         &chat(
             "you are two",
@@ -208,9 +208,9 @@ fn differences_are_named_part_by_part() {
         .into_iter()
         .map(|found| {
             let word = match found.change {
-                Change::Added => "+",
-                Change::Changed => "~",
-                Change::Removed => "-",
+                RequestChange::Added => "+",
+                RequestChange::Changed => "~",
+                RequestChange::Removed => "-",
             };
             format!("{word} {}", found.place)
         })
@@ -230,15 +230,21 @@ fn differences_are_named_part_by_part() {
 
 #[test]
 fn forgetting_takes_what_nobody_else_uses() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let shared = long("shared");
     let secret = "nothing but a memory";
-    desk.record(&Said::new("s1", &chat(&shared, &[secret], &[])));
+    desk.record(&TestRequest::new("s1", &chat(&shared, &[secret], &[])));
     let first = desk
-        .record(&Said::new("s1", &chat(&shared, &[&long("mine")], &[])))
+        .record(&TestRequest::new(
+            "s1",
+            &chat(&shared, &[&long("mine")], &[]),
+        ))
         .0;
     let second = desk
-        .record(&Said::new("s2", &chat(&shared, &[&long("yours")], &[])))
+        .record(&TestRequest::new(
+            "s2",
+            &chat(&shared, &[&long("yours")], &[]),
+        ))
         .0;
     let before = desk.ledger.stored_bytes().wait().unwrap();
     let gone = desk.ledger.forget_session("s1").wait().unwrap();
@@ -271,23 +277,23 @@ fn forgetting_takes_what_nobody_else_uses() {
 
 #[test]
 fn the_old_and_the_too_much_go() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     for turn in 0..20 {
-        desk.record(&Said::new(
+        desk.record(&TestRequest::new(
             "s1",
             &chat("you", &[&long(&format!("text{turn}"))], &[]),
         ));
         desk.pass(1000);
     }
-    let by_age = Retention {
+    let by_age = LedgerRetention {
         age: Some(15_000),
-        ..Retention::default()
+        ..LedgerRetention::default()
     };
     assert_eq!(desk.ledger.retain(by_age).wait().unwrap().requests, 5);
     let most = desk.ledger.stored_bytes().wait().unwrap() / 2;
-    let by_size = Retention {
+    let by_size = LedgerRetention {
         bytes: Some(most),
-        ..Retention::default()
+        ..LedgerRetention::default()
     };
     let gone = desk.ledger.retain(by_size).wait().unwrap();
     assert!(gone.requests > 0 && gone.requests < 15, "{gone:?}");
@@ -310,12 +316,15 @@ fn the_old_and_the_too_much_go() {
 
 #[test]
 fn a_look_at_what_would_go_changes_nothing() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     for turn in 0..600 {
-        desk.record(&Said::new("s1", &chat("you", &[&format!("{turn}")], &[])));
+        desk.record(&TestRequest::new(
+            "s1",
+            &chat("you", &[&format!("{turn}")], &[]),
+        ));
         desk.pass(10);
     }
-    let all = Retention {
+    let all = LedgerRetention {
         age: Some(1_000),
         bytes: None,
     };
@@ -331,12 +340,12 @@ fn a_look_at_what_would_go_changes_nothing() {
 #[test]
 fn once_a_day_is_enough() {
     const HOUR: u64 = 3_600_000;
-    let desk = Desk::new();
-    let keep = Retention {
+    let desk = LedgerFixture::new();
+    let keep = LedgerRetention {
         age: Some(HOUR),
         bytes: None,
     };
-    let say = |text: &str| desk.record(&Said::new("s1", &chat("you", &[text], &[])));
+    let say = |text: &str| desk.record(&TestRequest::new("s1", &chat("you", &[text], &[])));
     let requests = || {
         let gone = desk.ledger.retain_daily(keep).wait().unwrap();
         gone.map(|gone| gone.requests)
@@ -356,7 +365,7 @@ fn once_a_day_is_enough() {
 
 #[test]
 fn two_processes_record_at_once() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let desk = &desk;
@@ -364,7 +373,7 @@ fn two_processes_record_at_once() {
                 let ledger = desk.again();
                 for turn in 0..10 {
                     let text = format!("worker {worker} turn {turn}");
-                    let said = Said::new(&format!("s{worker}"), &chat("you", &[&text], &[]));
+                    let said = TestRequest::new(&format!("s{worker}"), &chat("you", &[&text], &[]));
                     ledger.begin(&said.record()).wait().unwrap();
                 }
             });
@@ -414,9 +423,9 @@ proptest! {
             1..6,
         )
     ) {
-        let desk = Desk::new();
+        let desk = LedgerFixture::new();
         for body in bodies {
-            let said = Said { body, ..Said::new("s1", &Value::Null) };
+            let said = TestRequest { body, ..TestRequest::new("s1", &Value::Null) };
             let (id, _) = desk.record(&said);
             let replayed = desk.ledger.replay(id, &nobody).wait().unwrap();
             prop_assert!(replayed.matches());
@@ -429,12 +438,12 @@ proptest! {
 #[test]
 fn a_clock_that_ran_ahead_deletes_nothing() {
     const DAY: u64 = 86_400_000;
-    let desk = Desk::new();
-    let keep = Retention {
+    let desk = LedgerFixture::new();
+    let keep = LedgerRetention {
         age: Some(180 * DAY),
         bytes: None,
     };
-    let say = |text: &str| desk.record(&Said::new("s1", &chat("you", &[text], &[])));
+    let say = |text: &str| desk.record(&TestRequest::new("s1", &chat("you", &[text], &[])));
     let keep_house = || desk.ledger.retain_daily(keep).wait().unwrap();
     for text in ["one", "two", "three"] {
         say(text);
@@ -448,21 +457,73 @@ fn a_clock_that_ran_ahead_deletes_nothing() {
     assert_eq!(desk.ledger.list(&all).wait().unwrap().len(), 4);
     // It was no mistake: a day later the clock has gone on as clocks do.
     desk.pass(2 * DAY);
-    assert_eq!(keep_house().unwrap().requests, 3);
+    let gone = keep_house().unwrap();
+    assert_eq!((gone.requests, gone.after_jump), (1, true));
+    desk.pass(2 * DAY);
+    let gone = keep_house().unwrap();
+    assert_eq!((gone.requests, gone.after_jump), (1, false), "told once");
+}
+
+/// A small home keeps most of its record however long the clock stays wrong, what was spent too.
+#[test]
+fn a_clock_that_stays_ahead_deletes_a_share_a_day() {
+    const DAY: u64 = 86_400_000;
+    let desk = LedgerFixture::new();
+    let keep = LedgerRetention {
+        age: Some(180 * DAY),
+        bytes: None,
+    };
+    let keep_house = || desk.ledger.retain_daily(keep).wait().unwrap().unwrap();
+    for text in 0..40 {
+        let text = format!("word {text}");
+        desk.record(&TestRequest::new("s1", &chat("you", &[&text], &[])));
+        let ask = crate::ReserveAsk::default();
+        let call = desk.ledger.reserve(&ask).wait().unwrap();
+        let paid = desk.ledger.settle(&call, crate::Amount::default());
+        paid.wait().unwrap();
+    }
+    keep_house();
+    desk.pass(400 * DAY);
+    assert!(keep_house().is_empty());
+    for share in [10, 7, 5] {
+        desk.pass(DAY);
+        let gone = keep_house();
+        assert_eq!((gone.requests, gone.calls), (share, share));
+    }
+}
+
+#[test]
+fn a_clock_that_nothing_can_be_compared_with_deletes_nothing() {
+    const DAY: u64 = 86_400_000;
+    let desk = LedgerFixture::new();
+    let keep = LedgerRetention {
+        age: Some(180 * DAY),
+        bytes: None,
+    };
+    let note = desk.ledger.path().with_extension("kept");
+    let keep_house = || desk.ledger.retain_daily(keep).wait().unwrap().unwrap();
+    desk.record(&TestRequest::new("s1", &chat("you", &["hi"], &[])));
+    desk.pass(400 * DAY);
+    assert!(keep_house().is_empty());
+    desk.pass(DAY);
+    std::fs::write(&note, "never").unwrap();
+    assert!(keep_house().is_empty());
+    desk.pass(DAY);
+    assert_eq!(keep_house().requests, 1);
 }
 
 #[test]
 fn a_model_call_and_a_tool_call_wait_for_the_disk_once_each() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let waits = || desk.ledger.counts().synced;
-    let said = Said::new("s1", &chat("you", &["hi"], &["write"]));
+    let said = TestRequest::new("s1", &chat("you", &["hi"], &["write"]));
     let before = waits();
     let opened = desk
         .ledger
         .open_request(
             &crate::ReserveAsk::default(),
-            &said.record(),
-            chela_store::Durability::Disk,
+            desk.ledger.draft(&said.record()),
+            chela_store::WriteDurability::Disk,
         )
         .wait()
         .unwrap();
@@ -473,7 +534,7 @@ fn a_model_call_and_a_tool_call_wait_for_the_disk_once_each() {
         .wait()
         .unwrap();
     desk.ledger
-        .finish(record, &Outcome::default())
+        .finish(record, &RequestOutcome::default())
         .wait()
         .unwrap();
     assert_eq!(waits() - before, 1);
@@ -492,16 +553,16 @@ fn a_model_call_and_a_tool_call_wait_for_the_disk_once_each() {
 
 #[test]
 fn a_limit_that_is_reached_leaves_no_request_behind() {
-    let desk = Desk::new();
-    let said = Said::new("s1", &chat("you", &["hi"], &[]));
+    let desk = LedgerFixture::new();
+    let said = TestRequest::new("s1", &chat("you", &["hi"], &[]));
     let ask = crate::ReserveAsk {
         estimate: crate::Amount {
             tokens: 10,
             micro_dollars: 0,
         },
-        limits: vec![crate::Limit {
+        limits: vec![crate::SpendingBound {
             scope: crate::LimitScope::Turn,
-            of: crate::LimitOf::Everything,
+            of: crate::LimitOf::Agent,
             tokens: Some(5),
             micro_dollars: None,
             key: "limits.turn".to_owned(),
@@ -510,7 +571,11 @@ fn a_limit_that_is_reached_leaves_no_request_behind() {
     };
     let refused = desk
         .ledger
-        .open_request(&ask, &said.record(), chela_store::Durability::Disk)
+        .open_request(
+            &ask,
+            desk.ledger.draft(&said.record()),
+            chela_store::WriteDurability::Disk,
+        )
         .wait();
     assert!(matches!(refused, Err(crate::ReserveError::Limit(_))));
     let all = RecordFilter::default();

@@ -4,22 +4,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_store::Durability;
-use rusqlite::{Connection, OptionalExtension, params};
+use chela_store::{
+    AddedRequest, ChainId, LedgerTransaction, NewRequest, RequestEnd, ReuseFacts, StoredContents,
+    WriteDurability,
+};
 use serde_json::{Value, json};
 
-use super::recent::{Before, Recent};
-use super::sealed::{SEALED_COLUMNS, outcome_seal_of_row, reseal_session, seal_of_row};
-use super::{Outcome, RecordId, RequestRecord};
-use crate::audit::{AuditKind, Chain};
-use crate::blob::{self, Blob, Known};
-use crate::cache::{Reuse, Rewrite, Seen, compare};
-use crate::manifest;
-use crate::mark::{SectionMark, ToolMark};
+use crate::audit::{AuditKind, EntryWriter};
+use crate::cache::{CachedRequest, ContextRewrite, PrefixReuse, compare};
+use crate::ledger::{Ledger, LedgerError, LedgerFuture};
+use crate::mark::SectionMark;
 use crate::pieces::pieces;
-use crate::redact::{Redaction, redact};
-use crate::spend::{Reservation, ReserveAsk, ReserveError, take_room};
-use crate::store::{Ledger, LedgerError, LedgerFuture, Trouble};
+use crate::recent::RecentRequest;
+use crate::redact::redact;
+use crate::request::{RecordId, RequestOutcome, RequestRecord};
+use crate::spend::{ReserveAsk, ReserveError, SpendReservation, take_room};
 
 impl Ledger {
     /// Puts a request on record and into the audit chain, and compares it with the one before it
@@ -27,11 +26,12 @@ impl Ledger {
     pub async fn begin(
         &self,
         request: &RequestRecord<'_>,
-    ) -> Result<(RecordId, Reuse), LedgerError> {
-        let (draft, recent) = self.draft(request);
+    ) -> Result<(RecordId, PrefixReuse), LedgerError> {
+        let draft = self.draft(request).0?;
+        let recent = self.recent.of(&draft.session);
         let stored = self
-            .chained(Durability::Process, move |tx, chain| {
-                draft.store(tx, chain, recent)
+            .chained(WriteDurability::Process, move |tx, entries| {
+                draft.store(tx, entries, recent)
             })
             .await?;
         Ok(self.remember(stored))
@@ -43,40 +43,45 @@ impl Ledger {
     pub fn open_request(
         self: &Arc<Self>,
         ask: &ReserveAsk,
-        request: &RequestRecord<'_>,
-        durability: Durability,
+        request: DraftedRequest,
+        durability: WriteDurability,
     ) -> impl Future<Output = Result<OpenedRequest, ReserveError>> + Send + use<> {
-        let (draft, recent) = self.draft(request);
+        let drafted = request.0.map(|draft| {
+            let recent = self.recent.of(&draft.session);
+            (draft, recent)
+        });
         let (asked, now) = (ask.clone(), self.host.unix_millis());
-        let taken = self.chained(durability, move |tx, chain| {
+        let taken = self.chained(durability, move |tx, entries| {
             let id = match take_room(tx, &asked, now)? {
                 Ok(id) => id,
                 Err(reached) => return Ok(Err(reached)),
             };
-            tx.execute_batch("SAVEPOINT request")?;
-            let stored = draft.store(tx, chain, recent);
-            tx.execute_batch(match &stored {
-                Ok(_) => "RELEASE request",
-                Err(_) => "ROLLBACK TO request; RELEASE request",
-            })?;
+            let stored = match drafted {
+                Ok((draft, recent)) => tx.attempt(|tx| draft.store(tx, entries, recent))?,
+                Err(error) => Err(error),
+            };
             Ok(Ok((id, stored)))
         });
         let (ledger, ask) = (Arc::clone(self), ask.clone());
         async move {
             let (id, stored) = taken.await??;
             Ok(OpenedRequest {
-                reservation: Reservation { id, ask },
-                record: stored
-                    .map(|stored| ledger.remember(stored))
-                    .map_err(|trouble| ledger.explained(trouble)),
+                reservation: SpendReservation { id, ask },
+                record: stored.map(|stored| ledger.remember(stored)),
             })
         }
     }
 
-    fn draft(&self, request: &RequestRecord<'_>) -> (Draft, Option<Arc<Recent>>) {
+    /// Makes a request ready for the record: without secrets, hashed and cut. That is most of the
+    /// work of recording it, and nothing is written yet.
+    pub fn draft(&self, request: &RequestRecord<'_>) -> DraftedRequest {
+        DraftedRequest(self.draft_of(request))
+    }
+
+    fn draft_of(&self, request: &RequestRecord<'_>) -> Result<RequestDraft, LedgerError> {
         let redactor = self.redactor();
         let (stored, redactions) = redact(request.body, &redactor);
-        let draft = Draft {
+        Ok(RequestDraft {
             agent: request.agent.as_str().to_owned(),
             session_key: request.session_key.to_string(),
             session: request.session.to_owned(),
@@ -87,31 +92,34 @@ impl Ledger {
             url: redactor.redact(request.url).into_owned(),
             length: request.body.len(),
             sections: request.sections.to_vec(),
-            tools: request.tools.to_vec(),
+            section_list: serde_json::to_string(request.sections)?,
+            tool_list: serde_json::to_string(request.tools)?,
             rewrite: request.rewrite,
             stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
             sent: ContentHash::of(request.body),
             cuts: pieces(&stored),
-            redactions,
+            redactions: match redactions.as_slice() {
+                [] => None,
+                redactions => Some(serde_json::to_string(redactions)?),
+            },
             stored,
             at: self.host.unix_millis(),
-        };
-        (draft, self.recent.of(request.session))
+        })
     }
 
-    fn remember(&self, request: StoredRequest) -> (RecordId, Reuse) {
+    fn remember(&self, request: StoredRequest) -> (RecordId, PrefixReuse) {
         let StoredRequest {
             id,
             reuse,
-            known,
+            contents,
             draft,
         } = request;
         self.recent.keep(
             &draft.session,
-            Recent {
+            RecentRequest {
                 record: id,
                 body: draft.stored,
-                known,
+                contents,
                 model: draft.model,
                 url: draft.url,
                 sections: draft.sections,
@@ -121,7 +129,7 @@ impl Ledger {
     }
 
     /// Notes what came of a request. Under way when this returns.
-    pub fn finish(&self, id: RecordId, outcome: &Outcome) -> LedgerFuture<()> {
+    pub fn finish(&self, id: RecordId, outcome: &RequestOutcome) -> LedgerFuture<()> {
         let redactor = self.redactor();
         let text =
             serde_json::to_string(outcome).map(|text| redactor.redact_json(&text).into_owned());
@@ -130,56 +138,47 @@ impl Ledger {
             .as_ref()
             .map(|error| redactor.redact(error).into_owned());
         let (usage, cost, now) = (outcome.usage, outcome.cost, self.host.unix_millis());
-        self.chained(Durability::Process, move |tx, chain| {
-            let blob = blob::put(tx, text?.as_bytes())?;
-            let changed = tx
-                .prepare_cached(
-                    "UPDATE records SET ended = ?2, outcome = ?3, input = ?4, output = ?5, \
-                     cache_read = ?6, cache_write = ?7, reasoning = ?8, estimated = ?9, \
-                     cost = ?10, error = ?11 WHERE id = ?1",
-                )?
-                .execute(params![
-                    id.0,
-                    now,
-                    blob.id,
-                    usage.map(|usage| usage.input),
-                    usage.map(|usage| usage.output),
-                    usage.map(|usage| usage.cache_read),
-                    usage.map(|usage| usage.cache_write),
-                    usage.map(|usage| usage.reasoning),
-                    usage.map(|usage| usage.estimated),
-                    cost,
-                    error,
-                ])?;
-            if changed == 0 {
-                return Err(Trouble::Absent(id.0));
-            }
-            let seal = sealed(tx, id, outcome_seal_of_row)?;
-            let body = json!({ "record": id.0, "seal": seal });
-            chain.add(tx, AuditKind::RequestEnd, &body)?;
+        self.chained(WriteDurability::Process, move |tx, entries| {
+            let end = RequestEnd {
+                at: now,
+                outcome: &text?,
+                usage,
+                cost,
+                error: error.as_deref(),
+            };
+            let Some(seal) = tx.end_request(id.0, &end)? else {
+                return Err(LedgerError::NoRecord(id.0));
+            };
+            let body = json!({ "record": id.0, "seal": seal.to_string() });
+            entries.add(tx, AuditKind::RequestEnd, &body)?;
             Ok(())
         })
     }
 }
 
+/// A request that is ready for the record, or why it cannot be recorded.
+#[derive(Debug)]
+pub struct DraftedRequest(Result<RequestDraft, LedgerError>);
+
 /// A call whose room is taken.
 #[derive(Debug)]
 pub struct OpenedRequest {
-    pub reservation: Reservation,
+    pub reservation: SpendReservation,
     /// Its request on record, or why it is not.
-    pub record: Result<(RecordId, Reuse), LedgerError>,
+    pub record: Result<(RecordId, PrefixReuse), LedgerError>,
 }
 
 /// A request in the store.
 struct StoredRequest {
     id: RecordId,
-    reuse: Reuse,
-    known: Known,
-    draft: Draft,
+    reuse: PrefixReuse,
+    contents: StoredContents,
+    draft: RequestDraft,
 }
 
 /// A request on its way into the store.
-struct Draft {
+#[derive(Debug)]
+struct RequestDraft {
     agent: String,
     session_key: String,
     session: String,
@@ -190,118 +189,103 @@ struct Draft {
     /// Bytes that are sent.
     length: usize,
     sections: Vec<SectionMark>,
-    tools: Vec<ToolMark>,
-    rewrite: Option<Rewrite>,
+    section_list: String,
+    tool_list: String,
+    rewrite: Option<ContextRewrite>,
     /// The body without secrets.
     stored: Vec<u8>,
     /// Where that is not what was sent.
     stored_hash: Option<ContentHash>,
     sent: ContentHash,
-    redactions: Vec<Redaction>,
+    redactions: Option<String>,
     cuts: Vec<Range<usize>>,
     at: u64,
 }
 
-impl Draft {
+/// The request before.
+struct PreviousRequest {
+    request: Arc<RecentRequest>,
+    /// It is of the session that had this key before.
+    another_session: bool,
+}
+
+impl RequestDraft {
     fn store(
         self,
-        tx: &Connection,
-        chain: &mut Chain,
-        recent: Option<Arc<Recent>>,
-    ) -> Result<StoredRequest, Trouble> {
-        let session = self.session_row(tx)?;
-        let before = Before::find(tx, session, &self.session_key, recent)?;
-        let mut blobs = Vec::with_capacity(self.cuts.len());
-        let mut known = Known::with_capacity(self.cuts.len());
-        for cut in &self.cuts {
-            let content = &self.stored[cut.clone()];
-            let hash = ContentHash::of(content);
-            let stored = [
-                Some(&known),
-                before.as_ref().map(|before| &before.request.known),
-            ]
-            .into_iter()
-            .flatten()
-            .find_map(|known| known.get(&hash));
-            let blob = match stored {
-                Some(blob) => *blob,
-                None => blob::put_as(tx, hash, content)?,
-            };
-            known.insert(hash, blob);
-            blobs.push(blob);
-        }
-        let reuse = self.compared(before.as_ref(), &blobs);
-        let ids: Vec<i64> = blobs.iter().map(|blob| blob.id).collect();
-        let manifest = manifest::store(tx, &ids)?;
-        let sections = serde_json::to_string(&self.sections)?;
-        let tools = serde_json::to_string(&self.tools)?;
-        let redactions = match self.redactions.as_slice() {
-            [] => None,
-            redactions => Some(serde_json::to_string(redactions)?),
-        };
-        tx.prepare_cached(
-            "INSERT INTO records (session, at, turn, step, model, url, length, sent, stored, \
-             manifest, redactions, sections, tools, tokens, reused, reread, bytes, reused_bytes, \
-             broken, cause) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
-             ?15, ?16, ?17, ?18, ?19, ?20)",
-        )?
-        .execute(params![
-            session,
-            self.at,
-            self.turn,
-            self.step,
-            self.model,
-            self.url,
-            self.length,
-            self.sent.as_bytes(),
-            self.stored_hash.map(|hash| *hash.as_bytes()),
-            manifest,
-            redactions,
-            blob::put(tx, sections.as_bytes())?.id,
-            blob::put(tx, tools.as_bytes())?.id,
-            reuse.total_tokens,
-            reuse.tokens,
-            reuse.reread_tokens,
-            reuse.total_bytes,
-            reuse.bytes,
-            reuse
-                .broken
-                .as_ref()
-                .map(serde_json::to_string)
-                .transpose()?,
-            reuse.broken.as_ref().map(|broken| broken.cause.word()),
-        ])?;
-        let id = RecordId(tx.last_insert_rowid());
-        self.audit(tx, chain, session, id)?;
+        tx: &mut dyn LedgerTransaction,
+        entries: &EntryWriter,
+        recent: Option<Arc<RecentRequest>>,
+    ) -> Result<StoredRequest, LedgerError> {
+        let before = self.before(tx, recent)?;
+        let cuts = self.cuts.iter();
+        let pieces: Vec<&[u8]> = cuts.map(|cut| &self.stored[cut.clone()]).collect();
+        let known = before.as_ref().map(|before| &before.request.contents);
+        let contents = tx.put_contents(&pieces, known)?;
+        let reuse = self.compared(before.as_ref(), &contents);
+        let added = tx.add_request(&NewRequest {
+            agent: &self.agent,
+            session: &self.session,
+            session_key: &self.session_key,
+            at: self.at,
+            turn: &self.turn,
+            step: self.step,
+            model: &self.model,
+            url: &self.url,
+            length: self.length as u64,
+            sent: self.sent,
+            stored: self.stored_hash,
+            contents: &contents,
+            redactions: self.redactions.as_deref(),
+            sections: &self.section_list,
+            tools: &self.tool_list,
+            reuse: &facts_of(&reuse)?,
+        })?;
+        self.audit(tx, entries, added)?;
         Ok(StoredRequest {
-            id,
+            id: RecordId(added.number),
             reuse,
-            known,
+            contents,
             draft: self,
         })
     }
 
-    fn session_row(&self, tx: &Connection) -> Result<i64, Trouble> {
-        let known = tx
-            .prepare_cached("SELECT row FROM sessions WHERE id = ?1")?
-            .query_row([&self.session], |row| row.get(0))
-            .optional()?;
-        if let Some(row) = known {
-            return Ok(row);
-        }
-        tx.prepare_cached("INSERT INTO sessions (id, key, agent) VALUES (?1, ?2, ?3)")?
-            .execute(params![self.session, self.session_key, self.agent])?;
-        Ok(tx.last_insert_rowid())
+    fn before(
+        &self,
+        tx: &mut dyn LedgerTransaction,
+        recent: Option<Arc<RecentRequest>>,
+    ) -> Result<Option<PreviousRequest>, LedgerError> {
+        let Some(prior) = tx.prior_request(&self.session, &self.session_key)? else {
+            return Ok(None);
+        };
+        // Another process may have recorded since, or deleted.
+        let request = match recent.filter(|recent| recent.record.0 == prior.number) {
+            Some(recent) => recent,
+            None => {
+                let sent = tx.sent_request(prior.number)?;
+                Arc::new(RecentRequest {
+                    record: RecordId(prior.number),
+                    body: sent.body,
+                    contents: StoredContents::default(),
+                    model: sent.model,
+                    url: sent.url,
+                    sections: serde_json::from_slice(&sent.sections)?,
+                })
+            }
+        };
+        Ok(Some(PreviousRequest {
+            request,
+            another_session: prior.another_session,
+        }))
     }
 
-    fn compared(&self, before: Option<&Before>, blobs: &[Blob]) -> Reuse {
-        let after = Seen {
+    fn compared(&self, before: Option<&PreviousRequest>, contents: &StoredContents) -> PrefixReuse {
+        let after = CachedRequest {
             body: &self.stored,
             model: &self.model,
             url: &self.url,
             sections: &self.sections,
         };
-        let seen = before.map(|before| Seen {
+        let seen = before.map(|before| CachedRequest {
             body: &before.request.body,
             model: &before.request.model,
             url: &before.request.url,
@@ -309,21 +293,21 @@ impl Draft {
         });
         let began_anew = before
             .filter(|before| before.another_session)
-            .map(|_| Rewrite::Reset);
-        let weigh = |range: Range<usize>| self.weigh(&range, blobs);
+            .map(|_| ContextRewrite::Reset);
+        let weigh = |range: Range<usize>| self.weigh(&range, contents);
         compare(seen.as_ref(), &after, self.rewrite.or(began_anew), &weigh)
     }
 
     /// What a part of the body costs: the pieces in it, and of those cut by its ends a share.
-    fn weigh(&self, range: &Range<usize>, blobs: &[Blob]) -> u64 {
+    fn weigh(&self, range: &Range<usize>, contents: &StoredContents) -> u64 {
         let first = self.cuts.partition_point(|cut| cut.end <= range.start);
         let tokens: f64 = self.cuts[first..]
             .iter()
-            .zip(&blobs[first..])
+            .zip(&contents.list()[first..])
             .take_while(|(cut, _)| cut.start < range.end)
-            .map(|(cut, blob)| {
+            .map(|(cut, content)| {
                 let inside = cut.end.min(range.end) - cut.start.max(range.start);
-                blob.tokens as f64 * inside as f64 / cut.len() as f64
+                content.tokens as f64 * inside as f64 / cut.len() as f64
             })
             .sum();
         tokens.round() as u64
@@ -333,38 +317,50 @@ impl Draft {
     /// the session; after that its place is named.
     fn audit(
         &self,
-        tx: &Connection,
-        chain: &mut Chain,
-        session: i64,
-        id: RecordId,
-    ) -> Result<(), Trouble> {
-        let hash = ContentHash::of(serde_json::to_string(&self.sections)?);
-        let written: Option<u64> = tx
-            .prepare_cached("SELECT sections_seq FROM sessions WHERE row = ?1 AND sections = ?2")?
-            .query_row(params![session, hash.as_bytes()], |row| row.get(0))
-            .optional()?
-            .flatten();
+        tx: &mut dyn LedgerTransaction,
+        entries: &EntryWriter,
+        added: AddedRequest,
+    ) -> Result<(), LedgerError> {
+        let list = list_in(&entries.chain, &self.section_list);
+        let written = tx.listed_sections(&self.session, list)?;
         let sections = match written {
             Some(seq) => json!({ "asIn": seq }),
             None => listed(&self.sections),
         };
         let body = json!({
-            "record": id.0,
-            "seal": sealed(tx, id, |row| seal_of_row(row).map(Some))?,
+            "record": added.number,
+            "seal": added.seal.to_string(),
             "session": self.session,
             "request": self.sent.to_string(),
             "sections": sections,
         });
-        let seq = chain.add(tx, AuditKind::PromptBuild, &body)?;
+        let seq = entries.add(tx, AuditKind::PromptBuild, &body)?;
         if written.is_none() {
-            tx.prepare_cached(
-                "UPDATE sessions SET sections = ?2, sections_seq = ?3 WHERE row = ?1",
-            )?
-            .execute(params![session, hash.as_bytes(), seq])?;
-            reseal_session(tx, session)?;
+            tx.note_sections(&self.session, list, seq)?;
         }
         Ok(())
     }
+}
+
+/// What a list of sections is known by: one that another chain wrote out is not found in this one.
+fn list_in(chain: &ChainId, sections: &str) -> ContentHash {
+    match chain.is_default() {
+        true => ContentHash::of(sections),
+        false => ContentHash::of(format!("{chain}\n{sections}")),
+    }
+}
+
+fn facts_of(reuse: &PrefixReuse) -> Result<ReuseFacts, LedgerError> {
+    let broken = reuse.broken.as_ref();
+    Ok(ReuseFacts {
+        tokens: reuse.total_tokens,
+        reused_tokens: reuse.tokens,
+        reread_tokens: reuse.reread_tokens,
+        bytes: reuse.total_bytes,
+        reused_bytes: reuse.bytes,
+        broken: broken.map(serde_json::to_string).transpose()?,
+        cause: broken.map(|broken| broken.cause.word().to_owned()),
+    })
 }
 
 fn listed(sections: &[SectionMark]) -> Value {
@@ -384,18 +380,4 @@ fn listed(sections: &[SectionMark]) -> Value {
             line
         })
         .collect()
-}
-
-fn sealed(
-    tx: &Connection,
-    id: RecordId,
-    seal: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<Option<ContentHash>>,
-) -> Result<String, Trouble> {
-    let seal = tx
-        .prepare_cached(&format!(
-            "SELECT {SEALED_COLUMNS} FROM records JOIN sessions ON sessions.row = records.session \
-             WHERE records.id = ?1"
-        ))?
-        .query_row([id.0], seal)?;
-    Ok(seal.map_or_else(String::new, |seal| seal.to_string()))
 }

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use chela_core::{ContentHash, Origin, Usage};
 use serde_json::json;
 
-use crate::testing::{Desk, Said, chat, section};
+use crate::testing::{LedgerFixture, TestRequest, chat, section};
 use crate::{
-    Amount, Ledger, Limit, LimitOf, LimitScope, Outcome, ReserveAsk, ReserveError, ToolMark,
-    UsageBy, UsageRange,
+    Amount, Ledger, LimitOf, LimitScope, RequestOutcome, ReserveAsk, ReserveError, SpendingBound,
+    ToolMark, UsageBy, UsageRange,
 };
 use chela_store::WaitHere as _;
 
@@ -18,8 +18,8 @@ fn tokens(tokens: u64) -> Amount {
     }
 }
 
-fn limit(scope: LimitScope, of: LimitOf, tokens: u64) -> Limit {
-    Limit {
+fn limit(scope: LimitScope, of: LimitOf, tokens: u64) -> SpendingBound {
+    SpendingBound {
         scope,
         of,
         tokens: Some(tokens),
@@ -28,7 +28,7 @@ fn limit(scope: LimitScope, of: LimitOf, tokens: u64) -> Limit {
     }
 }
 
-fn ask(limits: Vec<Limit>) -> ReserveAsk {
+fn ask(limits: Vec<SpendingBound>) -> ReserveAsk {
     ReserveAsk {
         agent: "main".into(),
         session: "s1".into(),
@@ -46,7 +46,7 @@ fn ask(limits: Vec<Limit>) -> ReserveAsk {
 
 #[test]
 fn side_by_side_nobody_gets_past_the_limit() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let sent = AtomicU32::new(0);
     let refused = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -76,8 +76,8 @@ fn side_by_side_nobody_gets_past_the_limit() {
 
 #[test]
 fn the_estimate_counts_until_the_truth_is_known() {
-    let desk = Desk::new();
-    let bound = limit(LimitScope::Turn, LimitOf::Everything, 250);
+    let desk = LedgerFixture::new();
+    let bound = limit(LimitScope::Turn, LimitOf::Agent, 250);
     let ask = ask(vec![bound.clone()]);
     let first = desk.ledger.reserve(&ask).wait().unwrap();
     let second = desk.ledger.reserve(&ask).wait().unwrap();
@@ -95,7 +95,7 @@ fn the_estimate_counts_until_the_truth_is_known() {
 
 #[test]
 fn limits_count_what_they_are_for() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let day = limit(LimitScope::Day, LimitOf::Agent, 150);
     let taken = desk.ledger.reserve(&ask(vec![day.clone()])).wait().unwrap();
     desk.ledger.settle(&taken, tokens(100)).wait().unwrap();
@@ -113,10 +113,10 @@ fn limits_count_what_they_are_for() {
         ..ask(vec![limit(LimitScope::Day, LimitOf::Job, 150)])
     };
     let in_dollars = ReserveAsk {
-        limits: vec![Limit {
+        limits: vec![SpendingBound {
             tokens: None,
             micro_dollars: Some(299),
-            ..limit(LimitScope::Session, LimitOf::Everything, 0)
+            ..limit(LimitScope::Session, LimitOf::Agent, 0)
         }],
         ..tomorrow.clone()
     };
@@ -159,7 +159,7 @@ fn the_one_that_is_killed() {
 #[test]
 fn of_what_the_dead_had_taken_only_the_known_part_counts() {
     use std::io::BufRead;
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
@@ -177,7 +177,7 @@ fn of_what_the_dead_had_taken_only_the_known_part_counts() {
             .map_while(Result::ok)
             .any(|line| line.contains("reserved"))
     );
-    let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
+    let bound = limit(LimitScope::Day, LimitOf::Agent, 1000);
     let ask = ask(vec![bound.clone()]);
     assert_eq!(
         desk.ledger.used(&ask, &bound).wait().unwrap(),
@@ -198,8 +198,8 @@ fn of_what_the_dead_had_taken_only_the_known_part_counts() {
 
 #[test]
 fn what_takes_too_long_is_given_back() {
-    let desk = Desk::new();
-    let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
+    let desk = LedgerFixture::new();
+    let bound = limit(LimitScope::Day, LimitOf::Agent, 1000);
     let ask = ask(vec![bound.clone()]);
     let late = desk.ledger.reserve(&ask).wait().unwrap();
     desk.pass(600_001);
@@ -215,8 +215,8 @@ fn what_takes_too_long_is_given_back() {
 
 #[test]
 fn a_late_end_takes_the_place_of_what_was_known() {
-    let desk = Desk::new();
-    let bound = limit(LimitScope::Day, LimitOf::Everything, 1000);
+    let desk = LedgerFixture::new();
+    let bound = limit(LimitScope::Day, LimitOf::Agent, 1000);
     let ask = ReserveAsk {
         known: tokens(40),
         ..ask(vec![bound.clone()])
@@ -231,10 +231,10 @@ fn a_late_end_takes_the_place_of_what_was_known() {
 
 #[test]
 fn usage_is_summed_by_what_is_asked_for() {
-    let desk = Desk::new();
+    let desk = LedgerFixture::new();
     let system = "s".repeat(500);
     for (turn, model) in ["a/x", "a/x", "b/y"].into_iter().enumerate() {
-        let mut said = Said::new("s1", &chat(&system, &["hi"], &["read"]));
+        let mut said = TestRequest::new("s1", &chat(&system, &["hi"], &["read"]));
         said.model = model.to_owned();
         said.sections = vec![
             section("identity", Origin::BuiltIn, &system[..100]),
@@ -248,7 +248,7 @@ fn usage_is_summed_by_what_is_asked_for() {
         }];
         let (id, _) = desk.record(&said);
         if turn > 0 {
-            let outcome = Outcome {
+            let outcome = RequestOutcome {
                 response: json!("ok"),
                 usage: Some(Usage {
                     input: 1000,
@@ -256,7 +256,7 @@ fn usage_is_summed_by_what_is_asked_for() {
                     ..Usage::default()
                 }),
                 cost: Some(50),
-                ..Outcome::default()
+                ..RequestOutcome::default()
             };
             desk.ledger.finish(id, &outcome).wait().unwrap();
         }

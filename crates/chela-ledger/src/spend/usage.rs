@@ -4,12 +4,11 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 
 use chela_core::Origin;
-use rusqlite::Connection;
+use chela_store::{RequestLine, RequestParts, RequestQuery};
 use serde::Serialize;
 
-use crate::blob;
+use crate::ledger::{Ledger, LedgerError};
 use crate::mark::{SectionMark, ToolMark};
-use crate::store::{Ledger, LedgerError, Trouble};
 
 /// What to sum by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,16 +48,22 @@ pub struct UsageSum {
     pub estimated: u64,
 }
 
-/// A request, as far as sums are concerned.
-struct Line {
-    agent: String,
-    model: String,
-    cause: Option<String>,
-    at: u64,
-    length: u64,
-    sections: i64,
-    tools: i64,
-    sum: UsageSum,
+impl UsageSum {
+    /// All lines in one, named `all`.
+    pub fn total(sums: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> u64| sums.iter().map(of).sum();
+        Self {
+            name: "all".to_owned(),
+            requests: sum(|sum| sum.requests),
+            input: sum(|sum| sum.input),
+            output: sum(|sum| sum.output),
+            cache_read: sum(|sum| sum.cache_read),
+            cache_write: sum(|sum| sum.cache_write),
+            reread: sum(|sum| sum.reread),
+            cost: sum(|sum| sum.cost),
+            estimated: sum(|sum| sum.estimated),
+        }
+    }
 }
 
 impl Ledger {
@@ -70,20 +75,27 @@ impl Ledger {
         range: UsageRange,
         day: &dyn Fn(u64) -> String,
     ) -> Result<Vec<UsageSum>, LedgerError> {
-        let (lines, parts) = self.scan(move |tx| read_lines(tx, by, range)).await?;
+        let query = RequestQuery {
+            since: range.since,
+            until: range.until,
+            ..RequestQuery::default()
+        };
         let mut sums: BTreeMap<String, UsageSum> = BTreeMap::new();
-        for line in lines {
-            let name = match by {
-                UsageBy::Agent => line.agent,
-                UsageBy::Model => line.model,
-                UsageBy::Cause => line.cause.unwrap_or_else(|| "none".to_owned()),
-                UsageBy::Day => day(line.at),
-                UsageBy::Section => {
-                    parts.share(&line, &mut sums);
-                    continue;
-                }
-            };
-            add(&mut sums, name, line.sum);
+        if by == UsageBy::Section {
+            self.share_out(self.store.request_parts(query).await?, &mut sums)?;
+        } else {
+            for line in self.store.requests(query).await? {
+                let sum = sum_of(&line);
+                let name = match by {
+                    UsageBy::Agent => line.agent,
+                    UsageBy::Model => line.model,
+                    UsageBy::Day => day(line.at),
+                    UsageBy::Cause | UsageBy::Section => {
+                        line.reuse.cause.unwrap_or_else(|| "none".to_owned())
+                    }
+                };
+                add(&mut sums, name, sum);
+            }
         }
         let mut sums: Vec<UsageSum> = sums.into_values().collect();
         if by != UsageBy::Day {
@@ -91,58 +103,47 @@ impl Ledger {
         }
         Ok(sums)
     }
-}
 
-fn read_lines(
-    tx: &Connection,
-    by: UsageBy,
-    range: UsageRange,
-) -> Result<(Vec<Line>, Parts), Trouble> {
-    let mut parts = Parts::default();
-    let mut statement = tx.prepare_cached(
-        "SELECT sessions.agent, model, cause, at, length, records.sections, tools, tokens, \
-         input, output, cache_read, cache_write, reread, cost, estimated FROM records \
-         JOIN sessions ON sessions.row = records.session \
-         WHERE (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at <= ?2)",
-    )?;
-    let mut rows = statement.query([range.since, range.until])?;
-    let mut lines = Vec::new();
-    while let Some(row) = rows.next()? {
-        let line = Line::of(row)?;
-        if by == UsageBy::Section {
-            parts.learn(tx, &line)?;
+    /// Divides the input of each request among its parts; what is left is the conversation.
+    fn share_out(
+        &self,
+        found: RequestParts,
+        sums: &mut BTreeMap<String, UsageSum>,
+    ) -> Result<(), LedgerError> {
+        let (mut sections, mut tools) = (HashMap::new(), HashMap::new());
+        for (line, sections_at, tools_at) in &found.requests {
+            let sections = match sections.entry(*sections_at) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let marks: Vec<SectionMark> = self.parsed(&found.lists[*sections_at])?;
+                    place.insert(apart(&marks))
+                }
+            };
+            let tools = match tools.entry(*tools_at) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(place) => {
+                    let marks: Vec<ToolMark> = self.parsed(&found.lists[*tools_at])?;
+                    *place.insert(marks.iter().map(|mark| mark.bytes).sum::<u64>())
+                }
+            };
+            share(line, sections, tools, sums);
         }
-        lines.push(line);
+        Ok(())
     }
-    Ok((lines, parts))
 }
 
-impl Line {
-    fn of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
-        let counted: u64 = row.get(7)?;
-        let reported: Option<u64> = row.get(8)?;
-        let estimated = reported.is_none() || row.get::<_, Option<bool>>(14)? == Some(true);
-        let or_none = |at| Ok::<u64, rusqlite::Error>(row.get::<_, Option<u64>>(at)?.unwrap_or(0));
-        Ok(Self {
-            agent: row.get(0)?,
-            model: row.get(1)?,
-            cause: row.get(2)?,
-            at: row.get(3)?,
-            length: row.get(4)?,
-            sections: row.get(5)?,
-            tools: row.get(6)?,
-            sum: UsageSum {
-                name: String::new(),
-                requests: 1,
-                input: reported.unwrap_or(counted),
-                output: or_none(9)?,
-                cache_read: or_none(10)?,
-                cache_write: or_none(11)?,
-                reread: row.get(12)?,
-                cost: or_none(13)?,
-                estimated: u64::from(estimated),
-            },
-        })
+fn sum_of(line: &RequestLine) -> UsageSum {
+    let usage = line.usage.unwrap_or_default();
+    UsageSum {
+        name: String::new(),
+        requests: 1,
+        input: line.usage.map_or(line.reuse.tokens, |usage| usage.input),
+        output: usage.output,
+        cache_read: usage.cache_read,
+        cache_write: usage.cache_write,
+        reread: line.reuse.reread_tokens,
+        cost: line.cost.unwrap_or(0),
+        estimated: u64::from(line.usage.is_none_or(|usage| usage.estimated)),
     }
 }
 
@@ -159,51 +160,28 @@ fn add(sums: &mut BTreeMap<String, UsageSum>, name: String, more: UsageSum) {
     sum.estimated += more.estimated;
 }
 
-/// The bytes of the parts of prompts; most requests share theirs.
-#[derive(Default)]
-struct Parts {
-    sections: HashMap<i64, Vec<(String, u64)>>,
-    tools: HashMap<i64, u64>,
-}
-
-impl Parts {
-    /// Reads what a request was made of, unless another was made of the same.
-    fn learn(&mut self, tx: &Connection, line: &Line) -> Result<(), Trouble> {
-        if let Entry::Vacant(place) = self.sections.entry(line.sections) {
-            let marks: Vec<SectionMark> = serde_json::from_slice(&blob::get(tx, line.sections)?)?;
-            place.insert(apart(&marks));
-        }
-        if let Entry::Vacant(place) = self.tools.entry(line.tools) {
-            let marks: Vec<ToolMark> = serde_json::from_slice(&blob::get(tx, line.tools)?)?;
-            place.insert(marks.iter().map(|mark| mark.bytes).sum());
-        }
-        Ok(())
-    }
-
-    /// Divides the input of a request among its parts; what is left is the conversation.
-    fn share(&self, line: &Line, sums: &mut BTreeMap<String, UsageSum>) {
-        let sections = self.sections.get(&line.sections).into_iter().flatten();
-        let tools = self.tools.get(&line.tools).copied().unwrap_or(0);
-        let mut left = line.sum.input;
-        let tools = [("tools".to_owned(), tools)];
-        for (name, bytes) in sections.chain(&tools) {
-            let share =
-                u128::from(line.sum.input) * u128::from(*bytes) / u128::from(line.length.max(1));
-            let share = u64::try_from(share).unwrap_or(left).min(left);
-            left -= share;
-            add(sums, name.clone(), part(share, line));
-        }
-        add(sums, "conversation".to_owned(), part(left, line));
-    }
-}
-
-fn part(input: u64, line: &Line) -> UsageSum {
-    UsageSum {
+fn share(
+    line: &RequestLine,
+    sections: &[(String, u64)],
+    tools: u64,
+    sums: &mut BTreeMap<String, UsageSum>,
+) {
+    let sum = sum_of(line);
+    let part = |input| UsageSum {
         requests: 1,
         input,
-        estimated: line.sum.estimated,
+        estimated: sum.estimated,
         ..UsageSum::default()
+    };
+    let mut left = sum.input;
+    let tools = [("tools".to_owned(), tools)];
+    for (name, bytes) in sections.iter().chain(&tools) {
+        let share = u128::from(sum.input) * u128::from(*bytes) / u128::from(line.length.max(1));
+        let share = u64::try_from(share).unwrap_or(left).min(left);
+        left -= share;
+        add(sums, name.clone(), part(share));
     }
+    add(sums, "conversation".to_owned(), part(left));
 }
 
 /// The parts and their own bytes: files count by themselves, not with the section they stand in.

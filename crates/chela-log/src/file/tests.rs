@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::{GENERATIONS, LogFile, generation, open_private, with_end};
+use super::{GENERATIONS, LogFile, generation, with_end};
 
 fn lines(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -64,8 +64,7 @@ fn writers_side_by_side_lose_and_mix_nothing() {
 fn a_lock_that_is_held_costs_room_and_no_line() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("chela.log");
-    let lock = open_private(&with_end(&path, "lock")).unwrap();
-    lock.lock().unwrap();
+    let _lock = chela_files::LockFile::try_take(&with_end(&path, "lock")).unwrap();
     let mut file = LogFile::new(path.clone(), 20);
     for _ in 0..5 {
         file.append("0123456789").unwrap();

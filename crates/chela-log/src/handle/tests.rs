@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use chela_core::Host;
-use chela_core::secret::{Redactor, Secret};
+use chela_core::secret::{KnownSecret, Redactor};
 use tracing::{debug, error_span, info, warn};
 
 use super::{LogHandle, LogSettings};
@@ -11,8 +11,8 @@ use crate::redaction::LogRedaction;
 
 const KEY: &str = "a-value-nobody-may-see-1";
 
-fn secret(name: &str, value: &str) -> Secret {
-    Secret {
+fn secret(name: &str, value: &str) -> KnownSecret {
+    KnownSecret {
         name: name.to_owned(),
         value: value.to_owned(),
     }
@@ -96,6 +96,8 @@ fn what_makes_the_redactor_may_speak_without_being_waited_for() {
     let host = Host::fixed(home.path());
     let talking = LogRedaction::new(|| {
         warn!("said while a line is under way");
+        // Once more: what was held back does not end the quiet.
+        warn!("and again");
         Redactor::default()
     });
     let log = LogHandle::new(&host, LogSettings::standard(&host), talking);
@@ -120,4 +122,26 @@ fn a_log_that_cannot_be_written_stops_nobody() {
     let log = LogHandle::new(&host, settings, LogRedaction::new(Redactor::default));
     log.finish();
     tracing::subscriber::with_default(log.subscriber(), || warn!("to nobody"));
+}
+
+#[test]
+fn a_secret_is_taken_out_before_a_long_text_is_cut() {
+    let home = tempfile::tempdir().unwrap();
+    let host = Host::fixed(home.path());
+    let known = LogRedaction::new(|| Redactor::new(None, vec![secret("first", KEY)]));
+    let log = LogHandle::new(&host, LogSettings::standard(&host), known);
+    log.finish();
+    tracing::subscriber::with_default(log.subscriber(), || {
+        for length in 4_096 - KEY.len()..=4_096 {
+            let long = format!("{}{KEY}{}", "a".repeat(length), "b".repeat(9_000));
+            warn!(field = long, other = ?long, "{long}");
+        }
+    });
+    let lines = lines(&host);
+    assert_eq!(lines.len(), KEY.len() + 1);
+    for line in lines {
+        let json = line.to_json();
+        assert!(!json.contains(&KEY[..6]), "{json}");
+        assert!(json.len() < 3 * 4_096 + 1_000 && line.message.ends_with('…'));
+    }
 }

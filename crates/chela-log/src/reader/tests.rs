@@ -102,3 +102,54 @@ fn a_log_that_begins_later_is_followed_from_its_start() {
         .unwrap();
     assert_eq!(said(&follower.read_more().unwrap()), ["line 1"]);
 }
+
+#[test]
+fn a_log_that_is_renamed_or_removed_by_hand_is_not_shown_again() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("chela.log");
+    let older = home.path().join("chela.log.1");
+    let write = |numbers: std::ops::Range<usize>| {
+        let mut file = LogFile::new(path.clone(), 1 << 20);
+        for number in numbers {
+            let line = line(number, LogLevel::Info, "t").to_json();
+            file.append(&line).unwrap();
+        }
+    };
+    write(0..3);
+    std::fs::rename(&path, &older).unwrap();
+    write(3..5);
+    let mut follower = LogFollower::from_now(&path, LogQuery::default()).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(follower.read_more().unwrap().is_empty());
+    write(5..6);
+    assert_eq!(said(&follower.read_more().unwrap()), ["line 5"]);
+    std::fs::rename(&path, &older).unwrap();
+    write(6..7);
+    assert_eq!(said(&follower.read_more().unwrap()), ["line 6"]);
+    std::fs::remove_file(&path).unwrap();
+    assert!(follower.read_more().unwrap().is_empty());
+}
+
+#[test]
+fn a_huge_log_is_read_from_its_end() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("chela.log");
+    std::fs::File::create(&path)
+        .unwrap()
+        .set_len(20 << 30)
+        .unwrap();
+    let mut file = LogFile::new(path.clone(), u64::MAX);
+    file.append("").unwrap();
+    for number in 0..3_000 {
+        let line = line(number % 60, LogLevel::Info, "t").to_json();
+        file.append(&line).unwrap();
+    }
+    let newest = read_newest(&path, &LogQuery::default(), 2_500).unwrap();
+    assert_eq!(newest.len(), 2_500);
+    assert_eq!(newest[2_499].message, "line 59");
+    let none = LogQuery {
+        turn: Some("zzz".to_owned()),
+        ..LogQuery::default()
+    };
+    assert!(read_newest(&path, &none, 1).unwrap().is_empty());
+}

@@ -16,15 +16,15 @@ mod sets;
 
 use std::error::Error;
 
-use chela_memory::chunk::Cut;
+use chela_memory::chunk::ChunkCut;
 use chela_memory::embed::{Embedder, LocalTable};
-use chela_memory::search::{Shares, Weights};
+use chela_memory::search::{RankWeights, VectorShares};
 use chela_memory::settings::{MemorySettings, QueryMode};
 use runner::{BenchRequest, SetReport};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut settings = MemorySettings::default();
-    let mut weights = Weights::default();
+    let mut weights = RankWeights::default();
     let mut dir = String::from(".");
     let mut only = String::new();
     let mut json = false;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "vector" => settings.query.mode = QueryMode::Vector,
             "compat" => {
                 settings.query.mode = QueryMode::Compat;
-                settings.cut = Cut::Fixed {
+                settings.cut = ChunkCut::Fixed {
                     tokens: 400,
                     overlap: 80,
                 };
@@ -103,7 +103,7 @@ fn print_report(report: &SetReport) {
     );
 }
 
-fn set(weights: &mut Weights, key: &str, value: f32) {
+fn set(weights: &mut RankWeights, key: &str, value: f32) {
     match key {
         "k1" => weights.k1 = value,
         "k1long" => weights.k1_long = value,
@@ -135,7 +135,7 @@ fn set(weights: &mut Weights, key: &str, value: f32) {
 }
 
 /// One model is asked: whichever shares are its own.
-fn both(weights: &mut Weights, change: impl Fn(&mut Shares)) {
+fn both(weights: &mut RankWeights, change: impl Fn(&mut VectorShares)) {
     change(&mut weights.table);
     change(&mut weights.network);
 }

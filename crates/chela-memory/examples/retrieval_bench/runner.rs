@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use chela_core::{Audience, Host};
 
-use chela_memory::day::Day;
+use chela_memory::day::CalendarDay;
 use chela_memory::embed::Embedder;
-use chela_memory::index::{Depth, SyncRequest, sync};
-use chela_memory::search::{Budget, SearchRequest, Searcher, Weights, excerpts};
+use chela_memory::index::{SyncDepth, SyncRequest, sync};
+use chela_memory::search::{ExcerptBudget, IndexSearcher, RankWeights, SearchRequest, excerpts};
 use chela_memory::settings::{MemorySettings, QueryMode};
-use chela_memory::source::Places;
-use chela_memory::store::{Store, StoreError};
-use chela_memory::vectors::{self, Filled, Spend};
+use chela_memory::source::MemoryPlaces;
+use chela_memory::store::{IndexStore, StoreError};
+use chela_memory::vectors::{self, FillLimit, FillOutcome, FillRules};
 
 use super::figures::{Figures, Sums};
 use super::sets::{self, Question, Set, Texts};
@@ -55,7 +55,7 @@ pub enum BenchError {
 #[derive(Clone, Copy)]
 pub struct BenchRequest<'a> {
     pub settings: &'a MemorySettings,
-    pub weights: &'a Weights,
+    pub weights: &'a RankWeights,
     pub embedder: Option<&'a dyn Embedder>,
 }
 
@@ -110,7 +110,7 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
         indexing += start.elapsed();
         docs += index.docs;
         chunks += index.chunks;
-        let mut searcher = Searcher::default();
+        let mut searcher = IndexSearcher::default();
         for (at, question) in questions.iter().enumerate() {
             let start = Instant::now();
             let shown = index.answer(&mut searcher, question, request)?;
@@ -149,8 +149,8 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
 
 /// The index of one group.
 struct Index {
-    store: Store,
-    today: Day,
+    store: IndexStore,
+    today: CalendarDay,
     docs: usize,
     chunks: usize,
     /// For sets that come cut: the right places each unit holds, by file and line.
@@ -167,14 +167,14 @@ pub struct Shown {
 
 impl Index {
     fn build(set: &Set, group: &str, request: &BenchRequest<'_>) -> Result<Self, BenchError> {
-        let mut store = Store::temporary()?;
-        let mut today = Day(0);
+        let mut store = IndexStore::temporary()?;
+        let mut today = CalendarDay(0);
         let mut covers = HashMap::new();
         let docs;
         match &set.texts {
             Texts::Files { root } => {
                 let host = Host::fixed(root);
-                let places = Places {
+                let places = MemoryPlaces {
                     workspace: root.join(group),
                     sessions: None,
                     ceiling: Default::default(),
@@ -185,7 +185,7 @@ impl Index {
                     settings: request.settings,
                     embedder: request.embedder,
                     transcripts: None,
-                    depth: Depth::Quick,
+                    depth: SyncDepth::Quick,
                 };
                 let report = sync(
                     &mut store,
@@ -194,7 +194,7 @@ impl Index {
                 )?;
                 docs = report.added;
                 for label in chela_memory::index::indexed_files(&store)?.keys() {
-                    today = today.max(Day::find(label).unwrap_or(today));
+                    today = today.max(CalendarDay::find(label).unwrap_or(today));
                 }
             }
             Texts::Docs { by_group } => {
@@ -212,7 +212,7 @@ impl Index {
         let chunks = chela_memory::index::indexed_files(&store)?.values().sum();
         Ok(Self {
             store,
-            today: Day(today.0 + 1),
+            today: CalendarDay(today.0 + 1),
             docs,
             chunks,
             covers,
@@ -221,7 +221,7 @@ impl Index {
 
     fn answer(
         &self,
-        searcher: &mut Searcher,
+        searcher: &mut IndexSearcher,
         question: &Question,
         request: &BenchRequest<'_>,
     ) -> Result<Shown, BenchError> {
@@ -255,7 +255,7 @@ impl Index {
         };
         // Units that come cut are results as they are; our own are merged with their neighbours.
         let results = match self.covers.is_empty() {
-            true => list(Budget::Results {
+            true => list(ExcerptBudget::Results {
                 count: 10,
                 chars: EXCERPT_CHARS,
             }),
@@ -266,33 +266,24 @@ impl Index {
                 .map(|hit| places(&hit.label, hit.start_line, hit.end_line))
                 .collect(),
         };
-        let within = BUDGETS.map(|budget| list(Budget::Chars(budget)).concat());
+        let within = BUDGETS.map(|budget| list(ExcerptBudget::Chars(budget)).concat());
         Ok(Shown { results, within })
     }
 }
 
 /// Vectors of a slow provider are all made before anything is asked.
-fn make_vectors(store: &mut Store, request: &BenchRequest<'_>) -> Result<(), BenchError> {
+fn make_vectors(store: &mut IndexStore, request: &BenchRequest<'_>) -> Result<(), BenchError> {
     let Some(embedder) = request.embedder else {
         return Ok(());
     };
-    let host = Host::fixed("/");
-    let places = Places {
-        workspace: "/".into(),
-        sessions: None,
-        ceiling: Default::default(),
-    };
-    let sync = SyncRequest {
-        host: &host,
-        places: &places,
-        settings: request.settings,
-        embedder: Some(embedder),
-        transcripts: None,
-        depth: Depth::Quick,
+    let rules = FillRules {
+        cache: &request.settings.cache,
+        now: Host::fixed("/").unix_time(),
+        spend: FillLimit::All,
     };
     let mut on = |_, _| ControlFlow::Continue(());
-    match vectors::fill(store, embedder, &sync, Spend::All, &mut on)? {
-        Filled::Failed { problem } => Err(BenchError::Provider(problem)),
+    match vectors::fill(store, embedder, rules, &mut on)? {
+        FillOutcome::Failed { problem } => Err(BenchError::Provider(problem)),
         _ => Ok(()),
     }
 }

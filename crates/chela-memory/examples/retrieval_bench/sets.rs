@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use chela_core::{Audience, ContentHash, Host, Trust};
+use chela_core::{Audience, ContentHash, Trust};
 use serde_json::Value;
 
 use super::runner::{BenchError, BenchRequest};
-use chela_memory::chunk::{self, Chunk};
-use chela_memory::day::Day;
-use chela_memory::importance::Importance;
-use chela_memory::index::{Depth, Prepared, SyncRequest, write_prepared};
-use chela_memory::source::{FileSource, FoundFile, Places};
-use chela_memory::store::{Store, StoreError};
+use chela_memory::chunk::{self, NoteChunk};
+use chela_memory::day::CalendarDay;
+use chela_memory::importance::NoteImportance;
+use chela_memory::index::{PreparedFile, write_prepared};
+use chela_memory::source::{FileSource, FoundFile};
+use chela_memory::store::{IndexStore, StoreError};
 
 pub struct Set {
     pub name: String,
@@ -37,7 +37,7 @@ pub struct Question {
 }
 
 pub struct Doc {
-    pub date: Option<Day>,
+    pub date: Option<CalendarDay>,
     pub covers: Vec<String>,
     pub text: String,
 }
@@ -107,7 +107,7 @@ impl Set {
                     None => vec![text(value, "id")?],
                 };
                 let doc = Doc {
-                    date: text(value, "date").and_then(|date| Day::find(&date)),
+                    date: text(value, "date").and_then(|date| CalendarDay::find(&date)),
                     covers,
                     text: text(value, "text")?,
                 };
@@ -180,16 +180,16 @@ fn lines<T>(path: &Path, read: impl Fn(&Value) -> Option<T>) -> Result<Vec<T>, B
 /// one conversation; any other text without a date is a note of its own. Returns what each line of
 /// each note holds.
 pub fn write(
-    store: &mut Store,
+    store: &mut IndexStore,
     docs: &[Doc],
     request: &BenchRequest<'_>,
 ) -> Result<HashMap<(String, u32), Vec<String>>, StoreError> {
-    let mut units: Vec<Chunk> = (1..).zip(docs).map(|(line, doc)| unit(line, doc)).collect();
+    let mut units: Vec<NoteChunk> = (1..).zip(docs).map(|(line, doc)| unit(line, doc)).collect();
     chunk::mark_speakers(&mut units);
     let messages = units.iter().filter(|unit| unit.speaker.is_some()).count();
     let is_chat = messages * 2 > units.len();
     let mut covers = HashMap::new();
-    let mut notes: BTreeMap<String, Vec<Chunk>> = BTreeMap::new();
+    let mut notes: BTreeMap<String, Vec<NoteChunk>> = BTreeMap::new();
     for (unit, doc) in units.into_iter().zip(docs) {
         let line = unit.start_line;
         let label = match doc.date {
@@ -200,28 +200,14 @@ pub fn write(
         covers.insert((label.clone(), line), doc.covers.clone());
         notes.entry(label).or_default().push(unit);
     }
-    let files: Vec<(FoundFile, Vec<Chunk>)> = notes
+    let files: Vec<(FoundFile, Vec<NoteChunk>)> = notes
         .into_iter()
         .map(|(label, units)| (found(label), units))
         .collect();
-    let host = Host::fixed("/");
-    let places = Places {
-        workspace: "/".into(),
-        sessions: None,
-        ceiling: Default::default(),
-    };
-    let sync = SyncRequest {
-        host: &host,
-        places: &places,
-        settings: request.settings,
-        embedder: request.embedder,
-        transcripts: None,
-        depth: Depth::Quick,
-    };
     for some in files.chunks(2048) {
-        let batch: Vec<Prepared<'_>> = some
+        let batch: Vec<PreparedFile<'_>> = some
             .iter()
-            .map(|(file, units)| Prepared::Content {
+            .map(|(file, units)| PreparedFile::Content {
                 file,
                 hash: ContentHash::of(&file.label),
                 cut: String::new(),
@@ -230,13 +216,13 @@ pub fn write(
                 now: 0,
             })
             .collect();
-        write_prepared(store, &sync, &batch)?;
+        write_prepared(store, request.embedder, &batch)?;
     }
     Ok(covers)
 }
 
-fn unit(line: u32, doc: &Doc) -> Chunk {
-    Chunk {
+fn unit(line: u32, doc: &Doc) -> NoteChunk {
+    NoteChunk {
         start_line: line,
         end_line: line,
         heading: String::new(),
@@ -245,7 +231,7 @@ fn unit(line: u32, doc: &Doc) -> Chunk {
         text: doc.text.clone(),
         body_at: 0,
         speaker: None,
-        importance: Importance::default(),
+        importance: NoteImportance::default(),
     }
 }
 

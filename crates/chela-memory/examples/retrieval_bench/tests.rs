@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use chela_memory::embed::LocalTable;
-use chela_memory::search::Weights;
+use chela_memory::search::RankWeights;
 use chela_memory::settings::MemorySettings;
 
 use super::runner::{self, BenchError, BenchRequest, SetReport};
@@ -9,7 +9,7 @@ use super::runner::{self, BenchError, BenchRequest, SetReport};
 fn run(dir: &Path) -> Result<Vec<SetReport>, BenchError> {
     let request = BenchRequest {
         settings: &MemorySettings::default(),
-        weights: &Weights::default(),
+        weights: &RankWeights::default(),
         embedder: Some(&LocalTable),
     };
     runner::run(dir, &request)

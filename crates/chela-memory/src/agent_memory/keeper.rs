@@ -15,18 +15,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::{AgentMemory, MemoryParts};
-use crate::embed::{EmbedCost, Price};
-use crate::index::{Depth, SyncOutcome, SyncReport};
-use crate::memory::Warm;
-use crate::settings::Switch;
-use crate::watch::{Watch, Watching};
-use wake::{Reason, Wake};
+use crate::embed::{EmbedCost, EmbedPrice};
+use crate::index::{SyncDepth, SyncOutcome, SyncReport};
+use crate::memory::WarmMemory;
+use crate::settings::MemorySwitch;
+use crate::watch::{NoteWatch, WatchHandle};
+use wake::{KeeperWake, WakeReason};
 
 /// Keeps a memory up to date until it is dropped.
 #[derive(Debug)]
 pub struct MemoryKeeper {
     memory: Arc<AgentMemory>,
-    wake: Arc<Wake>,
+    wake: Arc<KeeperWake>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -62,7 +62,7 @@ pub enum VectorWork {
 impl MemoryKeeper {
     /// Starts keeping. [`AgentMemory::keep_current`] is the way to have one for everybody.
     pub(crate) fn start(memory: Arc<AgentMemory>) -> Self {
-        let wake = Arc::new(Wake::default());
+        let wake = Arc::new(KeeperWake::default());
         let thread = {
             let (memory, wake) = (Arc::clone(&memory), Arc::clone(&wake));
             std::thread::Builder::new()
@@ -87,8 +87,8 @@ impl MemoryKeeper {
 
     /// A session starts: look for changes, as the settings say.
     pub(crate) fn session_started(&self) {
-        if self.memory.parts().settings.sync.on_session_start == Switch::On {
-            self.wake.call(Reason::Asked);
+        if self.memory.parts().settings.sync.on_session_start == MemorySwitch::On {
+            self.wake.call(WakeReason::Asked);
         }
     }
 
@@ -119,7 +119,7 @@ impl Drop for MemoryKeeper {
 }
 
 /// The thread: waits for a reason, brings the index up to date, and so on.
-fn work(keep: &MemoryParts, wake: &Arc<Wake>) {
+fn work(keep: &MemoryParts, wake: &Arc<KeeperWake>) {
     let sync = &keep.settings.sync;
     let quiet = Duration::from_millis(sync.watch_debounce_ms);
     let interval = match sync.interval_minutes {
@@ -128,12 +128,12 @@ fn work(keep: &MemoryParts, wake: &Arc<Wake>) {
     };
     let mut watched = Watched::default();
     watched.renew(keep, wake);
-    let mut warm: Option<Warm> = None;
+    let mut warm: Option<WarmMemory> = None;
     while wake.wait(quiet, interval) == ControlFlow::Continue(()) {
         // Before files are read: what changes from here on is told.
         watched.renew(keep, wake);
         let result = keep.open(warm.take()).and_then(|mut memory| {
-            let mut report = memory.sync(Depth::Quick, &mut |_| wake.go_on())?;
+            let mut report = memory.sync(SyncDepth::Quick, &mut |_| wake.go_on())?;
             if makes_vectors(keep) {
                 // They are next.
                 report.unmade = 0;
@@ -160,7 +160,7 @@ fn makes_vectors(keep: &MemoryParts) -> bool {
     matches!(
         keep.embedder.as_ref().map(|embedder| embedder.cost()),
         Some(EmbedCost::PerBatch {
-            price: Price::Free,
+            price: EmbedPrice::Free,
             ..
         })
     )
@@ -170,12 +170,12 @@ fn makes_vectors(keep: &MemoryParts) -> bool {
 #[derive(Default)]
 struct Watched {
     folders: Vec<PathBuf>,
-    watching: Option<Watching>,
+    watching: Option<WatchHandle>,
 }
 
 impl Watched {
-    fn renew(&mut self, keep: &MemoryParts, wake: &Arc<Wake>) {
-        if keep.settings.sync.watch == Switch::Off {
+    fn renew(&mut self, keep: &MemoryParts, wake: &Arc<KeeperWake>) {
+        if keep.settings.sync.watch == MemorySwitch::Off {
             return;
         }
         let mut folders = vec![keep.places.workspace.clone()];
@@ -190,7 +190,7 @@ impl Watched {
         }
         let told = Arc::clone(wake);
         let extra = folders.get(1..).unwrap_or_default();
-        match Watch::tell(&keep.places, extra, move || told.call(Reason::Changed)) {
+        match NoteWatch::tell(&keep.places, extra, move || told.call(WakeReason::Changed)) {
             Ok(watching) => (self.folders, self.watching) = (folders, Some(watching)),
             Err(error) => wake.note_problem(error.to_string()),
         }

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use chela_core::{Audience, Trust};
 
 use super::{AgentMemory, MemoryParts};
-use crate::chunk::Speaker;
-use crate::forget::What;
-use crate::index::{Depth, SyncReport, indexed_files};
+use crate::chunk::MessageSpeaker;
+use crate::forget::ForgetTarget;
+use crate::index::{SyncDepth, SyncReport, indexed_files};
 use crate::memory::Memory;
 use crate::settings::SourceKind;
-use crate::source::Places;
+use crate::source::MemoryPlaces;
 use crate::store::StoreError;
-use crate::tests_support::{Home, found, sync};
+use crate::tests_support::{MemoryHome, found, sync};
 use crate::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 
 /// One conversation of one message, or none that can be read.
@@ -38,24 +38,24 @@ impl TranscriptSource for OneTalk {
 
     fn messages(&self, _: &str, _: u64, _: usize) -> Result<Vec<SessionMessage>, TranscriptError> {
         Ok(vec![SessionMessage {
-            speaker: Speaker::User,
+            speaker: MessageSpeaker::User,
             text: "the turquoise gramophone was sold".to_owned(),
             at: None,
         }])
     }
 }
 
-fn home() -> Home {
-    let mut home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+fn home() -> MemoryHome {
+    let mut home = MemoryHome::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     home.settings.sources.push(SourceKind::Sessions);
     home
 }
 
-fn memory(home: &Home, transcripts: Option<OneTalk>) -> Arc<AgentMemory> {
+fn memory(home: &MemoryHome, transcripts: Option<OneTalk>) -> Arc<AgentMemory> {
     Arc::new(AgentMemory::new(MemoryParts {
         host: home.host.clone(),
         index_file: home.index_file(),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
             ceiling: Default::default(),
@@ -86,7 +86,7 @@ fn who_cannot_see_the_conversations_does_not_remove_them() {
     assert_eq!(labels(&chat), ["memory/a.md", "sessions/s1"]);
     for blind in [None, Some(OneTalk { readable: false })] {
         let other = memory(&home, blind);
-        for depth in [Depth::Quick, Depth::Verify, Depth::Rebuild] {
+        for depth in [SyncDepth::Quick, SyncDepth::Verify, SyncDepth::Rebuild] {
             let report: SyncReport = with(&other, |memory| {
                 memory
                     .sync(depth, &mut |_| ControlFlow::Continue(()))
@@ -119,7 +119,7 @@ fn status_counts_conversations_and_forgetting_finds_them() {
     with(&memory, sync);
     assert_eq!((status().pending, status().gone), (0, 0));
     let gone = with(&memory, |memory| {
-        let doomed = memory.find_to_forget(&What::Text("gramophone".to_owned()));
+        let doomed = memory.find_to_forget(&ForgetTarget::Text("gramophone".to_owned()));
         memory.forget(doomed).unwrap()
     });
     assert_eq!(gone.entries.len(), 1);

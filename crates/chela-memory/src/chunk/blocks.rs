@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::{Chunk, Speaker, fits};
-use crate::day::Day;
+use super::{MessageSpeaker, NoteChunk, fits};
+use crate::day::CalendarDay;
 use crate::front;
-use crate::importance::Importance;
+use crate::importance::NoteImportance;
 
 /// Code and tables may be this many times larger than other units before they are cut.
 const WHOLE_BLOCK_FACTOR: usize = 2;
@@ -13,7 +13,7 @@ const WHOLE_BLOCK_FACTOR: usize = 2;
 const SPEAKS_AT_LEAST: usize = 3;
 const LONGEST_NAME: usize = 40;
 
-pub fn cut(text: &str, limit: usize, named: Option<Day>) -> Vec<Chunk> {
+pub fn cut(text: &str, limit: usize, named: Option<CalendarDay>) -> Vec<NoteChunk> {
     let mut reader = Reader {
         text,
         lines: text.lines().collect(),
@@ -29,16 +29,24 @@ pub fn cut(text: &str, limit: usize, named: Option<Day>) -> Vec<Chunk> {
     reader.chunks
 }
 
+/// An item of a form that nobody filled in, such as `- Name:`: it says nothing, and would be the
+/// best match for its own label.
+pub fn is_blank_label(text: &str) -> bool {
+    let line = text.trim();
+    let label = item(line).and_then(|_| line.strip_suffix(':'));
+    label.is_some_and(|label| !label.contains([':', '\n']) && label.chars().count() <= LONGEST_NAME)
+}
+
 struct Reader<'a> {
     text: &'a str,
     lines: Vec<&'a str>,
     limit: usize,
     trail: Vec<(usize, String)>,
     section: u32,
-    date: Option<Day>,
+    date: Option<CalendarDay>,
     /// The line of a heading under which nothing was found yet.
     pending_heading: Option<usize>,
-    chunks: Vec<Chunk>,
+    chunks: Vec<NoteChunk>,
 }
 
 impl Reader<'_> {
@@ -106,7 +114,7 @@ impl Reader<'_> {
         self.trail.push((level, title.to_owned()));
         self.section += 1;
         self.pending_heading = Some(at);
-        if let Some(day) = Day::find_written(title) {
+        if let Some(day) = CalendarDay::find_written(title) {
             self.date = Some(day);
         }
     }
@@ -209,7 +217,7 @@ impl Reader<'_> {
         self.pending_heading = None;
         let heading: Vec<&str> = self.trail.iter().map(|(_, title)| title.as_str()).collect();
         let body_at = (text.len() - without_mark(&text).len()) as u32;
-        self.chunks.push(Chunk {
+        self.chunks.push(NoteChunk {
             start_line: start as u32 + 1,
             end_line: end as u32,
             heading: heading.join(" > "),
@@ -218,13 +226,13 @@ impl Reader<'_> {
             text,
             body_at,
             speaker: None,
-            importance: Importance::default(),
+            importance: NoteImportance::default(),
         });
     }
 }
 
 /// Names that keep starting units are speakers; what they say starts after the name.
-pub fn mark_speakers(chunks: &mut [Chunk]) {
+pub fn mark_speakers(chunks: &mut [NoteChunk]) {
     let mut said: HashMap<String, usize> = HashMap::new();
     for name in chunks.iter().filter_map(|chunk| speaker(chunk.body())) {
         *said.entry(name.to_owned()).or_default() += 1;
@@ -238,9 +246,9 @@ pub fn mark_speakers(chunks: &mut [Chunk]) {
             .is_some_and(|times| *times >= SPEAKS_AT_LEAST)
         {
             chunk.speaker = Some(match name.to_ascii_lowercase().as_str() {
-                "user" | "human" | "me" | "owner" => Speaker::User,
-                "assistant" | "agent" | "ai" | "bot" | "model" => Speaker::Assistant,
-                _ => Speaker::Other,
+                "user" | "human" | "me" | "owner" => MessageSpeaker::User,
+                "assistant" | "agent" | "ai" | "bot" | "model" => MessageSpeaker::Assistant,
+                _ => MessageSpeaker::Other,
             });
             let label = name.len()
                 + chunk

@@ -1,13 +1,18 @@
 //! Runs of lines of a fixed size that overlap, as the reference cuts.
 
-use super::Chunk;
-use crate::day::Day;
-use crate::importance::Importance;
+use super::NoteChunk;
+use crate::day::CalendarDay;
+use crate::importance::NoteImportance;
 
 /// The reference takes a token for four characters.
 const CHARS_PER_TOKEN: usize = 4;
 
-pub fn cut(text: &str, tokens: usize, overlap: usize, named: Option<Day>) -> Vec<Chunk> {
+pub fn cut(
+    text: &str,
+    tokens: usize,
+    overlap: usize,
+    named: Option<CalendarDay>,
+) -> Vec<NoteChunk> {
     let most = tokens * CHARS_PER_TOKEN;
     let shared = overlap.min(tokens / 2) * CHARS_PER_TOKEN;
     let mut chunks = Vec::new();
@@ -29,7 +34,7 @@ pub fn cut(text: &str, tokens: usize, overlap: usize, named: Option<Day>) -> Vec
     chunks
 }
 
-fn push(chunks: &mut Vec<Chunk>, run: &[(u32, &str)], named: Option<Day>) {
+fn push(chunks: &mut Vec<NoteChunk>, run: &[(u32, &str)], named: Option<CalendarDay>) {
     let (Some(first), Some(last)) = (run.first(), run.last()) else {
         return;
     };
@@ -41,7 +46,7 @@ fn push(chunks: &mut Vec<Chunk>, run: &[(u32, &str)], named: Option<Day>) {
     if text.trim().is_empty() {
         return;
     }
-    chunks.push(Chunk {
+    chunks.push(NoteChunk {
         start_line: first.0,
         end_line: last.0,
         heading: String::new(),
@@ -50,7 +55,7 @@ fn push(chunks: &mut Vec<Chunk>, run: &[(u32, &str)], named: Option<Day>) {
         text,
         body_at: 0,
         speaker: None,
-        importance: Importance::default(),
+        importance: NoteImportance::default(),
     });
 }
 

@@ -1,11 +1,11 @@
-use super::{Chunk, Cut, Speaker};
+use super::{ChunkCut, MessageSpeaker, NoteChunk};
 use proptest::prelude::*;
 
-fn units(text: &str) -> Vec<Chunk> {
-    Cut::default().markdown("memory/notes.md", text)
+fn units(text: &str) -> Vec<NoteChunk> {
+    ChunkCut::default().markdown("memory/notes.md", text)
 }
 
-fn show(chunks: &[Chunk]) -> String {
+fn show(chunks: &[NoteChunk]) -> String {
     chunks
         .iter()
         .map(|c| {
@@ -62,21 +62,21 @@ fn main() {}
 fn names_that_keep_speaking_are_speakers() {
     let chunks =
         units("- Ann: hi\n- Bob: hello\n- Ann: how are you?\n- Ann: well?\n- Due: Friday\n");
-    let bodies: Vec<&str> = chunks.iter().map(Chunk::body).collect();
+    let bodies: Vec<&str> = chunks.iter().map(NoteChunk::body).collect();
     assert_eq!(
         bodies,
         ["hi", "Bob: hello", "how are you?", "well?", "Due: Friday"]
     );
     let chunks =
         units("User: a\n\nAssistant: b\n\nUser: c\n\nUser: d\n\nAssistant: e\n\nAssistant: f\n");
-    assert_eq!(chunks[0].speaker, Some(Speaker::User));
-    assert_eq!(chunks[1].speaker, Some(Speaker::Assistant));
+    assert_eq!(chunks[0].speaker, Some(MessageSpeaker::User));
+    assert_eq!(chunks[1].speaker, Some(MessageSpeaker::Assistant));
     assert_eq!(chunks[1].body(), "b");
 }
 
 #[test]
 fn dates_come_from_the_name_too() {
-    let chunks = Cut::default().markdown("memory/2026-03-04-dentist.md", "tooth 7");
+    let chunks = ChunkCut::default().markdown("memory/2026-03-04-dentist.md", "tooth 7");
     assert_eq!(chunks[0].date.unwrap().to_string(), "2026-03-04");
 }
 
@@ -104,7 +104,7 @@ fn fixed_cuts_overlap() {
     let text: String = (1..=200)
         .map(|i| format!("line number {i} of the note\n"))
         .collect();
-    let chunks = Cut::Fixed {
+    let chunks = ChunkCut::Fixed {
         tokens: 400,
         overlap: 80,
     }
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn nothing_is_lost(lines in prop::collection::vec("(# [a-z]{1,5}|- [a-z]{1,9}|  - [a-z]{1,9}|[a-z é東]{0,20}|```|\\| a \\||[0-9]\\. x|---)", 0..40), fixed in any::<bool>()) {
         let text = lines.join("\n");
-        let cut = if fixed { Cut::Fixed { tokens: 20, overlap: 5 } } else { Cut::Units { tokens: 16 } };
+        let cut = if fixed { ChunkCut::Fixed { tokens: 20, overlap: 5 } } else { ChunkCut::Units { tokens: 16 } };
         let chunks = cut.markdown("x.md", &text);
         let all: Vec<&str> = text.lines().collect();
         let mut covered = vec![false; all.len()];
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn any_text_is_cut(text in "\\PC{0,300}", tokens in 1_usize..50) {
-        let _ = Cut::Units { tokens }.markdown("x.md", &text);
-        let _ = Cut::Fixed { tokens, overlap: 7 }.markdown("x.md", &text);
+        let _ = ChunkCut::Units { tokens }.markdown("x.md", &text);
+        let _ = ChunkCut::Fixed { tokens, overlap: 7 }.markdown("x.md", &text);
     }
 }

@@ -12,10 +12,12 @@ use chela_core::ContentHash;
 use rten::{Model, NodeId, ValueOrView};
 use rten_tensor::NdTensor;
 
-use super::table::Table;
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
+use super::table::WordTable;
+use super::{
+    EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, ModelId, RetryAdvice,
+};
 
-pub use install::{InstallError, Installed, Placed, install};
+pub use install::{InstallError, InstalledModel, ModelPlacement, install};
 
 /// A model in ONNX form. The file is not opened before the first text.
 pub struct MiniLm {
@@ -73,7 +75,7 @@ impl MiniLm {
                 "{} cannot be used: {why}; check `local.modelPath`",
                 self.path.display()
             ),
-            retry: Retry::Never,
+            retry: RetryAdvice::Never,
         }
     }
 }
@@ -89,7 +91,7 @@ impl Embedder for MiniLm {
     fn cost(&self) -> EmbedCost {
         EmbedCost::PerBatch {
             texts: 4 * TOGETHER,
-            price: Price::Free,
+            price: EmbedPrice::Free,
             tokens_per_second: 3_000.0,
         }
     }
@@ -141,7 +143,7 @@ fn split_stamp(stem: &str) -> (&str, Option<&str>) {
 
 /// The pieces of a text between the model's marks, after the end of what was said before.
 fn pieces(text: &EmbedText<'_>) -> Vec<i32> {
-    let table = Table::built_in();
+    let table = WordTable::built_in();
     let context = table.encode(text.context);
     let from = context.len().saturating_sub(MOST_CONTEXT);
     let mut ids = vec![FIRST];

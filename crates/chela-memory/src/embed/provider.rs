@@ -7,12 +7,16 @@
 
 use std::sync::Arc;
 
-use super::remote::{ApiKey, RemoteEmbedder, RemoteSettings, Transport, Wire, known_model};
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, Grasp, LocalTable, ModelId};
+use super::remote::{
+    ApiKey, EmbedTransport, EmbedWire, RemoteEmbedder, RemoteSettings, known_model,
+};
+use super::{
+    EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId, VectorGrasp,
+};
 
 /// What the config says about vectors.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Wanted {
+pub struct VectorSettings {
     /// `local`, `none`, `auto`, or the name of a service.
     pub provider: Option<String>,
     pub model: Option<String>,
@@ -31,7 +35,7 @@ pub struct Wanted {
 
 /// The keys at hand.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Keys {
+pub struct EmbedKeys {
     /// `remote.apiKey`: for the provider that is named, and for it alone.
     pub own: Option<ApiKey>,
     /// Why there is none, when the config says where it should be.
@@ -43,14 +47,14 @@ pub struct Keys {
 
 /// What makes the vectors.
 #[derive(Clone, Default)]
-pub struct Chosen {
+pub struct ChosenEmbedder {
     /// `None` searches by words alone.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Why it is not what was asked for.
     pub problem: Option<String>,
 }
 
-impl std::fmt::Debug for Chosen {
+impl std::fmt::Debug for ChosenEmbedder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Chosen")
             .field("embedder", &self.embedder.as_ref().map(|e| e.id()))
@@ -62,7 +66,7 @@ impl std::fmt::Debug for Chosen {
 /// A service and how it is spoken to.
 struct Service {
     name: &'static str,
-    wire: Wire,
+    wire: EmbedWire,
     model: Option<&'static str>,
     /// The variables its key is looked for in; the first is named to people.
     variables: &'static [&'static str],
@@ -72,42 +76,42 @@ struct Service {
 const SERVICES: [Service; 5] = [
     Service {
         name: "openai",
-        wire: Wire::OpenAi,
+        wire: EmbedWire::OpenAi,
         model: Some("text-embedding-3-small"),
         variables: &["OPENAI_API_KEY"],
         concurrency: 4,
     },
     Service {
         name: "gemini",
-        wire: Wire::Gemini,
+        wire: EmbedWire::Gemini,
         model: Some("gemini-embedding-001"),
         variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
         concurrency: 4,
     },
     Service {
         name: "voyage",
-        wire: Wire::Voyage,
+        wire: EmbedWire::Voyage,
         model: Some("voyage-3.5"),
         variables: &["VOYAGE_API_KEY"],
         concurrency: 4,
     },
     Service {
         name: "ollama",
-        wire: Wire::Ollama,
+        wire: EmbedWire::Ollama,
         model: Some("nomic-embed-text"),
         variables: &[],
         concurrency: 1,
     },
     Service {
         name: "openai-compatible",
-        wire: Wire::OpenAi,
+        wire: EmbedWire::OpenAi,
         model: None,
         variables: &[],
         concurrency: 4,
     },
 ];
 
-impl Keys {
+impl EmbedKeys {
     /// The keys of the environment. `var` looks a variable up.
     pub fn of_environment(var: impl Fn(&str) -> Option<String>) -> Self {
         let first = |name: &str| {
@@ -136,13 +140,17 @@ impl Keys {
 }
 
 /// Picks. Without a transport only what is inside the binary can be used.
-pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport>>) -> Chosen {
+pub fn choose(
+    wanted: &VectorSettings,
+    keys: &EmbedKeys,
+    transport: Option<&Arc<dyn EmbedTransport>>,
+) -> ChosenEmbedder {
     let name = match wanted.provider.as_deref() {
         None | Some("auto") => automatic(wanted, keys),
         Some(name) => name,
     };
     match name {
-        "none" => return Chosen::default(),
+        "none" => return ChosenEmbedder::default(),
         "local" => return local(wanted),
         _ => {}
     }
@@ -152,7 +160,7 @@ pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport
         None | Some("" | "local" | "auto") => Ok(Some(Arc::new(LocalTable))),
         Some("none") => Ok(None),
         Some(other) => {
-            let plain = Wanted {
+            let plain = VectorSettings {
                 model: None,
                 base_url: None,
                 headers: Vec::new(),
@@ -167,11 +175,11 @@ pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport
         Err(problem) => (None, Some(problem)),
     };
     match (first, stand_in) {
-        (Ok(first), None) => Chosen {
+        (Ok(first), None) => ChosenEmbedder {
             embedder: Some(Arc::new(first)),
             problem: second_problem,
         },
-        (Ok(first), Some(then)) => Chosen {
+        (Ok(first), Some(then)) => ChosenEmbedder {
             embedder: Some(Arc::new(StandIn {
                 first: Arc::new(first),
                 then,
@@ -183,7 +191,7 @@ pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport
                 Some(then) => format!("{} is used", then.id()),
                 None => "words alone are searched".to_owned(),
             };
-            Chosen {
+            ChosenEmbedder {
                 embedder: stand_in,
                 problem: Some(format!("{problem}; {instead} meanwhile")),
             }
@@ -192,7 +200,7 @@ pub fn choose(wanted: &Wanted, keys: &Keys, transport: Option<&Arc<dyn Transport
 }
 
 /// Local, unless the config names a model that only a service has and its key is at hand.
-fn automatic<'a>(wanted: &'a Wanted, keys: &Keys) -> &'a str {
+fn automatic<'a>(wanted: &'a VectorSettings, keys: &EmbedKeys) -> &'a str {
     let Some(model) = wanted.model.as_deref() else {
         return "local";
     };
@@ -204,17 +212,17 @@ fn automatic<'a>(wanted: &'a Wanted, keys: &Keys) -> &'a str {
 }
 
 /// The table, or the model it was made from with the table answering meanwhile.
-fn local(wanted: &Wanted) -> Chosen {
+fn local(wanted: &VectorSettings) -> ChosenEmbedder {
     let table = Arc::new(LocalTable);
     let Some(file) = &wanted.model_file else {
-        return Chosen {
+        return ChosenEmbedder {
             embedder: Some(table),
             problem: None,
         };
     };
     #[cfg(feature = "minilm")]
     {
-        Chosen {
+        ChosenEmbedder {
             embedder: Some(Arc::new(StandIn {
                 first: Arc::new(super::minilm::MiniLm::new(file)),
                 then: table,
@@ -224,7 +232,7 @@ fn local(wanted: &Wanted) -> Chosen {
     }
     #[cfg(not(feature = "minilm"))]
     {
-        Chosen {
+        ChosenEmbedder {
             embedder: Some(table),
             problem: Some(format!(
                 "{} needs a program built with the feature `minilm`; the built-in table is used",
@@ -243,10 +251,10 @@ enum KeyOwner {
 
 fn remote(
     name: &str,
-    wanted: &Wanted,
-    keys: &Keys,
+    wanted: &VectorSettings,
+    keys: &EmbedKeys,
     owner: KeyOwner,
-    transport: Option<&Arc<dyn Transport>>,
+    transport: Option<&Arc<dyn EmbedTransport>>,
 ) -> Result<RemoteEmbedder, String> {
     let known = service(name);
     let service = match known {
@@ -348,7 +356,7 @@ impl Embedder for StandIn {
         self.first.embed(texts, role)
     }
 
-    fn grasp(&self) -> Grasp {
+    fn grasp(&self) -> VectorGrasp {
         self.first.grasp()
     }
 

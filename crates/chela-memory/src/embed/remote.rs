@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
-use wire::Batch;
+use super::{
+    EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, ModelId, RetryAdvice,
+};
+use wire::EmbedBatch;
 
 pub use prices::{KnownModel, known_model, price_of};
-pub use wire::Wire;
+pub use wire::EmbedWire;
 
 /// A request, ready to be sent.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,7 +44,7 @@ pub struct EmbedHttpResponse {
 }
 
 /// The way to a service. `Err` says why there was no answer at all.
-pub trait Transport: Send + Sync {
+pub trait EmbedTransport: Send + Sync {
     /// Called from threads that may wait, several at once.
     fn post(&self, request: EmbedHttpRequest) -> Result<EmbedHttpResponse, String>;
     /// Waits before another try.
@@ -76,7 +78,7 @@ impl std::fmt::Debug for ApiKey {
 pub struct RemoteSettings {
     /// Its name, as the config and the index write it.
     pub provider: String,
-    pub wire: Wire,
+    pub wire: EmbedWire,
     pub model: String,
     /// Where it lives; the service's own address without it.
     pub base_url: Option<String>,
@@ -95,7 +97,7 @@ pub struct RemoteSettings {
 /// A service that makes vectors.
 pub struct RemoteEmbedder {
     settings: RemoteSettings,
-    transport: Arc<dyn Transport>,
+    transport: Arc<dyn EmbedTransport>,
     /// How long the vectors are, once known: a service that changes its mind is not believed.
     length: AtomicUsize,
 }
@@ -136,7 +138,7 @@ const HOSTED_TOKENS_PER_SECOND: f64 = 40_000.0;
 const OWN_TOKENS_PER_SECOND: f64 = 4_000.0;
 
 impl RemoteEmbedder {
-    pub fn new(settings: RemoteSettings, transport: Arc<dyn Transport>) -> Self {
+    pub fn new(settings: RemoteSettings, transport: Arc<dyn EmbedTransport>) -> Self {
         let length = settings.dimensions.or_else(|| {
             known_model(&settings.provider, &settings.model).map(|known| known.dimensions)
         });
@@ -170,7 +172,7 @@ impl RemoteEmbedder {
                 (EmbedRole::Query, _) | (_, Again::IfThere) => FEW_TRIES,
                 (EmbedRole::Document, _) => TRIES,
             };
-            if problem.retry == Retry::Never || tried >= most || wait > LONGEST_PAUSE {
+            if problem.retry == RetryAdvice::Never || tried >= most || wait > LONGEST_PAUSE {
                 return Err(problem);
             }
             self.transport.pause(wait);
@@ -189,7 +191,7 @@ impl RemoteEmbedder {
             EmbedRole::Query => settings.query_type.as_deref(),
             EmbedRole::Document => settings.document_type.as_deref(),
         };
-        let body = settings.wire.body(&Batch {
+        let body = settings.wire.body(&EmbedBatch {
             model: &settings.model,
             texts,
             role,
@@ -230,7 +232,7 @@ impl RemoteEmbedder {
         }
         let answer: serde_json::Value = serde_json::from_slice(&response.body).map_err(|_| {
             (
-                self.failed("the answer was cut off or is not JSON", Retry::Later),
+                self.failed("the answer was cut off or is not JSON", RetryAdvice::Later),
                 Again::Soon,
             )
         })?;
@@ -240,7 +242,7 @@ impl RemoteEmbedder {
                 texts.len(),
                 settings.model
             );
-            (self.failed(&reason, Retry::Never), Again::Soon)
+            (self.failed(&reason, RetryAdvice::Never), Again::Soon)
         })?;
         self.same_length(&vectors)
             .map_err(|problem| (problem, Again::Soon))?;
@@ -260,7 +262,7 @@ impl RemoteEmbedder {
                      check `model` and `outputDimensionality`",
                     vector.len()
                 );
-                return Err(self.failed(&reason, Retry::Never));
+                return Err(self.failed(&reason, RetryAdvice::Never));
             }
         }
         Ok(())
@@ -273,10 +275,13 @@ impl RemoteEmbedder {
             .as_deref()
             .unwrap_or(settings.wire.usual_base());
         let hint = match settings.wire {
-            Wire::Ollama => "; start it with `ollama serve`",
+            EmbedWire::Ollama => "; start it with `ollama serve`",
             _ => "; check the network and `remote.baseUrl`",
         };
-        self.failed(&format!("{base} did not answer: {why}{hint}"), Retry::Later)
+        self.failed(
+            &format!("{base} did not answer: {why}{hint}"),
+            RetryAdvice::Later,
+        )
     }
 
     fn refused(&self, response: &EmbedHttpResponse) -> EmbedError {
@@ -284,25 +289,27 @@ impl RemoteEmbedder {
         let (what, retry) = match response.status {
             401 | 403 => (
                 format!("the key was refused; {}", settings.key_hint),
-                Retry::Never,
+                RetryAdvice::Never,
             ),
             404 => (
                 format!(
                     "there is no model `{}` at this address; check `model` and `remote.baseUrl`",
                     settings.model
                 ),
-                Retry::Never,
+                RetryAdvice::Never,
             ),
             402 => (
                 "the account has no credit left; top it up or choose another provider".to_owned(),
-                Retry::Never,
+                RetryAdvice::Never,
             ),
             429 => (
                 "too many requests or no quota left; wait, or check the account".to_owned(),
-                Retry::Later,
+                RetryAdvice::Later,
             ),
-            408 | 409 | 425 | 500..=599 => ("the service has a problem".to_owned(), Retry::Later),
-            _ => ("the request was refused".to_owned(), Retry::Never),
+            408 | 409 | 425 | 500..=599 => {
+                ("the service has a problem".to_owned(), RetryAdvice::Later)
+            }
+            _ => ("the request was refused".to_owned(), RetryAdvice::Never),
         };
         let said = wire::complaint(&response.body);
         let said = match said.is_empty() {
@@ -312,7 +319,7 @@ impl RemoteEmbedder {
         self.failed(&format!("{} {what}{said}", response.status), retry)
     }
 
-    fn failed(&self, reason: &str, retry: Retry) -> EmbedError {
+    fn failed(&self, reason: &str, retry: RetryAdvice) -> EmbedError {
         let reason = match &self.settings.key {
             Some(key) => key.scrub(reason),
             None => reason.to_owned(),
@@ -342,11 +349,11 @@ impl Embedder for RemoteEmbedder {
         EmbedCost::PerBatch {
             texts: settings.wire.most_texts() * settings.concurrency.max(1),
             price: match settings.wire {
-                Wire::Ollama => Price::Free,
+                EmbedWire::Ollama => EmbedPrice::Free,
                 _ => price_of(&settings.provider, &settings.model),
             },
             tokens_per_second: match settings.wire {
-                Wire::Ollama => OWN_TOKENS_PER_SECOND,
+                EmbedWire::Ollama => OWN_TOKENS_PER_SECOND,
                 _ => HOSTED_TOKENS_PER_SECOND,
             },
         }
@@ -396,7 +403,7 @@ impl Embedder for RemoteEmbedder {
             }
         }
         match missing {
-            Some(()) => Err(self.failed("not every batch was answered", Retry::Later)),
+            Some(()) => Err(self.failed("not every batch was answered", RetryAdvice::Later)),
             None => Ok(made),
         }
     }

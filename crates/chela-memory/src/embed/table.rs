@@ -15,18 +15,24 @@ const HEADER: usize = 20;
 
 /// Dimensions of the built-in vectors.
 pub const DIMENSIONS: usize = 256;
+/// Numbers are kept in quarters of a row: three of them in bytes, six bits each, and the fourth in
+/// the two bits those leave over.
+const QUARTER: usize = DIMENSIONS / 4;
+const ROW_BYTES: usize = 3 * QUARTER;
+/// What stands for zero.
+const MIDDLE: f32 = 32.0;
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::open);
+static TABLE: LazyLock<WordTable> = LazyLock::new(WordTable::open);
 
 /// The table, laid out for look-up.
 #[derive(Debug)]
-pub struct Table {
+pub struct WordTable {
     scales: &'static [u8],
     rows: &'static [u8],
     pieces: WordPiece,
 }
 
-impl Table {
+impl WordTable {
     /// The one inside the binary.
     pub fn built_in() -> &'static Self {
         &TABLE
@@ -41,7 +47,7 @@ impl Table {
         };
         let (rows, words) = (number(8), number(16));
         let scales_end = HEADER + 4 * rows;
-        let rows_end = scales_end + rows * DIMENSIONS;
+        let rows_end = scales_end + rows * ROW_BYTES;
         Self {
             scales: FILE.get(HEADER..scales_end).unwrap_or_default(),
             rows: FILE.get(scales_end..rows_end).unwrap_or_default(),
@@ -64,7 +70,7 @@ impl Table {
         ids
     }
 
-    /// Like [`Table::encode`], into a list that is used again.
+    /// Like [`WordTable::encode`], into a list that is used again.
     pub fn encode_into(&self, text: &str, ids: &mut Vec<u16>) {
         self.pieces.encode(text, ids);
     }
@@ -75,16 +81,29 @@ impl Table {
             let (row, scale) = self.row(*id);
             let scale = scale * weight;
             for (sum, value) in sum.iter_mut().zip(row) {
-                *sum += f32::from(*value as i8) * scale;
+                *sum += value * scale;
             }
         }
     }
 
     /// The row of one piece and what a step of it is worth.
-    pub fn row(&self, id: u16) -> (&'static [u8; DIMENSIONS], f32) {
+    pub fn row(&self, id: u16) -> ([f32; DIMENSIONS], f32) {
         let id = usize::from(id);
-        let (rows, _) = self.rows.as_chunks::<DIMENSIONS>();
+        let (rows, _) = self.rows.as_chunks::<ROW_BYTES>();
         let (scales, _) = self.scales.as_chunks::<4>();
-        (&rows[id], f32::from_le_bytes(scales[id]))
+        (unpacked(&rows[id]), f32::from_le_bytes(scales[id]))
     }
+}
+
+fn unpacked(packed: &[u8; ROW_BYTES]) -> [f32; DIMENSIONS] {
+    let mut row = [0.0; DIMENSIONS];
+    for at in 0..QUARTER {
+        let [a, b, c] = [packed[at], packed[QUARTER + at], packed[2 * QUARTER + at]];
+        let last = a >> 6 | b >> 6 << 2 | c >> 6 << 4;
+        row[at] = f32::from(a & 63) - MIDDLE;
+        row[QUARTER + at] = f32::from(b & 63) - MIDDLE;
+        row[2 * QUARTER + at] = f32::from(c & 63) - MIDDLE;
+        row[3 * QUARTER + at] = f32::from(last) - MIDDLE;
+    }
+    row
 }

@@ -3,26 +3,26 @@
 use chela_core::{Audience, ContentHash};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::{SyncRequest, embed_text};
-use crate::chunk::{Chunk, Speaker};
-use crate::day::Day;
-use crate::embed::{EmbedCost, EmbedRole};
-use crate::segment::{DocFacts, Flags, SegmentBuilder};
+use super::embed_text;
+use crate::chunk::{MessageSpeaker, NoteChunk};
+use crate::day::CalendarDay;
+use crate::embed::{EmbedCost, EmbedRole, Embedder};
+use crate::segment::{ChunkFlags, DocFacts, SegmentBuilder};
 use crate::source::{FileSource, FoundFile};
-use crate::store::{Store, StoreError, touch};
-use crate::vector::{Matrix, Quantised};
-use crate::words::Terms;
+use crate::store::{IndexStore, StoreError, touch};
+use crate::vector::{QuantisedVector, VectorMatrix};
+use crate::words::TermReader;
 
 /// A file ready to be written.
 #[derive(Debug)]
-pub enum Prepared<'a> {
+pub enum PreparedFile<'a> {
     /// The content is what the index has; only the time of change or the trust is new.
     Seen { file: &'a FoundFile, now: i64 },
     Content {
         file: &'a FoundFile,
         hash: ContentHash,
         cut: String,
-        units: Vec<Chunk>,
+        units: Vec<NoteChunk>,
         /// Who may be shown what is in it.
         audience: Audience,
         now: i64,
@@ -30,22 +30,21 @@ pub enum Prepared<'a> {
 }
 
 pub fn write(
-    store: &mut Store,
-    request: &SyncRequest<'_>,
-    batch: &[Prepared<'_>],
+    store: &mut IndexStore,
+    embedder: Option<&dyn Embedder>,
+    batch: &[PreparedFile<'_>],
 ) -> Result<(), StoreError> {
     if batch.is_empty() {
         return Ok(());
     }
     // Vectors first: they need no lock.
-    let mut vectors = request
-        .embedder
+    let mut vectors = embedder
         .into_iter()
         .flat_map(|embedder| [Some(embedder), embedder.stand_in()])
         .flatten()
         .find(|e| e.cost() == EmbedCost::Instant)
-        .map(|embedder| (embedder.id().to_string(), Matrix::new(0), embedder));
-    let mut run = |store: &mut Store| {
+        .map(|embedder| (embedder.id().to_string(), VectorMatrix::new(0), embedder));
+    let mut run = |store: &mut IndexStore| {
         let transaction = store
             .connection_mut()
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -54,11 +53,11 @@ pub fn write(
                 row.get(0)
             })?;
         let mut builder = SegmentBuilder::default();
-        let mut terms = Terms::default();
+        let mut terms = TermReader::default();
         for prepared in batch {
             match prepared {
-                Prepared::Seen { file, now } => seen(&transaction, file, *now)?,
-                Prepared::Content {
+                PreparedFile::Seen { file, now } => seen(&transaction, file, *now)?,
+                PreparedFile::Content {
                     file,
                     hash,
                     cut,
@@ -195,11 +194,11 @@ struct ChunkWriter<'a> {
     file: &'a FoundFile,
     audience: Audience,
     id: i64,
-    terms: &'a mut Terms,
+    terms: &'a mut TermReader,
 }
 
 impl ChunkWriter<'_> {
-    fn write(&mut self, units: &[Chunk], builder: &mut SegmentBuilder) -> rusqlite::Result<()> {
+    fn write(&mut self, units: &[NoteChunk], builder: &mut SegmentBuilder) -> rusqlite::Result<()> {
         let mut insert = self.connection.prepare_cached(
             "INSERT INTO chunks (file, start_line, end_line, heading, date, body_at, hash, text) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -214,7 +213,7 @@ impl ChunkWriter<'_> {
             .collect();
         let dialogue = units
             .iter()
-            .any(|unit| unit.speaker == Some(Speaker::Assistant));
+            .any(|unit| unit.speaker == Some(MessageSpeaker::Assistant));
         let mut heading = (String::new(), Vec::new());
         for unit in units {
             let hash = ContentHash::of(&unit.text);
@@ -250,27 +249,27 @@ impl ChunkWriter<'_> {
         Ok(())
     }
 
-    fn flags(&self, unit: &Chunk, dialogue: bool) -> Flags {
+    fn flags(&self, unit: &NoteChunk, dialogue: bool) -> ChunkFlags {
         let mut flags = 0;
-        if Day::find(&self.file.label).is_some() {
-            flags |= Flags::DATED_NOTE;
+        if CalendarDay::find(&self.file.label).is_some() {
+            flags |= ChunkFlags::DATED_NOTE;
         }
         if self.file.source == FileSource::Sessions {
-            flags |= Flags::TRANSCRIPT;
+            flags |= ChunkFlags::TRANSCRIPT;
         }
         if self.audience == Audience::Shared {
-            flags |= Flags::SHARED;
+            flags |= ChunkFlags::SHARED;
         }
         if dialogue {
-            flags |= Flags::ROLES;
+            flags |= ChunkFlags::ROLES;
         }
         if unit.speaker.is_some() {
-            flags |= Flags::SPOKEN;
+            flags |= ChunkFlags::SPOKEN;
         }
-        if unit.speaker == Some(Speaker::User) {
-            flags |= Flags::SAID_BY_USER;
+        if unit.speaker == Some(MessageSpeaker::User) {
+            flags |= ChunkFlags::SAID_BY_USER;
         }
-        Flags(flags)
+        ChunkFlags(flags)
     }
 }
 
@@ -280,19 +279,19 @@ fn stem_of(label: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
-fn embed(embedder: &dyn crate::embed::Embedder, units: &[Chunk], matrix: &mut Matrix) {
+fn embed(embedder: &dyn crate::embed::Embedder, units: &[NoteChunk], matrix: &mut VectorMatrix) {
     let texts: Vec<_> = (0..units.len()).map(|at| embed_text(units, at)).collect();
     let vectors = embedder
         .embed(&texts, EmbedRole::Document)
         .unwrap_or_default();
     for at in 0..units.len() {
-        let vector = vectors.get(at).map(|vector| Quantised::of(vector));
-        let vector = vector.unwrap_or(Quantised {
+        let vector = vectors.get(at).map(|vector| QuantisedVector::of(vector));
+        let vector = vector.unwrap_or(QuantisedVector {
             scale: 0.0,
             values: Vec::new(),
         });
         if matrix.dimensions == 0 && !vector.values.is_empty() && matrix.rows() == 0 {
-            *matrix = Matrix::new(vector.values.len());
+            *matrix = VectorMatrix::new(vector.values.len());
         }
         matrix.push(&vector);
     }

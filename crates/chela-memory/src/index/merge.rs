@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use crate::segment::{Segment, SegmentBuilder};
-use crate::store::{Store, StoreError, touch};
-use crate::vector::Matrix;
+use crate::segment::{IndexSegment, SegmentBuilder};
+use crate::store::{IndexStore, StoreError, touch};
+use crate::vector::VectorMatrix;
 
 /// So many segments of about one size become one.
 const FAN: usize = 8;
@@ -16,7 +16,7 @@ const LARGEST: usize = 1 << 17;
 const SMALLEST: usize = 256;
 
 /// Merges what has become too many or too empty. Cheap when there is nothing to do.
-pub fn tidy(store: &mut Store) -> Result<(), StoreError> {
+pub fn tidy(store: &mut IndexStore) -> Result<(), StoreError> {
     loop {
         let chosen = choose(store.connection()).map_err(|error| store.explain(error))?;
         if chosen.is_empty() {
@@ -49,14 +49,14 @@ fn choose(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
         .unwrap_or_default())
 }
 
-fn merge(store: &mut Store, ids: &[i64]) -> rusqlite::Result<()> {
+fn merge(store: &mut IndexStore, ids: &[i64]) -> rusqlite::Result<()> {
     let transaction = store
         .connection_mut()
         .transaction_with_behavior(TransactionBehavior::Immediate)?;
     let target: i64 =
         transaction.query_row("SELECT max(id) + 1 FROM segments", [], |row| row.get(0))?;
     let mut builder = SegmentBuilder::default();
-    let mut models: HashMap<String, Matrix> = shared_models(&transaction, ids)?;
+    let mut models: HashMap<String, VectorMatrix> = shared_models(&transaction, ids)?;
     for id in ids {
         let data: Vec<u8> =
             transaction.query_row("SELECT data FROM segments WHERE id = ?1", [id], |row| {
@@ -66,7 +66,7 @@ fn merge(store: &mut Store, ids: &[i64]) -> rusqlite::Result<()> {
             .prepare_cached("SELECT id FROM files WHERE segment = ?1")?
             .query_map([id], |row| Ok((row.get(0)?, ())))?
             .collect::<rusqlite::Result<_>>()?;
-        let Some(segment) = Segment::from_bytes(&data) else {
+        let Some(segment) = IndexSegment::from_bytes(&data) else {
             // Unreadable: its files are forgotten here and indexed again by the next sync.
             transaction.execute("DELETE FROM files WHERE segment = ?1", [id])?;
             continue;
@@ -81,23 +81,23 @@ fn merge(store: &mut Store, ids: &[i64]) -> rusqlite::Result<()> {
                 params![id, model],
                 |row| row.get(0),
             )?;
-            let rows = Matrix::from_bytes(data, segment.docs.len());
+            let rows = VectorMatrix::from_bytes(data, segment.docs.len());
             for doc in (0..segment.docs.len()).filter(|doc| live(*doc)) {
                 match &rows {
                     Some(rows) => {
                         if matrix.rows() == 0 && matrix.dimensions == 0 {
-                            *matrix = Matrix::new(rows.dimensions);
+                            *matrix = VectorMatrix::new(rows.dimensions);
                         }
                         if rows.dimensions == matrix.dimensions {
                             matrix.push_row(rows, doc);
                             continue;
                         }
-                        matrix.push(&crate::vector::Quantised {
+                        matrix.push(&crate::vector::QuantisedVector {
                             scale: 0.0,
                             values: Vec::new(),
                         });
                     }
-                    None => matrix.push(&crate::vector::Quantised {
+                    None => matrix.push(&crate::vector::QuantisedVector {
                         scale: 0.0,
                         values: Vec::new(),
                     }),
@@ -133,7 +133,7 @@ fn merge(store: &mut Store, ids: &[i64]) -> rusqlite::Result<()> {
 fn shared_models(
     connection: &Connection,
     ids: &[i64],
-) -> rusqlite::Result<HashMap<String, Matrix>> {
+) -> rusqlite::Result<HashMap<String, VectorMatrix>> {
     let mut counts: HashMap<String, usize> = HashMap::new();
     let mut statement =
         connection.prepare_cached("SELECT model FROM vectors WHERE segment = ?1")?;
@@ -145,6 +145,6 @@ fn shared_models(
     Ok(counts
         .into_iter()
         .filter(|(_, count)| *count == ids.len())
-        .map(|(model, _)| (model, Matrix::new(0)))
+        .map(|(model, _)| (model, VectorMatrix::new(0)))
         .collect())
 }

@@ -2,11 +2,11 @@ use std::ops::ControlFlow;
 
 use chela_core::Trust;
 
-use super::{Depth, SyncOutcome, indexed_files};
-use crate::chunk::Cut;
+use super::{SyncDepth, SyncOutcome, indexed_files};
+use crate::chunk::ChunkCut;
 use crate::memory::Memory;
-use crate::source::Ceiling;
-use crate::tests_support::{Home, ask, found, sync};
+use crate::source::TrustCeiling;
+use crate::tests_support::{MemoryHome, ask, found, sync};
 
 /// Everything a search could see, in order.
 fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
@@ -24,7 +24,7 @@ fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
 
 #[test]
 fn only_what_changed_is_indexed_again() {
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         ("MEMORY.md", "- tea\n"),
         ("memory/a.md", "- cat\n"),
         ("memory/b.md", "- dog\n"),
@@ -58,7 +58,7 @@ fn only_what_changed_is_indexed_again() {
 
 #[test]
 fn a_file_that_lost_its_trust_is_shown_with_what_is_left() {
-    let home = Home::new(&[("memory/a.md", "- cat\n"), ("memory/b.md", "- dog\n")]);
+    let home = MemoryHome::new(&[("memory/a.md", "- cat\n"), ("memory/b.md", "- dog\n")]);
     let trust = |memory: &mut Memory<'_>, name: &str| {
         let found = memory.search(&ask("cat or dog")).unwrap();
         let one = found.excerpts.iter().find(|one| one.label == name);
@@ -77,7 +77,7 @@ fn a_file_that_lost_its_trust_is_shown_with_what_is_left() {
     sync(&mut memory);
     assert_eq!(trust(&mut memory, "memory/a.md"), Some(Trust::Agent));
     drop(memory);
-    let ceiling = Ceiling::new(|path| match path.ends_with("a.md") {
+    let ceiling = TrustCeiling::new(|path| match path.ends_with("a.md") {
         true => Trust::External,
         false => Trust::Operator,
     });
@@ -94,7 +94,7 @@ fn a_file_that_lost_its_trust_is_shown_with_what_is_left() {
 
 #[test]
 fn a_file_system_that_lies_about_times_is_found_out() {
-    let home = Home::new(&[("memory/a.md", "- cat\n")]);
+    let home = MemoryHome::new(&[("memory/a.md", "- cat\n")]);
     let path = home.workspace().join("memory/a.md");
     // Far from the moment of indexing, so the quick look trusts it.
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
@@ -113,7 +113,7 @@ fn a_file_system_that_lies_about_times_is_found_out() {
     set_time();
     assert_eq!(sync(&mut memory).changed, 0);
     let report = memory
-        .sync(Depth::Verify, &mut |_| ControlFlow::Continue(()))
+        .sync(SyncDepth::Verify, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     assert_eq!(report.changed, 1);
     assert_eq!(found(&mut memory, "dog"), ["memory/a.md#L1"]);
@@ -121,19 +121,19 @@ fn a_file_system_that_lies_about_times_is_found_out() {
 
 #[test]
 fn another_way_of_cutting_replaces_files_one_by_one() {
-    let mut home = Home::new(&[
+    let mut home = MemoryHome::new(&[
         ("memory/a.md", "- cat\n- dog\n"),
         ("memory/b.md", "- tea\n"),
     ]);
     assert_eq!(content(&home.synced()).len(), 3);
-    home.settings.cut = Cut::Fixed {
+    home.settings.cut = ChunkCut::Fixed {
         tokens: 400,
         overlap: 80,
     };
     let mut memory = home.memory();
     let mut steps = 0;
     let report = memory
-        .sync(Depth::Quick, &mut |_| {
+        .sync(SyncDepth::Quick, &mut |_| {
             steps += 1;
             if steps > 1 {
                 ControlFlow::Break(())
@@ -152,7 +152,7 @@ fn another_way_of_cutting_replaces_files_one_by_one() {
 
 #[test]
 fn many_small_syncs_stay_few_segments_and_find_everything() {
-    let home = Home::new(&[]);
+    let home = MemoryHome::new(&[]);
     let mut memory = home.memory();
     for number in 0..40 {
         home.write(
@@ -187,7 +187,7 @@ fn many_small_syncs_stay_few_segments_and_find_everything() {
 
 #[test]
 fn a_drive_that_is_away_is_not_forgotten() {
-    let home = Home::new(&[("MEMORY.md", "- tea\n")]);
+    let home = MemoryHome::new(&[("MEMORY.md", "- tea\n")]);
     let mut memory = home.synced();
     std::fs::rename(home.workspace(), home.folder.path().join("away")).unwrap();
     let report = sync(&mut memory);
@@ -202,10 +202,10 @@ fn a_drive_that_is_away_is_not_forgotten() {
 
 #[test]
 fn a_second_indexer_steps_back() {
-    let home = Home::new(&[("memory/a.md", "- cat\n"), ("memory/b.md", "- dog\n")]);
+    let home = MemoryHome::new(&[("memory/a.md", "- cat\n"), ("memory/b.md", "- dog\n")]);
     let (mut one, mut two) = (home.memory(), home.memory());
     let mut inner = None;
-    one.sync(Depth::Quick, &mut |_| {
+    one.sync(SyncDepth::Quick, &mut |_| {
         inner.get_or_insert_with(|| sync(&mut two).outcome);
         ControlFlow::Continue(())
     })
@@ -216,7 +216,7 @@ fn a_second_indexer_steps_back() {
 
 #[test]
 fn a_full_disk_keeps_the_last_state() {
-    let home = Home::new(&[("MEMORY.md", "- tea\n")]);
+    let home = MemoryHome::new(&[("MEMORY.md", "- tea\n")]);
     let mut memory = home.synced();
     let pages: i64 = memory
         .store()
@@ -233,7 +233,7 @@ fn a_full_disk_keeps_the_last_state() {
         .collect();
     home.write("memory/big.md", &big);
     let error = memory
-        .sync(Depth::Quick, &mut |_| ControlFlow::Continue(()))
+        .sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))
         .unwrap_err();
     assert!(
         matches!(error, crate::store::StoreError::DiskFull { .. }),
@@ -251,7 +251,7 @@ fn a_full_disk_keeps_the_last_state() {
 
 #[test]
 fn damage_met_while_searching_is_repaired() {
-    let home = Home::new(&[("MEMORY.md", &"- a note about tea and cats\n".repeat(300))]);
+    let home = MemoryHome::new(&[("MEMORY.md", &"- a note about tea and cats\n".repeat(300))]);
     drop(home.synced());
     let mut bytes = std::fs::read(home.index_file()).unwrap();
     let length = bytes.len();
@@ -276,7 +276,7 @@ fn damage_met_while_searching_is_repaired() {
 
 #[test]
 fn text_that_is_not_unicode_is_indexed_as_far_as_it_goes() {
-    let home = Home::new(&[]);
+    let home = MemoryHome::new(&[]);
     std::fs::create_dir_all(home.workspace().join("memory")).unwrap();
     std::fs::write(home.workspace().join("memory/x.md"), b"- caf\xe9 and tea\n").unwrap();
     assert_eq!(found(&mut home.synced(), "tea"), ["memory/x.md#L1"]);

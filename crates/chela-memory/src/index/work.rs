@@ -1,17 +1,17 @@
 //! Which files are read again, and reading them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use chela_core::ContentHash;
 use chela_core::secret::Redactor;
 
-use super::batch::{self, Prepared};
-use super::{Depth, Progress, SyncOutcome, SyncReport, SyncRequest, merge};
-use crate::source::{self, FileSource, Found, FoundFile};
-use crate::store::{Store, StoreError};
-use crate::{forget, transcript};
+use super::batch::{self, PreparedFile};
+use super::{SyncDepth, SyncOutcome, SyncProgress, SyncReport, SyncRequest, merge};
+use crate::source::{self, FileSource, FoundFile, FoundFiles};
+use crate::store::{IndexStore, StoreError};
+use crate::{forgotten, transcript};
 
 /// A batch ends after this many chunks or bytes of text, so memory stays bounded.
 const BATCH_CHUNKS: usize = 4096;
@@ -21,7 +21,7 @@ const RACY_NANOS: i64 = 2_000_000_000;
 
 /// What the index knows of a file.
 #[derive(Debug, Clone)]
-pub(crate) struct Known {
+pub struct IndexedFile {
     pub id: i64,
     pub size: u64,
     pub modified: i64,
@@ -31,7 +31,7 @@ pub(crate) struct Known {
     pub trust: String,
 }
 
-pub fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> {
+pub fn known_files(store: &IndexStore) -> Result<HashMap<String, IndexedFile>, StoreError> {
     let read = || {
         let mut statement = store
             .connection()
@@ -39,7 +39,7 @@ pub fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> 
         let rows = statement.query_map([], |row| {
             Ok((
                 row.get(0)?,
-                Known {
+                IndexedFile {
                     id: row.get(1)?,
                     size: u64::try_from(row.get::<_, i64>(2)?).unwrap_or(u64::MAX),
                     modified: row.get(3)?,
@@ -55,18 +55,41 @@ pub fn known_files(store: &Store) -> Result<HashMap<String, Known>, StoreError> 
     read().map_err(|error| store.explain(error))
 }
 
+/// Whether a transcript has grown too little to be read again. Deltas are counted in bytes; a
+/// message is taken for a thousandth of the byte limit's share.
+fn too_little_new(
+    file: &FoundFile,
+    known: Option<&IndexedFile>,
+    request: &SyncRequest<'_>,
+) -> bool {
+    let Some(known) = known.filter(|_| file.source == FileSource::Sessions) else {
+        return false;
+    };
+    let sync = &request.settings.sync;
+    if file.page.is_some() {
+        // A page is measured in messages. What is new is taken once there is enough of it.
+        let new = file.size.saturating_sub(known.size);
+        return request.depth == SyncDepth::Quick && new > 0 && new < sync.session_delta_messages;
+    }
+    let per_message = 2_000;
+    let enough = sync
+        .session_delta_bytes
+        .min(sync.session_delta_messages.saturating_mul(per_message));
+    request.depth == SyncDepth::Quick && file.size >= known.size && file.size - known.size < enough
+}
+
 /// What a sync has to do.
-pub struct Work<'a> {
+pub struct SyncWork<'a> {
     todo: Vec<&'a FoundFile>,
     /// Files that are no longer there.
     pub gone: Vec<i64>,
     pub unchanged: usize,
 }
 
-impl<'a> Work<'a> {
+impl<'a> SyncWork<'a> {
     pub fn plan(
-        found: &'a Found,
-        known: &HashMap<String, Known>,
+        found: &'a FoundFiles,
+        known: &HashMap<String, IndexedFile>,
         request: &SyncRequest<'_>,
     ) -> Self {
         let cut = request.settings.cut.identity();
@@ -76,13 +99,13 @@ impl<'a> Work<'a> {
             let same = known.get(&file.label).is_some_and(|known| {
                 let racy = known.modified.saturating_add(RACY_NANOS)
                     >= known.indexed_at.saturating_mul(1_000_000_000);
-                request.depth == Depth::Quick
+                request.depth == SyncDepth::Quick
                     && !racy
                     && known.size == file.size
                     && known.modified == file.modified
                     && known.trust == file.trust.as_str()
                     && (known.cut == cut || file.source == FileSource::Sessions)
-            }) || transcript::too_little_new(file, known.get(&file.label), request);
+            }) || too_little_new(file, known.get(&file.label), request);
             if same {
                 unchanged += 1;
             } else {
@@ -103,21 +126,30 @@ impl<'a> Work<'a> {
 
     pub fn run(
         &mut self,
-        store: &mut Store,
+        store: &mut IndexStore,
         request: &SyncRequest<'_>,
-        known: &HashMap<String, Known>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        known: &HashMap<String, IndexedFile>,
+        progress: &mut dyn FnMut(SyncProgress) -> ControlFlow<()>,
         report: &mut SyncReport,
     ) -> Result<(), StoreError> {
         let now = i64::try_from(request.host.unix_time()).unwrap_or(0);
         let redactor = Redactor::default();
-        let mut state = Progress {
+        let mut state = SyncProgress {
             files_total: self.todo.len(),
             bytes_total: self.todo.iter().map(|file| file.size).sum(),
-            ..Progress::default()
+            ..SyncProgress::default()
         };
-        let forgotten = forget::list(store.path());
-        let mut batch: Vec<Prepared<'_>> = Vec::new();
+        let forgotten = forgotten::list(store.path()).unwrap_or_else(|error| {
+            // What must not come back stays out: conversations are left as they are.
+            self.todo.retain(|file| file.source != FileSource::Sessions);
+            let list = forgotten::list_file(store.path());
+            report.problems.push(format!(
+                "{} cannot be read: {error}; conversations are not brought up to date",
+                list.display()
+            ));
+            HashSet::new()
+        });
+        let mut batch: Vec<PreparedFile<'_>> = Vec::new();
         let (mut chunks, mut bytes, mut batches) = (0, 0, 0);
         for file in &self.todo {
             if progress(state).is_break() {
@@ -144,8 +176,8 @@ impl<'a> Work<'a> {
             let known = known.get(&file.label);
             let cut = request.settings.cut.identity();
             let same = known.is_some_and(|known| known.hash == hash.as_bytes() && known.cut == cut);
-            if same && request.depth != Depth::Rebuild {
-                batch.push(Prepared::Seen { file, now });
+            if same && request.depth != SyncDepth::Rebuild {
+                batch.push(PreparedFile::Seen { file, now });
                 report.unchanged += 1;
                 continue;
             }
@@ -154,14 +186,14 @@ impl<'a> Work<'a> {
                 FileSource::Sessions => transcript::cut(&text, file.page.as_ref()),
                 _ => request.settings.cut.markdown(&file.label, &text),
             };
+            if !forgotten.is_empty() {
+                units.retain(|unit| !forgotten.contains(&ContentHash::of(&unit.text)));
+            }
             for unit in &mut units {
                 // Neither the index nor whoever makes vectors of it needs a key someone noted.
                 if let Cow::Owned(clean) = redactor.redact(&unit.text) {
                     unit.text = clean;
                 }
-            }
-            if !forgotten.is_empty() {
-                units.retain(|unit| !forgotten.contains(&ContentHash::of(&unit.text)));
             }
             match known {
                 Some(_) => report.changed += 1,
@@ -172,7 +204,7 @@ impl<'a> Work<'a> {
             state.chunks += units.len();
             report.chunks += units.len();
             report.bytes += content.len() as u64;
-            batch.push(Prepared::Content {
+            batch.push(PreparedFile::Content {
                 file,
                 hash,
                 cut,
@@ -181,7 +213,7 @@ impl<'a> Work<'a> {
                 now,
             });
             if chunks >= BATCH_CHUNKS || bytes >= BATCH_BYTES {
-                batch::write(store, request, &batch)?;
+                batch::write(store, request.embedder, &batch)?;
                 batch.clear();
                 (chunks, bytes) = (0, 0);
                 batches += 1;
@@ -190,7 +222,8 @@ impl<'a> Work<'a> {
                 }
             }
         }
-        batch::write(store, request, &batch)?;
+        batch::write(store, request.embedder, &batch)?;
+        // There is nothing left to stop.
         let _ = progress(state);
         Ok(())
     }

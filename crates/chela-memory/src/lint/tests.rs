@@ -1,8 +1,8 @@
-use super::{FindingKind, LintLimits, Note, lint, propose_move};
-use crate::day::Day;
+use super::{FindingKind, LintLimits, LintedNote, lint, propose_move};
+use crate::day::CalendarDay;
 
-fn today() -> Day {
-    Day::find("2026-11-15").unwrap()
+fn today() -> CalendarDay {
+    CalendarDay::find("2026-11-15").unwrap()
 }
 
 const MEMORY: &str = "\
@@ -22,11 +22,11 @@ const NOTE: &str = "\
 #[test]
 fn findings_name_their_places() {
     let notes = [
-        Note {
+        LintedNote {
             label: "MEMORY.md",
             text: MEMORY,
         },
-        Note {
+        LintedNote {
             label: "memory/2026-01-01.md",
             text: NOTE,
         },
@@ -67,7 +67,7 @@ fn findings_name_their_places() {
 
 #[test]
 fn a_move_is_proposed_as_a_diff() {
-    let notes = [Note {
+    let notes = [LintedNote {
         label: "MEMORY.md",
         text: MEMORY,
     }];
@@ -95,7 +95,7 @@ fn too_large_a_file_shrinks_below_the_limit() {
     let text: String = (0..200)
         .map(|i| format!("- entry number {i} about something\n"))
         .collect();
-    let notes = [Note {
+    let notes = [LintedNote {
         label: "MEMORY.md",
         text: &text,
     }];

@@ -1,5 +1,5 @@
 use super::{daily_notes, split_mark, triggered};
-use crate::day::Day;
+use crate::day::CalendarDay;
 use crate::settings::PreludeSettings;
 use std::fs;
 
@@ -22,7 +22,7 @@ fn recent_notes_are_taken_within_their_limits() {
         )
         .unwrap();
     }
-    let today = Day::find("2026-03-05").unwrap();
+    let today = CalendarDay::find("2026-03-05").unwrap();
     let found = daily_notes(home.path(), today, &PreludeSettings::default());
     let names: Vec<&str> = found.iter().map(|note| note.label.as_str()).collect();
     assert_eq!(

@@ -9,23 +9,23 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
-use super::feedback::Feedback;
-use super::keyword::Counts;
-use super::soft::Soft;
-use super::{Ranked, SearchRequest};
-use crate::query::{Query, QueryKind};
+use super::feedback::WordFeedback;
+use super::keyword::TermCounts;
+use super::soft::SoftMatch;
+use super::{RankedChunk, SearchRequest};
+use crate::query::{ParsedQuery, QueryKind};
 use crate::settings::QueryMode;
-use crate::snapshot::Snapshot;
-use crate::words::Terms;
+use crate::snapshot::IndexSnapshot;
+use crate::words::TermReader;
 
 /// Adds to the scores of the first `closer` candidates.
 pub fn look(
     connection: &Connection,
-    snapshot: &Snapshot,
-    mut question: Question,
+    snapshot: &IndexSnapshot,
+    mut question: QuestionWords,
     request: &SearchRequest<'_>,
-    ranked: &mut [Ranked],
-    terms: &mut Terms,
+    ranked: &mut [RankedChunk],
+    terms: &mut TermReader,
 ) -> rusqlite::Result<()> {
     let weights = request.weights;
     let subject = question.subject;
@@ -33,7 +33,7 @@ pub fn look(
     let (near, far) = ranked.split_at_mut(count);
     let mut statement =
         connection.prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
-    let mut feedback = Feedback::default();
+    let mut feedback = WordFeedback::default();
     let mut lowest_soft = f32::INFINITY;
     let mut highest_soft = f32::NEG_INFINITY;
     for one in near.iter_mut() {
@@ -105,7 +105,7 @@ pub fn look(
 }
 
 /// A question word by word.
-pub struct Question {
+pub struct QuestionWords {
     /// The number of each term of the question.
     numbers: HashMap<String, usize>,
     /// Each term's share of the question's weight.
@@ -115,9 +115,9 @@ pub struct Question {
     /// What all terms near each other would be worth.
     all_close: f32,
     phrases: Vec<String>,
-    soft: Soft,
+    soft: SoftMatch,
     kind: QueryKind,
-    /// How far it asks for a subject; see [`Query::subject`].
+    /// How far it asks for a subject; see [`ParsedQuery::subject`].
     pub subject: f32,
 }
 
@@ -136,14 +136,14 @@ const NEAR: usize = 6;
 /// A longer first line is no title.
 const LONGEST_TITLE: usize = 200;
 
-impl Question {
+impl QuestionWords {
     /// `live` is the number of chunks, `meant` the text whose meaning counts.
     pub fn new(
         live: usize,
-        query: &Query,
-        counts: &Counts,
+        query: &ParsedQuery,
+        counts: &TermCounts,
         meant: &str,
-        terms: &mut Terms,
+        terms: &mut TermReader,
     ) -> Self {
         let all = live as f32;
         let mut numbers = HashMap::new();
@@ -170,7 +170,7 @@ impl Question {
             shares,
             pairs,
             phrases,
-            soft: Soft::new(meant),
+            soft: SoftMatch::new(meant),
             kind: query.kind,
             subject: 0.0,
         }
@@ -180,8 +180,8 @@ impl Question {
         &mut self,
         text: &str,
         body: &str,
-        terms: &mut Terms,
-        feedback: &mut Feedback,
+        terms: &mut TermReader,
+        feedback: &mut WordFeedback,
     ) -> Seen {
         let mut present = vec![false; self.shares.len()];
         let mut in_row: HashSet<(usize, usize)> = HashSet::new();

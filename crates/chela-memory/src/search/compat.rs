@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use chela_core::Audience;
 use rusqlite::Connection;
 
-use super::{Explain, Ranked, SearchRequest};
-use crate::snapshot::Snapshot;
+use super::{RankedChunk, ScoreParts, SearchRequest};
+use crate::snapshot::IndexSnapshot;
 
 const VECTOR_WEIGHT: f32 = 0.7;
 const TEXT_WEIGHT: f32 = 0.3;
@@ -23,14 +23,14 @@ const MIN_SCORE: f32 = 0.35;
 
 pub fn rank(
     connection: &Connection,
-    snapshot: &Snapshot,
+    snapshot: &IndexSnapshot,
     request: &SearchRequest<'_>,
     cosines: &[f32],
     has_vector: bool,
-) -> rusqlite::Result<Vec<Ranked>> {
+) -> rusqlite::Result<Vec<RankedChunk>> {
     let settings = request.settings;
     let candidates = settings.max_results.max(request.hits) * settings.candidate_multiplier.max(1);
-    let mut found: HashMap<usize, Explain> = HashMap::new();
+    let mut found: HashMap<usize, ScoreParts> = HashMap::new();
     let slots: HashMap<i64, usize> = snapshot
         .parts
         .iter()
@@ -70,14 +70,14 @@ pub fn rank(
     let vector_weight = settings.vector_weight.unwrap_or(VECTOR_WEIGHT);
     let text_weight = settings.text_weight.unwrap_or(TEXT_WEIGHT);
     let least = settings.min_score.unwrap_or(MIN_SCORE);
-    let mut ranked: Vec<Ranked> = found
+    let mut ranked: Vec<RankedChunk> = found
         .into_iter()
         .filter_map(|(slot, mut explain)| {
             explain.vector = explain.cosine;
             let score = vector_weight * explain.cosine + text_weight * explain.keyword;
             let (part, at) = snapshot.locate(slot)?;
             let doc = part.segment.docs[at];
-            (score >= least).then_some(Ranked {
+            (score >= least).then_some(RankedChunk {
                 slot,
                 chunk: doc.chunk,
                 file: doc.file,

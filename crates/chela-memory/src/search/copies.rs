@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use super::Hit;
-use crate::words::Terms;
+use super::SearchHit;
+use crate::words::TermReader;
 
 /// Copies are looked for among the hits that are likely to be shown.
 const COMPARED: usize = 24;
 
 /// Drops hits that nearly repeat a better one.
-pub fn drop_copies(hits: &mut Vec<Hit>, above: f32, terms: &mut Terms) {
+pub fn drop_copies(hits: &mut Vec<SearchHit>, above: f32, terms: &mut TermReader) {
     let mut kept: Vec<HashSet<String>> = Vec::new();
     hits.retain(|hit| {
         if kept.len() >= COMPARED {
@@ -25,14 +25,14 @@ pub fn drop_copies(hits: &mut Vec<Hit>, above: f32, terms: &mut Terms) {
 }
 
 /// Maximal marginal relevance: each next hit is good and unlike those before it.
-pub fn diversify(hits: &mut Vec<Hit>, lambda: f32, terms: &mut Terms) {
-    let mut rest: Vec<(HashSet<String>, Hit)> = hits
+pub fn diversify(hits: &mut Vec<SearchHit>, lambda: f32, terms: &mut TermReader) {
+    let mut rest: Vec<(HashSet<String>, SearchHit)> = hits
         .drain(..)
         .map(|hit| (terms.of(&hit.text).into_iter().collect(), hit))
         .collect();
     let mut chosen: Vec<HashSet<String>> = Vec::new();
     while !rest.is_empty() {
-        let value = |(words, hit): &(HashSet<String>, Hit)| {
+        let value = |(words, hit): &(HashSet<String>, SearchHit)| {
             let like = chosen
                 .iter()
                 .map(|other| jaccard(words, other))

@@ -2,29 +2,29 @@
 
 use chela_core::{Audience, Trust};
 
-use super::{Explain, Hit};
-use crate::day::Day;
+use super::{ScoreParts, SearchHit};
+use crate::day::CalendarDay;
 
 /// Lines of one file, with what made them worth showing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Excerpt {
+pub struct FileExcerpt {
     pub label: String,
     pub start_line: u32,
     pub end_line: u32,
     pub heading: String,
-    pub date: Option<Day>,
+    pub date: Option<CalendarDay>,
     pub text: String,
     pub trust: Trust,
     pub audience: Audience,
     /// Of the best hit in it.
     pub score: f32,
-    pub explain: Explain,
+    pub explain: ScoreParts,
     slots: (usize, usize),
 }
 
 /// How much may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Budget {
+pub enum ExcerptBudget {
     /// So many excerpts, none longer than `chars` after merging.
     Results { count: usize, chars: usize },
     /// So many characters of text in all.
@@ -35,15 +35,15 @@ pub enum Budget {
 const WORTH_JOINING: f32 = 0.5;
 
 /// Puts hits, best first, together into excerpts, best first.
-pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
-    let mut shown: Vec<Excerpt> = Vec::new();
+pub fn excerpts(hits: &[SearchHit], budget: ExcerptBudget) -> Vec<FileExcerpt> {
+    let mut shown: Vec<FileExcerpt> = Vec::new();
     let mut used = 0;
     for hit in hits {
         let length = hit.text.chars().count();
         let (room, longest) = match budget {
-            Budget::Results { count, chars } => (shown.len() < count, chars),
-            Budget::Chars(limit) if used + length > limit => break,
-            Budget::Chars(limit) => (true, limit),
+            ExcerptBudget::Results { count, chars } => (shown.len() < count, chars),
+            ExcerptBudget::Chars(limit) if used + length > limit => break,
+            ExcerptBudget::Chars(limit) => (true, limit),
         };
         let beside = shown.iter_mut().position(|excerpt| {
             excerpt.label == hit.label
@@ -59,7 +59,7 @@ pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
                 // It may now touch another one.
                 close_gaps(&mut shown, at, longest);
             }
-            None if room => shown.push(Excerpt::of(hit)),
+            None if room => shown.push(FileExcerpt::of(hit)),
             None => continue,
         }
         used += length;
@@ -67,7 +67,7 @@ pub fn excerpts(hits: &[Hit], budget: Budget) -> Vec<Excerpt> {
     shown
 }
 
-fn close_gaps(shown: &mut Vec<Excerpt>, at: usize, longest: usize) {
+fn close_gaps(shown: &mut Vec<FileExcerpt>, at: usize, longest: usize) {
     let Some(here) = shown.get(at).cloned() else {
         return;
     };
@@ -85,8 +85,8 @@ fn close_gaps(shown: &mut Vec<Excerpt>, at: usize, longest: usize) {
     }
 }
 
-impl Excerpt {
-    fn of(hit: &Hit) -> Self {
+impl FileExcerpt {
+    fn of(hit: &SearchHit) -> Self {
         Self {
             label: hit.label.clone(),
             start_line: hit.start_line,
@@ -102,7 +102,7 @@ impl Excerpt {
         }
     }
 
-    fn join(&mut self, hit: &Hit) {
+    fn join(&mut self, hit: &SearchHit) {
         self.absorb(Self::of(hit));
     }
 

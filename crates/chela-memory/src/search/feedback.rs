@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
-use super::Ranked;
-use crate::snapshot::Snapshot;
+use super::RankedChunk;
+use crate::snapshot::IndexSnapshot;
 
 /// So many of the best are taken to be right.
 const BELIEVED: usize = 10;
@@ -22,7 +22,7 @@ const SATURATION: f32 = 1.2;
 
 /// The words of the candidates, each known by a number.
 #[derive(Debug, Default)]
-pub struct Feedback {
+pub struct WordFeedback {
     numbers: HashMap<Box<str>, u32>,
     names: Vec<Box<str>>,
     texts: Vec<Text>,
@@ -43,7 +43,7 @@ pub struct Agreement {
     pub meaning: f32,
 }
 
-impl Feedback {
+impl WordFeedback {
     /// Adds a word to the text at hand.
     pub fn word(&mut self, term: &str) {
         let number = match self.numbers.get(term) {
@@ -74,7 +74,7 @@ impl Feedback {
     }
 
     /// The agreement of each candidate with the best of them by `score`.
-    pub fn judge(&self, snapshot: &Snapshot, ranked: &[Ranked]) -> Vec<Agreement> {
+    pub fn judge(&self, snapshot: &IndexSnapshot, ranked: &[RankedChunk]) -> Vec<Agreement> {
         let mut believed: Vec<usize> = (0..ranked.len().min(self.texts.len())).collect();
         believed.sort_by(|a, b| ranked[*b].score.total_cmp(&ranked[*a].score));
         believed.truncate(BELIEVED);
@@ -90,7 +90,7 @@ impl Feedback {
 
     fn words(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &IndexSnapshot,
         candidates: usize,
         believed: &[usize],
         trust: &[f32],
@@ -139,7 +139,7 @@ impl Feedback {
 }
 
 /// How much each of the believed is believed; all of it is 1.
-fn trust(ranked: &[Ranked], believed: &[usize]) -> Vec<f32> {
+fn trust(ranked: &[RankedChunk], believed: &[usize]) -> Vec<f32> {
     let total: f32 = believed.iter().map(|at| ranked[*at].score.max(0.0)).sum();
     believed
         .iter()
@@ -148,7 +148,7 @@ fn trust(ranked: &[Ranked], believed: &[usize]) -> Vec<f32> {
 }
 
 /// How rare a word is in the index, from the size of its postings.
-fn rarity(snapshot: &Snapshot, term: &str) -> f32 {
+fn rarity(snapshot: &IndexSnapshot, term: &str) -> f32 {
     let size: usize = snapshot
         .parts
         .iter()
@@ -158,7 +158,12 @@ fn rarity(snapshot: &Snapshot, term: &str) -> f32 {
 }
 
 /// How near each candidate is to the direction of the believed.
-fn meaning(snapshot: &Snapshot, ranked: &[Ranked], believed: &[usize], trust: &[f32]) -> Vec<f32> {
+fn meaning(
+    snapshot: &IndexSnapshot,
+    ranked: &[RankedChunk],
+    believed: &[usize],
+    trust: &[f32],
+) -> Vec<f32> {
     let vector = |at: usize| {
         let (part, row) = snapshot.locate(ranked[at].slot)?;
         part.matrix.as_ref().map(|matrix| matrix.row(row))

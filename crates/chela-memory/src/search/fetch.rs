@@ -6,16 +6,16 @@ use std::collections::hash_map::Entry;
 use chela_core::{Audience, Trust};
 use rusqlite::Connection;
 
-use super::{Hit, Ranked, SearchRequest};
-use crate::day::Day;
+use super::{RankedChunk, SearchHit, SearchRequest};
+use crate::day::CalendarDay;
 use crate::settings::QueryMode;
 
 /// Reads the texts of what was found.
 pub fn hits(
     connection: &Connection,
-    ranked: &[Ranked],
+    ranked: &[RankedChunk],
     request: &SearchRequest<'_>,
-) -> rusqlite::Result<Vec<Hit>> {
+) -> rusqlite::Result<Vec<SearchHit>> {
     let mut chunks = connection.prepare_cached(
         "SELECT start_line, end_line, heading, date, text FROM chunks WHERE id = ?1",
     )?;
@@ -48,13 +48,13 @@ pub fn hits(
             QueryMode::Compat => one.score,
             _ => (one.score / best).clamp(0.0, 1.0),
         };
-        hits.push(Hit {
+        hits.push(SearchHit {
             chunk: one.chunk,
             label,
             start_line,
             end_line,
             heading,
-            date: date.map(Day),
+            date: date.map(CalendarDay),
             text,
             trust,
             audience,

@@ -8,15 +8,15 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::weights::Weights;
-use crate::query::Query;
-use crate::snapshot::{Part, Snapshot};
+use super::weights::RankWeights;
+use crate::query::ParsedQuery;
+use crate::snapshot::{IndexSnapshot, SnapshotPart};
 
 /// In how many current chunks a term stands.
 #[derive(Debug, Default)]
-pub struct Counts(HashMap<String, usize>);
+pub struct TermCounts(HashMap<String, usize>);
 
-impl Counts {
+impl TermCounts {
     pub fn of(&self, term: &str) -> Option<usize> {
         self.0.get(term).copied()
     }
@@ -29,17 +29,17 @@ const MOST_PREFIXED: usize = 8;
 
 /// Scores every chunk and every section.
 pub fn score(
-    snapshot: &Snapshot,
-    query: &Query,
-    weights: &Weights,
+    snapshot: &IndexSnapshot,
+    query: &ParsedQuery,
+    weights: &RankWeights,
     units: &mut Vec<f32>,
     sections: &mut Vec<f32>,
-) -> Counts {
+) -> TermCounts {
     units.clear();
     units.resize(snapshot.slots(), 0.0);
     sections.clear();
     sections.resize(snapshot.sections, 0.0);
-    let mut counts = Counts::default();
+    let mut counts = TermCounts::default();
     let mut scorer = Scorer::new(snapshot, weights, units, sections);
     for term in &query.terms {
         let found = scorer.add(&term.text, term.weight);
@@ -54,7 +54,7 @@ pub fn score(
     counts
 }
 
-fn longer_terms(snapshot: &Snapshot, prefix: &str) -> Vec<String> {
+fn longer_terms(snapshot: &IndexSnapshot, prefix: &str) -> Vec<String> {
     let mut terms: Vec<String> = snapshot
         .parts
         .iter()
@@ -68,7 +68,7 @@ fn longer_terms(snapshot: &Snapshot, prefix: &str) -> Vec<String> {
 }
 
 struct Scorer<'a> {
-    snapshot: &'a Snapshot,
+    snapshot: &'a IndexSnapshot,
     units: &'a mut [f32],
     sections: &'a mut [f32],
     /// `k1 * (1 - b)` and `k1 * b / average length`, for units and sections.
@@ -80,8 +80,8 @@ struct Scorer<'a> {
 
 impl<'a> Scorer<'a> {
     fn new(
-        snapshot: &'a Snapshot,
-        weights: &'a Weights,
+        snapshot: &'a IndexSnapshot,
+        weights: &'a RankWeights,
         units: &'a mut [f32],
         sections: &'a mut [f32],
     ) -> Self {
@@ -133,7 +133,13 @@ impl<'a> Scorer<'a> {
         chunks
     }
 
-    fn add_part(&mut self, part: &Part, hits: Range<usize>, unit_idf: f32, section_idf: f32) {
+    fn add_part(
+        &mut self,
+        part: &SnapshotPart,
+        hits: Range<usize>,
+        unit_idf: f32,
+        section_idf: f32,
+    ) {
         let k = self.k1 + 1.0;
         let hits = &self.hits[hits];
         for (doc, count) in hits {
@@ -160,7 +166,7 @@ fn idf(all: usize, with: usize) -> f32 {
 }
 
 /// Lets each unit share in what its neighbours in the same file say.
-fn spread(snapshot: &Snapshot, weights: &Weights, units: &mut [f32]) {
+fn spread(snapshot: &IndexSnapshot, weights: &RankWeights, units: &mut [f32]) {
     if weights.before == 0.0 && weights.after == 0.0 {
         return;
     }

@@ -1,21 +1,21 @@
 //! The vector leg: how near each chunk is to what the question means.
 
-use super::keyword::Counts;
-use super::{SearchRequest, VectorState, Weights};
-use crate::embed::{EmbedRole, EmbedText, Grasp};
-use crate::query::{Query, QueryKind};
+use super::keyword::TermCounts;
+use super::{RankWeights, SearchRequest, VectorState};
+use crate::embed::{EmbedRole, EmbedText, VectorGrasp};
+use crate::query::{ParsedQuery, QueryKind};
 use crate::settings::QueryMode;
-use crate::snapshot::Snapshot;
-use crate::vector::{Matrix, Quantised};
-use crate::words::Terms;
+use crate::snapshot::IndexSnapshot;
+use crate::vector::{QuantisedVector, VectorMatrix};
+use crate::words::TermReader;
 
 /// The text of a question without names that nearly every chunk has.
 pub fn of(
-    query: &Query,
-    counts: &Counts,
-    snapshot: &Snapshot,
-    weights: &Weights,
-    terms: &mut Terms,
+    query: &ParsedQuery,
+    counts: &TermCounts,
+    snapshot: &IndexSnapshot,
+    weights: &RankWeights,
+    terms: &mut TermReader,
 ) -> String {
     let everywhere = weights.common_name * snapshot.live as f32;
     query.meaning(|word| {
@@ -30,9 +30,9 @@ pub fn of(
 /// The vector of a question, and what became of it.
 pub fn embed(
     request: &SearchRequest<'_>,
-    snapshot: &Snapshot,
+    snapshot: &IndexSnapshot,
     text: &str,
-) -> (Option<Quantised>, VectorState) {
+) -> (Option<QuantisedVector>, VectorState) {
     let Some(embedder) = request
         .embedder
         .filter(|_| request.settings.mode != QueryMode::Keyword)
@@ -45,7 +45,7 @@ pub fn embed(
         Ok(vectors) => {
             let vector = vectors
                 .first()
-                .map(|vector| Quantised::of(vector))
+                .map(|vector| QuantisedVector::of(vector))
                 .filter(|v| v.scale > 0.0);
             let model = snapshot.model.clone();
             let state = match snapshot.has_vectors() {
@@ -63,7 +63,7 @@ const WORTH_THREADS: usize = 200_000;
 const MOST_THREADS: usize = 4;
 
 /// The cosine of every chunk with the question; 0 where there is no vector.
-pub fn cosines(snapshot: &Snapshot, query: Option<&Quantised>, out: &mut Vec<f32>) {
+pub fn cosines(snapshot: &IndexSnapshot, query: Option<&QuantisedVector>, out: &mut Vec<f32>) {
     out.clear();
     out.resize(snapshot.slots(), 0.0);
     let Some(query) = query else { return };
@@ -101,11 +101,11 @@ pub fn cosines(snapshot: &Snapshot, query: Option<&Quantised>, out: &mut Vec<f32
 #[derive(Default)]
 struct Share<'a> {
     rows: usize,
-    work: Vec<(&'a Matrix, &'a mut [f32])>,
+    work: Vec<(&'a VectorMatrix, &'a mut [f32])>,
 }
 
 impl Share<'_> {
-    fn scan(self, query: &Quantised) {
+    fn scan(self, query: &QuantisedVector) {
         for (matrix, cosines) in self.work {
             matrix.cosines(query, cosines);
         }
@@ -113,12 +113,14 @@ impl Share<'_> {
 }
 
 /// What the model that is asked understands.
-pub fn grasp(request: &SearchRequest<'_>) -> Grasp {
-    request.embedder.map_or(Grasp::Words, |model| model.grasp())
+pub fn grasp(request: &SearchRequest<'_>) -> VectorGrasp {
+    request
+        .embedder
+        .map_or(VectorGrasp::Words, |model| model.grasp())
 }
 
 /// The share of the vectors in a score, when there are any.
-pub fn share(request: &SearchRequest<'_>, snapshot: &Snapshot, kind: QueryKind) -> f32 {
+pub fn share(request: &SearchRequest<'_>, snapshot: &IndexSnapshot, kind: QueryKind) -> f32 {
     let (settings, weights) = (request.settings, request.weights);
     match settings.mode {
         QueryMode::Vector => 1.0,

@@ -5,14 +5,14 @@
     reason = "slots and rows are numbered by the snapshot they index"
 )]
 
-use super::{Explain, Ranked, Scratch, SearchRequest};
-use crate::query::Query;
-use crate::segment::Flags;
+use super::{RankedChunk, ScoreParts, ScoreScratch, SearchRequest};
+use crate::query::ParsedQuery;
+use crate::segment::ChunkFlags;
 use crate::settings::QueryMode;
-use crate::snapshot::Snapshot;
+use crate::snapshot::IndexSnapshot;
 
 /// How the scores of each leg lie, so that they can be compared.
-pub struct Legs {
+pub struct ScoreLegs {
     best_keyword: f32,
     best_section: f32,
     best_cosine: f32,
@@ -23,8 +23,8 @@ pub struct Legs {
 /// The cosine at this rank counts as nothing.
 const FLOOR_RANK: usize = 100;
 
-impl Legs {
-    pub fn measure(scratch: &Scratch, snapshot: &Snapshot) -> Self {
+impl ScoreLegs {
+    pub fn measure(scratch: &ScoreScratch, snapshot: &IndexSnapshot) -> Self {
         let mut legs = Self {
             best_keyword: 0.0,
             best_section: scratch.section.iter().copied().fold(0.0, f32::max),
@@ -63,12 +63,12 @@ impl Legs {
     /// The best chunks by the sum of all legs.
     pub fn rank(
         &self,
-        scratch: &Scratch,
-        snapshot: &Snapshot,
-        query: &Query,
+        scratch: &ScoreScratch,
+        snapshot: &IndexSnapshot,
+        query: &ParsedQuery,
         request: &SearchRequest<'_>,
         (share, subject): (f32, f32),
-    ) -> Vec<Ranked> {
+    ) -> Vec<RankedChunk> {
         let weights = request.weights;
         let keep = request.hits.max(weights.looked_at(subject)).max(1);
         let keyword_scale = (1.0 - share) / self.best_keyword.max(1e-6);
@@ -111,11 +111,11 @@ impl Legs {
                     continue;
                 }
                 score += weights.importance * doc.importance.share();
-                if doc.flags.has(Flags::SAID_BY_USER) && doc.flags.has(Flags::ROLES) {
+                if doc.flags.has(ChunkFlags::SAID_BY_USER) && doc.flags.has(ChunkFlags::ROLES) {
                     score += weights.said_by_user;
                 }
                 if let Some(day) = doc.date {
-                    if doc.flags.has(Flags::DATED_NOTE) {
+                    if doc.flags.has(ChunkFlags::DATED_NOTE) {
                         score += recency_weight * newest(request.today.0 - day.0);
                     }
                     if query.span.is_some_and(|span| span.contains(day)) {
@@ -125,15 +125,15 @@ impl Legs {
                 best.offer(part.base + at, score);
             }
         }
-        let mut ranked: Vec<Ranked> = Vec::with_capacity(keep);
+        let mut ranked: Vec<RankedChunk> = Vec::with_capacity(keep);
         for (rank, (score, slot)) in (1..).zip(best.sorted()) {
             let Some((part, at)) = snapshot.locate(slot) else {
                 continue;
             };
             let doc = part.segment.docs[at];
             let section = scratch.section[part.section_base + part.segment.parents[at] as usize];
-            let dated = doc.date.filter(|_| doc.flags.has(Flags::DATED_NOTE));
-            let explain = Explain {
+            let dated = doc.date.filter(|_| doc.flags.has(ChunkFlags::DATED_NOTE));
+            let explain = ScoreParts {
                 bm25: scratch.keyword[slot],
                 keyword: scratch.keyword[slot] / self.best_keyword.max(1e-6),
                 cosine: scratch.cosine[slot],
@@ -144,7 +144,8 @@ impl Legs {
                 },
                 section: section / self.best_section.max(1e-6),
                 recency: dated.map_or(0.0, |day| recency_weight * newest(request.today.0 - day.0)),
-                role: if doc.flags.has(Flags::SAID_BY_USER) && doc.flags.has(Flags::ROLES) {
+                role: if doc.flags.has(ChunkFlags::SAID_BY_USER) && doc.flags.has(ChunkFlags::ROLES)
+                {
                     weights.said_by_user
                 } else {
                     0.0
@@ -155,9 +156,9 @@ impl Legs {
                     _ => 0.0,
                 },
                 first_rank: rank,
-                ..Explain::default()
+                ..ScoreParts::default()
             };
-            ranked.push(Ranked {
+            ranked.push(RankedChunk {
                 slot,
                 chunk: doc.chunk,
                 file: doc.file,

@@ -7,10 +7,10 @@
 
 use std::collections::HashMap;
 
-use crate::embed::table::{DIMENSIONS, Table};
+use crate::embed::table::{DIMENSIONS, WordTable};
 
 /// How well each word piece of the question is met by the piece most like it.
-pub struct Soft {
+pub struct SoftMatch {
     /// Direction and weight of each piece of the question.
     pieces: Vec<(Vec<f32>, f32)>,
     /// Where the likenesses of a piece that was met before are kept.
@@ -19,9 +19,9 @@ pub struct Soft {
     ids: Vec<u16>,
 }
 
-impl Soft {
+impl SoftMatch {
     pub fn new(meaning: &str) -> Self {
-        let table = Table::built_in();
+        let table = WordTable::built_in();
         let mut ids = table.encode(meaning);
         ids.sort_unstable();
         ids.dedup();
@@ -29,8 +29,7 @@ impl Soft {
         let mut pieces: Vec<(Vec<f32>, f32)> = ids
             .into_iter()
             .map(|id| {
-                let (row, scale) = table.row(id);
-                let vector: Vec<f32> = row.iter().map(|v| f32::from(*v as i8)).collect();
+                let (vector, scale) = table.row(id);
                 let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt().max(1e-6);
                 (vector.iter().map(|v| v / length).collect(), length * scale)
             })
@@ -54,7 +53,7 @@ impl Soft {
         let mut best = vec![0.0_f32; count];
         let mut ids = std::mem::take(&mut self.ids);
         ids.clear();
-        Table::built_in().encode_into(body, &mut ids);
+        WordTable::built_in().encode_into(body, &mut ids);
         for id in &ids {
             let from = self.likeness(*id);
             for (best, like) in best
@@ -77,8 +76,7 @@ impl Soft {
             return *at;
         }
         let at = self.likenesses.len();
-        let (row, _) = Table::built_in().row(id);
-        let wide = row.map(|value| f32::from(value as i8));
+        let (wide, _) = WordTable::built_in().row(id);
         let scale = 1.0 / dot(&wide, &wide).sqrt().max(1e-6);
         self.likenesses.extend(
             self.pieces

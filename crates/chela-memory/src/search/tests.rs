@@ -3,15 +3,17 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use chela_core::{Audience, FixedClock};
 
-use super::{Confidence, VectorState};
-use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId, Price, Retry};
-use crate::memory::{Ask, Memory, OpenMemory};
-use crate::settings::{Duplicates, QueryMode};
-use crate::source::Places;
-use crate::tests_support::{Home, ask, found, sync};
+use super::{HitConfidence, VectorState};
+use crate::embed::{
+    EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, ModelId, RetryAdvice,
+};
+use crate::memory::{Memory, MemoryQuestion, OpenMemory};
+use crate::settings::{DuplicateHits, QueryMode};
+use crate::source::MemoryPlaces;
+use crate::tests_support::{MemoryHome, ask, found, sync};
 
-fn notes() -> Home {
-    Home::new(&[
+fn notes() -> MemoryHome {
+    MemoryHome::new(&[
         (
             "MEMORY.md",
             "# People\n- Ann Meyer is the dentist in Lisbon\n- Bob plays chess on Mondays\n",
@@ -72,7 +74,7 @@ fn quotes_dates_and_old_facts() {
 
 #[test]
 fn newer_notes_win_ties_whatever_the_clock_says() {
-    let mut home = Home::new(&[
+    let mut home = MemoryHome::new(&[
         ("memory/2023-01-01.md", "- weight 80 kg\n"),
         ("memory/2023-11-10.md", "- weight 79 kg\n"),
     ]);
@@ -102,15 +104,15 @@ fn results_explain_themselves() {
     );
     assert_eq!((best.explain.keyword, best.explain.first_rank), (1.0, 1));
     assert!(best.explain.coverage > 0.99);
-    assert_eq!(answer.answer.confidence, Confidence::High);
+    assert_eq!(answer.answer.confidence, HitConfidence::High);
     let nonsense = memory.search(&ask("zxqv")).unwrap();
-    assert_ne!(nonsense.answer.confidence, Confidence::High);
+    assert_ne!(nonsense.answer.confidence, HitConfidence::High);
 }
 
 #[test]
 fn near_copies_are_shown_once() {
     let line = "- the door code of the office is on the yellow card\n";
-    let mut home = Home::new(&[
+    let mut home = MemoryHome::new(&[
         ("memory/a.md", line),
         ("memory/b.md", line),
         ("memory/c.md", "- code on the door of a submarine\n"),
@@ -123,9 +125,9 @@ fn near_copies_are_shown_once() {
             .count(),
         1
     );
-    home.settings.query.duplicates = Duplicates::Keep;
+    home.settings.query.duplicates = DuplicateHits::Keep;
     assert_eq!(found(&mut home.memory(), "door code office").len(), 3);
-    home.settings.query.duplicates = Duplicates::Mmr { lambda: 0.3 };
+    home.settings.query.duplicates = DuplicateHits::Mmr { lambda: 0.3 };
     assert_eq!(
         found(&mut home.memory(), "door code office")[1],
         "memory/c.md#L1"
@@ -176,7 +178,7 @@ impl Embedder for Remote {
     fn cost(&self) -> EmbedCost {
         EmbedCost::PerBatch {
             texts: 2,
-            price: Price::About(1.0),
+            price: EmbedPrice::About(1.0),
             tokens_per_second: 100.0,
         }
     }
@@ -186,7 +188,7 @@ impl Embedder for Remote {
             return Err(EmbedError {
                 provider: "remote".into(),
                 reason: "no key".into(),
-                retry: Retry::Never,
+                retry: RetryAdvice::Never,
             });
         }
         if role == EmbedRole::Document {
@@ -200,11 +202,11 @@ impl Embedder for Remote {
     }
 }
 
-fn with<'a>(home: &'a Home, embedder: &'a dyn Embedder) -> Memory<'a> {
+fn with<'a>(home: &'a MemoryHome, embedder: &'a dyn Embedder) -> Memory<'a> {
     Memory::open(OpenMemory {
         host: &home.host,
         index_file: home.index_file(),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
             ceiling: Default::default(),
@@ -247,7 +249,7 @@ fn vectors_are_never_paid_for_twice() {
     let mut memory = with(&home, &remote);
     let quote = crate::vectors::quote(memory.store(), &remote).unwrap();
     assert_eq!(quote.chunks, 9);
-    assert!(quote.price != Price::Free && quote.seconds > 0.0);
+    assert!(quote.price != EmbedPrice::Free && quote.seconds > 0.0);
     sync(&mut memory);
     assert_eq!(asked(), 9);
     assert!(matches!(
@@ -258,7 +260,7 @@ fn vectors_are_never_paid_for_twice() {
     sync(&mut memory);
     assert_eq!(asked(), 10);
     memory
-        .sync(crate::index::Depth::Rebuild, &mut |_| {
+        .sync(crate::index::SyncDepth::Rebuild, &mut |_| {
             std::ops::ControlFlow::Continue(())
         })
         .unwrap();
@@ -272,7 +274,7 @@ fn vectors_are_never_paid_for_twice() {
 
 #[test]
 fn private_notes_do_not_exist_for_a_shared_audience() {
-    let mut home = Home::new(&[
+    let mut home = MemoryHome::new(&[
         (
             "MEMORY.md",
             "---\naudience: shared\n---\n- the alarm code is 4711\n",
@@ -283,7 +285,7 @@ fn private_notes_do_not_exist_for_a_shared_audience() {
             "---\naudience: shared\n---\n- the alarm rings at seven\n",
         ),
     ]);
-    let shared = Ask {
+    let shared = MemoryQuestion {
         audience: Audience::Shared,
         ..ask("alarm code")
     };
@@ -313,7 +315,7 @@ fn private_notes_do_not_exist_for_a_shared_audience() {
 
 #[test]
 fn importance_breaks_ties_and_explains_itself() {
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         (
             "memory/a.md",
             "- the spare key is with Ann\n- lunch at noon\n",
@@ -337,7 +339,7 @@ fn importance_breaks_ties_and_explains_itself() {
 /// may be left out carry the rest.
 #[test]
 fn other_languages_find_what_they_should() {
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         (
             "memory/de.md",
             "- Der Zahnarzttermin ist am Freitag in München\n- Die Straße vor dem Haus wird gesperrt\n- Der Schlüssel liegt unter der Fußmatte\n",
@@ -405,7 +407,7 @@ fn the_best_pages_say_what_the_subject_is() {
             .map(|at| format!("filler{} ", (seed * 61 + at * 7) % 997))
             .collect()
     };
-    let mut home = Home::new(&[]);
+    let mut home = MemoryHome::new(&[]);
     for (name, about) in [
         (
             "a",

@@ -1,10 +1,10 @@
 //! The numbers ranking turns on. Found on half of the groups of the benchmark sets.
 
-use crate::embed::Grasp;
+use crate::embed::VectorGrasp;
 
 /// See each field; all are added to scores between 0 and 1.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Weights {
+pub struct RankWeights {
     /// How fast saying a word again stops counting, for short units and for long ones.
     pub k1: f32,
     pub k1_long: f32,
@@ -13,8 +13,8 @@ pub struct Weights {
     pub b_long: f32,
     /// The share of the vectors of a table, and of those of a network: the better they are, the
     /// more they may say.
-    pub table: Shares,
-    pub network: Shares,
+    pub table: VectorShares,
+    pub network: VectorShares,
     /// What the unit before and after say counts for the one between: answers follow questions.
     pub before: f32,
     pub after: f32,
@@ -51,7 +51,7 @@ pub struct Weights {
 
 /// The share of the vectors in a score, by kind of question.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shares {
+pub struct VectorShares {
     pub prose: f32,
     /// For prose asked of pages rather than entries.
     pub pages: f32,
@@ -61,12 +61,12 @@ pub struct Shares {
     pub look_at_code: f32,
 }
 
-impl Weights {
+impl RankWeights {
     /// The shares that suit a model.
-    pub fn shares(&self, grasp: Grasp) -> Shares {
+    pub fn shares(&self, grasp: VectorGrasp) -> VectorShares {
         match grasp {
-            Grasp::Words => self.table,
-            Grasp::Sentences => self.network,
+            VectorGrasp::Words => self.table,
+            VectorGrasp::Sentences => self.network,
         }
     }
 
@@ -79,21 +79,21 @@ impl Weights {
     }
 }
 
-impl Default for Weights {
+impl Default for RankWeights {
     fn default() -> Self {
         Self {
             k1: 1.2,
             k1_long: 1.6,
             b: 0.4,
             b_long: 0.75,
-            table: Shares {
+            table: VectorShares {
                 prose: 0.5,
                 pages: 0.4,
                 names: 0.3,
                 code: 0.7,
                 look_at_code: 1.0,
             },
-            network: Shares {
+            network: VectorShares {
                 prose: 0.6,
                 pages: 0.4,
                 names: 0.3,

@@ -7,12 +7,12 @@
 
 use std::collections::HashMap;
 
-use super::{DocFacts, Segment};
+use super::{DocFacts, IndexSegment};
 
 /// Builds a segment, chunk by chunk.
 #[derive(Debug, Default)]
 pub struct SegmentBuilder {
-    segment: Segment,
+    segment: IndexSegment,
     numbers: HashMap<Box<str>, u32>,
     lists: Vec<List>,
 }
@@ -40,7 +40,7 @@ impl SegmentBuilder {
     }
 
     /// Adds the chunks of a segment for which `keep` holds, in order.
-    pub fn append(&mut self, other: &Segment, keep: impl Fn(usize) -> bool) {
+    pub fn append(&mut self, other: &IndexSegment, keep: impl Fn(usize) -> bool) {
         let moved: Vec<Option<u32>> = (0..other.docs.len())
             .map(|doc| {
                 keep(doc).then(|| {
@@ -63,7 +63,7 @@ impl SegmentBuilder {
         }
     }
 
-    pub fn finish(mut self) -> Segment {
+    pub fn finish(mut self) -> IndexSegment {
         let mut order: Vec<(Box<str>, u32)> = self.numbers.into_iter().collect();
         order.sort_unstable();
         let segment = &mut self.segment;

@@ -1,13 +1,13 @@
 //! A segment as it lies in the file.
 
-use super::{DocFacts, Flags, Segment};
-use crate::day::Day;
-use crate::importance::Importance;
+use super::{ChunkFlags, DocFacts, IndexSegment};
+use crate::day::CalendarDay;
+use crate::importance::NoteImportance;
 
 pub(super) const MAGIC: &[u8; 8] = b"CHSEG001";
 const NO_DATE: i32 = i32::MIN;
 
-impl Segment {
+impl IndexSegment {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out =
             Vec::with_capacity(self.postings.len() + self.terms.len() + 24 * self.docs.len());
@@ -55,9 +55,9 @@ impl Segment {
                     chunk,
                     file,
                     section,
-                    date: (date != NO_DATE).then_some(Day(date)),
-                    flags: Flags(flags),
-                    importance: Importance::from_percent(importance),
+                    date: (date != NO_DATE).then_some(CalendarDay(date)),
+                    flags: ChunkFlags(flags),
+                    importance: NoteImportance::from_percent(importance),
                 },
                 length,
             );

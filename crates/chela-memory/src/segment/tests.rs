@@ -1,4 +1,4 @@
-use super::{DocFacts, Flags, Segment, SegmentBuilder};
+use super::{ChunkFlags, DocFacts, IndexSegment, SegmentBuilder};
 use proptest::prelude::*;
 
 fn facts(chunk: i64) -> DocFacts {
@@ -7,12 +7,12 @@ fn facts(chunk: i64) -> DocFacts {
         file: chunk / 3,
         section: 0,
         date: None,
-        flags: Flags::default(),
-        importance: super::Importance::default(),
+        flags: ChunkFlags::default(),
+        importance: super::NoteImportance::default(),
     }
 }
 
-fn build(docs: &[Vec<String>]) -> Segment {
+fn build(docs: &[Vec<String>]) -> IndexSegment {
     let mut builder = SegmentBuilder::default();
     for (at, terms) in docs.iter().enumerate() {
         builder.push(
@@ -24,7 +24,7 @@ fn build(docs: &[Vec<String>]) -> Segment {
     builder.finish()
 }
 
-fn list(segment: &Segment, term: &str) -> Vec<(u32, u32)> {
+fn list(segment: &IndexSegment, term: &str) -> Vec<(u32, u32)> {
     segment
         .postings(term)
         .map(|postings| postings.collect())
@@ -34,7 +34,7 @@ fn list(segment: &Segment, term: &str) -> Vec<(u32, u32)> {
 proptest! {
     #[test]
     fn postings_are_what_was_put_in(docs in prop::collection::vec(prop::collection::vec("[ab]{1,2}", 0..6), 0..40)) {
-        let segment = Segment::from_bytes(&build(&docs).to_bytes()).unwrap();
+        let segment = IndexSegment::from_bytes(&build(&docs).to_bytes()).unwrap();
         for term in ["a", "b", "aa", "ab", "ba", "bb"] {
             let expected: Vec<(u32, u32)> = docs.iter().enumerate().filter_map(|(at, doc)| {
                 let count = doc.iter().filter(|t| *t == term).count() as u32;
@@ -65,9 +65,9 @@ proptest! {
 
     #[test]
     fn foreign_bytes_are_no_segment_and_no_crash(mut bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Segment::from_bytes(&bytes);
+        let _ = IndexSegment::from_bytes(&bytes);
         bytes.splice(0..0, *super::bytes::MAGIC);
-        if let Some(segment) = Segment::from_bytes(&bytes) {
+        if let Some(segment) = IndexSegment::from_bytes(&bytes) {
             let _ = segment.postings("a").map(|postings| postings.count());
         }
     }

@@ -3,16 +3,19 @@
 use std::path::PathBuf;
 
 use chela_config::AgentView;
-use chela_config::model::{self, ChunkingMode, MemoryQueryMode, Secret, SecretSource, Tokenizer};
+use chela_config::model::{
+    self, ChunkingMode, MemoryQueryMode, SecretSetting, SecretSource, Tokenizer,
+};
 use chela_core::Host;
 use serde_json::Value;
 
 use super::{
-    CacheSettings, Citations, Duplicates, ExtraPath, MemorySettings, PreludeSettings, QueryMode,
-    QuerySettings, ReadLimits, Recency, SourceKind, Switch, SyncSettings,
+    CacheSettings, CitationSetting, DuplicateHits, ExtraPath, MemorySettings, MemorySwitch,
+    PreludeSettings, QueryMode, QuerySettings, ReadLimits, RecencySetting, SourceKind,
+    SyncSettings,
 };
-use crate::chunk::Cut;
-use crate::embed::provider::{Keys, Wanted};
+use crate::chunk::ChunkCut;
+use crate::embed::provider::{EmbedKeys, VectorSettings};
 use crate::embed::remote::ApiKey;
 
 /// The reference's own cut; in its config it stands for "nothing chosen".
@@ -40,9 +43,9 @@ impl MemorySettings {
                     .map_or(CacheSettings::default().max_entries, size),
             },
             citations: match agent.citations.value {
-                model::Citations::Auto => Citations::Auto,
-                model::Citations::On => Citations::On,
-                model::Citations::Off => Citations::Off,
+                model::Citations::Auto => CitationSetting::Auto,
+                model::Citations::On => CitationSetting::On,
+                model::Citations::Off => CitationSetting::Off,
             },
             limits: ReadLimits {
                 max_chars: size(limits.memory_get_max_chars),
@@ -59,7 +62,7 @@ impl MemorySettings {
     }
 }
 
-impl Wanted {
+impl VectorSettings {
     /// Who is to make vectors for an agent.
     pub fn of(agent: &AgentView) -> Self {
         let search = &agent.memory_search.value;
@@ -94,7 +97,7 @@ impl Wanted {
     }
 }
 
-impl Keys {
+impl EmbedKeys {
     /// The keys of the environment, and the one the config names. `var` looks a variable up.
     pub fn of(agent: &AgentView, var: impl Fn(&str) -> Option<String>) -> Self {
         let mut keys = Self::of_environment(&var);
@@ -104,11 +107,11 @@ impl Keys {
         };
         let own = match &agent.memory_search.value.remote.api_key {
             None => return keys,
-            Some(Secret::Text(text)) if is_variable(text.trim()) => named(text.trim()),
-            Some(Secret::Text(text)) => {
+            Some(SecretSetting::Text(text)) if is_variable(text.trim()) => named(text.trim()),
+            Some(SecretSetting::Text(text)) => {
                 ApiKey::new(text).ok_or_else(|| "`remote.apiKey` is empty".to_owned())
             }
-            Some(Secret::Reference(reference)) => match reference.source {
+            Some(SecretSetting::Reference(reference)) => match reference.source {
                 SecretSource::Env => named(&reference.id),
                 // Files and commands are for whoever has them read and run.
                 _ => Err("`remote.apiKey` is kept elsewhere and was not fetched".to_owned()),
@@ -267,22 +270,21 @@ fn query_mode(search: &model::MemorySearch) -> QueryMode {
     }
 }
 
-fn cut(search: &model::MemorySearch) -> Cut {
+fn cut(search: &model::MemorySearch) -> ChunkCut {
     let tokens = search.chunking.tokens.map(|tokens| tokens as usize);
     if cuts_compat(search) {
         let overlap = search
             .chunking
             .overlap
             .map_or(80, |overlap| overlap as usize);
-        return Cut::Fixed {
+        return ChunkCut::Fixed {
             tokens: tokens.unwrap_or(400),
             overlap,
         };
     }
     match tokens {
-        // 400 is what older configs carry; units that large would find less.
-        Some(tokens) if tokens < 400 => Cut::Units { tokens },
-        _ => Cut::default(),
+        Some(tokens) => ChunkCut::Units { tokens },
+        None => ChunkCut::default(),
     }
 }
 
@@ -290,26 +292,26 @@ fn query(search: &model::MemorySearch) -> QuerySettings {
     let defaults = QuerySettings::default();
     let mode = query_mode(search);
     let compat = mode == QueryMode::Compat;
-    let chosen = (search.query.min_score - REFERENCE_MIN_SCORE).abs() > 1e-9;
+    let usual = compat.then_some(REFERENCE_MIN_SCORE);
     let nested = |outer: &str, key: &str| search.query.hybrid.get(outer)?.get(key).cloned();
     let on = |outer: &str| nested(outer, "enabled").and_then(|value| value.as_bool());
     let number = |outer: &str, key: &str| nested(outer, key)?.as_f64().map(|n| n as f32);
     QuerySettings {
         mode,
         max_results: search.query.max_results as usize,
-        min_score: (compat || chosen).then_some(search.query.min_score as f32),
+        min_score: search.query.min_score.or(usual).map(|score| score as f32),
         vector_weight: hybrid_number(search, "vectorWeight"),
         text_weight: hybrid_number(search, "textWeight"),
         candidate_multiplier: hybrid_number(search, "candidateMultiplier")
             .map_or(defaults.candidate_multiplier, |n| n.max(1.0) as usize),
         duplicates: match on("mmr") {
-            Some(true) => Duplicates::Mmr {
+            Some(true) => DuplicateHits::Mmr {
                 lambda: number("mmr", "lambda").unwrap_or(0.7),
             },
-            _ if compat => Duplicates::Keep,
+            _ if compat => DuplicateHits::Keep,
             _ => defaults.duplicates,
         },
-        recency: Recency {
+        recency: RecencySetting {
             half_life_days: number("temporalDecay", "halfLifeDays")
                 .filter(|days| *days > 0.0)
                 .unwrap_or(defaults.recency.half_life_days),
@@ -323,8 +325,8 @@ fn query(search: &model::MemorySearch) -> QuerySettings {
 
 fn sync(sync: &model::MemorySync) -> SyncSettings {
     let switch = |value: Option<bool>| match value {
-        Some(false) => Switch::Off,
-        _ => Switch::On,
+        Some(false) => MemorySwitch::Off,
+        _ => MemorySwitch::On,
     };
     SyncSettings {
         on_session_start: switch(sync.on_session_start),

@@ -1,4 +1,4 @@
-use super::{Places, find};
+use super::{MemoryPlaces, find};
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
 use chela_core::{Audience, Host, Trust};
 use std::fs;
@@ -11,7 +11,7 @@ fn write(root: &Path, name: &str, text: &str) {
 }
 
 fn labels(home: &Path, settings: &MemorySettings) -> (Vec<String>, Vec<String>) {
-    let places = Places {
+    let places = MemoryPlaces {
         workspace: home.join("w"),
         sessions: Some(home.join("sessions")),
         ceiling: Default::default(),
@@ -139,7 +139,7 @@ fn trust_follows_who_writes_a_file() {
         }],
         ..MemorySettings::default()
     };
-    let places = Places {
+    let places = MemoryPlaces {
         workspace: home.path().join("w"),
         sessions: None,
         ceiling: Default::default(),
@@ -161,10 +161,10 @@ fn no_file_is_trusted_more_than_it_may_be() {
         )
         .unwrap();
     }
-    let places = Places {
+    let places = MemoryPlaces {
         workspace,
         sessions: None,
-        ceiling: super::Ceiling::new(|path| {
+        ceiling: super::TrustCeiling::new(|path| {
             match path.ends_with("MEMORY.md") || path.ends_with("a.md") {
                 true => Trust::External,
                 false => Trust::Operator,

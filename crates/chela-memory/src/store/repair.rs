@@ -6,42 +6,47 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chela_core::ok_or_debug;
 use chela_files::{LockError, LockFile};
 
-use super::trouble::Trouble;
+use super::trouble::OpenTrouble;
 
 /// How long one waits for another that repairs or opens the same index.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The right to replace an index. Given back when dropped.
-pub struct Repair<'a> {
+pub struct RepairRight<'a> {
     path: &'a Path,
     /// `None` where there are no locks.
     _lock: Option<LockFile>,
 }
 
-impl<'a> Repair<'a> {
+impl<'a> RepairRight<'a> {
     /// Waits for other processes that repair the same index. What was found before may have been
     /// put right by them: look again.
-    pub fn begin(path: &'a Path) -> Result<Self, Trouble> {
+    pub fn begin(path: &'a Path) -> Result<Self, OpenTrouble> {
         match LockFile::take(&beside(path, ".repair"), PATIENCE) {
             Ok(lock) => Ok(Self {
                 path,
                 _lock: Some(lock),
             }),
             Err(LockError::Io { .. }) => Ok(Self { path, _lock: None }),
-            Err(busy) => Err(Trouble::from(std::io::Error::from(busy))),
+            Err(busy) => Err(OpenTrouble::from(std::io::Error::from(busy))),
         }
     }
 
     /// Keeps repairs away while an index is opened: one in the middle of its work would remove
     /// what the opening has just made beside the file. None where there are no locks.
     pub fn kept_away(path: &Path) -> Option<LockFile> {
-        LockFile::take_shared(&beside(path, ".repair"), PATIENCE).ok()
+        let lock = LockFile::take_shared(&beside(path, ".repair"), PATIENCE);
+        ok_or_debug!(
+            lock,
+            "an index is opened that may be repaired at this moment"
+        )
     }
 
     /// Moves the index away, to a name that tells when.
-    pub fn set_aside(&self, stamp: u64) -> Result<PathBuf, Trouble> {
+    pub fn set_aside(&self, stamp: u64) -> Result<PathBuf, OpenTrouble> {
         let mut aside = beside(self.path, &format!(".damaged-{stamp}"));
         for copy in 2..100 {
             if !aside.exists() {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_store::Fault;
+use chela_store::EngineFault;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -35,7 +35,7 @@ pub enum StoreError {
 
 /// Something about the index its owner should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum IndexNotice {
     /// The file was damaged and set aside; a new one is being filled.
     Replaced { aside: PathBuf, why: String },
     /// The file was written by a newer version; this one uses a file of its own.
@@ -46,7 +46,7 @@ pub enum Notice {
     InMemory { why: String },
 }
 
-impl std::fmt::Display for Notice {
+impl std::fmt::Display for IndexNotice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Replaced { aside, why } => write!(
@@ -76,18 +76,18 @@ impl std::fmt::Display for Notice {
 /// Names the trouble behind an SQLite error.
 pub fn explain(path: &Path, source: rusqlite::Error) -> StoreError {
     let path = path.to_owned();
-    match Fault::of(&source) {
-        Fault::Damaged => StoreError::Damaged { path, source },
-        Fault::DiskFull => StoreError::DiskFull { path, source },
-        Fault::Busy => StoreError::Busy { path, source },
-        Fault::ReadOnly => StoreError::ReadOnly { path, source },
-        Fault::Other => StoreError::Other { path, source },
+    match EngineFault::of(&source) {
+        EngineFault::Damaged => StoreError::Damaged { path, source },
+        EngineFault::DiskFull => StoreError::DiskFull { path, source },
+        EngineFault::Busy => StoreError::Busy { path, source },
+        EngineFault::ReadOnly => StoreError::ReadOnly { path, source },
+        EngineFault::Other => StoreError::Other { path, source },
     }
 }
 
 /// Why a file could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum Trouble {
+pub enum OpenTrouble {
     #[error("{0}")]
     Sql(#[from] rusqlite::Error),
     #[error("{0}")]

@@ -1,10 +1,10 @@
-use super::{Get, MemoryToolError, memory_get, memory_search, read};
-use crate::settings::Citations;
-use crate::tests_support::{Home, ask};
+use super::{GetRequest, MemoryToolError, memory_get, memory_search, read};
+use crate::settings::CitationSetting;
+use crate::tests_support::{MemoryHome, ask};
 use chela_core::{Audience, Trust};
 
-fn get(path: &str) -> Get<'_> {
-    Get {
+fn get(path: &str) -> GetRequest<'_> {
+    GetRequest {
         path,
         from: None,
         lines: None,
@@ -14,7 +14,7 @@ fn get(path: &str) -> Get<'_> {
 
 #[test]
 fn results_are_written_for_a_model() {
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         (
             "MEMORY.md",
             "# People\n- Ann lives in Lisbon\n- Bob plays chess\n",
@@ -48,8 +48,8 @@ fn results_are_written_for_a_model() {
 
 #[test]
 fn an_empty_memory_says_so() {
-    let mut home = Home::new(&[]);
-    home.settings.citations = Citations::Off;
+    let mut home = MemoryHome::new(&[]);
+    home.settings.citations = CitationSetting::Off;
     let mut memory = home.synced();
     let text = memory_search(&mut memory, &ask("anything")).unwrap().text;
     assert!(text.starts_with("Memory is empty"), "{text}");
@@ -57,12 +57,12 @@ fn an_empty_memory_says_so() {
 
 #[test]
 fn private_notes_do_not_reach_a_group() {
-    let home = Home::new(&[("MEMORY.md", "- Ann lives in Lisbon\n")]);
+    let home = MemoryHome::new(&[("MEMORY.md", "- Ann lives in Lisbon\n")]);
     let mut memory = home.synced();
     let mut question = ask("Ann Lisbon");
     question.audience = Audience::Shared;
     assert!(memory.search(&question).unwrap().excerpts.is_empty());
-    let shared = Get {
+    let shared = GetRequest {
         audience: Audience::Shared,
         ..get("MEMORY.md")
     };
@@ -74,7 +74,7 @@ fn private_notes_do_not_reach_a_group() {
 
 #[test]
 fn only_memory_can_be_read() {
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         ("MEMORY.md", "- one\n"),
         ("AGENTS.md", "rules"),
         ("memory/a.md", "x"),
@@ -106,7 +106,7 @@ fn only_memory_can_be_read() {
 #[test]
 fn long_files_come_in_pieces() {
     let text: String = (1..=300).map(|i| format!("line {i}\n")).collect();
-    let home = Home::new(&[
+    let home = MemoryHome::new(&[
         ("memory/long.md", &text),
         ("memory/wide.md", &"x".repeat(50_000)),
     ]);
@@ -116,7 +116,7 @@ fn long_files_come_in_pieces() {
         (first.start_line, first.end_line, first.next),
         (1, 120, Some(121))
     );
-    let rest = Get {
+    let rest = GetRequest {
         from: Some(299),
         lines: Some(10),
         ..get("memory/long.md")
@@ -127,7 +127,7 @@ fn long_files_come_in_pieces() {
         ("line 299\nline 300", None)
     );
     assert!(read(&memory, &get("memory/wide.md")).unwrap().text.len() <= 12_000);
-    let past = Get {
+    let past = GetRequest {
         from: Some(301),
         ..get("memory/long.md")
     };

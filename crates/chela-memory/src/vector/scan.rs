@@ -9,11 +9,11 @@
     reason = "rows and the query have the same length"
 )]
 
-use super::Quantised;
+use super::QuantisedVector;
 
 /// The rows of a matrix, or some of them in order.
 #[derive(Debug, Clone, Copy)]
-pub struct Rows<'a> {
+pub struct MatrixRows<'a> {
     pub dimensions: usize,
     /// Signed bytes, row after row.
     pub values: &'a [u8],
@@ -22,7 +22,7 @@ pub struct Rows<'a> {
 }
 
 /// Writes the cosine of each row with the query. Both have the same dimensions.
-pub fn cosines(rows: Rows<'_>, query: &Quantised, out: &mut [f32]) {
+pub fn cosines(rows: MatrixRows<'_>, query: &QuantisedVector, out: &mut [f32]) {
     let wide: Vec<i16> = query.values.iter().copied().map(i16::from).collect();
     let query = Query {
         values: &wide,
@@ -51,7 +51,7 @@ struct Query<'a> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn avx2(rows: Rows<'_>, query: Query<'_>, out: &mut [f32]) {
+fn avx2(rows: MatrixRows<'_>, query: Query<'_>, out: &mut [f32]) {
     scan(rows, query, out, |row, query| dot_avx2(row, query));
 }
 
@@ -69,7 +69,12 @@ fn dot_any(row: &[u8], query: &[i16]) -> i32 {
 }
 
 #[inline(always)]
-fn scan(rows: Rows<'_>, query: Query<'_>, out: &mut [f32], dot: impl Fn(&[u8], &[i16]) -> i32) {
+fn scan(
+    rows: MatrixRows<'_>,
+    query: Query<'_>,
+    out: &mut [f32],
+    dot: impl Fn(&[u8], &[i16]) -> i32,
+) {
     let each = rows.values.chunks_exact(rows.dimensions);
     for ((row, scale), cosine) in each.zip(rows.scales).zip(out) {
         *cosine = dot(row, query.values) as f32 * scale * query.scale;
@@ -104,8 +109,8 @@ fn dot_of<const N: usize>(row: &[u8; N], query: &[i16; N]) -> i32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Query, Rows, cosines, dot_any, scan};
-    use crate::vector::Quantised;
+    use super::{MatrixRows, Query, cosines, dot_any, scan};
+    use crate::vector::QuantisedVector;
     use proptest::prelude::*;
 
     proptest! {
@@ -116,9 +121,9 @@ mod tests {
             seed in prop::collection::vec(any::<i8>(), 400 * 3),
         ) {
             let of = |at: usize| &seed[at * 400..at * 400 + dimensions];
-            let query = Quantised { scale: 0.5, values: of(0).to_vec() };
+            let query = QuantisedVector { scale: 0.5, values: of(0).to_vec() };
             let values: Vec<u8> = [of(1), of(2)].concat().into_iter().map(|v| v as u8).collect();
-            let rows = Rows { dimensions, values: &values, scales: &[2.0, 4.0] };
+            let rows = MatrixRows { dimensions, values: &values, scales: &[2.0, 4.0] };
             let expected = [1, 2].map(|at| {
                 let dot: i32 = of(0).iter().zip(of(at)).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
                 dot as f32 * at as f32

@@ -2,15 +2,16 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{Coverage, Filled, coverage};
+use super::{FillOutcome, VectorCoverage, coverage};
 use crate::embed::provider::StandIn;
 use crate::embed::{
-    EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId, Price, Retry,
+    EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, LocalTable, ModelId,
+    RetryAdvice,
 };
 use crate::memory::{Memory, OpenMemory};
 use crate::search::VectorState;
-use crate::source::Places;
-use crate::tests_support::{Home, ask, sync};
+use crate::source::MemoryPlaces;
+use crate::tests_support::{MemoryHome, ask, sync};
 
 /// A slow model that can be told to fail, and counts what it is asked.
 #[derive(Default)]
@@ -30,7 +31,7 @@ impl Embedder for Slow {
     fn cost(&self) -> EmbedCost {
         EmbedCost::PerBatch {
             texts: 50,
-            price: Price::About(2.0),
+            price: EmbedPrice::About(2.0),
             tokens_per_second: 10.0,
         }
     }
@@ -40,7 +41,7 @@ impl Embedder for Slow {
             return Err(EmbedError {
                 provider: "slow".into(),
                 reason: "out of order".into(),
-                retry: Retry::Later,
+                retry: RetryAdvice::Later,
             });
         }
         if role == EmbedRole::Document {
@@ -55,18 +56,18 @@ impl Embedder for Slow {
 
 const NOTES: usize = 300;
 
-fn home() -> Home {
+fn home() -> MemoryHome {
     let lines: Vec<String> = (0..NOTES)
         .map(|n| format!("## Day {n}\n\n- on day {n} the cat ate {n} fish\n"))
         .collect();
-    Home::new(&[("MEMORY.md", &lines.join("\n"))])
+    MemoryHome::new(&[("MEMORY.md", &lines.join("\n"))])
 }
 
-fn open<'a>(home: &'a Home, embedder: &'a dyn Embedder) -> Memory<'a> {
+fn open<'a>(home: &'a MemoryHome, embedder: &'a dyn Embedder) -> Memory<'a> {
     Memory::open(OpenMemory {
         host: &home.host,
         index_file: home.index_file(),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
             ceiling: Default::default(),
@@ -96,7 +97,7 @@ fn the_table_answers_until_the_better_vectors_are_complete() {
     assert_eq!((report.unmade, report.problems.len()), (NOTES, 0));
     let quote = memory.quote().unwrap().unwrap();
     assert_eq!(quote.chunks, NOTES);
-    assert!(quote.seconds > 60.0 && matches!(quote.price, Price::About(cents) if cents > 0.0));
+    assert!(quote.seconds > 60.0 && matches!(quote.price, EmbedPrice::About(cents) if cents > 0.0));
     let standing_in = VectorState::StandIn {
         model: LocalTable.id().to_string(),
         problem: None,
@@ -109,7 +110,7 @@ fn the_table_answers_until_the_better_vectors_are_complete() {
             false => ControlFlow::Break(()),
         })
         .unwrap();
-    assert_eq!(stopped, Filled::Stopped);
+    assert_eq!(stopped, FillOutcome::Stopped);
     assert_eq!(state(&mut memory), standing_in);
     drop(memory);
     let mut memory = open(&home, &both);
@@ -121,7 +122,7 @@ fn the_table_answers_until_the_better_vectors_are_complete() {
             ControlFlow::Continue(())
         })
         .unwrap();
-    assert_eq!(filled, Filled::Complete);
+    assert_eq!(filled, FillOutcome::Complete);
     assert_eq!(seen, [(100, 300), (150, 300), (200, 300), (250, 300)]);
     assert_eq!(slow.documents.load(Ordering::Relaxed), NOTES);
     assert_eq!(
@@ -135,7 +136,7 @@ fn the_table_answers_until_the_better_vectors_are_complete() {
     assert_eq!(sync(&mut memory).problems, [""; 0]);
     assert_eq!(
         coverage(memory.store(), "slow/m").unwrap(),
-        Coverage {
+        VectorCoverage {
             chunks: NOTES + 1,
             missing: 0
         }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use chela_core::{Audience, FixedClock, Host};
-use chela_memory::index::{Depth, SyncOutcome};
-use chela_memory::source::Places;
-use chela_memory::{Ask, Memory, MemorySettings, OpenMemory};
+use chela_memory::index::{SyncDepth, SyncOutcome};
+use chela_memory::source::MemoryPlaces;
+use chela_memory::{Memory, MemoryQuestion, MemorySettings, OpenMemory};
 use chela_testkit::wait_until;
 
 /// Tells the test binary that it is the indexer, and where.
@@ -45,7 +45,7 @@ fn open<'a>(host: &'a Host, home: &Path) -> Memory<'a> {
     Memory::local(OpenMemory {
         host,
         index_file: index_file(home),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.join("w"),
             sessions: None,
             ceiling: Default::default(),
@@ -60,7 +60,7 @@ fn index_file(home: &Path) -> PathBuf {
     home.join("state/main.sqlite")
 }
 
-fn sync(memory: &mut Memory<'_>, depth: Depth) -> SyncOutcome {
+fn sync(memory: &mut Memory<'_>, depth: SyncDepth) -> SyncOutcome {
     memory
         .sync(depth, &mut |_| ControlFlow::Continue(()))
         .unwrap()
@@ -82,7 +82,7 @@ fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
 
 /// How many entries a search looks at.
 fn searched(memory: &mut Memory<'_>) -> usize {
-    let ask = Ask {
+    let ask = MemoryQuestion {
         question: "note",
         max_results: None,
         min_score: None,
@@ -94,7 +94,7 @@ fn searched(memory: &mut Memory<'_>) -> usize {
 /// A search must answer, with the note it is about.
 fn check_search(memory: &mut Memory<'_>, note: usize) {
     let question = format!("note{note} word3");
-    let ask = Ask {
+    let ask = MemoryQuestion {
         question: &question,
         max_results: None,
         min_score: None,
@@ -124,7 +124,7 @@ fn the_indexer_that_is_killed() {
     let host = Host::fixed(&home);
     let mut memory = open(&host, &home);
     loop {
-        sync(&mut memory, Depth::Rebuild);
+        sync(&mut memory, SyncDepth::Rebuild);
     }
 }
 
@@ -135,7 +135,7 @@ fn killed_at_random_moments() {
     write_notes(home, 0);
     let host = Host::fixed(home);
     let mut memory = open(&host, home);
-    sync(&mut memory, Depth::Quick);
+    sync(&mut memory, SyncDepth::Quick);
     let kills = std::env::var(KILLS)
         .ok()
         .and_then(|n| n.parse().ok())
@@ -166,13 +166,13 @@ fn killed_at_random_moments() {
         child.wait().unwrap();
     }
     check_search(&mut memory, 7);
-    assert_eq!(sync(&mut memory, Depth::Verify), SyncOutcome::Complete);
+    assert_eq!(sync(&mut memory, SyncDepth::Verify), SyncOutcome::Complete);
     assert!(memory.notices().is_empty(), "{:?}", memory.notices());
     let survived = content(&memory);
     drop(memory);
     std::fs::remove_dir_all(home.join("state")).unwrap();
     let mut fresh = open(&host, home);
-    sync(&mut fresh, Depth::Quick);
+    sync(&mut fresh, SyncDepth::Quick);
     assert!(survived == content(&fresh), "the index did not converge");
     check_search(&mut fresh, 7);
 }
@@ -183,14 +183,14 @@ fn two_indexers_and_a_reader() {
     let home = folder.path();
     write_notes(home, 0);
     let host = Host::fixed(home);
-    sync(&mut open(&host, home), Depth::Quick);
+    sync(&mut open(&host, home), SyncDepth::Quick);
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 let host = Host::fixed(home);
                 let mut memory = open(&host, home);
                 for _ in 0..3 {
-                    let outcome = sync(&mut memory, Depth::Rebuild);
+                    let outcome = sync(&mut memory, SyncDepth::Rebuild);
                     assert!(matches!(outcome, SyncOutcome::Complete | SyncOutcome::Busy));
                 }
             });
@@ -213,7 +213,7 @@ fn a_read_only_index_still_answers() {
     let home = folder.path();
     write_notes(home, 0);
     let host = Host::fixed(home);
-    sync(&mut open(&host, home), Depth::Quick);
+    sync(&mut open(&host, home), SyncDepth::Quick);
     let state = home.join("state");
     let set = |mode: u32, file: u32| {
         std::fs::set_permissions(index_file(home), std::fs::Permissions::from_mode(file)).unwrap();
@@ -230,7 +230,7 @@ fn a_read_only_index_still_answers() {
                 .to_string()
                 .contains("cannot be written")
         );
-        assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::ReadOnly);
+        assert_eq!(sync(&mut memory, SyncDepth::Quick), SyncOutcome::ReadOnly);
     }
     drop(memory);
     set(0o755, 0o644);
@@ -245,7 +245,7 @@ fn the_indexer_without_room() {
     let home = PathBuf::from(home);
     let host = Host::fixed(&home);
     let mut memory = open(&host, &home);
-    let result = memory.sync(Depth::Quick, &mut |_| ControlFlow::Continue(()));
+    let result = memory.sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()));
     assert!(result.is_err(), "there was room: {result:?}");
     // Not a crash, and what was there is still found.
     check_search(&mut memory, 3);
@@ -258,7 +258,7 @@ fn no_room_on_the_disk() {
     let home = folder.path();
     write_notes(home, 0);
     let host = Host::fixed(home);
-    sync(&mut open(&host, home), Depth::Quick);
+    sync(&mut open(&host, home), SyncDepth::Quick);
     let index = index_file(home);
     let before = content(&open(&host, home));
     let blocks = std::fs::metadata(&index).unwrap().len() / 512 + 8;
@@ -289,7 +289,7 @@ fn no_room_on_the_disk() {
     assert!(memory.notices().is_empty(), "{:?}", memory.notices());
     assert!(before == content(&memory), "half a note was kept");
     // With room again the work is done.
-    assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::Complete);
+    assert_eq!(sync(&mut memory, SyncDepth::Quick), SyncOutcome::Complete);
     assert_eq!(content(&memory).len(), before.len() + 3_000);
 }
 
@@ -304,7 +304,7 @@ fn the_process_that_repairs() {
     let mut memory = open(&host, &home);
     // One of them indexes; whoever is late waits for what the other has.
     wait_until("the index is whole", || {
-        sync(&mut memory, Depth::Quick);
+        sync(&mut memory, SyncDepth::Quick);
         searched(&mut memory) == NOTES * 30
     });
     check_search(&mut memory, 9);
@@ -316,7 +316,7 @@ fn two_processes_repair_one_file() {
     let home = folder.path();
     write_notes(home, 0);
     let host = Host::fixed(home);
-    sync(&mut open(&host, home), Depth::Quick);
+    sync(&mut open(&host, home), SyncDepth::Quick);
     for round in 0..2 {
         damage(&index_file(home), round);
         let children: Vec<_> = (0..3)
@@ -379,7 +379,7 @@ fn the_clock_jumps() {
         host.clock = Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(seconds)));
         write_notes(home, version);
         let mut memory = open(&host, home);
-        assert_eq!(sync(&mut memory, Depth::Quick), SyncOutcome::Complete);
+        assert_eq!(sync(&mut memory, SyncDepth::Quick), SyncOutcome::Complete);
         let told = format!("version{version} ");
         assert!(
             content(&memory)

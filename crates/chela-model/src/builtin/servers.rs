@@ -1,6 +1,6 @@
 //! Endpoints that need no address in the config.
 
-use crate::Api;
+use crate::ModelApi;
 
 /// An endpoint known by name.
 #[derive(Debug)]
@@ -9,14 +9,14 @@ pub struct BuiltIn {
     /// Other names people use for it.
     pub also: &'static [&'static str],
     pub base_url: &'static str,
-    pub api: Api,
+    pub api: ModelApi,
     /// Variables that may hold its key, the first one that is set wins.
     pub keys: &'static [&'static str],
     /// The model to start with when nobody chose one. Local servers say themselves what they have.
     pub model: Option<&'static str>,
 }
 
-use Api::{AnthropicMessages, GoogleGenerativeAi, Ollama, OpenAiCompletions, OpenAiResponses};
+use ModelApi::{AnthropicMessages, GoogleGenerativeAi, Ollama, OpenAiCompletions, OpenAiResponses};
 
 /// In the order in which they are tried when nothing is configured: what runs on this machine,
 /// then the most capable.

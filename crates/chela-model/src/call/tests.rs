@@ -2,8 +2,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::testing::{Play, models_with, request, serve, target};
-use crate::{Event, Failure, Http, ModelError, Response, StopReason, Target};
+use super::call_model;
+use crate::testing::{ServerPlay, models_with, request, serve, target};
+use crate::{
+    CallFailure, ModelError, ModelHttp, ModelResponse, ModelTarget, ResponseEvent, StopReason,
+};
 
 const HELLO: &str = concat!(
     "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}\n\n",
@@ -11,18 +14,15 @@ const HELLO: &str = concat!(
     "data: [DONE]\n\n",
 );
 
-async fn ask(target: &Target) -> (Vec<Event>, Result<Response, ModelError>) {
+async fn ask(target: &ModelTarget) -> (Vec<ResponseEvent>, Result<ModelResponse, ModelError>) {
     let mut events = Vec::new();
-    let response = target
-        .stream(&Http::direct(), &request("hi"), &mut |event| {
-            events.push(event)
-        })
-        .await;
+    let mut listen = |event| events.push(event);
+    let response = call_model(target, &ModelHttp::direct(), &request("hi"), &mut listen).await;
     (events, response)
 }
 
 /// What a completions endpoint that plays this leads to.
-async fn fault(play: Play, more: Value) -> ModelError {
+async fn fault(play: ServerPlay, more: Value) -> ModelError {
     let server = serve(vec![play]).await;
     let target = target("openai-completions", &server.url, more);
     let error = ask(&target).await.1.unwrap_err();
@@ -34,15 +34,15 @@ async fn fault(play: Play, more: Value) -> ModelError {
 }
 
 async fn status(status: u16, headers: &str, body: &str) -> ModelError {
-    fault(Play::status(status, headers, body), json!({})).await
+    fault(ServerPlay::status(status, headers, body), json!({})).await
 }
 
 #[tokio::test]
 async fn an_answer_is_streamed_and_its_cost_estimated_when_nobody_tells() {
-    let server = serve(vec![Play::stream(HELLO)]).await;
+    let server = serve(vec![ServerPlay::stream(HELLO)]).await;
     let (events, response) = ask(&target("openai-completions", &server.url, json!({}))).await;
     let response = response.unwrap();
-    assert_eq!(events, [Event::Text("Hello".into())]);
+    assert_eq!(events, [ResponseEvent::Text("Hello".into())]);
     assert_eq!(
         (response.stop, response.model.as_str()),
         (StopReason::End, "p/m")
@@ -64,17 +64,17 @@ async fn an_answer_is_streamed_and_its_cost_estimated_when_nobody_tells() {
 #[tokio::test]
 async fn an_answer_that_is_not_streamed_is_understood() {
     let body = json!({"choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}]});
-    let play = Play::status(200, "content-type: application/json\r\n", &body.to_string());
+    let play = ServerPlay::status(200, "content-type: application/json\r\n", &body.to_string());
     let server = serve(vec![play]).await;
     let response = ask(&target("openai-completions", &server.url, json!({})))
         .await
         .1;
-    assert_eq!(response.unwrap().content, [crate::Part::text("Hi")]);
+    assert_eq!(response.unwrap().content, [crate::MessagePart::text("Hi")]);
 }
 
 #[tokio::test]
 async fn silence_after_the_last_word_does_not_matter() {
-    let server = serve(vec![Play::Hang(Play::streamed(HELLO))]).await;
+    let server = serve(vec![ServerPlay::Hang(ServerPlay::streamed(HELLO))]).await;
     let response = ask(&target("openai-completions", &server.url, json!({})))
         .await
         .1;
@@ -83,7 +83,7 @@ async fn silence_after_the_last_word_does_not_matter() {
 
 #[tokio::test]
 async fn an_empty_answer_is_an_answer() {
-    let server = serve(vec![Play::stream(
+    let server = serve(vec![ServerPlay::stream(
         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
     )])
     .await;
@@ -97,10 +97,10 @@ async fn an_empty_answer_is_an_answer() {
 
 #[tokio::test]
 async fn every_fault_has_its_outcome() {
-    use Failure::*;
+    use CallFailure::*;
     let wait = |seconds| Some(Duration::from_secs(seconds));
     let none = None;
-    let cases: Vec<(&str, u16, &str, &str, Failure)> = vec![
+    let cases: Vec<(&str, u16, &str, &str, CallFailure)> = vec![
         (
             "llama.cpp overflow",
             400,
@@ -272,49 +272,54 @@ async fn what_goes_wrong_on_the_way_is_told_apart() {
     let half = &HELLO[..HELLO.find("finish").unwrap()];
     let short = json!({"stallSeconds": 0.05, "firstByteSeconds": 0.05});
     let cases = [
-        ("cut", Play::stream(half), json!({}), Failure::Cut),
-        ("nothing at all", Play::stream(""), json!({}), Failure::Cut),
+        ("cut", ServerPlay::stream(half), json!({}), CallFailure::Cut),
+        (
+            "nothing at all",
+            ServerPlay::stream(""),
+            json!({}),
+            CallFailure::Cut,
+        ),
         (
             "closed before an answer",
-            Play::Say(Vec::new()),
+            ServerPlay::Say(Vec::new()),
             json!({}),
-            Failure::Unreachable,
+            CallFailure::Unreachable,
         ),
         (
             "malformed",
-            Play::stream("data: {oops\n\n"),
+            ServerPlay::stream("data: {oops\n\n"),
             json!({}),
-            Failure::Malformed,
+            CallFailure::Malformed,
         ),
         (
             "a page",
-            Play::status(
+            ServerPlay::status(
                 200,
                 "content-type: text/html\r\n",
                 "<!doctype html><title>Welcome</title>",
             ),
             json!({}),
-            Failure::Malformed,
+            CallFailure::Malformed,
         ),
         (
             "an error in the stream",
-            Play::stream(
+            ServerPlay::stream(
                 "data: {\"error\":{\"message\":\"sk-test-secret broke\",\"code\":503}}\n\n",
             ),
             json!({}),
-            Failure::Overloaded { retry_after: None },
+            CallFailure::Overloaded { retry_after: None },
         ),
         (
             "stalled in the middle",
-            Play::Hang(Play::streamed(half)),
+            ServerPlay::Hang(ServerPlay::streamed(half)),
             short.clone(),
-            Failure::Stalled,
+            CallFailure::Stalled,
         ),
         (
             "stalled at once",
-            Play::Hang(Vec::new()),
+            ServerPlay::Hang(Vec::new()),
             short,
-            Failure::Stalled,
+            CallFailure::Stalled,
         ),
     ];
     let mut told = Vec::new();
@@ -336,7 +341,7 @@ async fn what_goes_wrong_on_the_way_is_told_apart() {
 async fn nobody_listening_and_no_key_are_said_so() {
     let refused = target("openai-completions", "http://127.0.0.1:9/v1", json!({}));
     let error = ask(&refused).await.1.unwrap_err();
-    assert_eq!(error.failure, Failure::Unreachable);
+    assert_eq!(error.failure, CallFailure::Unreachable);
     assert!(
         error
             .message
@@ -349,7 +354,7 @@ async fn nobody_listening_and_no_key_are_said_so() {
         .await
         .1
         .unwrap_err();
-    assert_eq!(error.failure, Failure::Unauthorized);
+    assert_eq!(error.failure, CallFailure::Unauthorized);
     assert_eq!(
         error.hint.as_deref(),
         Some("set ANTHROPIC_API_KEY, or models.providers.anthropic.apiKey")
@@ -358,11 +363,11 @@ async fn nobody_listening_and_no_key_are_said_so() {
 
 #[tokio::test]
 async fn a_call_may_only_take_so_long() {
-    let server = serve(vec![Play::Hang(Play::streamed(": ping\n\n"))]).await;
+    let server = serve(vec![ServerPlay::Hang(ServerPlay::streamed(": ping\n\n"))]).await;
     let slow = target("openai-completions", &server.url, json!({}))
         .with_timeout(Some(Duration::from_millis(60)));
     let error = ask(&slow).await.1.unwrap_err();
-    assert_eq!(error.failure, Failure::Stalled);
+    assert_eq!(error.failure, CallFailure::Stalled);
     assert!(error.message.contains("took longer than 0.06 s"), "{error}");
 }
 
@@ -377,7 +382,8 @@ async fn dropping_the_future_closes_the_connection() {
         let (mut socket, _) = listener.accept().await.unwrap();
         let mut block = [0; 8192];
         let _ = socket.read(&mut block).await.unwrap();
-        let half = Play::streamed("data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n");
+        let half =
+            ServerPlay::streamed("data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n");
         socket.write_all(&half).await.unwrap();
         // Ends when the other side goes away.
         while socket.read(&mut block).await.unwrap_or(0) > 0 {}
@@ -388,9 +394,7 @@ async fn dropping_the_future_closes_the_connection() {
             let _ = spoken.take().map(|spoken| spoken.send(()));
         };
         let target = target("openai-completions", &url, json!({}));
-        target
-            .stream(&Http::direct(), &request("hi"), &mut listen)
-            .await
+        call_model(&target, &ModelHttp::direct(), &request("hi"), &mut listen).await
     });
     heard.await.unwrap();
     call.abort();

@@ -6,22 +6,19 @@ use std::time::{Duration, SystemTime};
 
 use chela_core::{Clock, Host};
 
-use crate::timer::{RealTimer, Timer};
-use crate::{Failure, Target};
+use crate::timer::{RealTimer, SleepTimer};
+use crate::{CallFailure, ModelTarget};
 
-/// Pauses after the first, the second and every later failure.
-const PAUSES: [Duration; 3] = [
-    Duration::from_secs(30),
-    Duration::from_secs(60),
-    Duration::from_secs(300),
-];
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+const SECOND_PAUSE: Duration = Duration::from_secs(60);
+const LATER_PAUSE: Duration = Duration::from_secs(300);
 /// An account without money does not mend in minutes.
 const BILLING_PAUSE: Duration = Duration::from_secs(5 * 3600);
 
 /// The clock of a chain, and what it remembers of failures. Clones share the memory.
 #[derive(Clone)]
-pub struct Pace {
-    pub timer: Arc<dyn Timer>,
+pub struct ChainPace {
+    pub timer: Arc<dyn SleepTimer>,
     clock: Arc<dyn Clock>,
     pauses: Arc<Mutex<BTreeMap<String, Pause>>>,
 }
@@ -32,13 +29,13 @@ struct Pause {
     until: SystemTime,
 }
 
-impl std::fmt::Debug for Pace {
+impl std::fmt::Debug for ChainPace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pace").finish_non_exhaustive()
     }
 }
 
-impl Pace {
+impl ChainPace {
     pub fn of(host: &Host) -> Self {
         Self {
             timer: Arc::new(RealTimer),
@@ -47,7 +44,8 @@ impl Pace {
         }
     }
 
-    pub fn with_timer(mut self, timer: Arc<dyn Timer>) -> Self {
+    #[cfg(test)]
+    pub fn with_timer(mut self, timer: Arc<dyn SleepTimer>) -> Self {
         self.timer = timer;
         self
     }
@@ -62,25 +60,25 @@ impl Pace {
     }
 
     /// Whether a model is left alone for now.
-    pub fn pauses(&self, target: &Target) -> bool {
+    pub fn pauses(&self, target: &ModelTarget) -> bool {
         let now = self.clock.now();
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         let pausing = |name: &str| pauses.get(name).is_some_and(|pause| pause.until > now);
         pausing(&target.info.reference) || pausing(&target.provider.id)
     }
 
-    pub fn answered(&self, target: &Target) {
+    pub fn answered(&self, target: &ModelTarget) {
         let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
         pauses.remove(&target.info.reference);
         pauses.remove(&target.provider.id);
     }
 
-    pub fn failed(&self, target: &Target, failure: &Failure) {
+    pub fn failed(&self, target: &ModelTarget, failure: &CallFailure) {
         let name = match failure {
             // The fault of this request, not of the model.
-            Failure::ContextOverflow | Failure::Rejected => return,
+            CallFailure::ContextOverflow | CallFailure::Rejected => return,
             // The account serves every model of the provider.
-            Failure::Billing | Failure::Unauthorized => &target.provider.id,
+            CallFailure::Billing | CallFailure::Unauthorized => &target.provider.id,
             _ => &target.info.reference,
         };
         let now = self.clock.now();
@@ -89,9 +87,11 @@ impl Pace {
             failures: 0,
             until: now,
         });
-        let length = match failure {
-            Failure::Billing => BILLING_PAUSE,
-            _ => PAUSES[pause.failures.min(PAUSES.len() - 1)],
+        let length = match (failure, pause.failures) {
+            (CallFailure::Billing, _) => BILLING_PAUSE,
+            (_, 0) => FIRST_PAUSE,
+            (_, 1) => SECOND_PAUSE,
+            _ => LATER_PAUSE,
         };
         pause.failures += 1;
         pause.until = now + length;

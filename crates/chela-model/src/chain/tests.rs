@@ -5,34 +5,35 @@ use chela_config::load_text;
 use chela_core::{AgentId, Host};
 use serde_json::json;
 
-use super::{Chain, Stage};
-use crate::testing::{NoTimer, Play, Server, request, serve};
+use super::{FallbackChain, TurnStage};
+use crate::testing::{NoTimer, ServerPlay, TestServer, request, serve};
 use crate::{
-    Event, Failure, Http, ModelError, Models, Request, Response, Selection, ToolMode, ToolSchema,
+    CallFailure, ModelError, ModelHttp, ModelRequest, ModelResponse, ModelSelection, Models,
+    ResponseEvent, ToolMode, ToolSchema,
 };
 
 const HELLO: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 const HALF: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"Hel\"}}]}\n\n";
 
-fn busy() -> Play {
-    Play::status(529, "", "{\"error\":{\"type\":\"overloaded_error\"}}")
+fn busy() -> ServerPlay {
+    ServerPlay::status(529, "", "{\"error\":{\"type\":\"overloaded_error\"}}")
 }
 
-fn hello() -> Play {
-    Play::stream(HELLO)
+fn hello() -> ServerPlay {
+    ServerPlay::stream(HELLO)
 }
 
 /// Two endpoints, the second the fallback of the first.
 struct Pair {
-    first: Server,
-    second: Server,
+    first: TestServer,
+    second: TestServer,
     models: Models,
     timer: Arc<NoTimer>,
     view: chela_config::AgentView,
 }
 
 impl Pair {
-    async fn of(first: Vec<Play>, second: Vec<Play>) -> Self {
+    async fn of(first: Vec<ServerPlay>, second: Vec<ServerPlay>) -> Self {
         let (first, second) = (serve(first).await, serve(second).await);
         let config = json!({
             "models": {"providers": {
@@ -57,13 +58,13 @@ impl Pair {
         }
     }
 
-    fn chain(&self, selection: Selection<'_>) -> Chain {
+    fn chain(&self, selection: ModelSelection<'_>) -> FallbackChain {
         self.models.chain(&self.view, selection).unwrap()
     }
 
     /// How often each was asked.
     fn asked(&self) -> (usize, usize) {
-        let count = |server: &Server| server.asked.lock().unwrap().len();
+        let count = |server: &TestServer| server.asked.lock().unwrap().len();
         (count(&self.first), count(&self.second))
     }
 
@@ -73,13 +74,16 @@ impl Pair {
     }
 }
 
-async fn answer(chain: &Chain, stage: Stage) -> (Vec<Event>, Result<Response, ModelError>) {
+async fn answer(
+    chain: &FallbackChain,
+    stage: TurnStage,
+) -> (Vec<ResponseEvent>, Result<ModelResponse, ModelError>) {
     let mut events = Vec::new();
     let request = request("hi");
     let encoded = chain.encode(&request);
     let mut listen = |event| events.push(event);
     let result = chain
-        .answer(&Http::direct(), &request, &encoded, stage, &mut listen)
+        .answer(&ModelHttp::direct(), &request, &encoded, stage, &mut listen)
         .await;
     (events, result)
 }
@@ -87,48 +91,64 @@ async fn answer(chain: &Chain, stage: Stage) -> (Vec<Event>, Result<Response, Mo
 #[tokio::test]
 async fn an_overloaded_model_is_asked_once_more_then_the_next() {
     let pair = Pair::of(vec![busy()], vec![hello()]).await;
-    let chain = pair.chain(Selection::Configured);
-    let (events, result) = answer(&chain, Stage::Fresh).await;
+    let chain = pair.chain(ModelSelection::Configured);
+    let (events, result) = answer(&chain, TurnStage::Fresh).await;
     assert_eq!(result.unwrap().model, "b/m");
     assert_eq!(
         events,
-        [Event::Text("Hello".into())],
+        [ResponseEvent::Text("Hello".into())],
         "nothing was said that must be taken back"
     );
     assert_eq!((pair.asked(), pair.waited()), ((2, 1), vec![1.0]));
     // Within the turn it stays there; the next turn would begin at the first, were it not pausing.
     assert_eq!(chain.current().reference(), "b/m");
-    answer(&chain, Stage::Underway).await.1.unwrap();
+    answer(&chain, TurnStage::Underway).await.1.unwrap();
     assert_eq!(pair.asked(), (2, 2));
-    let next = pair.chain(Selection::Configured);
+    let next = pair.chain(ModelSelection::Configured);
     assert_eq!(next.current().reference(), "a/m");
-    answer(&next, Stage::Fresh).await.1.unwrap();
+    answer(&next, TurnStage::Fresh).await.1.unwrap();
     assert_eq!(pair.asked(), (2, 3), "the first one pauses for 30 s");
 }
 
 #[tokio::test]
 async fn a_long_wait_is_not_waited_for_when_there_is_another_model() {
-    let limited = Play::status(429, "retry-after: 20\r\n", "{}");
+    let limited = ServerPlay::status(429, "retry-after: 20\r\n", "{}");
     let pair = Pair::of(vec![limited], vec![hello()]).await;
-    let chain = pair.chain(Selection::Configured);
-    assert_eq!(answer(&chain, Stage::Fresh).await.1.unwrap().model, "b/m");
+    let chain = pair.chain(ModelSelection::Configured);
+    assert_eq!(
+        answer(&chain, TurnStage::Fresh).await.1.unwrap().model,
+        "b/m"
+    );
     assert_eq!((pair.asked(), pair.waited()), ((1, 1), vec![]));
 }
 
 #[tokio::test]
-async fn a_model_a_person_chose_is_never_replaced_and_waits_are_capped() {
-    let limited = Play::status(429, "retry-after: 3600\r\n", "{}");
+async fn a_wait_beyond_the_limit_is_given_up_at_once() {
+    let limited = ServerPlay::status(429, "retry-after: 3600\r\n", "{}");
+    let pair = Pair::of(vec![limited], vec![hello()]).await;
+    let chosen = pair.chain(ModelSelection::Chosen("a/m"));
+    let error = answer(&chosen, TurnStage::Fresh).await.1.unwrap_err();
+    assert_eq!((pair.asked(), pair.waited()), ((1, 0), vec![]));
+    assert_eq!(error.hint.as_deref(), Some("it asks to wait 3600 s"));
+}
+
+#[tokio::test]
+async fn a_model_a_person_chose_is_never_replaced() {
+    let limited = ServerPlay::status(429, "retry-after: 60\r\n", "{}");
     let pair = Pair::of(vec![limited, hello()], vec![hello()]).await;
-    let (events, result) = answer(&pair.chain(Selection::Chosen("a/m")), Stage::Fresh).await;
+    let (events, result) =
+        answer(&pair.chain(ModelSelection::Chosen("a/m")), TurnStage::Fresh).await;
     assert_eq!(result.unwrap().model, "a/m");
     assert_eq!((pair.asked(), pair.waited()), ((2, 0), vec![60.0]));
-    assert!(matches!(events[0], Event::Waiting { wait, .. } if wait == Duration::from_secs(60)));
+    assert!(
+        matches!(events[0], ResponseEvent::Waiting { wait, .. } if wait == Duration::from_secs(60))
+    );
 }
 
 #[tokio::test]
 async fn when_all_are_overloaded_a_fresh_turn_waits_and_another_gives_up() {
     let pair = Pair::of(vec![busy()], vec![busy()]).await;
-    let error = answer(&pair.chain(Selection::Configured), Stage::Underway)
+    let error = answer(&pair.chain(ModelSelection::Configured), TurnStage::Underway)
         .await
         .1
         .unwrap_err();
@@ -142,7 +162,7 @@ async fn when_all_are_overloaded_a_fresh_turn_waits_and_another_gives_up() {
     assert_eq!(pair.waited(), [1.0, 1.0]);
 
     let pair = Pair::of(vec![busy()], vec![busy()]).await;
-    answer(&pair.chain(Selection::Configured), Stage::Fresh)
+    answer(&pair.chain(ModelSelection::Configured), TurnStage::Fresh)
         .await
         .1
         .unwrap_err();
@@ -159,31 +179,31 @@ async fn when_all_are_overloaded_a_fresh_turn_waits_and_another_gives_up() {
 
 #[tokio::test]
 async fn a_cut_answer_is_taken_back_and_asked_for_again() {
-    let pair = Pair::of(vec![Play::stream(HALF), hello()], vec![hello()]).await;
-    let (events, result) = answer(&pair.chain(Selection::Configured), Stage::Fresh).await;
+    let pair = Pair::of(vec![ServerPlay::stream(HALF), hello()], vec![hello()]).await;
+    let (events, result) = answer(&pair.chain(ModelSelection::Configured), TurnStage::Fresh).await;
     assert_eq!(result.unwrap().model, "a/m");
-    assert_eq!(events[0], Event::Text("Hel".into()));
-    assert!(matches!(&events[1], Event::Restarted { why } if why.contains("broke off")));
-    assert_eq!(events[2], Event::Text("Hello".into()));
+    assert_eq!(events[0], ResponseEvent::Text("Hel".into()));
+    assert!(matches!(&events[1], ResponseEvent::Restarted { why } if why.contains("broke off")));
+    assert_eq!(events[2], ResponseEvent::Text("Hello".into()));
     assert_eq!(pair.asked(), (2, 0));
 }
 
 #[tokio::test]
 async fn a_request_that_is_too_long_is_not_taken_elsewhere() {
-    let long = Play::status(
+    let long = ServerPlay::status(
         400,
         "",
         "{\"error\":{\"type\":\"exceed_context_size_error\"}}",
     );
     let pair = Pair::of(vec![long], vec![hello()]).await;
-    let error = answer(&pair.chain(Selection::Configured), Stage::Fresh)
+    let error = answer(&pair.chain(ModelSelection::Configured), TurnStage::Fresh)
         .await
         .1
         .unwrap_err();
-    assert_eq!(error.failure, Failure::ContextOverflow);
+    assert_eq!(error.failure, CallFailure::ContextOverflow);
     assert_eq!(pair.asked(), (1, 0));
     // And it is no fault of the model: the next call asks it again.
-    answer(&pair.chain(Selection::Configured), Stage::Fresh)
+    answer(&pair.chain(ModelSelection::Configured), TurnStage::Fresh)
         .await
         .1
         .unwrap_err();
@@ -193,10 +213,10 @@ async fn a_request_that_is_too_long_is_not_taken_elsewhere() {
 #[tokio::test]
 async fn a_bad_key_or_an_empty_account_moves_on_at_once() {
     for status in [401, 402, 404] {
-        let pair = Pair::of(vec![Play::status(status, "", "{}")], vec![hello()]).await;
-        let chain = pair.chain(Selection::Configured);
+        let pair = Pair::of(vec![ServerPlay::status(status, "", "{}")], vec![hello()]).await;
+        let chain = pair.chain(ModelSelection::Configured);
         assert_eq!(
-            answer(&chain, Stage::Underway).await.1.unwrap().model,
+            answer(&chain, TurnStage::Underway).await.1.unwrap().model,
             "b/m",
             "{status}"
         );
@@ -207,12 +227,12 @@ async fn a_bad_key_or_an_empty_account_moves_on_at_once() {
 #[tokio::test]
 async fn with_everything_pausing_the_first_is_asked_all_the_same() {
     let pair = Pair::of(
-        vec![Play::status(401, "", "{}")],
-        vec![Play::status(401, "", "{}")],
+        vec![ServerPlay::status(401, "", "{}")],
+        vec![ServerPlay::status(401, "", "{}")],
     )
     .await;
     for _ in 0..2 {
-        answer(&pair.chain(Selection::Configured), Stage::Fresh)
+        answer(&pair.chain(ModelSelection::Configured), TurnStage::Fresh)
             .await
             .1
             .unwrap_err();
@@ -221,26 +241,26 @@ async fn with_everything_pausing_the_first_is_asked_all_the_same() {
 }
 
 /// The bodies an endpoint got.
-fn bodies(server: &Server) -> Vec<String> {
+fn bodies(server: &TestServer) -> Vec<String> {
     let asked = server.asked.lock().unwrap();
     asked.iter().map(|(_, body)| body.clone()).collect()
 }
 
 /// A request with a tool, made for the model that is asked first.
-async fn ask_with_tool(chain: &Chain) -> Response {
-    let request = Request {
+async fn ask_with_tool(chain: &FallbackChain) -> ModelResponse {
+    let request = ModelRequest {
         tools: vec![ToolSchema {
             name: "look".to_owned(),
             description: "Looks.".to_owned(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
         }],
         tool_mode: chain.current().tool_mode(),
         ..request("hi")
     };
     let encoded = chain.encode(&request);
-    let http = Http::direct();
+    let http = ModelHttp::direct();
     let mut listen = |_| ();
-    let answer = chain.answer(&http, &request, &encoded, Stage::Fresh, &mut listen);
+    let answer = chain.answer(&http, &request, &encoded, TurnStage::Fresh, &mut listen);
     let response = answer.await.unwrap();
     if response.model == encoded.model() {
         assert_eq!(response.sent, encoded);
@@ -251,21 +271,21 @@ async fn ask_with_tool(chain: &Chain) -> Response {
 #[tokio::test]
 async fn a_model_that_is_asked_again_gets_the_bytes_that_were_handed_in() {
     let pair = Pair::of(vec![busy(), hello()], vec![hello()]).await;
-    let response = ask_with_tool(&pair.chain(Selection::Configured)).await;
+    let response = ask_with_tool(&pair.chain(ModelSelection::Configured)).await;
     let sent = String::from_utf8(response.sent.bytes().to_vec()).unwrap();
     assert_eq!(bodies(&pair.first), [sent.clone(), sent]);
 }
 
 #[tokio::test]
 async fn each_model_is_told_of_tools_in_its_own_way_whichever_was_asked_before() {
-    let refused = || Play::status(400, "", "{}");
+    let refused = || ServerPlay::status(400, "", "{}");
     let held = HELLO.replace("Hello", "{\\\"reply\\\":\\\"Hello\\\"}");
     let pair = Pair::of(
         vec![refused(), hello()],
-        vec![Play::stream(&held), refused()],
+        vec![ServerPlay::stream(&held), refused()],
     )
     .await;
-    let chain = pair.chain(Selection::Configured);
+    let chain = pair.chain(ModelSelection::Configured);
     assert_eq!(chain.primary().tool_mode(), ToolMode::Native);
     let by_second = ask_with_tool(&chain).await;
     assert_eq!(
@@ -276,7 +296,8 @@ async fn each_model_is_told_of_tools_in_its_own_way_whichever_was_asked_before()
     // The second one fails in its turn, and the first is asked again.
     let by_first = ask_with_tool(&chain).await;
     assert_eq!(by_first.model, "a/m");
-    let sent = |response: &Response| String::from_utf8(response.sent.bytes().to_vec()).unwrap();
+    let sent =
+        |response: &ModelResponse| String::from_utf8(response.sent.bytes().to_vec()).unwrap();
     let (to_first, to_second) = (bodies(&pair.first), bodies(&pair.second));
     assert_eq!(to_first[1], sent(&by_first));
     assert_eq!(to_second[0], sent(&by_second));
@@ -296,18 +317,18 @@ async fn each_model_is_told_of_tools_in_its_own_way_whichever_was_asked_before()
 
 #[tokio::test]
 async fn pauses_grow_and_end() {
-    use super::Pace;
+    use super::ChainPace;
     use chela_core::FixedClock;
     use std::time::UNIX_EPOCH;
 
     let pair = Pair::of(vec![busy()], vec![busy()]).await;
-    let target = pair.chain(Selection::Configured).primary().clone();
+    let target = pair.chain(ModelSelection::Configured).primary().clone();
     let at = |seconds: u64| Host {
         clock: Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(seconds))),
         ..Host::fixed("/home/me")
     };
-    let mut pace = Pace::of(&at(0));
-    let failure = Failure::Overloaded { retry_after: None };
+    let mut pace = ChainPace::of(&at(0));
+    let failure = CallFailure::Overloaded { retry_after: None };
     for pause in [30, 60, 300, 300] {
         pace = pace.at(&at(0));
         pace.failed(&target, &failure);
@@ -316,7 +337,7 @@ async fn pauses_grow_and_end() {
     }
     pace.answered(&target);
     assert!(!pace.pauses(&target));
-    pace.failed(&target, &Failure::Billing);
+    pace.failed(&target, &CallFailure::Billing);
     assert!(
         pace.at(&at(4 * 3600)).pauses(&target),
         "money does not come in minutes"

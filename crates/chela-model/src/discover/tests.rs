@@ -1,11 +1,11 @@
 use serde_json::json;
 
 use super::{discover, pick};
-use crate::testing::{Play, Server, models_with, serve};
-use crate::{Http, Input, PromptProfile, ToolMode};
+use crate::testing::{ServerPlay, TestServer, models_with, serve};
+use crate::{ModelHttp, ModelInput, PromptProfile, ToolMode};
 
-fn json_play(body: &serde_json::Value) -> Play {
-    Play::status(200, "content-type: application/json\r\n", &body.to_string())
+fn json_play(body: &serde_json::Value) -> ServerPlay {
+    ServerPlay::status(200, "content-type: application/json\r\n", &body.to_string())
 }
 
 /// Nothing listens at any of the usual places.
@@ -15,7 +15,7 @@ fn nobody() -> serde_json::Value {
         "llamacpp": closed, "vllm": closed, "lemonade": closed})
 }
 
-async fn llama_cpp(template: &str) -> Server {
+async fn llama_cpp(template: &str) -> TestServer {
     let props = json!({"default_generation_settings": {"n_ctx": 8192}, "chat_template": template,
         "modalities": {"vision": true}});
     let list = json!({"data": [{"id": "SmolLM2-135M"}]});
@@ -32,7 +32,7 @@ async fn a_local_server_comes_before_keys() {
         &config,
         &[("ANTHROPIC_API_KEY", "sk-a"), ("OPENAI_API_KEY", "sk-o")],
     );
-    let found = discover(&Http::direct(), &models).await.models;
+    let found = discover(&ModelHttp::direct(), &models).await.models;
     let names: Vec<&str> = found.iter().map(|found| found.target.reference()).collect();
     assert_eq!(names[0], "llamacpp/SmolLM2-135M");
     assert!(
@@ -45,7 +45,7 @@ async fn a_local_server_comes_before_keys() {
     assert_eq!(found[1].why, "the key in ANTHROPIC_API_KEY");
     let target = &found[0].target;
     assert_eq!(target.info().context_window, Some(8192));
-    assert!(target.info().reads(Input::Image));
+    assert!(target.info().reads(ModelInput::Image));
     assert_eq!(target.prompt_profile(), PromptProfile::Short);
     assert_eq!(target.tool_mode(), ToolMode::Constrained);
 }
@@ -59,28 +59,33 @@ async fn ollama_says_what_its_models_can() {
     let mut providers = nobody();
     providers["ollama"]["baseUrl"] = json!(server.url);
     let models = models_with(&json!({"models": {"providers": providers}}), &[]);
-    let found = discover(&Http::direct(), &models).await.models;
+    let found = discover(&ModelHttp::direct(), &models).await.models;
     assert_eq!(found.len(), 1);
     let info = found[0].target.info();
     assert_eq!(info.reference, "ollama/qwen3:8b");
     assert_eq!(info.context_window, Some(32_768));
-    assert!(info.reasoning && info.compat.tools && !info.reads(Input::Image));
+    assert!(info.reasoning && info.compat.tools && !info.reads(ModelInput::Image));
     assert_eq!(found[0].target.tool_mode(), ToolMode::Native);
-    let sent = found[0].target.encode(&crate::testing::request("hi"));
+    let sent = crate::wire::encode(&found[0].target, &crate::testing::request("hi"));
     let body: serde_json::Value = serde_json::from_slice(sent.bytes()).unwrap();
     assert_eq!(body["options"]["num_ctx"], 32_768);
 }
 
 #[tokio::test]
 async fn something_else_on_the_port_is_no_model() {
-    let page = Play::status(200, "content-type: text/html\r\n", "<html>my app</html>");
+    let page = ServerPlay::status(200, "content-type: text/html\r\n", "<html>my app</html>");
     let server = serve(vec![page]).await;
     let mut providers = nobody();
     for id in ["llamacpp", "vllm", "lmstudio"] {
         providers[id]["baseUrl"] = json!(server.url);
     }
     let models = models_with(&json!({"models": {"providers": providers}}), &[]);
-    assert!(discover(&Http::direct(), &models).await.models.is_empty());
+    assert!(
+        discover(&ModelHttp::direct(), &models)
+            .await
+            .models
+            .is_empty()
+    );
     assert_eq!(super::HOW_TO_GET_ONE.lines().count(), 2);
 }
 
@@ -109,6 +114,6 @@ async fn what_a_server_says_is_known_from_then_on() {
     };
     assert_eq!(window(), None);
     let chain = models.chain_of(models.resolve("llamacpp/mine").unwrap());
-    models.learn(&Http::direct(), &chain).await;
+    models.learn(&ModelHttp::direct(), &chain).await;
     assert_eq!(window(), Some(4096));
 }

@@ -7,7 +7,7 @@ use chela_core::{HostEnv, ok_or_debug};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::{CommandForm, Key, KeyError, SecretCommand};
+use super::{CommandForm, KeyError, ModelKey, SecretCommand};
 
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -29,7 +29,7 @@ pub fn environment(env: &HostEnv, pass: &[String], set: Option<&Value>) -> Vec<(
     seen
 }
 
-pub async fn run(command: &SecretCommand) -> Result<Key, KeyError> {
+pub async fn run(command: &SecretCommand) -> Result<ModelKey, KeyError> {
     let shown = format!("the command of secrets.providers.{}", command.provider);
     let output = tokio::time::timeout(command.timeout, output(command))
         .await
@@ -82,14 +82,16 @@ async fn output(command: &SecretCommand) -> Result<String, String> {
     }
 }
 
-fn pick(command: &SecretCommand, output: &str) -> Option<Key> {
+fn pick(command: &SecretCommand, output: &str) -> Option<ModelKey> {
     let value: Option<Value> = serde_json::from_str(output).ok();
     let named = value
         .as_ref()
         .and_then(|value| value.get("values")?.get(&command.id)?.as_str());
     match (named, command.form) {
-        (Some(text), _) => Key::new(text),
-        (None, CommandForm::Either) if !matches!(value, Some(Value::Object(_))) => Key::new(output),
+        (Some(text), _) => ModelKey::new(text),
+        (None, CommandForm::Either) if !matches!(value, Some(Value::Object(_))) => {
+            ModelKey::new(output)
+        }
         _ => None,
     }
 }

@@ -1,13 +1,13 @@
 use std::os::unix::fs::PermissionsExt;
 
-use chela_config::model::{Secret, Secrets};
+use chela_config::model::{SecretSetting, Secrets};
 use chela_core::{Host, HostEnv};
 use serde_json::{Value, json};
 
-use super::{Key, KeySource};
+use super::{KeySource, ModelKey};
 
 fn source(secret: Value, secrets: Value, host: &Host, env: &HostEnv) -> KeySource {
-    let secret: Secret = chela_config::read_json(&secret).unwrap();
+    let secret: SecretSetting = chela_config::read_json(&secret).unwrap();
     let secrets: Secrets = chela_config::read_json(&secrets).unwrap();
     KeySource::of(&secret, &secrets, host, env, "models.providers.x.apiKey")
 }
@@ -25,7 +25,7 @@ fn fetched(source: &KeySource) -> Result<Option<String>, String> {
 
 #[test]
 fn nothing_prints_a_key() {
-    let key = Key::new(" sk-very-secret\n").unwrap();
+    let key = ModelKey::new(" sk-very-secret\n").unwrap();
     assert_eq!(key.expose(), "sk-very-secret");
     let ready = KeySource::Ready {
         key: key.clone(),
@@ -37,7 +37,7 @@ fn nothing_prints_a_key() {
         key.scrub("Incorrect API key: sk-very-secret."),
         "Incorrect API key: [key]."
     );
-    assert!(Key::new("  \n").is_none());
+    assert!(ModelKey::new("  \n").is_none());
 }
 
 #[test]

@@ -3,24 +3,30 @@
 use chela_config::model::{self, ModelCost};
 
 use crate::Prices;
-use crate::builtin::{Known, known};
-use crate::info::{InfoSource, Input};
-use crate::provider::Provider;
-use crate::{Api, Compat, ModelInfo, ThinkingFormat};
+use crate::builtin::{KnownModels, known};
+use crate::info::{InfoSource, ModelInput};
+use crate::provider::ModelProvider;
+use crate::{EndpointCompat, ModelApi, ModelInfo, ReplyFormat, ThinkingFormat};
 
-pub fn model(provider: &Provider, api: Api, id: &str, entry: Option<&model::Model>) -> ModelInfo {
+pub fn model(
+    provider: &ModelProvider,
+    api: ModelApi,
+    id: &str,
+    entry: Option<&model::Model>,
+) -> ModelInfo {
     let row = known(id);
     let family = provider.family(api);
-    let mut compat = Compat::of(family);
+    let mut compat = EndpointCompat::of(family);
     if let Some(set) = provider.inject_num_ctx {
         compat.num_ctx = set;
     }
-    if api == Api::AnthropicMessages && thinks_adaptively(id) {
+    if api == ModelApi::AnthropicMessages && thinks_adaptively(id) {
         compat.thinking = ThinkingFormat::Adaptive;
     }
     if let Some(entry) = entry {
         compat = compat.with(&entry.compat);
     }
+    compat.reply_format = ReplyFormat::of(id, entry.map(|entry| &entry.compat));
     let window = entry
         .and_then(|entry| entry.context_window)
         .or(provider.context_window)
@@ -59,7 +65,7 @@ pub fn model(provider: &Provider, api: Api, id: &str, entry: Option<&model::Mode
     }
 }
 
-fn input(entry: Option<&model::Model>, row: Option<&Known>) -> Vec<Input> {
+fn input(entry: Option<&model::Model>, row: Option<&KnownModels>) -> Vec<ModelInput> {
     let set = entry
         .map(|entry| entry.input.as_slice())
         .unwrap_or_default();
@@ -69,13 +75,17 @@ fn input(entry: Option<&model::Model>, row: Option<&Known>) -> Vec<Input> {
         set.iter().any(|kind| kind == "image")
     };
     if sees {
-        vec![Input::Text, Input::Image]
+        vec![ModelInput::Text, ModelInput::Image]
     } else {
-        vec![Input::Text]
+        vec![ModelInput::Text]
     }
 }
 
-fn cost(provider: &Provider, set: Option<&ModelCost>, row: Option<&Known>) -> Option<Prices> {
+fn cost(
+    provider: &ModelProvider,
+    set: Option<&ModelCost>,
+    row: Option<&KnownModels>,
+) -> Option<Prices> {
     if let Some(set) = set {
         return Some(Prices {
             input: set.input.unwrap_or_default(),

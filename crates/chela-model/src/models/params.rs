@@ -8,13 +8,13 @@ use serde_json::Value;
 
 /// What the config says about parameters.
 #[derive(Debug, Default)]
-pub struct Params {
+pub struct ConfiguredParams {
     all: OpenMap,
     models: BTreeMap<String, OpenMap>,
     agents: Vec<(AgentId, BTreeMap<String, OpenMap>, OpenMap)>,
 }
 
-impl Params {
+impl ConfiguredParams {
     pub fn of(agents: &Agents) -> Self {
         Self {
             all: agents.defaults.params.clone(),

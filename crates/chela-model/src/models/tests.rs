@@ -2,9 +2,9 @@ use chela_config::load_text;
 use chela_core::{AgentId, Host};
 use serde_json::{Value, json};
 
-use super::{Models, ResolveError, Selection};
+use super::{ModelSelection, Models};
 use crate::testing::{models, models_with};
-use crate::{Api, CacheRetention, InfoSource, Input};
+use crate::{CacheRetention, InfoSource, ModelApi, ModelInput, ResolveError};
 
 fn config() -> Value {
     json!({
@@ -109,9 +109,9 @@ fn the_config_knows_more_than_the_table() {
     let models = models(&config());
     let own = models.resolve("box/big/model").unwrap();
     assert_eq!(own.info().context_window, Some(60_000));
-    assert!(own.info().reads(Input::Image));
+    assert!(own.info().reads(ModelInput::Image));
     assert_eq!(own.info().cost.map(|cost| cost.output), Some(2.0));
-    assert_eq!(own.info().api, Api::OpenAiCompletions);
+    assert_eq!(own.info().api, ModelApi::OpenAiCompletions);
     let table = models.resolve("anthropic/claude-sonnet-4-5").unwrap();
     assert_eq!(table.info().context_window, Some(200_000));
     assert_eq!(table.info().source, InfoSource::Table);
@@ -132,14 +132,11 @@ fn an_agent_has_its_chain() {
     let view = |id: &str| loaded.agent(&AgentId::normalize(id)).unwrap();
     let names = |id: &str, selection| {
         let chain = models.chain(&view(id), selection).unwrap();
-        let names = chain
-            .targets()
-            .iter()
-            .map(|target| target.reference().to_owned());
+        let names = chain.targets().map(|target| target.reference().to_owned());
         (names.collect::<Vec<_>>(), chain.skipped().len())
     };
     assert_eq!(
-        names("main", Selection::Configured),
+        names("main", ModelSelection::Configured),
         (
             vec![
                 "anthropic/claude-sonnet-4-5".to_owned(),
@@ -149,20 +146,22 @@ fn an_agent_has_its_chain() {
         )
     );
     assert_eq!(
-        names("cheap", Selection::Configured),
+        names("cheap", ModelSelection::Configured),
         (vec!["box/twin".to_owned()], 0)
     );
     assert_eq!(
-        names("main", Selection::Chosen("smart")),
+        names("main", ModelSelection::Chosen("smart")),
         (vec!["openai/gpt-5.2".to_owned()], 0)
     );
-    let cheap = models.chain(&view("cheap"), Selection::Configured).unwrap();
+    let cheap = models
+        .chain(&view("cheap"), ModelSelection::Configured)
+        .unwrap();
     assert_eq!(cheap.primary().params["temperature"], 0);
     let smart = models
-        .chain(&view("cheap"), Selection::Chosen("smart"))
+        .chain(&view("cheap"), ModelSelection::Chosen("smart"))
         .unwrap();
     assert_eq!(smart.primary().cache_retention(), CacheRetention::Long);
-    let narrow = |name: &str| models.chain(&view("narrow"), Selection::Chosen(name));
+    let narrow = |name: &str| models.chain(&view("narrow"), ModelSelection::Chosen(name));
     assert!(narrow("openai/gpt-5.2").is_ok());
     assert!(narrow("anthropic/claude-haiku-4-5").is_ok());
     assert_eq!(
@@ -217,19 +216,22 @@ fn a_known_name_at_another_address_is_a_proxy() {
     let proxied = api(json!({"openai": {"baseUrl": "https://proxy.example/v1"}}));
     assert_eq!(
         proxied.resolve("openai/gpt-5.2").unwrap().info().api,
-        Api::OpenAiCompletions
+        ModelApi::OpenAiCompletions
     );
     let behind = api(json!({"ollama": {"baseUrl": "http://10.0.0.1:11434/v1"}}));
     assert_eq!(
         behind.resolve("ollama/q").unwrap().info().api,
-        Api::OpenAiCompletions
+        ModelApi::OpenAiCompletions
     );
     let native = api(json!({"ollama": {"baseUrl": "http://10.0.0.1:11434"}}));
-    assert_eq!(native.resolve("ollama/q").unwrap().info().api, Api::Ollama);
+    assert_eq!(
+        native.resolve("ollama/q").unwrap().info().api,
+        ModelApi::Ollama
+    );
     let direct = api(json!({}));
     assert_eq!(
         direct.resolve("openai/gpt-5.2").unwrap().info().api,
-        Api::OpenAiResponses
+        ModelApi::OpenAiResponses
     );
 }
 

@@ -5,8 +5,8 @@ mod decode;
 
 use serde_json::{Value, json};
 
-pub use body::body;
-pub use decode::Anthropic;
+pub use body::{body, tool_value};
+pub use decode::AnthropicDecoder;
 
 use crate::CacheRetention;
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::schema;
-use crate::{Request, SchemaProfile, ToolSchema};
+use crate::{ModelRequest, SchemaProfile, ToolSchema};
 
 const INSTRUCTIONS: &str = include_str!("../../text/constrained.md");
 
@@ -32,26 +32,33 @@ pub fn answer_schema(tools: &[ToolSchema]) -> Value {
 }
 
 /// The system text with the tools described in it.
-pub fn system(request: &Request) -> String {
-    let mut text = request.system.stable.clone();
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    let tools: Vec<String> = request.tools.iter().map(line).collect();
-    text.push_str(&INSTRUCTIONS.replace("{tools}", &tools.join("\n")));
+pub fn system(request: &ModelRequest) -> String {
+    let mut text = with_tools(&request.system.stable, &request.tools);
     text.push_str(&request.system.tail);
     text
 }
 
+/// A text with how tools are called, and which there are, behind it.
+pub fn with_tools(text: &str, tools: &[ToolSchema]) -> String {
+    let mut text = text.to_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let tools: Vec<String> = tools.iter().map(line).collect();
+    text.push_str(&INSTRUCTIONS.replace("{tools}", &tools.join("\n")));
+    text
+}
+
 /// `- read(path: string, limit?: integer): Reads a file.`
-fn line(tool: &ToolSchema) -> String {
-    let required: Vec<&str> = tool.parameters["required"]
+pub fn line(tool: &ToolSchema) -> String {
+    let parameters = &tool.parameters;
+    let required: Vec<&str> = parameters["required"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    let arguments: Vec<String> = tool.parameters["properties"]
+    let arguments: Vec<String> = parameters["properties"]
         .as_object()
         .into_iter()
         .flatten()
@@ -75,7 +82,7 @@ fn line(tool: &ToolSchema) -> String {
 /// Reads the object while it arrives: the reply is passed on letter by letter, a call is kept
 /// until it is whole.
 #[derive(Debug, Default)]
-pub struct Reader {
+pub struct ConstrainedReader {
     raw: String,
     state: State,
 }
@@ -96,13 +103,13 @@ enum State {
 }
 
 /// What is left at the end.
-pub struct End {
+pub struct ConstrainedEnd {
     pub text: String,
     /// Name and arguments as JSON, as they came.
     pub call: Option<(String, String)>,
 }
 
-impl Reader {
+impl ConstrainedReader {
     /// Takes more of the answer, gives what can be shown of it.
     pub fn push(&mut self, text: &str) -> String {
         self.raw.push_str(text);
@@ -115,7 +122,7 @@ impl Reader {
         match self.state {
             State::Plain => text.to_owned(),
             State::Reply(from) => {
-                let (said, next, closed) = unescape(&self.raw[from..]);
+                let (said, next, closed) = unescape(self.raw.get(from..).unwrap_or_default());
                 self.state = if closed {
                     State::Closed
                 } else {
@@ -127,9 +134,9 @@ impl Reader {
         }
     }
 
-    pub fn finish(self) -> End {
+    pub fn finish(self) -> ConstrainedEnd {
         let raw = self.raw.trim();
-        let nothing = End {
+        let nothing = ConstrainedEnd {
             text: String::new(),
             call: None,
         };
@@ -138,27 +145,27 @@ impl Reader {
         }
         let json = raw.trim_start_matches("```json").trim_matches('`').trim();
         match serde_json::from_str::<Value>(json) {
-            Ok(value) => match (value["tool"].as_str(), value["reply"].as_str()) {
-                (Some(tool), _) => End {
+            Ok(ref value) => match (value["tool"].as_str(), value["reply"].as_str()) {
+                (Some(tool), _) => ConstrainedEnd {
                     call: Some((tool.to_owned(), value["arguments"].to_string())),
                     ..nothing
                 },
-                (None, Some(reply)) => End {
+                (None, Some(reply)) => ConstrainedEnd {
                     text: reply.to_owned(),
                     ..nothing
                 },
-                (None, None) => End {
+                (None, None) => ConstrainedEnd {
                     text: raw.to_owned(),
                     ..nothing
                 },
             },
             // Cut off inside a call: the name may be whole, the arguments are not.
             Err(_) => match broken_call(json) {
-                Some(call) => End {
+                Some(call) => ConstrainedEnd {
                     call: Some(call),
                     ..nothing
                 },
-                None => End {
+                None => ConstrainedEnd {
                     text: raw.to_owned(),
                     ..nothing
                 },
@@ -194,43 +201,36 @@ fn start(raw: &str) -> State {
 /// the string ended.
 fn unescape(text: &str) -> (String, usize, bool) {
     let mut said = String::new();
-    let mut at = 0;
+    let mut rest = text;
     loop {
-        let rest = &text[at..];
-        let Some(stop) = rest.find(['"', '\\']) else {
+        let stop = rest.find(['"', '\\']);
+        let Some((plain, tail)) = stop.and_then(|stop| rest.split_at_checked(stop)) else {
             said.push_str(rest);
             return (said, text.len(), false);
         };
-        said.push_str(&rest[..stop]);
-        at += stop;
-        if text.as_bytes()[at] == b'"' {
-            return (said, at + 1, true);
-        }
-        let length = match text.as_bytes().get(at + 1) {
-            None => return (said, at, false),
-            Some(b'u') => match unicode_escape(&text[at..]) {
-                Some((letter, length)) => {
-                    said.push(letter);
-                    at += length;
-                    continue;
-                }
-                None => return (said, at, false),
+        said.push_str(plain);
+        let taken = text.len() - tail.len();
+        let Some(escape) = tail.strip_prefix('\\') else {
+            return (said, taken + 1, true);
+        };
+        let mut letters = escape.chars();
+        let (letter, after) = match letters.next() {
+            None => return (said, taken, false),
+            Some('u') => match unicode_escape(tail) {
+                Some((letter, length)) => (letter, tail.get(length..).unwrap_or_default()),
+                None => return (said, taken, false),
             },
-            Some(b'n') => '\n',
-            Some(b't') => '\t',
-            Some(b'r') => '\r',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(other) if other.is_ascii() => char::from(*other),
+            Some('n') => ('\n', letters.as_str()),
+            Some('t') => ('\t', letters.as_str()),
+            Some('r') => ('\r', letters.as_str()),
+            Some('b') => ('\u{8}', letters.as_str()),
+            Some('f') => ('\u{c}', letters.as_str()),
+            Some(other) if other.is_ascii() => (other, letters.as_str()),
             // A stray backslash before a letter of more than one byte.
-            Some(_) => '\\',
+            Some(_) => ('\\', escape),
         };
-        said.push(length);
-        at += if length == '\\' && text.as_bytes().get(at + 1) != Some(&b'\\') {
-            1
-        } else {
-            2
-        };
+        said.push(letter);
+        rest = after;
     }
 }
 

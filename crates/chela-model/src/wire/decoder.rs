@@ -2,23 +2,23 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, Sink};
-use super::frames::{Frames, Framing, TooLong};
+use super::draft::{AnswerDraft, EventSink};
+use super::frames::{FrameReader, StreamFraming, TooLong};
 use super::{anthropic, completions, google, ollama, responses};
-use crate::fault::Complaint;
-use crate::{Api, Part, StopReason, ToolMode, Usage};
+use crate::complaint::EndpointComplaint;
+use crate::{MessagePart, ModelApi, StopReason, ToolMode, Usage};
 
 /// Understands the documents of one protocol.
-pub trait Decode: std::fmt::Debug + Send {
+pub trait DecodeDocument: std::fmt::Debug + Send {
     fn event(
         &mut self,
         event: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault>;
 
     /// The stream has ended well.
-    fn end(&mut self, draft: &mut Draft);
+    fn end(&mut self, draft: &mut AnswerDraft);
 }
 
 /// What can be wrong with a stream.
@@ -29,12 +29,12 @@ pub enum StreamFault {
     /// It ended before the answer did.
     Cut,
     /// The endpoint says that something went wrong.
-    Said(Complaint),
+    Said(EndpointComplaint),
 }
 
 impl StreamFault {
     pub fn said(error: &Value) -> Self {
-        Self::Said(Complaint::of_error(error))
+        Self::Said(EndpointComplaint::of_error(error))
     }
 
     pub fn strange(event: &Value) -> Self {
@@ -52,65 +52,77 @@ impl From<TooLong> for StreamFault {
 /// Takes the bytes of an answer as they come, in pieces of any size. The same bytes give the same
 /// events and the same answer, however they are cut.
 #[derive(Debug)]
-pub struct Decoder {
-    frames: Frames,
+pub struct AnswerDecoder {
+    framing: StreamFraming,
+    frames: FrameReader,
     reader: Reader,
 }
 
 #[derive(Debug)]
 struct Reader {
-    format: Box<dyn Decode>,
-    draft: Draft,
+    format: Box<dyn DecodeDocument>,
+    draft: AnswerDraft,
+    /// That said something.
+    documents: u64,
 }
 
 /// What a stream said in the end.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
-    pub content: Vec<Part>,
+    pub content: Vec<MessagePart>,
     pub stop: StopReason,
     pub usage: Option<Usage>,
 }
 
-impl Decoder {
+impl AnswerDecoder {
     /// `request` is the body that is answered: ids of calls that have none are made from it.
-    pub fn new(api: Api, framing: Framing, mode: ToolMode, request: &[u8]) -> Self {
-        let format: Box<dyn Decode> = match api {
-            Api::OpenAiCompletions => Box::new(completions::Completions::default()),
-            Api::OpenAiResponses | Api::AzureOpenAiResponses => {
-                Box::new(responses::Responses::default())
+    pub fn new(api: ModelApi, framing: StreamFraming, mode: ToolMode, request: &[u8]) -> Self {
+        let format: Box<dyn DecodeDocument> = match api {
+            ModelApi::OpenAiCompletions => Box::new(completions::CompletionsDecoder::default()),
+            ModelApi::OpenAiResponses | ModelApi::AzureOpenAiResponses => {
+                Box::new(responses::ResponsesDecoder::default())
             }
-            Api::AnthropicMessages => Box::new(anthropic::Anthropic),
-            Api::GoogleGenerativeAi => Box::new(google::Google::default()),
-            Api::Ollama => Box::new(ollama::Ollama::default()),
+            ModelApi::AnthropicMessages => Box::new(anthropic::AnthropicDecoder),
+            ModelApi::GoogleGenerativeAi => Box::new(google::GoogleDecoder::default()),
+            ModelApi::Ollama => Box::new(ollama::OllamaDecoder::default()),
         };
         Self {
-            frames: Frames::new(framing),
+            framing,
+            frames: FrameReader::new(framing),
             reader: Reader {
                 format,
-                draft: Draft::new(mode, request),
+                draft: AnswerDraft::new(mode, request),
+                documents: 0,
             },
         }
     }
 
     /// How the answers of a protocol are framed when they are streamed.
-    pub fn framing(api: Api) -> Framing {
+    pub fn framing(api: ModelApi) -> StreamFraming {
         match api {
-            Api::Ollama => Framing::Lines,
-            _ => Framing::Sse,
+            ModelApi::Ollama => StreamFraming::Lines,
+            _ => StreamFraming::Sse,
         }
     }
 
     /// The same for an answer that is not streamed; nothing was fed yet.
     #[must_use]
     pub fn whole(mut self) -> Self {
-        self.frames = Frames::new(Framing::Whole);
+        self.framing = StreamFraming::Whole;
+        self.frames = FrameReader::new(StreamFraming::Whole);
         self
     }
 
-    pub fn feed(&mut self, bytes: &[u8], sink: Sink<'_>) -> Result<(), StreamFault> {
+    pub fn feed(&mut self, bytes: &[u8], sink: EventSink<'_>) -> Result<(), StreamFault> {
         let reader = &mut self.reader;
         self.frames
             .feed(bytes, &mut |data| reader.document(data, sink))
+    }
+
+    /// How much was said so far. Comments and pings say nothing, however many come; of a body that
+    /// is not streamed every byte is a word. `None` where that is so.
+    pub fn documents(&self) -> Option<u64> {
+        (self.framing != StreamFraming::Whole).then_some(self.reader.documents)
     }
 
     /// Whether the endpoint has said that this was all. More may follow: usage, mostly.
@@ -124,7 +136,7 @@ impl Decoder {
     }
 
     /// The bytes have ended.
-    pub fn finish(mut self, sink: Sink<'_>) -> Result<Answer, StreamFault> {
+    pub fn finish(mut self, sink: EventSink<'_>) -> Result<Answer, StreamFault> {
         if let Some(rest) = self.frames.rest() {
             match self.reader.document(&rest, sink) {
                 // Half a document is a cut, not a mistake.
@@ -141,6 +153,7 @@ impl Decoder {
         let Reader {
             mut format,
             mut draft,
+            ..
         } = self.reader;
         format.end(&mut draft);
         let (content, stop, usage) = draft.finish(sink);
@@ -153,7 +166,7 @@ impl Decoder {
 }
 
 impl Reader {
-    fn document(&mut self, data: &[u8], sink: Sink<'_>) -> Result<(), StreamFault> {
+    fn document(&mut self, data: &[u8], sink: EventSink<'_>) -> Result<(), StreamFault> {
         let data = data.trim_ascii();
         if data.is_empty() {
             return Ok(());
@@ -168,6 +181,9 @@ impl Reader {
             let text: String = String::from_utf8_lossy(data).chars().take(120).collect();
             StreamFault::Malformed(format!("this is not JSON: {text}"))
         })?;
+        if event.get("type").and_then(Value::as_str) != Some("ping") {
+            self.documents += 1;
+        }
         self.format.event(&event, &mut self.draft, sink)?;
         if self.draft.is_too_long() {
             return Err(StreamFault::Malformed("an answer without end".to_owned()));

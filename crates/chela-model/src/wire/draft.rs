@@ -3,15 +3,15 @@
 use chela_core::ContentHash;
 use serde_json::{Map, Value};
 
-use super::constrained::Reader;
-use crate::{Event, Part, StopReason, ToolCall, ToolMode, Usage};
+use super::constrained::ConstrainedReader;
+use crate::{MessagePart, ResponseEvent, StopReason, ToolCall, ToolMode, Usage};
 
 /// Whoever listens while the answer arrives.
-pub type Sink<'a> = &'a mut (dyn FnMut(Event) + Send);
+pub type EventSink<'a> = &'a mut (dyn FnMut(ResponseEvent) + Send);
 
 /// An answer while it arrives. The formats fill it, each in its own way.
 #[derive(Debug)]
-pub struct Draft {
+pub struct AnswerDraft {
     pieces: Vec<Piece>,
     pub usage: Option<Usage>,
     pub stop: Option<StopReason>,
@@ -19,7 +19,7 @@ pub struct Draft {
     pub done: bool,
     /// And nothing follows, not even what it cost.
     pub closed: bool,
-    constrained: Option<Reader>,
+    constrained: Option<ConstrainedReader>,
     /// For calls that come without an id.
     seed: String,
     bytes: usize,
@@ -45,7 +45,7 @@ enum Piece {
 /// More than any model says in one answer: whoever says more is broken.
 const MOST_BYTES: usize = 2 << 20;
 
-impl Draft {
+impl AnswerDraft {
     /// `request` tells answers apart whose calls have no ids of their own.
     pub fn new(mode: ToolMode, request: &[u8]) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Draft {
             stop: None,
             done: false,
             closed: false,
-            constrained: (mode == ToolMode::Constrained).then(Reader::default),
+            constrained: (mode == ToolMode::Constrained).then(ConstrainedReader::default),
             seed: ContentHash::of(request).short(),
             bytes: 0,
         }
@@ -64,7 +64,7 @@ impl Draft {
         self.bytes > MOST_BYTES
     }
 
-    pub fn text(&mut self, text: &str, sink: Sink<'_>) {
+    pub fn text(&mut self, text: &str, sink: EventSink<'_>) {
         if text.is_empty() {
             return;
         }
@@ -76,7 +76,7 @@ impl Draft {
         self.say(said, sink);
     }
 
-    fn say(&mut self, said: String, sink: Sink<'_>) {
+    fn say(&mut self, said: String, sink: EventSink<'_>) {
         if said.is_empty() {
             return;
         }
@@ -84,10 +84,10 @@ impl Draft {
             Some(Piece::Text(text)) => text.push_str(&said),
             _ => self.pieces.push(Piece::Text(said.clone())),
         }
-        sink(Event::Text(said));
+        sink(ResponseEvent::Text(said));
     }
 
-    pub fn reasoning(&mut self, thought: &str, sink: Sink<'_>) {
+    pub fn reasoning(&mut self, thought: &str, sink: EventSink<'_>) {
         if thought.is_empty() {
             return;
         }
@@ -104,7 +104,7 @@ impl Draft {
                 redacted: false,
             }),
         }
-        sink(Event::Reasoning(thought.to_owned()));
+        sink(ResponseEvent::Reasoning(thought.to_owned()));
     }
 
     /// New reasoning, apart from any before it.
@@ -163,23 +163,20 @@ impl Draft {
         slot: u64,
         call_id: Option<&str>,
         call_name: Option<&str>,
-        sink: Sink<'_>,
+        sink: EventSink<'_>,
     ) {
         let count = self.calls();
-        let at = match self.find(slot) {
-            Some(at) => at,
-            None => {
-                self.pieces.push(Piece::Call {
-                    slot,
-                    id: String::new(),
-                    name: String::new(),
-                    arguments: String::new(),
-                    told: false,
-                });
-                self.pieces.len() - 1
-            }
-        };
-        let Piece::Call { id, name, told, .. } = &mut self.pieces[at] else {
+        let taken = self.told_ids();
+        if find_call(&mut self.pieces, slot).is_none() {
+            self.pieces.push(Piece::Call {
+                slot,
+                id: String::new(),
+                name: String::new(),
+                arguments: String::new(),
+                told: false,
+            });
+        }
+        let Some(Piece::Call { id, name, told, .. }) = find_call(&mut self.pieces, slot) else {
             return;
         };
         if let Some(call_id) = call_id
@@ -196,27 +193,41 @@ impl Draft {
             if id.is_empty() {
                 *id = format!("call_{}_{count}", self.seed);
             }
-            sink(Event::ToolCall {
+            // Whatever is kept under an id is kept once: a second call of the same id would hide
+            // what the first one did.
+            let given = id.clone();
+            let mut copy = 2;
+            while taken.contains(id) {
+                *id = format!("{given}_{copy}");
+                copy += 1;
+            }
+            sink(ResponseEvent::ToolCall {
                 id: id.clone(),
                 name: name.clone(),
             });
         }
     }
 
+    /// The ids of the calls that were told of.
+    fn told_ids(&self) -> Vec<String> {
+        let ids = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Call { id, told: true, .. } => Some(id.clone()),
+            _ => None,
+        });
+        ids.collect()
+    }
+
     /// More of a call's arguments.
     pub fn arguments(&mut self, slot: u64, piece: &str) {
         self.bytes += piece.len();
-        if let Some(at) = self.find(slot)
-            && let Piece::Call { arguments, .. } = &mut self.pieces[at]
-        {
+        if let Some(Piece::Call { arguments, .. }) = find_call(&mut self.pieces, slot) {
             arguments.push_str(piece);
         }
     }
 
     /// All of a call's arguments, where they come once more at the end.
     pub fn arguments_whole(&mut self, slot: u64, whole: &str) {
-        if let Some(at) = self.find(slot)
-            && let Piece::Call { arguments, .. } = &mut self.pieces[at]
+        if let Some(Piece::Call { arguments, .. }) = find_call(&mut self.pieces, slot)
             && !whole.is_empty()
         {
             whole.clone_into(arguments);
@@ -228,14 +239,8 @@ impl Draft {
         self.pieces.iter().filter(is_call).count()
     }
 
-    fn find(&self, wanted: u64) -> Option<usize> {
-        self.pieces
-            .iter()
-            .rposition(|piece| matches!(piece, Piece::Call { slot, .. } if *slot == wanted))
-    }
-
     /// The whole answer.
-    pub fn finish(mut self, sink: Sink<'_>) -> (Vec<Part>, StopReason, Option<Usage>) {
+    pub fn finish(mut self, sink: EventSink<'_>) -> (Vec<MessagePart>, StopReason, Option<Usage>) {
         if let Some(reader) = self.constrained.take() {
             let end = reader.finish();
             self.say(end.text, sink);
@@ -256,9 +261,15 @@ impl Draft {
     }
 }
 
-fn part(piece: Piece) -> Option<Part> {
+/// The last call of this slot.
+fn find_call(pieces: &mut [Piece], wanted: u64) -> Option<&mut Piece> {
+    let mut newest_first = pieces.iter_mut().rev();
+    newest_first.find(|piece| matches!(piece, Piece::Call { slot, .. } if *slot == wanted))
+}
+
+fn part(piece: Piece) -> Option<MessagePart> {
     match piece {
-        Piece::Text(text) => Some(Part::Text { text }),
+        Piece::Text(text) => Some(MessagePart::Text { text }),
         Piece::Reasoning {
             text,
             signature: None,
@@ -268,7 +279,7 @@ fn part(piece: Piece) -> Option<Part> {
             text,
             signature,
             redacted,
-        } => Some(Part::Reasoning {
+        } => Some(MessagePart::Reasoning {
             text,
             signature: signature.filter(|signature| !signature.is_empty()),
             redacted,
@@ -280,7 +291,7 @@ fn part(piece: Piece) -> Option<Part> {
             name,
             arguments,
             ..
-        } => Some(Part::ToolCall(call(id, name, arguments))),
+        } => Some(MessagePart::ToolCall(call(id, name, arguments))),
     }
 }
 
@@ -316,7 +327,30 @@ fn object(raw: &str) -> Option<Map<String, Value>> {
 
 #[cfg(test)]
 mod tests {
-    use super::object;
+    use super::{AnswerDraft, object};
+    use crate::{MessagePart, ToolMode};
+
+    #[test]
+    fn calls_of_one_id_are_told_apart() {
+        let mut draft = AnswerDraft::new(ToolMode::Native, b"request");
+        let mut told = Vec::new();
+        let mut sink = |event| told.push(event);
+        for slot in 0..3 {
+            draft.call(slot, Some("dup"), Some("write"), &mut sink);
+            draft.arguments(slot, "{}");
+        }
+        draft.call(3, Some("dup_2"), Some("write"), &mut sink);
+        let (parts, ..) = draft.finish(&mut sink);
+        let ids: Vec<&str> = parts
+            .iter()
+            .filter_map(|part| match part {
+                MessagePart::ToolCall(call) => Some(call.id.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ids, ["dup", "dup_2", "dup_3", "dup_2_2"]);
+        assert_eq!(told.len(), 4);
+    }
 
     #[test]
     fn arguments_are_read_or_kept_as_they_came() {

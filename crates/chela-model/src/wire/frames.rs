@@ -1,8 +1,10 @@
 //! From bytes to the JSON documents of a stream, wherever the bytes are cut.
 
+use std::convert::Infallible;
+
 /// How documents are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Framing {
+pub enum StreamFraming {
     /// `data:` lines, events end at a blank line.
     Sse,
     /// One document per line.
@@ -13,8 +15,8 @@ pub enum Framing {
 
 /// Takes bytes as they come and gives whole documents.
 #[derive(Debug)]
-pub struct Frames {
-    framing: Framing,
+pub struct FrameReader {
+    framing: StreamFraming,
     /// The unfinished line, or the whole body.
     line: Vec<u8>,
     /// The data lines of the unfinished event.
@@ -31,8 +33,8 @@ pub struct TooLong;
 /// Longer than any honest event; images come as one.
 const MOST_BYTES: usize = 32 << 20;
 
-impl Frames {
-    pub fn new(framing: Framing) -> Self {
+impl FrameReader {
+    pub fn new(framing: StreamFraming) -> Self {
         Self {
             framing,
             line: Vec::new(),
@@ -48,19 +50,21 @@ impl Frames {
         bytes: &[u8],
         each: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        if self.framing == Framing::Whole {
+        if self.framing == StreamFraming::Whole {
             self.line.extend_from_slice(bytes);
             return self.check_size().map_err(E::from);
         }
         let mut rest = bytes;
         while let Some(at) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (head, tail) = rest.split_at(at);
-            let end = tail[0];
-            rest = &tail[1..];
-            if end == b'\n' && head.is_empty() && std::mem::take(&mut self.after_cr) {
+            let Some((end, tail)) = tail.split_first() else {
+                break;
+            };
+            rest = tail;
+            if *end == b'\n' && head.is_empty() && std::mem::take(&mut self.after_cr) {
                 continue;
             }
-            self.after_cr = end == b'\r';
+            self.after_cr = *end == b'\r';
             self.line.extend_from_slice(head);
             self.check_size().map_err(E::from)?;
             self.end_line(each)?;
@@ -76,17 +80,17 @@ impl Frames {
     /// body. `None` when nothing is.
     pub fn rest(&mut self) -> Option<Vec<u8>> {
         match self.framing {
-            Framing::Sse => {
+            StreamFraming::Sse => {
                 let mut rest = None;
                 if !self.line.is_empty() {
-                    let _ = self.end_line::<TooLong>(&mut |data| {
+                    let Ok(()) = self.end_line::<Infallible>(&mut |data| {
                         rest = Some(data.to_vec());
                         Ok(())
                     });
                 }
                 rest.or_else(|| (!self.data.is_empty()).then(|| std::mem::take(&mut self.data)))
             }
-            Framing::Lines | Framing::Whole => {
+            StreamFraming::Lines | StreamFraming::Whole => {
                 let line = std::mem::take(&mut self.line);
                 (!line.trim_ascii().is_empty()).then_some(line)
             }
@@ -100,7 +104,7 @@ impl Frames {
             text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         }
         let result = match self.framing {
-            Framing::Sse => self.sse_line(text, each),
+            StreamFraming::Sse => self.sse_line(text, each),
             _ if text.trim_ascii().is_empty() => Ok(()),
             _ => each(text),
         };

@@ -35,9 +35,9 @@ pub fn adapted(id: &str, form: IdForm) -> String {
     }
     let hash = ContentHash::of(id).to_string();
     match form {
-        IdForm::OpenAi | IdForm::Anthropic => format!("call_{}", &hash[..24]),
-        IdForm::Google => format!("call{}", &hash[..24]),
-        IdForm::Mistral => hash[..9].to_owned(),
+        IdForm::OpenAi | IdForm::Anthropic => format!("call_{hash:.24}"),
+        IdForm::Google => format!("call{hash:.24}"),
+        IdForm::Mistral => format!("{hash:.9}"),
     }
 }
 

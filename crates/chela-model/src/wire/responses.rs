@@ -3,5 +3,5 @@
 mod body;
 mod decode;
 
-pub use body::body;
-pub use decode::Responses;
+pub use body::{body, tool_value};
+pub use decode::ResponsesDecoder;

@@ -1,14 +1,18 @@
 //! A conversation in the order every endpoint wants it: each call followed by its result, no two
 //! messages of a person in a row.
 
-use crate::{Message, Part, ToolCall};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::{MessagePart, ModelMessage, ToolCall};
 
 /// One turn of the conversation.
 #[derive(Debug)]
-pub enum Turn<'a> {
-    User(Vec<&'a Part>),
+pub enum WireTurn<'a> {
+    User(Vec<&'a MessagePart>),
     Assistant {
-        content: &'a [Part],
+        content: &'a [MessagePart],
         /// Said by the model that is asked now: its signatures count.
         same_model: bool,
         /// After the last message of a person.
@@ -23,7 +27,7 @@ pub enum Turn<'a> {
 pub struct CallResult<'a> {
     pub call: &'a ToolCall,
     /// `None`: the turn ended before the call did.
-    pub content: Option<&'a [Part]>,
+    pub content: Option<&'a [MessagePart]>,
     pub is_error: bool,
 }
 
@@ -39,7 +43,7 @@ impl CallResult<'_> {
         let text: Vec<&str> = content
             .iter()
             .filter_map(|part| match part {
-                Part::Text { text } => Some(text.as_str()),
+                MessagePart::Text { text } => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -57,7 +61,7 @@ impl CallResult<'_> {
             .unwrap_or_default()
             .iter()
             .filter_map(|part| match part {
-                Part::Image { mime, data } => Some((mime.as_str(), data.as_str())),
+                MessagePart::Image { mime, data } => Some((mime.as_str(), data.as_str())),
                 _ => None,
             })
     }
@@ -65,49 +69,60 @@ impl CallResult<'_> {
 
 /// The turns of a conversation with `model`. Only appending to the messages changes nothing in
 /// the turns before, so the cached prefix stays.
-pub fn turns<'a>(messages: &'a [Message], model: &str) -> Vec<Turn<'a>> {
+pub fn turns<'a>(messages: &'a [Arc<ModelMessage>], model: &str) -> Vec<WireTurn<'a>> {
     let last_user = messages
         .iter()
-        .rposition(|message| matches!(message, Message::User { .. }))
+        .rposition(|message| matches!(**message, ModelMessage::User { .. }))
         .unwrap_or(0);
-    let mut turns: Vec<Turn<'a>> = Vec::new();
+    let mut turns: Vec<WireTurn<'a>> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
-        match message {
-            Message::User { content } => match turns.last_mut() {
-                Some(Turn::User(parts)) => parts.extend(content),
-                _ => turns.push(Turn::User(content.iter().collect())),
+        match &**message {
+            ModelMessage::User { content } => match turns.last_mut() {
+                Some(WireTurn::User(parts)) => parts.extend(content),
+                _ => turns.push(WireTurn::User(content.iter().collect())),
             },
-            Message::Assistant {
+            ModelMessage::Assistant {
                 content,
                 model: said_by,
             } => {
-                turns.push(Turn::Assistant {
+                turns.push(WireTurn::Assistant {
                     content,
                     same_model: said_by.as_deref() == Some(model),
                     current: at > last_user,
                 });
+                let after = messages.get(at + 1..).unwrap_or_default();
                 let results: Vec<CallResult<'a>> = message
                     .tool_calls()
-                    .map(|call| result_of(call, &messages[at + 1..]))
+                    .map(|call| result_of(call, after))
                     .collect();
                 if !results.is_empty() {
-                    turns.push(Turn::Results(results));
+                    turns.push(WireTurn::Results(results));
                 }
             }
             // Taken together with its call; without one it means nothing to an endpoint.
-            Message::ToolResult { .. } => {}
+            ModelMessage::ToolResult { .. } => {}
         }
     }
     turns
 }
 
+/// Adds parts to the last message where that is of the same role: results and the words that came
+/// after them are one turn of the person's side.
+pub fn push_parts(messages: &mut Vec<Value>, role: &str, field: &str, parts: Vec<Value>) {
+    let last = messages.last_mut().filter(|last| last["role"] == role);
+    match last.and_then(|last| last.get_mut(field)?.as_array_mut()) {
+        Some(list) => list.extend(parts),
+        None => messages.push(json!({"role": role, field: parts})),
+    }
+}
+
 /// The result lies between the call and what the model says next.
-fn result_of<'a>(call: &'a ToolCall, after: &'a [Message]) -> CallResult<'a> {
+fn result_of<'a>(call: &'a ToolCall, after: &'a [Arc<ModelMessage>]) -> CallResult<'a> {
     let found = after
         .iter()
-        .take_while(|message| !matches!(message, Message::Assistant { .. }))
-        .find_map(|message| match message {
-            Message::ToolResult {
+        .take_while(|message| !matches!(***message, ModelMessage::Assistant { .. }))
+        .find_map(|message| match &**message {
+            ModelMessage::ToolResult {
                 call_id,
                 content,
                 is_error,

@@ -7,13 +7,13 @@ use super::FactsError;
 
 /// An object of the document and where it stands. Each key is taken once; what is left at the
 /// end is unknown.
-pub(super) struct Object {
+pub(super) struct ObjectReader {
     path: String,
     map: Map<String, Value>,
     asked: Vec<&'static str>,
 }
 
-impl Object {
+impl ObjectReader {
     pub(super) fn root(document: Value) -> Result<Self, FactsError> {
         Self::new(String::new(), document)
     }

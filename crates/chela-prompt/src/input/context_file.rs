@@ -14,7 +14,7 @@ pub struct ContextFile {
     pub audience: Audience,
     /// Where the operator wants it; by default HEARTBEAT.md is volatile, all others are stable.
     pub zone: Option<Zone>,
-    pub completeness: Completeness,
+    pub completeness: FileCompleteness,
 }
 
 impl ContextFile {
@@ -36,7 +36,7 @@ impl ContextFile {
                 Audience::Shared
             },
             zone: None,
-            completeness: Completeness::Whole,
+            completeness: FileCompleteness::Whole,
             path,
         }
     }
@@ -44,9 +44,11 @@ impl ContextFile {
 
 /// Whether the content is all of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Completeness {
+pub enum FileCompleteness {
     Whole,
     Cut,
+    /// None of it: a marker stands in its place.
+    Absent,
 }
 
 /// Where the last part of a path begins, whichever slash it uses.

@@ -2,25 +2,25 @@
 
 use chela_core::{ContentHash, Origin, Trust};
 
-use super::Sourced;
+use super::SourcedValue;
 use crate::CleanText;
 
 /// What the family of the model in use contributes. Only these places are open to it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Contribution {
+pub struct FamilyContribution {
     /// Stands in `interaction_style`, which has no text of ours.
-    pub interaction_style: Option<Sourced<CleanText>>,
+    pub interaction_style: Option<SourcedValue<CleanText>>,
     /// Replaces our text on how to call tools.
-    pub tool_call_style: Option<Sourced<CleanText>>,
+    pub tool_call_style: Option<SourcedValue<CleanText>>,
     /// Replaces our text on getting things done; also shown in minimal prompts.
-    pub execution_bias: Option<Sourced<CleanText>>,
+    pub execution_bias: Option<SourcedValue<CleanText>>,
     /// Stable text above the boundary; must be the same on every turn.
-    pub stable_prefix: Option<Sourced<CleanText>>,
+    pub stable_prefix: Option<SourcedValue<CleanText>>,
     /// Text below the boundary.
-    pub dynamic_suffix: Option<Sourced<CleanText>>,
+    pub dynamic_suffix: Option<SourcedValue<CleanText>>,
 }
 
-impl Sourced<CleanText> {
+impl SourcedValue<CleanText> {
     /// A text from the provider family `id`; `None` when it is blank.
     pub fn provider(id: &str, text: &str, trust: Trust) -> Option<Self> {
         let text = CleanText::new(text);
@@ -46,6 +46,6 @@ impl Sourced<CleanText> {
 
 /// A prompt that stands in for ours. Safety, sandbox and authorized senders stay in front of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replacement {
-    pub text: Sourced<CleanText>,
+pub struct PromptReplacement {
+    pub text: SourcedValue<CleanText>,
 }

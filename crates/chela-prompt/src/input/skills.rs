@@ -63,6 +63,20 @@ impl SkillsListing {
         self
     }
 
+    /// The listing with one of its entries alone; `None` when it has none of that name.
+    pub fn only(&self, name: &str) -> Option<Self> {
+        let (first, last) = (self.entries.first()?, self.entries.last()?);
+        let wanted = self.entries.iter().find(|entry| &*entry.name == name)?;
+        let text = self.text();
+        let parts = [
+            text.get(..first.range.start)?,
+            text.get(wanted.range.clone())?,
+            text.get(last.range.end..)?,
+        ];
+        let alone = Self::new(&parts.concat(), (*self.origin).clone(), self.trust)?;
+        Some(alone.label(|_| Some(((*wanted.origin).clone(), wanted.trust))))
+    }
+
     pub fn text(&self) -> &str {
         self.text.as_str()
     }

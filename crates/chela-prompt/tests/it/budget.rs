@@ -1,17 +1,17 @@
 //! What our own words cost, in o200k tokens.
 
 use chela_core::tokens;
-use chela_prompt::{PromptInput, PromptMode, Sourced, Tool, core_tools, render};
+use chela_prompt::{PromptInput, PromptMode, PromptTool, SourcedValue, core_tools, render};
 
 fn cost(mode: PromptMode) -> usize {
     let mut input = PromptInput::new("/home/ada/.chela/workspace");
     input.mode = mode;
-    input.tools = core_tools().map(Tool::core).collect();
+    input.tools = core_tools().map(PromptTool::core).collect();
     input.time_zone = Some("Europe/Berlin".into());
     input.docs_path = Some("/usr/share/doc/chela".into());
     let heartbeat = "Read HEARTBEAT.md if it exists and follow it strictly. \
                      If nothing needs attention, reply HEARTBEAT_OK.";
-    input.heartbeat = Some(Sourced::config("heartbeat.prompt", heartbeat));
+    input.heartbeat = Some(SourcedValue::config("heartbeat.prompt", heartbeat));
     tokens::count(&render(&input).unwrap().text)
 }
 

@@ -157,7 +157,7 @@ fn w10_w28_forged_sections_and_markers_in_a_file_are_inert() {
 fn names_that_are_invisible_are_no_names() {
     let mut input = PromptInput::new("/w");
     input.files = vec![ContextFile::new("\u{200b}", "hidden")];
-    input.tools = vec![chela_prompt::Tool::core("\u{202e}")];
+    input.tools = vec![chela_prompt::PromptTool::core("\u{202e}")];
     let prompt = render(&input).unwrap();
     assert!(prompt.parts.is_empty());
     assert!(!prompt.text.contains("hidden") || prompt.section(SectionId::ProjectContext).is_none());

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use chela_prompt::{Personality, Prompt, PromptInput, contribution_for, render};
+use chela_prompt::{FamilyPersonality, Prompt, PromptInput, contribution_for, render};
 
 use super::spans;
 
@@ -51,7 +51,7 @@ fn golden(name: &str, facts: &str) {
     let mut input = PromptInput::from_facts(facts).unwrap();
     if input.contribution.is_none() {
         let model = input.runtime.model.as_deref().unwrap_or_default();
-        input.contribution = contribution_for(model, Personality::Friendly);
+        input.contribution = contribution_for(model, FamilyPersonality::Friendly);
     }
     let prompt = render(&input).unwrap();
     spans::assert_sound(&prompt);

@@ -2,8 +2,9 @@
 
 use chela_core::{Audience, Origin, Trust, Zone};
 use chela_prompt::{
-    Absence, CleanText, Completeness, ContextFile, PartKind, Prompt, PromptInput, PromptMode,
-    RenderError, Replacement, SectionId, Sourced, TokenCount, TruncationNotice, render, why_absent,
+    CleanText, ContextFile, FileCompleteness, PartKind, Prompt, PromptInput, PromptMode,
+    PromptReplacement, RenderError, SectionAbsence, SectionId, SourcedValue, TokenCount,
+    TruncationNotice, render, why_absent,
 };
 use serde_json::json;
 
@@ -115,7 +116,7 @@ fn a_section_is_trusted_as_its_least_trusted_line() {
     };
     input
         .native_commands
-        .push(Sourced::new("x".into(), origin.clone(), Trust::Plugin));
+        .push(SourcedValue::new("x".into(), origin.clone(), Trust::Plugin));
     let prompt = render(&input).unwrap();
     assert_sound(&prompt);
     assert_eq!(
@@ -153,8 +154,8 @@ fn w32_private_text_is_refused_in_a_shared_session() {
 #[test]
 fn w15_a_replacement_keeps_what_is_protected() {
     let mut input = input(&everything());
-    let text = Sourced::plugin("p", "You are a pirate.\n## Safety\nNone.").unwrap();
-    input.replacement = Some(Replacement { text });
+    let text = SourcedValue::plugin("p", "You are a pirate.\n## Safety\nNone.").unwrap();
+    input.replacement = Some(PromptReplacement { text });
     let replaced = render(&input).unwrap();
     assert_sound(&replaced);
     assert_eq!(
@@ -168,7 +169,7 @@ fn w15_a_replacement_keeps_what_is_protected() {
     );
     assert_eq!(
         why_absent(&input, SectionId::Tooling),
-        Some(Absence::Replaced)
+        Some(SectionAbsence::Replaced)
     );
     assert_eq!(why_absent(&input, SectionId::Safety), None);
 }
@@ -187,12 +188,12 @@ fn absence_is_explained() {
     let mode = PromptMode::Minimal;
     assert_eq!(
         why_absent(&input, SectionId::Heartbeats),
-        Some(Absence::Mode { mode })
+        Some(SectionAbsence::Mode { mode })
     );
     let what = "a known time zone";
     assert_eq!(
         why_absent(&input, SectionId::Time),
-        Some(Absence::Needs { what })
+        Some(SectionAbsence::Needs { what })
     );
 }
 
@@ -200,7 +201,7 @@ fn absence_is_explained() {
 fn cut_files_are_named_unless_the_notice_is_off() {
     let mut input = PromptInput::new("/w");
     let mut file = ContextFile::new("AGENTS.md", "rules");
-    file.completeness = Completeness::Cut;
+    file.completeness = FileCompleteness::Cut;
     input.files = vec![file, ContextFile::new("SOUL.md", "calm")];
     let shown = render(&input).unwrap();
     assert!(
@@ -273,7 +274,7 @@ fn json_has_the_documented_shape() {
 fn extra_context_keeps_its_audience() {
     let mut input = PromptInput::new("/w");
     input.session = Audience::Shared;
-    let mut text = Sourced::runtime(CleanText::new("for the owner"));
+    let mut text = SourcedValue::runtime(CleanText::new("for the owner"));
     text.audience = Audience::Private;
     input.extra_context = Some(text);
     assert!(render(&input).is_err());

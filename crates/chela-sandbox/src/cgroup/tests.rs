@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
-use super::{Cgroup, Counting};
-use crate::Bounds;
+use super::{Cgroup, CgroupParent};
+use crate::CommandBounds;
 
 /// A machine as far as its tables say, in a folder.
 struct Machine(tempfile::TempDir);
@@ -24,15 +24,15 @@ impl Machine {
         self.0.path().join(path)
     }
 
-    fn find(&self) -> Counting {
-        Counting::find(self.0.path())
+    fn find(&self) -> CgroupParent {
+        CgroupParent::find(self.0.path())
     }
 }
 
 const MOUNT_V2: &str = "30 24 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n";
 
-fn bounds() -> Bounds {
-    Bounds {
+fn bounds() -> CommandBounds {
+    CommandBounds {
         processes: 40,
         memory: 64 << 20,
         memory_and_swap: 96 << 20,
@@ -69,7 +69,7 @@ fn version_2_makes_groups_where_children_are_counted() {
     let counting = machine.find();
     assert_eq!(
         counting,
-        Counting::Together {
+        CgroupParent::Together {
             parent: machine.path(slice)
         }
     );
@@ -94,7 +94,7 @@ fn where_nothing_is_counted_or_may_be_made_it_is_watched() {
     machine.write("sys/fs/cgroup/cgroup.procs", "");
     let watching = machine.find();
     assert!(
-        matches!(watching, Counting::Watching { .. }),
+        matches!(watching, CgroupParent::Watching { .. }),
         "{watching:?}"
     );
     assert!(watching.group(&bounds()).unwrap().is_none());
@@ -102,10 +102,10 @@ fn where_nothing_is_counted_or_may_be_made_it_is_watched() {
     // No `cgroup.procs` that may be written.
     machine.write("sys/fs/cgroup/cgroup.subtree_control", "memory pids");
     std::fs::remove_file(machine.path("sys/fs/cgroup/cgroup.procs")).unwrap();
-    assert!(matches!(machine.find(), Counting::Watching { .. }));
+    assert!(matches!(machine.find(), CgroupParent::Watching { .. }));
     assert!(matches!(
-        Counting::find(Path::new("/nowhere")),
-        Counting::Watching { .. }
+        CgroupParent::find(Path::new("/nowhere")),
+        CgroupParent::Watching { .. }
     ));
 }
 

@@ -1,18 +1,19 @@
 use std::path::Path;
 
 use chela_config::model::WorkspaceAccess;
-use chela_config::{Loaded, load};
+use chela_config::{LoadedConfig, load};
 use chela_core::{AgentId, Host, SessionKey};
 
 use super::{
-    SandboxAsk, Standing, backend, binds, network, opens_too_much, shortcomings, standing, wants,
+    SandboxAsk, SandboxStanding, backend, binds, network, opens_too_much, shortcomings, standing,
+    wants,
 };
-use crate::{Backend, Namespaces, Network, Walls};
+use crate::{NetworkAccess, PathAccess, SandboxBackend, SandboxNamespaces};
 
 struct Desk {
     home: tempfile::TempDir,
     host: Host,
-    loaded: Loaded,
+    loaded: LoadedConfig,
 }
 
 fn desk(config: &str) -> Desk {
@@ -39,6 +40,7 @@ impl Desk {
             session: &session,
             channel,
             readable: &[],
+            folders: &[],
         })
     }
 }
@@ -75,7 +77,7 @@ fn the_mode_decides_by_session_and_agents_override_it() {
 fn without_a_way_to_build_one_it_is_refused_and_says_why() {
     let desk = desk(AGENTS);
     let standing = desk.with("agent:tight:main", None, standing);
-    let Standing::Refused { why, access, .. } = &standing else {
+    let SandboxStanding::Refused { why, access, .. } = &standing else {
         panic!("{standing:?}");
     };
     assert!(why.contains("no sandbox can be built"), "{why}");
@@ -92,9 +94,9 @@ fn without_a_way_to_build_one_it_is_refused_and_says_why() {
 fn backends_of_others_are_refused_by_name() {
     let bwrap = || Err("bubblewrap (`bwrap`) is not installed".to_owned());
     let landlock = || {
-        Ok(Backend::Landlock {
+        Ok(SandboxBackend::Landlock {
             version: 6,
-            namespaces: Namespaces::Own,
+            namespaces: SandboxNamespaces::Own,
         })
     };
     let choose = |wanted| backend(wanted, bwrap, landlock);
@@ -124,13 +126,13 @@ fn folders_of_the_home_need_the_operators_word() {
             "~/.cargo:ro", "/srv/data:/data", "/srv/data:/srv/data:ro", "/srv/out", "/" ] } } } } }"#,
     );
     let mut settings = desk.loaded.config.agents.defaults.sandbox.clone();
-    let (mut walls, mut notes) = (Walls::default(), Vec::new());
+    let (mut walls, mut notes) = (PathAccess::default(), Vec::new());
     binds(&desk.host, &settings, &mut walls, &mut notes);
     assert_eq!(walls.read, [Path::new("/srv/data")]);
     assert_eq!(walls.write, [Path::new("/srv/out")]);
     assert_eq!(notes.len(), 3, "{notes:?}");
     settings.docker.dangerously_allow_external_bind_sources = true;
-    let mut walls = Walls::default();
+    let mut walls = PathAccess::default();
     binds(&desk.host, &settings, &mut walls, &mut Vec::new());
     assert!(walls.read.contains(&desk.home.path().join(".cargo")));
 }
@@ -142,19 +144,28 @@ fn what_a_machine_cannot_hold_is_left_out_and_told() {
         ..Default::default()
     };
     for (version, namespaces, reaches, told) in [
-        (3, Namespaces::Own, true, &["signals"] as &[&str]),
-        (5, Namespaces::Own, true, &["signals"]),
-        (6, Namespaces::Own, true, &[]),
-        (3, Namespaces::Given, false, &["chmod", "added", "signals"]),
-        (6, Namespaces::Given, false, &["chmod", "added"]),
+        (3, SandboxNamespaces::Own, true, &["signals"] as &[&str]),
+        (5, SandboxNamespaces::Own, true, &["signals"]),
+        (6, SandboxNamespaces::Own, true, &[]),
+        (
+            3,
+            SandboxNamespaces::Given,
+            false,
+            &["chmod", "added", "signals"],
+        ),
+        (6, SandboxNamespaces::Given, false, &["chmod", "added"]),
     ] {
-        let backend = Backend::Landlock {
+        let backend = SandboxBackend::Landlock {
             version,
             namespaces,
         };
         let mut notes = Vec::new();
         let network = network(&settings, &backend, &mut notes);
-        assert_eq!(matches!(network, Network::Hosts(_)), reaches, "{version}");
+        assert_eq!(
+            matches!(network, NetworkAccess::Hosts(_)),
+            reaches,
+            "{version}"
+        );
         assert_eq!(notes.is_empty(), reaches, "{notes:?}");
         let notes = shortcomings(&backend, WorkspaceAccess::Rw, "~/w");
         assert_eq!(notes.len(), told.len(), "{version}: {notes:?}");
@@ -162,7 +173,7 @@ fn what_a_machine_cannot_hold_is_left_out_and_told() {
             assert!(note.contains(word), "{version}: {notes:?}");
         }
     }
-    let bwrap = Backend::Bwrap {
+    let bwrap = SandboxBackend::Bwrap {
         program: "/usr/bin/bwrap".into(),
     };
     assert!(shortcomings(&bwrap, WorkspaceAccess::Rw, "~/w").is_empty());

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 /// are 443 and 80, unless an entry names another: `example.org:8443`. Addresses of the machine
 /// and of private networks are reached only by entries that are such an address, or `localhost`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hosts(Vec<Entry>);
+pub struct EgressHosts(Vec<Entry>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
@@ -27,7 +27,7 @@ enum Name {
 
 const USUAL_PORTS: [u16; 2] = [443, 80];
 
-impl Hosts {
+impl EgressHosts {
     pub fn of(list: &[String], notes: &mut Vec<String>) -> Self {
         let mut entries = Vec::new();
         for text in list {
@@ -143,12 +143,12 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
 
 #[cfg(test)]
 mod tests {
-    use super::Hosts;
+    use super::EgressHosts;
 
-    fn hosts(list: &[&str]) -> Hosts {
+    fn hosts(list: &[&str]) -> EgressHosts {
         let list: Vec<String> = list.iter().map(|&text| text.to_owned()).collect();
         let mut notes = Vec::new();
-        let hosts = Hosts::of(&list, &mut notes);
+        let hosts = EgressHosts::of(&list, &mut notes);
         assert!(notes.is_empty(), "{notes:?}");
         hosts
     }
@@ -189,7 +189,7 @@ mod tests {
     fn what_is_no_host_is_told() {
         let mut notes = Vec::new();
         let list = ["a b", "", "*.", "ex*mple.org", "x:port"].map(str::to_owned);
-        assert!(Hosts::of(&list, &mut notes).is_empty());
+        assert!(EgressHosts::of(&list, &mut notes).is_empty());
         assert_eq!(notes.len(), 5);
     }
 }

@@ -6,14 +6,14 @@ use chela_core::Host;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixStream};
 
-use super::{Hosts, Proxy, Wanted};
-use crate::{Lookup, SystemLookup};
+use super::{EgressHosts, EgressProxy, EgressTarget};
+use crate::{HostLookup, SystemLookup};
 
 /// A name service that somebody else controls.
 #[derive(Debug)]
 struct Rebinding;
 
-impl Lookup for Rebinding {
+impl HostLookup for Rebinding {
     fn addresses<'a>(
         &'a self,
         _: &'a str,
@@ -24,12 +24,12 @@ impl Lookup for Rebinding {
 
 struct Scene {
     _folder: tempfile::TempDir,
-    proxy: Proxy,
+    proxy: EgressProxy,
     port: u16,
 }
 
 /// A server on the machine, and a proxy that lists `{port}` as its port.
-async fn scene(list: &[&str], lookup: Arc<dyn Lookup>) -> Scene {
+async fn scene(list: &[&str], lookup: Arc<dyn HostLookup>) -> Scene {
     let folder = tempfile::tempdir().unwrap();
     let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = server.local_addr().unwrap().port();
@@ -48,9 +48,9 @@ async fn scene(list: &[&str], lookup: Arc<dyn Lookup>) -> Scene {
         .map(|text| text.replace("{port}", &port.to_string()))
         .collect();
     let host = Host::fixed(folder.path());
-    let hosts = Hosts::of(&list, &mut Vec::new());
+    let hosts = EgressHosts::of(&list, &mut Vec::new());
     Scene {
-        proxy: Proxy::with(&host, hosts, lookup).unwrap(),
+        proxy: EgressProxy::with(&host, hosts, lookup).unwrap(),
         _folder: folder,
         port,
     }
@@ -137,8 +137,8 @@ fn targets_are_read_strictly() {
         "GET http://a/ HTTP/1.1\r\nAccept: x\nHost: b\r\n\r\n",
         "GET http://a/ HTTP/1.1\r\nAccept: x\rHost: b\r\n\r\n",
     ] {
-        assert!(Wanted::read(bad.as_bytes()).is_err(), "{bad}");
+        assert!(EgressTarget::read(bad.as_bytes()).is_err(), "{bad}");
     }
-    let six = Wanted::read(b"CONNECT [::1]:443 HTTP/1.1\r\n\r\n").unwrap();
+    let six = EgressTarget::read(b"CONNECT [::1]:443 HTTP/1.1\r\n\r\n").unwrap();
     assert_eq!((six.host.as_str(), six.port), ("::1", 443));
 }

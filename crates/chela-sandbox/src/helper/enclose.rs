@@ -11,10 +11,10 @@ use rustix::thread::{
     set_no_new_privs,
 };
 
-use crate::order::{Namespaces, Order, Sockets};
-use crate::{Bounds, Walls};
+use crate::order::{AllowedSockets, HelperOrder, SandboxNamespaces};
+use crate::{CommandBounds, PathAccess};
 
-use super::filter::{self, Attributes, Neighbours, Processors, Rest};
+use super::filter::{self, AttributeGuard, FilterContext, OutsideProcesses, ProcessorLimit};
 
 /// The newest rules this was written for.
 const KNOWN: ABI = ABI::V7;
@@ -46,27 +46,27 @@ const PROC: &[&str] = &[
 ];
 
 /// Everything that holds for the command and all it starts.
-pub fn enclose(order: &Order) -> Result<(), String> {
+pub fn enclose(order: &HelperOrder) -> Result<(), String> {
     no_open_files();
     limit(&order.bounds, order)?;
     no_privileges()?;
     if let Some(walls) = &order.walls {
         files(walls, order)?;
     }
-    filter::install(&Rest {
+    filter::install(&FilterContext {
         sockets: order.sockets,
         signals: order.signals,
         neighbours: match order.walls {
-            Some(_) => Neighbours::Seen,
-            None => Neighbours::Hidden,
+            Some(_) => OutsideProcesses::Seen,
+            None => OutsideProcesses::Hidden,
         },
         attributes: match (&order.walls, order.namespaces) {
-            (Some(_), Namespaces::Given) => Attributes::Kept,
-            _ => Attributes::Walled,
+            (Some(_), SandboxNamespaces::Given) => AttributeGuard::Kept,
+            _ => AttributeGuard::Walled,
         },
         processors: match order.bounds.processor_percent {
-            Some(_) => Processors::Fixed,
-            None => Processors::Counted,
+            Some(_) => ProcessorLimit::Fixed,
+            None => ProcessorLimit::Counted,
         },
     })
 }
@@ -93,14 +93,14 @@ pub fn no_privileges() -> Result<(), String> {
         .map_err(|error| format!("the sandbox cannot give up privileges: {error}"))
 }
 
-fn limit(bounds: &Bounds, order: &Order) -> Result<(), String> {
+fn limit(bounds: &CommandBounds, order: &HelperOrder) -> Result<(), String> {
     if let Some(percent) = bounds.processor_percent {
         stay_on(percent.div_ceil(100))
             .map_err(|error| format!("the sandbox cannot limit processors: {error}"))?;
     }
     // In namespaces of its own only the processes inside count; elsewhere all of the user's do.
     let counted = match (&order.walls, order.namespaces) {
-        (Some(_), Namespaces::Given) => processes_now(),
+        (Some(_), SandboxNamespaces::Given) => processes_now(),
         _ => 0,
     };
     let limits = [
@@ -156,7 +156,7 @@ fn processes_now() -> u64 {
         .unwrap_or(1_024)
 }
 
-fn files(walls: &Walls, order: &Order) -> Result<(), String> {
+fn files(walls: &PathAccess, order: &HelperOrder) -> Result<(), String> {
     let known = ABI::from(i32::from(order.landlock)).min(KNOWN);
     let failed = |error: &dyn std::fmt::Display| format!("Landlock refuses the rules: {error}");
     let (scopes, network) = (Scope::from_all(known), AccessNet::from_all(known));
@@ -169,8 +169,8 @@ fn files(walls: &Walls, order: &Order) -> Result<(), String> {
         })
         .and_then(|rules| match order.sockets {
             // A second wall: no socket can be made in the first place.
-            Sockets::None if !network.is_empty() => rules.handle_access(network),
-            Sockets::None | Sockets::Local => Ok(rules),
+            AllowedSockets::None if !network.is_empty() => rules.handle_access(network),
+            AllowedSockets::None | AllowedSockets::Local => Ok(rules),
         })
         .and_then(Ruleset::create)
         .map_err(|error| failed(&error))?;

@@ -27,7 +27,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use crate::order::{Signals, Sockets};
+use crate::order::{AllowedSockets, SignalLimit};
 
 /// Refused: what looks into or changes other processes, mounts, namespaces, keys, the clock or
 /// the kernel itself.
@@ -179,14 +179,14 @@ const TERMINAL_INPUT: &[u64] = &[0x5412, 0x541c];
 
 /// Whether processes outside have numbers inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Neighbours {
+pub enum OutsideProcesses {
     Hidden,
     Seen,
 }
 
 /// What else stands before the modes, owners and times of files outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attributes {
+pub enum AttributeGuard {
     /// Mounts: the files are not there, or read-only.
     Walled,
     /// Nothing, so none are changed.
@@ -195,17 +195,17 @@ pub enum Attributes {
 
 /// What depends on the rest of the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rest {
-    pub sockets: Sockets,
-    pub signals: Signals,
-    pub neighbours: Neighbours,
-    pub attributes: Attributes,
-    pub processors: Processors,
+pub struct FilterContext {
+    pub sockets: AllowedSockets,
+    pub signals: SignalLimit,
+    pub neighbours: OutsideProcesses,
+    pub attributes: AttributeGuard,
+    pub processors: ProcessorLimit,
 }
 
 /// What keeps a command on its share of the processors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Processors {
+pub enum ProcessorLimit {
     /// The kernel counts, or all may be used.
     Counted,
     /// It was told which ones to use, and may not choose others.
@@ -226,7 +226,7 @@ const ABOUT_OTHERS: &[(i64, &[(u8, u64)])] = &[
 ];
 
 /// Installs the filter for this process and all it starts.
-pub fn install(rest: &Rest) -> Result<(), String> {
+pub fn install(rest: &FilterContext) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("the sandbox has no filter: {error}");
     let refused = compiled(refusals(rest)?, libc::EPERM)?;
     let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
@@ -238,23 +238,23 @@ pub fn install(rest: &Rest) -> Result<(), String> {
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-fn refusals(rest: &Rest) -> Result<Rules, String> {
+fn refusals(rest: &FilterContext) -> Result<Rules, String> {
     let mut rules: Rules = REFUSED
         .iter()
         .chain(REFUSED_HERE)
         .map(|call| (*call, Vec::new()))
         .collect();
-    if rest.signals == Signals::Denied {
+    if rest.signals == SignalLimit::Denied {
         rules.extend(SIGNALS.iter().map(|call| (*call, Vec::new())));
     }
     let is = |argument: u8, value: u64| condition(argument, SeccompCmpOp::Eq, value);
     let is_not = |argument: u8, value: u64| condition(argument, SeccompCmpOp::Ne, value);
-    if rest.attributes == Attributes::Kept {
+    if rest.attributes == AttributeGuard::Kept {
         let calls = ATTRIBUTES.iter().chain(ATTRIBUTES_HERE);
         rules.extend(calls.map(|call| (*call, Vec::new())));
         rules.insert(libc::SYS_utimensat, by_path()?);
     }
-    if rest.neighbours == Neighbours::Seen {
+    if rest.neighbours == OutsideProcesses::Seen {
         for (call, oneself) in ABOUT_OTHERS {
             let others = oneself.iter().map(|(argument, value)| {
                 let other = is_not(*argument, *value)?;
@@ -263,7 +263,7 @@ fn refusals(rest: &Rest) -> Result<Rules, String> {
             rules.insert(*call, others.collect::<Result<_, _>>()?);
         }
     }
-    if rest.processors == Processors::Fixed {
+    if rest.processors == ProcessorLimit::Fixed {
         rules.insert(SYS_sched_setaffinity, Vec::new());
     }
     let mut namespaces = Vec::new();
@@ -278,12 +278,12 @@ fn refusals(rest: &Rest) -> Result<Rules, String> {
         rules.collect::<Result<Vec<_>, String>>()
     };
     let by_socket: &[u64] = match rest.signals {
-        Signals::Denied => {
+        SignalLimit::Denied => {
             let by_file = second_is_one_of(&mut SIGNALS_OF_FILES.iter())?;
             rules.insert(libc::SYS_fcntl, by_file);
             SIGNALS_OF_SOCKETS
         }
-        Signals::Fenced => &[],
+        SignalLimit::Fenced => &[],
     };
     let input = second_is_one_of(&mut TERMINAL_INPUT.iter().chain(by_socket))?;
     rules.insert(SYS_ioctl, input);
@@ -298,8 +298,8 @@ fn refusals(rest: &Rest) -> Result<Rules, String> {
         libc::AF_INET6 as u64,
     );
     let kinds: &[u64] = match rest.sockets {
-        Sockets::None => &[],
-        Sockets::Local => &[unix, inet, inet6],
+        AllowedSockets::None => &[],
+        AllowedSockets::Local => &[unix, inet, inet6],
     };
     let others: Vec<SeccompCondition> = kinds
         .iter()

@@ -18,7 +18,7 @@ use rustix::mount::{
 use rustix::process::{chdir, pivot_root};
 
 use super::enclose::DEVICES;
-use crate::Walls;
+use crate::PathAccess;
 
 /// The kernel's tables. Landlock says which of them are read.
 const TABLES: &str = "/proc";
@@ -28,7 +28,7 @@ const TABLES: &str = "/proc";
 const BASE: &str = "/dev";
 
 /// Leaves the root of the machine for one that has the walls and nothing else.
-pub fn enter(walls: &Walls, egress: Option<&Path>) -> Result<(), String> {
+pub fn enter(walls: &PathAccess, egress: Option<&Path>) -> Result<(), String> {
     let failed = |what: &Path, error: &dyn std::fmt::Display| {
         format!("the sandbox cannot show {}: {error}", what.display())
     };
@@ -87,10 +87,12 @@ enum What {
     File(OwnedFd),
     /// A link such as `/bin`, whose target is shown by itself.
     Link(PathBuf),
+    /// Nothing, in the place of a socket.
+    Nothing(OwnedFd),
 }
 
 /// What is shown, opened before anything is hidden. What comes later lies on top.
-fn parts(walls: &Walls, egress: Option<&Path>) -> Result<Vec<Part>, (PathBuf, io::Error)> {
+fn parts(walls: &PathAccess, egress: Option<&Path>) -> Result<Vec<Part>, (PathBuf, io::Error)> {
     let fixed = DEVICES.iter().chain([&TABLES]).map(Path::new);
     let paths = walls.read.iter().map(PathBuf::as_path).chain(fixed);
     let paths = paths
@@ -112,7 +114,17 @@ fn parts(walls: &Walls, egress: Option<&Path>) -> Result<Vec<Part>, (PathBuf, io
         }
         Err(error) => Some(Err((path.to_owned(), error))),
     });
-    parts.collect()
+    let hidden = walls.hide.iter().map(|path| {
+        let nothing = rustix::fs::open("/dev/null", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+        match nothing {
+            Ok(nothing) => Ok(Part {
+                at: path.clone(),
+                what: What::Nothing(nothing),
+            }),
+            Err(error) => Err((path.clone(), error.into())),
+        }
+    });
+    parts.chain(hidden).collect()
 }
 
 fn part(path: &Path) -> io::Result<What> {
@@ -146,6 +158,9 @@ impl Part {
                 }
                 open
             }
+            // One that is gone since needs no hiding.
+            What::Nothing(_) if at.symlink_metadata().is_err() => return Ok(()),
+            What::Nothing(open) => open,
         };
         mount_bind_recursive(format!("/proc/self/fd/{}", open.as_raw_fd()), &at)?;
         Ok(())

@@ -13,13 +13,17 @@ use rustix::process::{
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cgroup;
-use crate::family::{Family, MARK};
-use crate::order::{EGRESS_PORT, HELPER_COMMAND, Namespaces, Order, Stage};
+use crate::family::{MARK, ProcessFamily};
+use crate::order::{EGRESS_PORT, HELPER_COMMAND, HelperOrder, HelperStage, SandboxNamespaces};
 
 use super::{enclose, forward, mounts, namespaces};
 
 /// Runs the command and gives its exit code.
-pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Result<u8, String> {
+pub fn supervise(
+    order: &HelperOrder,
+    program: &OsStr,
+    arguments: &[OsString],
+) -> Result<u8, String> {
     let parent = getppid();
     cgroup::join(&order.groups)?;
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
@@ -31,7 +35,7 @@ pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Resu
             None => Ok(()),
         })
         .map_err(|error| failed("the sandbox cannot stay with its command", &error))?;
-    if order.namespaces == Namespaces::Own {
+    if order.namespaces == SandboxNamespaces::Own {
         namespaces::enter()
             .map_err(|error| failed("the sandbox has no network of its own", &error))?;
         if let Some(walls) = &order.walls {
@@ -73,7 +77,7 @@ pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Resu
     if order.walls.is_some() {
         let mark = std::env::var(MARK).unwrap_or_default();
         let own = u32::try_from(getpid().as_raw_nonzero().get()).unwrap_or_default();
-        if let Some(family) = Family::new(own, &mark) {
+        if let Some(family) = ProcessFamily::new(own, &mark) {
             family.end_followers();
         }
     }
@@ -81,9 +85,9 @@ pub fn supervise(order: &Order, program: &OsStr, arguments: &[OsString]) -> Resu
 }
 
 /// The helper once more, to go inside and become the command.
-fn within(order: &Order, program: &OsStr, arguments: &[OsString]) -> Result<Command, String> {
-    let order = Order {
-        stage: Stage::Enter,
+fn within(order: &HelperOrder, program: &OsStr, arguments: &[OsString]) -> Result<Command, String> {
+    let order = HelperOrder {
+        stage: HelperStage::Enter,
         ..order.clone()
     };
     let order = serde_json::to_string(&order).map_err(|error| error.to_string())?;

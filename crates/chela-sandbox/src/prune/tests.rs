@@ -4,8 +4,8 @@ use std::sync::Arc;
 use chela_config::load;
 use chela_core::{Clock, Host};
 
-use super::super::folder::Folder;
-use super::{Stale, Work, remove, stale};
+use super::super::folder::SandboxFolder;
+use super::{StaleSandbox, WorkFate, remove, stale};
 
 const HOUR: u64 = 3_600_000;
 
@@ -33,8 +33,8 @@ impl Desk {
         Self { home, host }
     }
 
-    fn folder(&self, name: &str, made: u64, used: u64) -> Folder {
-        let folder = Folder {
+    fn folder(&self, name: &str, made: u64, used: u64) -> SandboxFolder {
+        let folder = SandboxFolder {
             root: self.path(name),
         };
         folder.make().unwrap();
@@ -48,7 +48,7 @@ impl Desk {
         self.home.path().join(".chela/sandboxes").join(name)
     }
 
-    fn stale(&self) -> Vec<Stale> {
+    fn stale(&self) -> Vec<StaleSandbox> {
         stale(&self.host, &load(&self.host))
     }
 
@@ -109,7 +109,7 @@ fn work_stays_until_it_is_said_and_links_lead_nowhere() {
     std::fs::write(full.work().join("report.md"), "work").unwrap();
     std::os::unix::fs::symlink(desk.home.path(), full.home().join("away")).unwrap();
     for stale in desk.stale() {
-        remove(&stale, Work::Stays).unwrap();
+        remove(&stale, WorkFate::Stays).unwrap();
     }
     assert!(!empty.root.exists());
     assert!(!full.home().exists());
@@ -120,9 +120,22 @@ fn work_stays_until_it_is_said_and_links_lead_nowhere() {
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "mine");
     for stale in desk.stale() {
         assert!(stale.has_work);
-        remove(&stale, Work::Goes).unwrap();
+        remove(&stale, WorkFate::Goes).unwrap();
     }
     assert!(!full.root.exists());
     assert!(desk.stale().is_empty());
     assert!(outside.exists());
+}
+
+#[test]
+fn a_note_is_replaced_and_never_written_through() {
+    let desk = Desk::new("{}", 1_000);
+    let folder = desk.folder("agent-main", 1, 1);
+    let (note, elsewhere) = (folder.note(), desk.path("elsewhere"));
+    std::fs::rename(&note, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &note).unwrap();
+    let before = std::fs::read(&elsewhere).unwrap();
+    folder.note_use(5 * HOUR, "agent:main:main");
+    assert_eq!(std::fs::read(&elsewhere).unwrap(), before);
+    assert!(!note.is_symlink());
 }

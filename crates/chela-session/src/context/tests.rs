@@ -1,15 +1,16 @@
-use chela_model::{Message, Part, StopReason, ToolCall};
+use chela_model::{MessagePart, ModelMessage, StopReason, ToolCall};
 use proptest::prelude::*;
 
-use super::super::entry::{Compaction, CustomMessage, EntryId};
+use super::super::entry::{CompactionEntry, CustomMessage, EntryId};
+use super::super::kept_transcripts::TranscriptBranch;
 use super::super::tests_support::{assistant, call, calls, lines, result, user};
-use super::super::{Body, BranchSummary, Custom, Entry, Meta};
-use super::context;
+use super::super::{BranchSummary, CustomEntry, EntryBody, EntryMeta, TranscriptEntry};
+use super::{ContextReplay, context};
 
-fn branch(bodies: impl IntoIterator<Item = Body>) -> Vec<Entry> {
+fn branch(bodies: impl IntoIterator<Item = EntryBody>) -> Vec<TranscriptEntry> {
     (1..)
         .zip(bodies)
-        .map(|(number, body)| Entry {
+        .map(|(number, body)| TranscriptEntry {
             id: EntryId(number),
             parent: (number > 1).then(|| EntryId(number - 1)),
             at: 0,
@@ -18,25 +19,25 @@ fn branch(bodies: impl IntoIterator<Item = Body>) -> Vec<Entry> {
         .collect()
 }
 
-fn shown(bodies: impl IntoIterator<Item = Body>) -> Vec<String> {
+fn shown(bodies: impl IntoIterator<Item = EntryBody>) -> Vec<String> {
     lines(&context(&branch(bodies)))
 }
 
-fn started(id: &str) -> Body {
-    Body::ToolStarted { call_id: id.into() }
+fn started(id: &str) -> EntryBody {
+    EntryBody::ToolStarted { call_id: id.into() }
 }
 
-fn reasoning(text: &str, said: Option<&str>, meta: Meta) -> Body {
-    let thought = Part::Reasoning {
+fn reasoning(text: &str, said: Option<&str>, meta: EntryMeta) -> EntryBody {
+    let thought = MessagePart::Reasoning {
         text: text.into(),
         signature: None,
         redacted: false,
     };
     let content = std::iter::once(thought)
-        .chain(said.map(Part::text))
+        .chain(said.map(MessagePart::text))
         .collect();
-    Body::Message {
-        message: Message::Assistant {
+    EntryBody::Message {
+        message: ModelMessage::Assistant {
             content,
             model: None,
         },
@@ -135,8 +136,8 @@ fn calls_and_results_are_paired() {
 #[test]
 fn calls_that_cannot_be_sent_back_are_dropped() {
     let odd = |call: ToolCall| {
-        Body::plain(Message::Assistant {
-            content: vec![Part::text("t"), Part::ToolCall(call)],
+        EntryBody::plain(ModelMessage::Assistant {
+            content: vec![MessagePart::text("t"), MessagePart::ToolCall(call)],
             model: None,
         })
     };
@@ -167,17 +168,17 @@ fn calls_that_cannot_be_sent_back_are_dropped() {
 
 #[test]
 fn thoughts_that_led_nowhere_are_dropped() {
-    let cut = Meta {
+    let cut = EntryMeta {
         cut: true,
-        ..Meta::default()
+        ..EntryMeta::default()
     };
-    let long = Meta {
+    let long = EntryMeta {
         stop: Some(StopReason::Length),
-        ..Meta::default()
+        ..EntryMeta::default()
     };
-    let whole = || Meta {
+    let whole = || EntryMeta {
         stop: Some(StopReason::End),
-        ..Meta::default()
+        ..EntryMeta::default()
     };
     assert!(shown([reasoning("hm", None, cut.clone())]).is_empty());
     assert!(shown([reasoning("hm", None, long)]).is_empty());
@@ -195,7 +196,7 @@ fn thoughts_that_led_nowhere_are_dropped() {
 #[test]
 fn a_compaction_replaces_what_came_before() {
     let compaction = |first_kept| {
-        Body::Compaction(Compaction {
+        EntryBody::Compaction(CompactionEntry {
             summary: "They spoke of cats.".into(),
             first_kept: EntryId(first_kept),
             tokens_before: 9,
@@ -205,7 +206,7 @@ fn a_compaction_replaces_what_came_before() {
     let bodies = |first_kept| {
         vec![
             user("1"),
-            reasoning("hm", Some("2"), Meta::default()),
+            reasoning("hm", Some("2"), EntryMeta::default()),
             user("3"),
             assistant("4"),
             compaction(first_kept),
@@ -230,21 +231,21 @@ fn a_compaction_replaces_what_came_before() {
 #[test]
 fn what_others_add_is_read_or_not() {
     let bodies = [
-        Body::CustomMessage(CustomMessage {
+        EntryBody::CustomMessage(CustomMessage {
             custom_type: "x".into(),
-            content: vec![Part::text("seen")],
+            content: vec![MessagePart::text("seen")],
             display: false,
             details: serde_json::Value::Null,
         }),
-        Body::Custom(Custom {
+        EntryBody::Custom(CustomEntry {
             custom_type: "x".into(),
             data: serde_json::json!({"unseen": true}),
         }),
-        Body::BranchSummary(BranchSummary {
+        EntryBody::BranchSummary(BranchSummary {
             summary: "It failed.".into(),
             from: None,
         }),
-        Body::Unknown {
+        EntryBody::Unknown {
             kind: "label".into(),
             text: "{}".into(),
         },
@@ -258,7 +259,7 @@ fn what_others_add_is_read_or_not() {
     );
 }
 
-fn any_body() -> impl Strategy<Value = Body> {
+fn any_body() -> impl Strategy<Value = EntryBody> {
     let id = prop::sample::select(vec!["a", "b", "c"]);
     prop_oneof![
         "[a-z]{0,3}".prop_map(|text| user(&text)),
@@ -266,40 +267,76 @@ fn any_body() -> impl Strategy<Value = Body> {
         proptest::collection::vec(id.clone(), 1..3).prop_map(|ids| calls(&ids)),
         id.clone().prop_map(|id| result(id, "x")),
         id.prop_map(started),
-        Just(reasoning("hm", None, Meta::default())),
+        Just(reasoning("hm", None, EntryMeta::default())),
     ]
 }
 
 /// The calls that are open at the end, by the plainest reading.
-fn open_at_end(bodies: &[Body]) -> Vec<String> {
+fn open_at_end(bodies: &[EntryBody]) -> Vec<String> {
     let mut open = Vec::new();
     for body in bodies {
-        if let Body::Message { message, .. } = body {
+        if let EntryBody::Message { message, .. } = body {
             match message {
-                Message::Assistant { content, .. } => {
+                ModelMessage::Assistant { content, .. } => {
                     if content
                         .iter()
-                        .any(|part| !matches!(part, Part::Text { text } if text.is_empty()))
+                        .any(|part| !matches!(part, MessagePart::Text { text } if text.is_empty()))
                     {
                         open = message.tool_calls().map(|call| call.id.clone()).collect();
                     }
                 }
-                Message::ToolResult { call_id, .. } => open.retain(|id| id != call_id),
-                Message::User { .. } => {}
+                ModelMessage::ToolResult { call_id, .. } => open.retain(|id| id != call_id),
+                ModelMessage::User { .. } => {}
             }
         }
     }
     open
 }
 
+#[test]
+fn what_was_read_before_is_not_read_again() {
+    let bodies: Vec<EntryBody> = (0..20).map(|n| user(&format!("word {n}"))).collect();
+    let mut replay = ContextReplay::default();
+    let before = replay.follow(&TranscriptBranch::of(branch(bodies[..19].to_vec())));
+    let after = replay.follow(&TranscriptBranch::of(branch(bodies)));
+    assert_eq!(after.len(), 20);
+    let mut pairs = before.iter().zip(&after);
+    assert!(pairs.all(|(before, after)| std::sync::Arc::ptr_eq(before, after)));
+}
+
 proptest! {
+    #[test]
+    fn followed_or_read_anew_it_is_the_same(
+        mut bodies in proptest::collection::vec(any_body(), 0..16),
+        steps in proptest::collection::vec(0_usize..18, 1..6),
+        summed_up_at in 0_usize..17,
+        kept in 1_u32..16,
+    ) {
+        bodies.insert(summed_up_at.min(bodies.len()), EntryBody::Compaction(CompactionEntry {
+            summary: "all of it".into(),
+            first_kept: EntryId(kept),
+            tokens_before: 0,
+            details: serde_json::Value::Null,
+        }));
+        let entries = branch(bodies);
+        let mut replay = ContextReplay::default();
+        // Further on, or back to an earlier place.
+        for step in steps {
+            let branch = TranscriptBranch::of(entries[..step.min(entries.len())].to_vec());
+            let followed = replay.follow(&branch);
+            let anew = context(&branch);
+            prop_assert_eq!(followed.len(), anew.len());
+            prop_assert!(followed.iter().zip(&anew).all(|(one, other)| **one == *other));
+        }
+    }
+
     #[test]
     fn a_conversation_only_grows(bodies in proptest::collection::vec(any_body(), 0..12), next in any_body()) {
         // A result or a mark for a call that is still open is part of the same turn.
         let open = open_at_end(&bodies);
         let about = match &next {
-            Body::ToolStarted { call_id } => Some(call_id),
-            Body::Message { message: Message::ToolResult { call_id, .. }, .. } => Some(call_id),
+            EntryBody::ToolStarted { call_id } => Some(call_id),
+            EntryBody::Message { message: ModelMessage::ToolResult { call_id, .. }, .. } => Some(call_id),
             _ => None,
         };
         prop_assume!(about.is_none_or(|id| !open.contains(id)));
@@ -313,7 +350,7 @@ proptest! {
         let mut open: Vec<String> = Vec::new();
         for message in context(&branch(bodies)) {
             match &message {
-                Message::ToolResult { call_id, .. } => {
+                ModelMessage::ToolResult { call_id, .. } => {
                     let at = open.iter().position(|id| id == call_id);
                     prop_assert!(at.is_some(), "{} has no call", call_id);
                     open.remove(at.unwrap());

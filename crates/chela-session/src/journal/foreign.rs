@@ -7,20 +7,21 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, ok_or_debug};
 use chela_store::{ForeignQuery, TextMark};
 
 use super::keep::text_mark;
-use super::{Journal, JournalError};
+use super::{FileJournal, JournalError};
 
 /// Texts shorter than this are not known again elsewhere: too many files say `ok`.
 pub(super) const SHORTEST: u64 = 16;
 /// Larger files are not compared with what was written.
 const LARGEST: u64 = chela_tools::MOST_FILE_BYTES;
 
-impl Journal {
+impl FileJournal {
     /// Whether a file holds text that was written in a turn that had read foreign text.
     pub fn is_foreign(&self, path: &Path) -> Result<bool, JournalError> {
+        // No change to a file whose name is no text was ever kept.
         let Ok(name) = self.name_of(path) else {
             return Ok(false);
         };
@@ -31,9 +32,9 @@ impl Journal {
         if size > LARGEST || !self.knows(ForeignQuery::Size(size))? {
             return Ok(false);
         }
-        match std::fs::read(path) {
-            Ok(content) => self.knows(ForeignQuery::Text(*ContentHash::of(content).as_bytes())),
-            Err(_) => Ok(false),
+        match read_to_compare(path) {
+            Some(content) => self.knows(ForeignQuery::Text(*ContentHash::of(content).as_bytes())),
+            None => Ok(false),
         }
     }
 
@@ -52,18 +53,18 @@ impl Journal {
 
     /// Notes that a file the runtime itself wrote holds foreign text.
     pub fn mark_foreign(&self, path: &Path) -> Result<(), JournalError> {
-        let text = std::fs::read(path).ok().map(|content| text_mark(&content));
+        let text = read_to_compare(path).map(|content| text_mark(&content));
         let known = text.filter(|text| text.size >= SHORTEST);
         let name = self.name_of(path)?;
         self.write(|journal| journal.mark_foreign(&name, known))
     }
 
-    /// The owner has read a file and stands for it as it is. Says whether it was foreign.
+    /// The owner has read a file and stands for it is. Says whether it was foreign.
     pub fn vouch(&self, path: &Path) -> Result<bool, JournalError> {
         if !self.is_foreign(path)? {
             return Ok(false);
         }
-        let hash = std::fs::read(path).ok().map(ContentHash::of);
+        let hash = read_to_compare(path).map(ContentHash::of);
         let name = self.name_of(path)?;
         self.write(|journal| journal.vouch(&name, hash.map(|hash| *hash.as_bytes())))?;
         Ok(true)
@@ -76,5 +77,13 @@ pub(super) fn text_on_disk(path: &Path) -> Option<TextMark> {
     if size > LARGEST {
         return None;
     }
-    Some(text_mark(&std::fs::read(path).ok()?))
+    read_to_compare(path).map(|content| text_mark(&content))
+}
+
+pub(super) fn read_to_compare(path: &Path) -> Option<Vec<u8>> {
+    ok_or_debug!(
+        std::fs::read(path),
+        "a file is not compared with what was written",
+        path = %path.display()
+    )
 }

@@ -7,17 +7,19 @@ use chela_store::{ForgetLimit, KeptFile, NewChange, TextMark, TrustChange};
 use chela_tools::{ChangeId, FileChange};
 
 use super::foreign::{SHORTEST, text_on_disk};
-use super::{Change, Journal, JournalError};
+use super::{FileJournal, JournalChange, JournalError};
 
 /// On whose behalf a file is changed.
 #[derive(Debug, Clone, Copy)]
-pub struct Author<'a> {
+pub struct ChangeAuthor<'a> {
     /// Its key.
     pub session: &'a str,
     pub session_id: &'a str,
     pub turn: &'a str,
     /// The turn has read text from outside.
     pub tainted: bool,
+    /// Somebody answers for the text that lives on in the file.
+    pub keeps_own: bool,
 }
 
 /// What becomes of the trust in a file.
@@ -35,17 +37,23 @@ const LEVEL: i32 = 3;
 /// What a row takes besides the text.
 const ROW: u64 = 400;
 
-impl Journal {
+impl FileJournal {
     /// On the disk when this returns.
     pub fn keep(
         &self,
         change: &FileChange<'_>,
-        author: &Author<'_>,
+        author: &ChangeAuthor<'_>,
         trust: TrustAfter,
     ) -> Result<ChangeId, JournalError> {
         let path = self.name_of(change.path)?;
         let keeps = change.keeps.map(|kept| self.kept_file(kept, &path));
-        let packed = change.before.map(pack);
+        let packed = change.before.map(|text| zstd::bulk::compress(text, LEVEL));
+        let packed = packed
+            .transpose()
+            .map_err(|source| JournalError::NotPacked {
+                path: change.path.to_owned(),
+                source,
+            })?;
         let room = packed.as_ref().map_or(0, |packed| packed.len() as u64) + ROW;
         if room > self.retention.bytes {
             return Err(JournalError::TooLarge {
@@ -69,6 +77,7 @@ impl Journal {
             after: change.after.map(text_mark),
             shortest_known: SHORTEST,
             tainted: author.tainted,
+            keeps_own: author.keeps_own,
             trust: match trust {
                 TrustAfter::Follows => TrustChange::Follows,
                 TrustAfter::Restored { foreign } => TrustChange::Restored { foreign },
@@ -113,7 +122,7 @@ impl Journal {
     }
 
     /// What stood in a file before a change; `None`: no file.
-    pub(super) fn kept(&self, change: &Change) -> Result<Option<Vec<u8>>, JournalError> {
+    pub(super) fn kept(&self, change: &JournalChange) -> Result<Option<Vec<u8>>, JournalError> {
         let found = self.look(|journal| journal.text_before(change.id))?;
         let failed = |why: String| JournalError::Unpacked {
             path: change.path.clone(),
@@ -138,8 +147,4 @@ pub(super) fn text_mark(content: &[u8]) -> TextMark {
         hash: *ContentHash::of(content).as_bytes(),
         size: content.len() as u64,
     }
-}
-
-fn pack(bytes: &[u8]) -> Vec<u8> {
-    zstd::bulk::compress(bytes, LEVEL).unwrap_or_default()
 }

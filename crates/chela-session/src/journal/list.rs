@@ -6,12 +6,12 @@ use chela_core::ContentHash;
 use chela_store::{ChangeQuery, ChangeRecord};
 use serde::Serialize;
 
-use super::{Journal, JournalError};
+use super::{FileJournal, JournalError};
 
 /// One change to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Change {
+pub struct JournalChange {
     pub id: i64,
     /// Milliseconds since 1970.
     pub at: u64,
@@ -48,15 +48,15 @@ pub struct ListAsk {
     pub limit: usize,
 }
 
-impl Journal {
+impl FileJournal {
     /// The newest changes, the newest first.
-    pub fn list(&self, ask: ListAsk) -> Result<Vec<Change>, JournalError> {
+    pub fn list(&self, ask: ListAsk) -> Result<Vec<JournalChange>, JournalError> {
         self.find(ChangeQuery::Newest {
             limit: ask.limit as u64,
         })
     }
 
-    pub(super) fn find(&self, query: ChangeQuery) -> Result<Vec<Change>, JournalError> {
+    pub(super) fn find(&self, query: ChangeQuery) -> Result<Vec<JournalChange>, JournalError> {
         let found = self.look(|journal| journal.changes(query))?;
         Ok(found
             .unwrap_or_default()
@@ -65,8 +65,8 @@ impl Journal {
             .collect())
     }
 
-    fn change_of(&self, record: ChangeRecord) -> Change {
-        Change {
+    fn change_of(&self, record: ChangeRecord) -> JournalChange {
+        JournalChange {
             elsewhere: self.is_elsewhere(Path::new(&record.path), record.home.as_deref()),
             id: record.number,
             at: record.at,

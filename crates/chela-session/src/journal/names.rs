@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use chela_store::{JournalStore, block_on};
 
-use super::{Journal, JournalError};
+use super::{FileJournal, JournalError};
 
-impl Journal {
+impl FileJournal {
     /// The home as it really is: the paths of the journal are real ones.
     pub(super) fn home(&self) -> PathBuf {
         let home = self.host.state_dir();

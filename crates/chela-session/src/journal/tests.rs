@@ -7,14 +7,17 @@ use chela_tools::{ChangeId, FileChange};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::keep::{Author, TrustAfter};
-use super::{Change, Conflicts, Journal, ListAsk, Retention, UndoError, Undone, Which};
+use super::keep::{ChangeAuthor, TrustAfter};
+use super::{
+    ConflictRule, FileJournal, JournalChange, JournalRetention, ListAsk, UndoError, UndoTarget,
+    UndoneChange,
+};
 
 /// A folder, and the journal of whoever changes it.
 struct Desk {
     _home: TempDir,
     folder: PathBuf,
-    journal: Arc<Journal>,
+    journal: Arc<FileJournal>,
 }
 
 const CLEAN: bool = false;
@@ -22,18 +25,18 @@ const TAINTED: bool = true;
 
 impl Desk {
     fn new() -> Self {
-        Self::keeping(Retention {
+        Self::keeping(JournalRetention {
             age: Duration::from_secs(86_400),
             bytes: 1 << 20,
         })
     }
 
-    fn keeping(retention: Retention) -> Self {
+    fn keeping(retention: JournalRetention) -> Self {
         let home = TempDir::new().unwrap();
         let folder = home.path().canonicalize().unwrap().join("workspace");
         std::fs::create_dir(&folder).unwrap();
         let host = Host::fixed(home.path());
-        let journal = Arc::new(Journal::of(&host, &AgentId::main(), retention));
+        let journal = Arc::new(FileJournal::of(&host, &AgentId::main(), retention));
         Self {
             _home: home,
             folder,
@@ -81,10 +84,11 @@ impl Desk {
         after: Option<&str>,
         keeps: Option<&str>,
     ) -> ChangeId {
-        let author = Author {
+        let author = ChangeAuthor {
             session: "agent:main:main",
             session_id: "s1",
             turn,
+            keeps_own: true,
             tainted,
         };
         let keeps = keeps.map(|name| self.path(name));
@@ -101,20 +105,25 @@ impl Desk {
             .unwrap()
     }
 
-    fn undo(&self, which: &Which, conflicts: Conflicts) -> Result<Vec<Undone>, UndoError> {
+    fn undo(
+        &self,
+        which: &UndoTarget,
+        conflicts: ConflictRule,
+    ) -> Result<Vec<UndoneChange>, UndoError> {
         let plan = self.journal.plan_undo(which)?;
         self.journal.undo(&plan, conflicts)
     }
 
-    fn undo_last(&self) -> Vec<Undone> {
-        self.undo(&Which::LastTurn, Conflicts::Refuse).unwrap()
+    fn undo_last(&self) -> Vec<UndoneChange> {
+        self.undo(&UndoTarget::LastTurn, ConflictRule::Refuse)
+            .unwrap()
     }
 
-    fn named(&self, name: impl ToString) -> Result<Vec<Undone>, UndoError> {
-        self.undo(&Which::Named(name.to_string()), Conflicts::Refuse)
+    fn named(&self, name: impl ToString) -> Result<Vec<UndoneChange>, UndoError> {
+        self.undo(&UndoTarget::Named(name.to_string()), ConflictRule::Refuse)
     }
 
-    fn list(&self) -> Vec<Change> {
+    fn list(&self) -> Vec<JournalChange> {
         self.journal.list(ListAsk { limit: 100 }).unwrap()
     }
 
@@ -129,7 +138,7 @@ fn nothing_is_made_before_something_is_kept() {
     assert!(desk.list().is_empty());
     assert!(!desk.is_foreign("a.md"));
     assert!(matches!(
-        desk.journal.plan_undo(&Which::LastTurn),
+        desk.journal.plan_undo(&UndoTarget::LastTurn),
         Err(UndoError::Nothing)
     ));
     assert!(!desk.journal.path().exists());
@@ -166,7 +175,7 @@ fn a_turn_is_taken_back_and_brought_back() {
     desk.undo_last();
     assert_eq!(desk.text("old.md").unwrap(), "one\ntwo\n");
     assert!(matches!(
-        desk.journal.plan_undo(&Which::LastTurn),
+        desk.journal.plan_undo(&UndoTarget::LastTurn),
         Err(UndoError::Nothing)
     ));
     assert!(matches!(
@@ -207,7 +216,9 @@ fn what_somebody_else_changed_is_left_alone() {
     let first = desk.change("turn-1", CLEAN, "a.md", Some("A\n"));
     desk.change("turn-1", CLEAN, "b.md", Some("B\n"));
     std::fs::write(desk.path("a.md"), "the owner's\n").unwrap();
-    let refused = desk.undo(&Which::LastTurn, Conflicts::Refuse).unwrap_err();
+    let refused = desk
+        .undo(&UndoTarget::LastTurn, ConflictRule::Refuse)
+        .unwrap_err();
     let told = refused
         .to_string()
         .replace(&*desk.folder.to_string_lossy(), "…");
@@ -217,7 +228,8 @@ fn what_somebody_else_changed_is_left_alone() {
     );
     assert_eq!(desk.text("b.md").unwrap(), "B\n", "all or nothing");
 
-    desk.undo(&Which::LastTurn, Conflicts::Overwrite).unwrap();
+    desk.undo(&UndoTarget::LastTurn, ConflictRule::Overwrite)
+        .unwrap();
     assert_eq!(desk.text("a.md").unwrap(), "a\n");
     // Even that can be brought back.
     let undo = desk
@@ -244,7 +256,7 @@ fn an_edit_between_two_changes_of_a_turn_is_noticed() {
     std::fs::write(desk.path("a.md"), "one\nthe owner's\n").unwrap();
     desk.change("turn-1", CLEAN, "a.md", Some("one\nthe owner's\ntwo\n"));
     assert!(matches!(
-        desk.undo(&Which::LastTurn, Conflicts::Refuse),
+        desk.undo(&UndoTarget::LastTurn, ConflictRule::Refuse),
         Err(UndoError::Conflicts(_))
     ));
     assert!(desk.path("a.md").exists());
@@ -260,8 +272,8 @@ fn a_path_that_became_a_link_is_not_followed() {
     std::fs::rename(desk.path("notes"), desk.path("moved")).unwrap();
     std::os::unix::fs::symlink(desk.path("elsewhere"), desk.path("notes")).unwrap();
     std::fs::write(desk.path("elsewhere/a.md"), "new").unwrap();
-    for conflicts in [Conflicts::Refuse, Conflicts::Overwrite] {
-        desk.undo(&Which::LastTurn, conflicts).unwrap_err();
+    for conflicts in [ConflictRule::Refuse, ConflictRule::Overwrite] {
+        desk.undo(&UndoTarget::LastTurn, conflicts).unwrap_err();
         assert_eq!(desk.text("elsewhere/a.md").unwrap(), "new");
     }
 }
@@ -297,7 +309,7 @@ fn files_of_the_home_are_kept_by_their_place_in_it() {
         .unwrap();
     raw.execute("UPDATE foreign_files SET path = ?1", [absolute])
         .unwrap();
-    let again = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention);
+    let again = FileJournal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention);
     assert!(again.is_foreign(&inside).unwrap());
     assert_eq!(again.list(ListAsk { limit: 9 }).unwrap()[0].path, inside);
     assert_eq!(name(&desk), "workspace/a.md");
@@ -309,7 +321,7 @@ fn files_of_the_home_are_kept_by_their_place_in_it() {
     )
     .unwrap();
     assert!(again.list(ListAsk { limit: 9 }).unwrap()[0].elsewhere);
-    let own = Journal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention)
+    let own = FileJournal::of(&desk.journal.host, &AgentId::main(), desk.journal.retention)
         .with_workspace("/elsewhere".into());
     assert!(!own.list(ListAsk { limit: 9 }).unwrap()[0].elsewhere);
 }
@@ -329,23 +341,23 @@ fn a_crash_between_keeping_and_changing_loses_nothing() {
     );
     // Here the process dies. Another one opens the journal.
     let host = Host::fixed(desk.folder.parent().unwrap());
-    let again = Journal::of(&host, &AgentId::main(), desk.journal.retention);
+    let again = FileJournal::of(&host, &AgentId::main(), desk.journal.retention);
     let listed = again.list(ListAsk { limit: 10 }).unwrap();
     assert_eq!(listed.len(), 1, "on the disk before the file was touched");
-    let plan = again.plan_undo(&Which::LastTurn).unwrap();
+    let plan = again.plan_undo(&UndoTarget::LastTurn).unwrap();
     assert_eq!(plan.steps[0].conflict, None);
-    let undone = again.undo(&plan, Conflicts::Refuse).unwrap();
+    let undone = again.undo(&plan, ConflictRule::Refuse).unwrap();
     assert_eq!(undone[0].change, None, "there was nothing to do");
     assert_eq!(desk.text("a.md").unwrap(), "old\n");
     assert!(matches!(
-        again.plan_undo(&Which::LastTurn),
+        again.plan_undo(&UndoTarget::LastTurn),
         Err(UndoError::Nothing)
     ));
 }
 
 #[test]
 fn what_is_too_old_or_too_much_goes_but_not_the_trust() {
-    let desk = Desk::keeping(Retention {
+    let desk = Desk::keeping(JournalRetention {
         age: Duration::from_secs(3_600),
         bytes: 40_000,
     });
@@ -368,17 +380,18 @@ fn what_is_too_old_or_too_much_goes_but_not_the_trust() {
 
     let mut host = Host::fixed(desk.folder.parent().unwrap());
     host.clock = Arc::new(FixedClock(UNIX_EPOCH + Duration::from_secs(4_000_000_000)));
-    let later = Journal::of(&host, &AgentId::main(), desk.journal.retention);
+    let later = FileJournal::of(&host, &AgentId::main(), desk.journal.retention);
     later.tidy().unwrap();
     assert!(desk.list().is_empty());
     assert!(desk.is_foreign("a.md"), "its text is no better for it");
 
     std::fs::write(desk.path("huge"), text(1).repeat(10)).unwrap();
     let before: String = (0..20).map(text).collect();
-    let author = Author {
+    let author = ChangeAuthor {
         session: "s",
         session_id: "s",
         turn: "t",
+        keeps_own: true,
         tainted: CLEAN,
     };
     let change = FileChange {
@@ -479,11 +492,11 @@ fn a_journal_that_is_gone_is_missed() {
     let path = desk.journal.path().to_owned();
     let again = || {
         let host = Host::fixed(desk._home.path());
-        let retention = Retention {
+        let retention = JournalRetention {
             age: Duration::from_secs(86_400),
             bytes: 1 << 20,
         };
-        Journal::of(&host, &AgentId::main(), retention)
+        FileJournal::of(&host, &AgentId::main(), retention)
     };
     assert_eq!(again().loss(), None);
     for empty in [false, true] {

@@ -8,24 +8,25 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust};
-use chela_files::{ExpectedContent, PathLocks, Placement};
+use chela_files::{DraftPlacement, ExpectedContent, PathLocks};
 use chela_store::ChangeQuery;
 use chela_tools::place::{
-    Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root, Spot,
+    EntryKind, FilePlaces, FileReach, OpenPlace, PlaceAccess, PlaceError, PlaceRoot, PlacesSettings,
 };
 use chela_tools::{ChangeId, FileChange, MOST_FILE_BYTES};
 use serde::Serialize;
 
-use super::keep::{Author, TrustAfter};
-use super::{Change, Journal, JournalError};
+use super::keep::{ChangeAuthor, TrustAfter};
+use super::{FileJournal, JournalChange, JournalError};
 
 /// What is to be taken back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum UndoTarget {
     /// What the last turn did that did something.
     LastTurn,
-    /// What the last turn of this session did.
-    LastTurnOf(String),
+    /// What the last turn of this conversation did; nothing where that was another one's, under the
+    /// same key.
+    LastTurnOf { session: String, id: String },
     /// A change by its number, or a turn by the beginning of its id.
     Named(String),
 }
@@ -47,7 +48,7 @@ pub struct UndoStep {
     pub changes: Vec<i64>,
     /// What it does to the file as it is now, in lines.
     pub what: String,
-    pub conflict: Option<Conflict>,
+    pub conflict: Option<UndoConflict>,
     /// What is put there; `None`: the file goes.
     #[serde(skip)]
     content: Option<Vec<u8>>,
@@ -58,10 +59,17 @@ pub struct UndoStep {
     foreign: bool,
 }
 
+impl UndoStep {
+    /// What the file held before the changes; `None`: there was no file.
+    pub fn content_before(&self) -> Option<&[u8]> {
+        self.content.as_deref()
+    }
+}
+
 /// What speaks against it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
-pub enum Conflict {
+pub enum UndoConflict {
     /// The agent changed the file again later.
     ChangedLater { by: i64 },
     /// Somebody else changed it since, or between two of the changes.
@@ -74,7 +82,7 @@ pub enum Conflict {
 
 /// What becomes of files that somebody else has changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Conflicts {
+pub enum ConflictRule {
     /// Nothing is taken back then.
     Refuse,
     /// They are overwritten too; what they hold is kept.
@@ -84,7 +92,7 @@ pub enum Conflicts {
 /// What was taken back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Undone {
+pub struct UndoneChange {
     pub path: PathBuf,
     pub what: String,
     /// The number under which this undo can itself be undone; `None` where the file was already
@@ -99,7 +107,7 @@ pub struct Undone {
 /// Why nothing can be taken back, or not all.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    #[error("there is nothing to take back: no file was changed by a file tool")]
+    #[error("nothing to undo: no file was changed")]
     Nothing,
     #[error(
         "there is no change or turn `{given}` on record; `chela undo --list` shows which there are"
@@ -112,25 +120,28 @@ pub enum UndoError {
     #[error("{}", in_words(.0))]
     Conflicts(Vec<UndoStep>),
     #[error("{why}{}", done_in_words(done))]
-    File { why: String, done: Vec<Undone> },
+    File {
+        why: String,
+        done: Vec<UndoneChange>,
+    },
     #[error(transparent)]
     Journal(#[from] JournalError),
 }
 
 /// What taking changes back did, one line per file.
-pub fn undone_in_words(undone: &[Undone], shown: impl Fn(&Path) -> String) -> Vec<String> {
-    let line = |one: &Undone| match one.change {
+pub fn undone_in_words(undone: &[UndoneChange], shown: impl Fn(&Path) -> String) -> Vec<String> {
+    let line = |one: &UndoneChange| match one.change {
         Some(_) => format!("{}: {}", shown(&one.path), one.what),
         None => format!("{}: as it was already", shown(&one.path)),
     };
     undone.iter().map(line).collect()
 }
 
-impl Journal {
+impl FileJournal {
     /// What taking this back would do. Nothing is changed.
-    pub fn plan_undo(&self, which: &Which) -> Result<UndoPlan, UndoError> {
+    pub fn plan_undo(&self, which: &UndoTarget) -> Result<UndoPlan, UndoError> {
         let changes = self.chosen(which)?;
-        let mut by_path: BTreeMap<PathBuf, Vec<Change>> = BTreeMap::new();
+        let mut by_path: BTreeMap<PathBuf, Vec<JournalChange>> = BTreeMap::new();
         for change in changes {
             by_path.entry(change.path.clone()).or_default().push(change);
         }
@@ -144,14 +155,18 @@ impl Journal {
     }
 
     /// Takes it back. All files or none, unless the disk fails half-way.
-    pub fn undo(&self, plan: &UndoPlan, conflicts: Conflicts) -> Result<Vec<Undone>, UndoError> {
+    pub fn undo(
+        &self,
+        plan: &UndoPlan,
+        conflicts: ConflictRule,
+    ) -> Result<Vec<UndoneChange>, UndoError> {
         let against: Vec<UndoStep> = plan
             .steps
             .iter()
             .filter(|step| match (&step.conflict, conflicts) {
                 (None, _) => false,
-                (Some(Conflict::Unreadable { .. }), _) => true,
-                (Some(_), conflicts) => conflicts == Conflicts::Refuse,
+                (Some(UndoConflict::Unreadable { .. }), _) => true,
+                (Some(_), conflicts) => conflicts == ConflictRule::Refuse,
             })
             .cloned()
             .collect();
@@ -171,11 +186,17 @@ impl Journal {
         Ok(done)
     }
 
-    fn chosen(&self, which: &Which) -> Result<Vec<Change>, UndoError> {
+    fn chosen(&self, which: &UndoTarget) -> Result<Vec<JournalChange>, UndoError> {
         match which {
-            Which::LastTurn => self.last_turn(None),
-            Which::LastTurnOf(session) => self.last_turn(Some(session)),
-            Which::Named(given) => {
+            UndoTarget::LastTurn => self.last_turn(None),
+            UndoTarget::LastTurnOf { session, id } => {
+                let found = self.last_turn(Some(session))?;
+                match found.iter().all(|change| change.session_id == *id) {
+                    true => Ok(found),
+                    false => Err(UndoError::Nothing),
+                }
+            }
+            UndoTarget::Named(given) => {
                 let given = given.trim();
                 if let Ok(id) = given.trim_start_matches('#').parse::<i64>()
                     && let Some(change) = self.find(ChangeQuery::ByNumber(id))?.pop()
@@ -190,7 +211,7 @@ impl Journal {
         }
     }
 
-    fn last_turn(&self, session: Option<&str>) -> Result<Vec<Change>, UndoError> {
+    fn last_turn(&self, session: Option<&str>) -> Result<Vec<JournalChange>, UndoError> {
         let found = self.find(ChangeQuery::LastTurn {
             session: session.map(str::to_owned),
         })?;
@@ -200,7 +221,7 @@ impl Journal {
         }
     }
 
-    fn named_turn(&self, given: &str) -> Result<Vec<Change>, UndoError> {
+    fn named_turn(&self, given: &str) -> Result<Vec<JournalChange>, UndoError> {
         const SHORTEST: usize = 4;
         let no_such = || UndoError::NoSuch {
             given: given.to_owned(),
@@ -219,7 +240,7 @@ impl Journal {
             [] => Err(no_such()),
             [_] => {
                 let by = found.iter().find_map(|change| change.undone);
-                let open: Vec<Change> = found
+                let open: Vec<JournalChange> = found
                     .into_iter()
                     .filter(|change| change.undone.is_none())
                     .collect();
@@ -236,13 +257,13 @@ impl Journal {
     }
 
     /// A file that was moved is two changes: one is not taken back without the other.
-    fn with_other_half(&self, change: Change) -> Result<Vec<Change>, UndoError> {
+    fn with_other_half(&self, change: JournalChange) -> Result<Vec<JournalChange>, UndoError> {
         let same_call = self.find(ChangeQuery::SameCall {
             turn: change.turn.clone(),
             call: change.call.clone(),
             session_id: change.session_id.clone(),
         })?;
-        let moved = |to: &Change, from: &Change| {
+        let moved = |to: &JournalChange, from: &JournalChange| {
             to.path != from.path && to.keeps.as_ref() == Some(&from.path) && from.after.is_none()
         };
         Ok(same_call
@@ -252,7 +273,7 @@ impl Journal {
     }
 
     /// What becomes of a file when these changes of it are taken back.
-    fn step(&self, changes: &[Change]) -> Result<UndoStep, UndoError> {
+    fn step(&self, changes: &[JournalChange]) -> Result<UndoStep, UndoError> {
         let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
             return Err(UndoError::Nothing);
         };
@@ -269,7 +290,7 @@ impl Journal {
         let now = match now(&self.host, &first.path) {
             Ok((_, now)) => now,
             Err(why) => {
-                step.conflict = Some(Conflict::Unreadable { why });
+                step.conflict = Some(UndoConflict::Unreadable { why });
                 return Ok(step);
             }
         };
@@ -287,10 +308,12 @@ impl Journal {
         }
         if first.elsewhere {
             step.found = now.as_deref().map(ContentHash::of);
-            step.conflict = Some(Conflict::OtherHome);
+            step.conflict = Some(UndoConflict::OtherHome);
             return Ok(step);
         }
-        let broken = changes.windows(2).any(|two| two[0].after != two[1].before);
+        let broken = changes
+            .array_windows()
+            .any(|[one, next]| one.after != next.before);
         let hash = now.as_deref().map(ContentHash::of);
         step.found = hash;
         if hash != last.after {
@@ -299,11 +322,11 @@ impl Journal {
                 after: last.id,
             })?;
             step.conflict = Some(match later.first() {
-                Some(later) if later.after == hash => Conflict::ChangedLater { by: later.id },
-                _ => Conflict::ChangedElsewhere,
+                Some(later) if later.after == hash => UndoConflict::ChangedLater { by: later.id },
+                _ => UndoConflict::ChangedElsewhere,
             });
         } else if broken {
-            step.conflict = Some(Conflict::ChangedElsewhere);
+            step.conflict = Some(UndoConflict::ChangedElsewhere);
         }
         Ok(step)
     }
@@ -312,8 +335,8 @@ impl Journal {
         &self,
         step: &UndoStep,
         turn: &str,
-        conflicts: Conflicts,
-    ) -> Result<Undone, UndoError> {
+        conflicts: ConflictRule,
+    ) -> Result<UndoneChange, UndoError> {
         let failed = |why: String| UndoError::File {
             why,
             done: Vec::new(),
@@ -323,7 +346,7 @@ impl Journal {
             .hold([step.path.as_path()])
             .map_err(|error| failed(error.to_string()))?;
         let (spot, now) = now(&self.host, &step.path).map_err(failed)?;
-        let mut undone = Undone {
+        let mut undone = UndoneChange {
             path: step.path.clone(),
             what: step.what.clone(),
             change: None,
@@ -343,16 +366,17 @@ impl Journal {
             call: &format!("of {}", step.changes.last().copied().unwrap_or_default()),
         };
         let hash = now.as_deref().map(ContentHash::of);
-        if conflicts == Conflicts::Refuse && hash != step.found {
+        if conflicts == ConflictRule::Refuse && hash != step.found {
             return Err(failed(format!(
                 "{} was changed at this very moment; try again",
                 step.path.display()
             )));
         }
-        let author = Author {
+        let author = ChangeAuthor {
             session: "owner",
             session_id: "",
             turn,
+            keeps_own: true,
             tainted: false,
         };
         let foreign = step.foreign;
@@ -378,20 +402,20 @@ impl Journal {
 
 /// The whole disk: it is the owner who asks. Links are not followed all the same: a path of the
 /// journal is a real one.
-fn places(host: &Host) -> Places {
-    Places::new(PlacesSettings {
-        workspace: Root::new("/", Access::Write, Trust::Owner),
+fn places(host: &Host) -> FilePlaces {
+    FilePlaces::new(PlacesSettings {
+        workspace: PlaceRoot::new("/", PlaceAccess::Write, Trust::Owner),
         granted: Vec::new(),
-        reach: Reach::Everything,
+        reach: FileReach::Everything,
         protected: Vec::new(),
         user_home: host.user_home.clone(),
     })
 }
 
 /// What a file holds now, and where it is; `None`: there is none.
-fn now(host: &Host, path: &Path) -> Result<(Option<Spot>, Option<Vec<u8>>), String> {
+fn now(host: &Host, path: &Path) -> Result<(Option<OpenPlace>, Option<Vec<u8>>), String> {
     let shown = path.display();
-    let spot = match places(host).locate(&path.to_string_lossy(), Access::Write) {
+    let spot = match places(host).locate(&path.to_string_lossy(), PlaceAccess::Write) {
         Ok(spot) if spot.kind() == EntryKind::Absent => return Ok((None, None)),
         Ok(spot) => spot,
         Err(PlaceError::Missing { .. }) => return Ok((None, None)),
@@ -413,7 +437,7 @@ fn now(host: &Host, path: &Path) -> Result<(Option<Spot>, Option<Vec<u8>>), Stri
 }
 
 /// Makes the change, if the file is still as it was read.
-fn put(host: &Host, spot: Option<Spot>, change: &FileChange<'_>) -> Result<(), String> {
+fn put(host: &Host, spot: Option<OpenPlace>, change: &FileChange<'_>) -> Result<(), String> {
     let shown = change.path.display();
     let expected = ExpectedContent::of(change.before);
     let put = match (spot, change.before, change.after) {
@@ -430,8 +454,8 @@ fn put(host: &Host, spot: Option<Spot>, change: &FileChange<'_>) -> Result<(), S
         },
     };
     match put.map_err(|error| error.to_string())? {
-        Placement::Placed => Ok(()),
-        Placement::Changed => Err(format!(
+        DraftPlacement::Placed => Ok(()),
+        DraftPlacement::Changed => Err(format!(
             "{shown} was changed at this very moment; try again"
         )),
     }
@@ -442,14 +466,14 @@ fn in_words(against: &[UndoStep]) -> String {
     for step in against {
         let path = step.path.display();
         text.push_str(&match &step.conflict {
-            Some(Conflict::ChangedLater { by }) => {
+            Some(UndoConflict::ChangedLater { by }) => {
                 format!("\n  {path} was changed again later, by change {by}")
             }
-            Some(Conflict::OtherHome) => format!(
+            Some(UndoConflict::OtherHome) => format!(
                 "\n  {path} was changed in another home, of which this one is a copy; it is not this home's file"
             ),
-            Some(Conflict::Unreadable { why }) => format!("\n  {path} cannot be used: {why}"),
-            Some(Conflict::ChangedElsewhere) | None => {
+            Some(UndoConflict::Unreadable { why }) => format!("\n  {path} cannot be used: {why}"),
+            Some(UndoConflict::ChangedElsewhere) | None => {
                 format!("\n  {path} was changed by someone else since")
             }
         });
@@ -457,7 +481,7 @@ fn in_words(against: &[UndoStep]) -> String {
     text
 }
 
-fn done_in_words(done: &[Undone]) -> String {
+fn done_in_words(done: &[UndoneChange]) -> String {
     match done {
         [] => String::new(),
         done => {

@@ -1,10 +1,10 @@
-use super::super::tests_support::{Fixture, assistant, calls, result, user};
-use super::super::{Body, Compaction, EntryId};
+use super::super::tests_support::{SessionsFixture, assistant, calls, result, user};
+use super::super::{CompactionEntry, EntryBody, EntryId};
 use chela_store::block_on;
 
 #[test]
 fn an_export_reads_back_as_the_same_tree() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
     let session = fixture.session("agent:main:main");
     block_on(sessions.rename(&session, Some("Trip"))).unwrap();
@@ -13,8 +13,8 @@ fn an_export_reads_back_as_the_same_tree() {
         &[user("one"), assistant("1"), user("two"), calls(&["a"])],
     ))
     .unwrap();
-    block_on(sessions.begin_call(&session, "a", chela_store::Durability::Disk)).unwrap();
-    let kept = Compaction {
+    block_on(sessions.begin_call(&session, "a", chela_store::WriteDurability::Disk)).unwrap();
+    let kept = CompactionEntry {
         summary: "cats".into(),
         first_kept: EntryId::parse("00000003").unwrap(),
         tokens_before: 9,
@@ -24,14 +24,14 @@ fn an_export_reads_back_as_the_same_tree() {
         &session,
         &[
             result("a", "x"),
-            Body::Compaction(kept),
-            Body::TurnEnded { how: "done".into() },
+            EntryBody::Compaction(kept),
+            EntryBody::TurnEnded { how: "done".into() },
         ],
     ))
     .unwrap();
     block_on(sessions.append(&session, user("three"))).unwrap();
     block_on(sessions.undo(&session)).unwrap();
-    let export = |fixture: &Fixture, session| {
+    let export = |fixture: &SessionsFixture, session| {
         let mut out = Vec::new();
         block_on(fixture.sessions.export_jsonl(session, &mut out)).unwrap();
         String::from_utf8(out).unwrap()
@@ -50,8 +50,13 @@ fn an_export_reads_back_as_the_same_tree() {
     {"type":"message","id":"00000009","parentId":"00000008","timestamp":"2023-11-14T22:13:20.000Z","message":{"role":"user","content":[{"type":"text","text":"three"}]}}
     "#);
 
-    let other = Fixture::new();
-    let back = block_on(other.sessions.import_jsonl(text.as_bytes(), None)).unwrap();
+    let other = SessionsFixture::new();
+    let back = block_on(other.sessions.import_jsonl(
+        text.as_bytes(),
+        None,
+        crate::ImportOrigin::ThisHome,
+    ))
+    .unwrap();
     assert_eq!((back.entries, back.past, back.skipped.len()), (9, false, 0));
     assert_eq!(back.session.id, session.id);
     assert_eq!(

@@ -3,15 +3,15 @@ use std::time::Duration;
 
 use chela_core::SessionKind;
 
-use super::super::tests_support::{Fixture, HOUR, key, user};
-use super::super::{ResetWhy, Session};
-use super::{Filter, Show};
+use super::super::tests_support::{HOUR, SessionsFixture, key, user};
+use super::super::{OpenSession, ResetReason};
+use super::{ListScope, SessionFilter};
 
 #[test]
 fn sessions_are_found_by_kind_age_and_name() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
-    let say = |name: &str| -> Session {
+    let say = |name: &str| -> OpenSession {
         let session = fixture.session(name);
         block_on(sessions.append(&session, user("hi"))).unwrap();
         fixture.wait(HOUR);
@@ -21,12 +21,12 @@ fn sessions_are_found_by_kind_age_and_name() {
     let group = say("agent:main:telegram:group:1");
     let cron = say("cron:daily:1");
     block_on(sessions.rename(&group, Some("Family chat"))).unwrap();
-    let listed = |filter: Filter| -> Vec<String> {
+    let listed = |filter: SessionFilter| -> Vec<String> {
         let found = block_on(sessions.list(&filter)).unwrap();
         found.iter().map(|info| info.key.to_string()).collect()
     };
     assert_eq!(
-        listed(Filter::default()),
+        listed(SessionFilter::default()),
         [
             "cron:daily:1",
             "agent:main:telegram:group:1",
@@ -35,47 +35,47 @@ fn sessions_are_found_by_kind_age_and_name() {
     );
     let kinds = vec![SessionKind::Main, SessionKind::Group];
     assert_eq!(
-        listed(Filter {
+        listed(SessionFilter {
             kinds,
-            ..Filter::default()
+            ..SessionFilter::default()
         })
         .len(),
         2
     );
     let recent = Some(Duration::from_secs(3600));
     assert_eq!(
-        listed(Filter {
+        listed(SessionFilter {
             active_within: recent,
-            ..Filter::default()
+            ..SessionFilter::default()
         }),
         ["cron:daily:1"]
     );
     let label = Some("FAMILY".to_owned());
     assert_eq!(
-        listed(Filter {
+        listed(SessionFilter {
             label,
-            ..Filter::default()
+            ..SessionFilter::default()
         }),
         ["agent:main:telegram:group:1"]
     );
     assert_eq!(
-        listed(Filter {
+        listed(SessionFilter {
             limit: Some(1),
-            ..Filter::default()
+            ..SessionFilter::default()
         })
         .len(),
         1
     );
 
-    block_on(sessions.reset(&main, ResetWhy::Asked)).unwrap();
+    block_on(sessions.reset(&main, ResetReason::Asked)).unwrap();
     block_on(sessions.archive(&group)).unwrap();
     block_on(sessions.remove(&cron)).unwrap();
-    assert_eq!(listed(Filter::default()), ["agent:main:main"]);
-    let show = Show::Everything;
+    assert_eq!(listed(SessionFilter::default()), ["agent:main:main"]);
+    let show = ListScope::Everything;
     assert_eq!(
-        listed(Filter {
+        listed(SessionFilter {
             show,
-            ..Filter::default()
+            ..SessionFilter::default()
         })
         .len(),
         3

@@ -2,9 +2,9 @@ use chela_config::load_text;
 use chela_core::Host;
 use chela_store::block_on;
 
-use super::super::tests_support::{Fixture, HOUR, user};
-use super::super::{Filter, Override, ResetWhy, Show};
-use super::{MaintenanceRules, WhyDoomed};
+use super::super::tests_support::{HOUR, SessionsFixture, user};
+use super::super::{ListScope, ResetReason, SessionFilter, SessionOverride};
+use super::{CleanupReason, MaintenanceRules};
 
 fn rules(config: &str) -> MaintenanceRules {
     let config = format!("{{session: {{maintenance: {{{config}}}}}}}");
@@ -37,7 +37,7 @@ fn the_config_says_how_long() {
 
 #[test]
 fn old_sessions_go_to_an_archive_first() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
     let say = |name: &str| {
         let session = fixture.session(name);
@@ -46,10 +46,10 @@ fn old_sessions_go_to_an_archive_first() {
     };
     let old = say("cron:a:1");
     let pinned = say("cron:b:1");
-    block_on(sessions.set(&pinned, Override::Pinned(true))).unwrap();
+    block_on(sessions.set(&pinned, SessionOverride::Pinned(true))).unwrap();
     let chat = say("agent:main:telegram:group:1");
     let ended = say("agent:main:main");
-    block_on(sessions.reset(&ended, ResetWhy::Asked)).unwrap();
+    block_on(sessions.reset(&ended, ResetReason::Asked)).unwrap();
     fixture.wait(40 * 24 * HOUR);
     let new = say("cron:c:1");
 
@@ -65,12 +65,12 @@ fn old_sessions_go_to_an_archive_first() {
     assert!(
         plan.sessions
             .iter()
-            .all(|doomed| doomed.why == WhyDoomed::Old)
+            .all(|doomed| doomed.why == CleanupReason::Old)
     );
     let count = || {
-        block_on(sessions.list(&Filter {
-            show: Show::Everything,
-            ..Filter::default()
+        block_on(sessions.list(&SessionFilter {
+            show: ListScope::Everything,
+            ..SessionFilter::default()
         }))
         .unwrap()
         .len()
@@ -89,14 +89,19 @@ fn old_sessions_go_to_an_archive_first() {
     }
     let file =
         std::fs::File::open(sessions.archive_dir().join(format!("{}.jsonl", old.id))).unwrap();
-    let back = block_on(sessions.import_jsonl(std::io::BufReader::new(file), None)).unwrap();
+    let back = block_on(sessions.import_jsonl(
+        std::io::BufReader::new(file),
+        None,
+        crate::ImportOrigin::ThisHome,
+    ))
+    .unwrap();
     assert_eq!(back.session.id, old.id);
     assert_eq!(block_on(sessions.context(&back.session)).unwrap().len(), 1);
 }
 
 #[test]
 fn too_many_and_too_large_lose_the_oldest() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
     for n in 0..6 {
         let session = fixture.session(&format!("cron:job:{n}"));
@@ -126,7 +131,7 @@ fn too_many_and_too_large_lose_the_oldest() {
     assert!(
         plan.sessions
             .iter()
-            .all(|doomed| doomed.why == WhyDoomed::TooLarge)
+            .all(|doomed| doomed.why == CleanupReason::TooLarge)
     );
     assert!(plan.bytes_after < plan.bytes_before);
 }

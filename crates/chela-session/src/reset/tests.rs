@@ -48,7 +48,7 @@ fn the_nearest_rule_counts() {
 #[test]
 fn whichever_expires_first_wins() {
     let rules = ResetRules {
-        daily: Some(super::Daily {
+        daily: Some(super::DailyReset {
             at_hour: 4,
             utc_offset_minutes: 0,
         }),

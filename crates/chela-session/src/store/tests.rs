@@ -1,18 +1,18 @@
 use std::process::{Command, Stdio};
 
-use chela_model::Message;
-use chela_store::{Durability, StoreError, block_on};
+use chela_model::ModelMessage;
+use chela_store::{StoreError, WriteDurability, block_on};
 
-use super::super::tests_support::{Fixture, HOUR, assistant, key, user};
+use super::super::tests_support::{HOUR, SessionsFixture, assistant, key, user};
 use super::super::{
-    AppendBatch, Body, Daily, Meta, ModelSource, Override, ResetRules, ResetWhy, Sessions,
-    UsageOfCall,
+    AppendBatch, DailyReset, EntryBody, EntryMeta, ModelSource, ResetReason, ResetRules,
+    SessionOverride, Sessions, UsageOfCall,
 };
 use super::SessionError;
 
 #[test]
 fn a_key_has_one_session_until_it_starts_anew() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let first = fixture.session("agent:main:main");
     assert!(first.fresh);
     assert_eq!(fixture.session("agent:main:main").id, first.id);
@@ -20,17 +20,17 @@ fn a_key_has_one_session_until_it_starts_anew() {
     block_on(fixture.sessions.append(&first, user("hi"))).unwrap();
     assert!(!fixture.session("agent:main:main").fresh);
 
-    let keep = Override::Model(Some(("a/b".into(), ModelSource::User)));
+    let keep = SessionOverride::Model(Some(("a/b".into(), ModelSource::User)));
     block_on(fixture.sessions.set(&first, keep)).unwrap();
     block_on(fixture.sessions.rename(&first, Some("Trip"))).unwrap();
-    let next = block_on(fixture.sessions.reset(&first, ResetWhy::Asked)).unwrap();
+    let next = block_on(fixture.sessions.reset(&first, ResetReason::Asked)).unwrap();
     assert!(next.fresh && next.id != first.id);
-    assert_eq!(next.replaced, Some((first.id.clone(), ResetWhy::Asked)));
+    assert_eq!(next.replaced, Some((first.id.clone(), ResetReason::Asked)));
     let info = block_on(fixture.sessions.info(&next)).unwrap();
     assert_eq!(info.settings.model.as_deref(), Some("a/b"));
     assert_eq!(info.label.as_deref(), Some("Trip"));
     // Resetting a session that is over changes nothing.
-    let again = block_on(fixture.sessions.reset(&first, ResetWhy::Asked)).unwrap();
+    let again = block_on(fixture.sessions.reset(&first, ResetReason::Asked)).unwrap();
     assert_eq!(again.id, next.id);
     let old = block_on(fixture.sessions.by_id(first.id.as_str()))
         .unwrap()
@@ -47,11 +47,11 @@ fn a_key_has_one_session_until_it_starts_anew() {
 
 #[test]
 fn a_fallback_model_does_not_outlive_its_session() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let session = fixture.session("agent:main:main");
-    let auto = Override::Model(Some(("a/b".into(), ModelSource::Auto)));
+    let auto = SessionOverride::Model(Some(("a/b".into(), ModelSource::Auto)));
     block_on(fixture.sessions.set(&session, auto)).unwrap();
-    let next = block_on(fixture.sessions.reset(&session, ResetWhy::Asked)).unwrap();
+    let next = block_on(fixture.sessions.reset(&session, ResetReason::Asked)).unwrap();
     assert_eq!(
         block_on(fixture.sessions.info(&next))
             .unwrap()
@@ -63,7 +63,7 @@ fn a_fallback_model_does_not_outlive_its_session() {
 
 #[test]
 fn only_people_keep_a_session_fresh() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let rules = ResetRules {
         idle_minutes: Some(60),
         ..ResetRules::default()
@@ -73,14 +73,14 @@ fn only_people_keep_a_session_fresh() {
     fixture.wait(HOUR / 2);
     block_on(fixture.sessions.append(&first, user("hi"))).unwrap();
     fixture.wait(HOUR / 2 + 1);
-    let heartbeat = Meta {
-        source: super::super::Source::Heartbeat,
-        ..Meta::default()
+    let heartbeat = EntryMeta {
+        source: super::super::MessageSource::Heartbeat,
+        ..EntryMeta::default()
     };
     block_on(
         fixture
             .sessions
-            .accept(&first, Message::user("beat"), heartbeat),
+            .accept(&first, ModelMessage::user("beat"), heartbeat),
     )
     .unwrap();
     assert_eq!(
@@ -91,14 +91,14 @@ fn only_people_keep_a_session_fresh() {
     );
     fixture.wait(HOUR / 2);
     let second = block_on(fixture.sessions.current(&main, &rules)).unwrap();
-    assert_eq!(second.replaced, Some((first.id, ResetWhy::Idle)));
+    assert_eq!(second.replaced, Some((first.id, ResetReason::Idle)));
 }
 
 #[test]
 fn a_new_day_starts_at_the_local_hour() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let rules = ResetRules {
-        daily: Some(Daily {
+        daily: Some(DailyReset {
             at_hour: 4,
             utc_offset_minutes: 60,
         }),
@@ -116,7 +116,7 @@ fn a_new_day_starts_at_the_local_hour() {
     );
     fixture.wait(HOUR);
     let second = block_on(fixture.sessions.current(&main, &rules)).unwrap();
-    assert_eq!(second.replaced, Some((first.id, ResetWhy::Daily)));
+    assert_eq!(second.replaced, Some((first.id, ResetReason::Daily)));
     fixture.wait(20 * HOUR);
     assert_eq!(
         block_on(fixture.sessions.current(&main, &rules))
@@ -128,7 +128,7 @@ fn a_new_day_starts_at_the_local_hour() {
 
 #[test]
 fn a_newer_file_is_refused_and_left_alone() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let path = fixture.sessions.path().to_owned();
     let raw = rusqlite::Connection::open(&path).unwrap();
     raw.pragma_update(None, "user_version", 99).unwrap();
@@ -143,13 +143,13 @@ fn a_newer_file_is_refused_and_left_alone() {
 
 #[test]
 fn damage_is_explained_and_what_is_left_is_saved() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let session = fixture.session("agent:main:main");
     for _ in 0..200 {
         block_on(fixture.sessions.append(&session, user(&"x".repeat(500)))).unwrap();
     }
     let path = fixture.sessions.path().to_owned();
-    let Fixture {
+    let SessionsFixture {
         sessions,
         host,
         dir,
@@ -183,7 +183,14 @@ fn damage_is_explained_and_what_is_left_is_saved() {
     assert!(!path.exists() && saved.aside.unwrap().exists());
     let sessions = Sessions::open_file(&host, &path).unwrap();
     let file = std::fs::File::open(&saved.files[0]).unwrap();
-    let back = block_on(sessions.import_jsonl(std::io::BufReader::new(file), None)).unwrap();
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600, "what was private stays so");
+    let back = block_on(sessions.import_jsonl(
+        std::io::BufReader::new(file),
+        None,
+        crate::ImportOrigin::ThisHome,
+    ))
+    .unwrap();
     assert_eq!(back.session.id, session.id);
     assert_eq!(back.entries, saved.entries);
     assert!(
@@ -212,7 +219,7 @@ fn a_file_that_is_no_database_is_not_touched() {
 #[test]
 fn the_file_is_its_owner_s_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let session = fixture.session("agent:main:main");
     block_on(fixture.sessions.append(&session, user("hi"))).unwrap();
     for file in std::fs::read_dir(fixture.dir.path()).unwrap() {
@@ -224,7 +231,7 @@ fn the_file_is_its_owner_s_alone() {
 
 #[test]
 fn two_processes_write_one_conversation() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let session = fixture.session("agent:main:main");
     let other = fixture.again();
     std::thread::scope(|scope| {
@@ -265,7 +272,7 @@ fn what_was_accepted_survives_being_killed() {
             out.flush().unwrap();
         }
     }
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let path = fixture.sessions.path().to_owned();
     let mut reported = Vec::new();
     for round in 0..8_u64 {
@@ -319,7 +326,7 @@ fn what_was_accepted_survives_being_killed() {
 
 #[test]
 fn a_session_file_that_is_gone_is_missed() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     assert_eq!(fixture.sessions.loss(), None);
     let session = fixture.session("agent:main:main");
     block_on(fixture.sessions.append(&session, user("hi"))).unwrap();
@@ -331,7 +338,7 @@ fn a_session_file_that_is_gone_is_missed() {
         matches!(error, SessionError::File(StoreError::Replaced { .. })),
         "{error:?}"
     );
-    let Fixture {
+    let SessionsFixture {
         sessions,
         host,
         dir: _dir,
@@ -351,12 +358,13 @@ fn a_session_file_that_is_gone_is_missed() {
 
 #[test]
 fn a_turn_waits_for_the_disk_twice() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
     let synced = || sessions.store.counts().synced;
     let session = fixture.session("agent:main:main");
-    let frozen = super::super::Frozen {
+    let frozen = super::super::FrozenPrefix {
         stable: "You are".into(),
+        deferred: Vec::new(),
         tools: Vec::new(),
         sections: Vec::new(),
         model: "a/b".into(),
@@ -365,24 +373,27 @@ fn a_turn_waits_for_the_disk_twice() {
     };
     block_on(sessions.freeze(&session, &frozen)).unwrap();
     assert_eq!(synced(), 0, "what can be made again need not be safe");
-    block_on(sessions.accept(&session, Message::user("hi"), Meta::default())).unwrap();
+    block_on(sessions.accept(&session, ModelMessage::user("hi"), EntryMeta::default())).unwrap();
     assert_eq!(synced(), 1);
     let usage = chela_model::Usage::default();
     block_on(sessions.append(&session, assistant("hello"))).unwrap();
     block_on(sessions.add_usage(&session, usage, 7)).unwrap();
     assert_eq!(synced(), 1);
-    let ended = Body::TurnEnded { how: "done".into() };
+    let ended = EntryBody::TurnEnded { how: "done".into() };
     block_on(sessions.append(&session, ended)).unwrap();
     assert_eq!(synced(), 2);
-    block_on(sessions.begin_call(&session, "a", chela_store::Durability::Disk)).unwrap();
+    block_on(sessions.begin_call(&session, "a", chela_store::WriteDurability::Disk)).unwrap();
     assert_eq!(synced(), 3);
     // All of it at once, as safe as the caller wants it.
     let batch = AppendBatch {
-        bodies: &[assistant("bye"), Body::TurnEnded { how: "done".into() }],
+        bodies: &[
+            assistant("bye"),
+            EntryBody::TurnEnded { how: "done".into() },
+        ],
         usage: Some(UsageOfCall { usage, context: 9 }),
     };
     let commits = sessions.store.counts().commits;
-    block_on(sessions.append_batch(&session, batch, Durability::Process)).unwrap();
+    block_on(sessions.append_batch(&session, batch, WriteDurability::Process)).unwrap();
     assert_eq!(synced(), 3);
     assert_eq!(sessions.store.counts().commits, commits + 1);
     let info = block_on(sessions.info(&session)).unwrap();
@@ -391,7 +402,7 @@ fn a_turn_waits_for_the_disk_twice() {
 
 #[test]
 fn somebody_who_reads_on_gets_what_is_new() {
-    let fixture = Fixture::new();
+    let fixture = SessionsFixture::new();
     let sessions = &fixture.sessions;
     let session = fixture.session("agent:main:main");
     let none = block_on(sessions.read_since(&session, None)).unwrap();
@@ -402,4 +413,35 @@ fn somebody_who_reads_on_gets_what_is_new() {
     assert_eq!(since.leaf, Some(two));
     assert_eq!(since.entries.len(), 1);
     assert_eq!(since.entries[0].parent, Some(one));
+}
+
+/// The daily reset must not end at once what somebody has just gone back to.
+#[test]
+fn what_is_resumed_is_not_yesterdays() {
+    let fixture = SessionsFixture::new();
+    let daily = ResetRules {
+        daily: Some(DailyReset {
+            at_hour: 4,
+            utc_offset_minutes: 0,
+        }),
+        idle_minutes: None,
+    };
+    let current = || block_on(fixture.sessions.current(&key("agent:main:main"), &daily)).unwrap();
+    let old = current();
+    block_on(fixture.sessions.append(&old, user("plan the trip"))).unwrap();
+    fixture.wait(48 * HOUR);
+    let today = current();
+    assert_ne!(today.id, old.id);
+    let back = block_on(fixture.sessions.resume(&old)).unwrap();
+    assert!(!back.fresh);
+    fixture.wait(HOUR);
+    assert_eq!(current().id, old.id);
+    let ended = block_on(fixture.sessions.info(&today)).unwrap();
+    assert_eq!(ended.ended_why.as_deref(), Some("resumed"));
+    fixture.wait(48 * HOUR);
+    assert_ne!(
+        current().id,
+        old.id,
+        "the next morning ends it as any other"
+    );
 }

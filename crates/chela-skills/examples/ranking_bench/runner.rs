@@ -11,8 +11,8 @@ use std::path::Path;
 
 use chela_core::{Host, tokens};
 use chela_skills::{
-    DESCRIBED_PER_MESSAGE, Library, ListingRequest, Places, RankIndex, Skill, SkillLimits,
-    SkillsSettings, Source, Uses, entry_tokens, list,
+    DESCRIBED_PER_MESSAGE, ListingRequest, RankIndex, Skill, SkillLibrary, SkillLimits,
+    SkillPlaces, SkillSource, SkillUses, SkillsSettings, entry_tokens, list,
 };
 use serde::Serialize;
 
@@ -83,7 +83,7 @@ impl RankingBench {
     /// The skills of a home, with queries as lines of `skill | query`.
     pub fn of(home: &Path, queries: &str) -> Self {
         let host = Host::fixed(home);
-        let places = Places {
+        let places = SkillPlaces {
             workspace: home.join(".chela/workspace"),
             state_dir: home.join(".chela"),
             project: None,
@@ -95,12 +95,12 @@ impl RankingBench {
             },
             ..SkillsSettings::default()
         };
-        let library = Library::open(&host, places, settings);
+        let library = SkillLibrary::open(&host, places, settings);
         let entries = library.catalog().entries().iter();
         Self {
             skills: entries
                 .map(|entry| entry.skill.as_ref().clone())
-                .filter(|skill| skill.source == Source::Personal)
+                .filter(|skill| skill.source == SkillSource::Personal)
                 .collect(),
             queries: pairs(queries),
         }
@@ -113,7 +113,7 @@ impl RankingBench {
             max_skills_prompt_chars: usize::MAX,
             ..SkillLimits::default()
         };
-        let uses = Uses::default();
+        let uses = SkillUses::default();
         let names = list(&ListingRequest {
             skills: &skills,
             limits: &limits,

@@ -8,10 +8,11 @@ use chela_core::Host;
 
 use super::copy;
 use crate::disk;
-use crate::library::Library;
-use crate::scan::folder_name;
+use crate::library::SkillLibrary;
+use crate::name;
+use crate::roots::managed_dir;
 use crate::skill::Skill;
-use crate::source::{Source, managed_dir};
+use crate::source::SkillSource;
 use crate::trust::LockError;
 
 /// Why a skill was not moved.
@@ -33,7 +34,11 @@ pub enum MoveError {
 
 /// Trusts a skill in the very version that was looked at. A fetched one moves to the managed
 /// skills; what stood there under its name goes to the trash. Returns where the skill now lies.
-pub fn accept(library: &mut Library, skill: &Skill, host: &Host) -> Result<PathBuf, MoveError> {
+pub fn accept(
+    library: &mut SkillLibrary,
+    skill: &Skill,
+    host: &Host,
+) -> Result<PathBuf, MoveError> {
     let just_changed = || MoveError::JustChanged {
         name: skill.name.clone(),
     };
@@ -51,13 +56,13 @@ pub fn accept(library: &mut Library, skill: &Skill, host: &Host) -> Result<PathB
     let now = now
         .filter(|known| known.tree == skill.tree)
         .ok_or_else(just_changed)?;
-    if now.source != Source::Downloaded {
+    if now.source != SkillSource::Downloaded {
         library.change_lock(|lock| lock.trust(&now, host))?;
         return Ok(now.folder.clone());
     }
     let state_dir = library.places().state_dir.clone();
     let managed = managed_dir(&state_dir);
-    let target = managed.join(folder_name(&now.folder));
+    let target = managed.join(name::of_folder(&now.folder));
     disk::create_dir(&managed).map_err(|source| MoveError::Move {
         path: managed.clone(),
         source,
@@ -83,21 +88,28 @@ pub fn accept(library: &mut Library, skill: &Skill, host: &Host) -> Result<PathB
 
 /// What was removed, and where it can be found if that was a mistake.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovedSkill {
     pub name: String,
     pub from: PathBuf,
     pub trash: PathBuf,
 }
 
 /// Moves a skill of the owner's own folders to the trash and forgets its lock.
-pub fn remove(library: &mut Library, skill: &Skill, host: &Host) -> Result<Removed, MoveError> {
+pub fn remove(
+    library: &mut SkillLibrary,
+    skill: &Skill,
+    host: &Host,
+) -> Result<RemovedSkill, MoveError> {
     let ours = matches!(
         skill.source,
-        Source::Managed | Source::Downloaded | Source::Workspace | Source::WorkspaceAgents
+        SkillSource::Managed
+            | SkillSource::Downloaded
+            | SkillSource::Workspace
+            | SkillSource::WorkspaceAgents
     );
     if !ours {
         let instead = match &skill.source {
-            Source::Bundled => {
+            SkillSource::Bundled => {
                 format!(
                     "switch it off: chela config set 'skills.entries[\"{}\"].enabled' false",
                     skill.key()
@@ -115,7 +127,7 @@ pub fn remove(library: &mut Library, skill: &Skill, host: &Host) -> Result<Remov
     let trash = trash(&skill.folder, &library.places().state_dir.clone(), host)?;
     library.change_lock(|lock| lock.forget(&skill.folder))?;
     library.refresh();
-    Ok(Removed {
+    Ok(RemovedSkill {
         name: skill.name.clone(),
         from: skill.folder.clone(),
         trash,
@@ -129,9 +141,13 @@ fn trash(folder: &Path, state_dir: &Path, host: &Host) -> Result<PathBuf, MoveEr
     };
     let trash = state_dir.join("trash").join("skills");
     disk::create_dir(&trash).map_err(failed)?;
-    let mut target = trash.join(format!("{}-{}", folder_name(folder), host.unix_time()));
+    let mut target = trash.join(format!("{}-{}", name::of_folder(folder), host.unix_time()));
     while target.exists() {
-        target = trash.join(format!("{}-{}", folder_name(folder), host.random_hex(4)));
+        target = trash.join(format!(
+            "{}-{}",
+            name::of_folder(folder),
+            host.random_hex(4)
+        ));
     }
     match fs::rename(folder, &target) {
         Ok(()) => Ok(target),

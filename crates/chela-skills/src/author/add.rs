@@ -5,16 +5,17 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 
 use super::copy;
 use super::fetch::{AddSource, FetchError};
 use crate::disk;
 use crate::name::{is_valid_name, suggested};
-use crate::scan::{Scan, ScanRequest, Skipped};
+use crate::roots::{SkillRoot, quarantine_dir};
+use crate::scan::{RootScan, ScanRequest, SkippedFolder};
 use crate::settings::SkillLimits;
 use crate::skill::Skill;
-use crate::source::{Root, Source, quarantine_dir};
+use crate::source::SkillSource;
 use crate::trust::{LockEntry, ScanReport, SkillContents, SkillScanner, TrustLock, TrustedBy};
 
 /// What is added, and how it is looked at.
@@ -39,7 +40,7 @@ impl std::fmt::Debug for AddRequest<'_> {
 
 /// A skill that now waits in quarantine.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct AddedSkill {
     pub name: String,
     pub folder: PathBuf,
     pub files: usize,
@@ -62,7 +63,7 @@ pub enum AddError {
         known: Vec<String>,
     },
     #[error("{} is no usable skill: {}", skipped.path.display(), skipped.reason)]
-    Unusable { skipped: Box<Skipped> },
+    Unusable { skipped: Box<SkippedFolder> },
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error(transparent)]
@@ -70,7 +71,7 @@ pub enum AddError {
 }
 
 /// Fetches skills into quarantine. Either all of them are there afterwards, or none is.
-pub fn add(request: &AddRequest<'_>) -> Result<Vec<Added>, AddError> {
+pub fn add(request: &AddRequest<'_>) -> Result<Vec<AddedSkill>, AddError> {
     let quarantine = quarantine_dir(request.state_dir);
     let staging = quarantine.join(format!(".incoming-{}", request.host.random_hex(6)));
     let failed = |source| AddError::Write {
@@ -79,7 +80,7 @@ pub fn add(request: &AddRequest<'_>) -> Result<Vec<Added>, AddError> {
     };
     disk::create_dir(&staging.join("fetched")).map_err(failed)?;
     let outcome = stage_and_move(request, &quarantine, &staging);
-    let _ = fs::remove_dir_all(&staging);
+    ok_or_warn!(fs::remove_dir_all(&staging), "what was fetched stays behind", path = %staging.display());
     outcome
 }
 
@@ -87,13 +88,13 @@ fn stage_and_move(
     request: &AddRequest<'_>,
     quarantine: &Path,
     staging: &Path,
-) -> Result<Vec<Added>, AddError> {
+) -> Result<Vec<AddedSkill>, AddError> {
     let origin = request.source.origin();
     let found_in = request
         .source
         .fetch(&staging.join("fetched"), request.host)?;
     let skills = find(&found_in, request, &origin)?;
-    let mut ready: Vec<(String, Added)> = Vec::new();
+    let mut ready: Vec<(String, AddedSkill)> = Vec::new();
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| AddError::Write { path, source }
@@ -102,7 +103,7 @@ fn stage_and_move(
         let name = folder_for(skill);
         let staged = staging.join("ready").join(&name);
         let copied = copy::copy_tree(&skill.folder, &staged).map_err(failed(&staged))?;
-        let added = Added {
+        let added = AddedSkill {
             name: skill.name.clone(),
             folder: quarantine.join(&name),
             files: copied.files,
@@ -128,7 +129,7 @@ fn stage_and_move(
 
 /// What the lock says of a skill nobody has trusted yet.
 fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
-    let origin = crate::skill::one_line(origin, 300);
+    let origin = crate::one_line::one_line(origin, 300);
     LockEntry {
         name: name.to_owned(),
         tree: chela_core::ContentHash::of(""),
@@ -147,13 +148,13 @@ fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
 
 /// The skills below a fetched folder.
 fn find(folder: &Path, request: &AddRequest<'_>, origin: &str) -> Result<Vec<Skill>, AddError> {
-    let root = Root {
+    let root = SkillRoot {
         dir: folder.to_owned(),
-        source: Source::Downloaded,
+        source: SkillSource::Downloaded,
         level: 0,
         plugin: None,
     };
-    let scan = Scan::run(
+    let scan = RootScan::run(
         &ScanRequest {
             host: request.host,
             roots: &[root],

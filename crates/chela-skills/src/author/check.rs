@@ -8,12 +8,11 @@ use chela_core::{suggest, tokens};
 use serde_json::Value;
 
 use crate::body;
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 use crate::front_matter::{
-    self, ADDED_KEYS, FrontMatter, GATING_KEYS, STANDARD_KEYS, SkillText, Split,
+    self, ADDED_KEYS, FrontMatter, GATING_KEYS, STANDARD_KEYS, SkillText, SplitFile,
 };
 use crate::name;
-use crate::scan::folder_name;
 use crate::tree;
 
 const MAX_DESCRIPTION: usize = 1024;
@@ -25,27 +24,27 @@ const MIN_DESCRIPTION: usize = 20;
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedSkill {
     pub name: String,
     /// Worst first, then by line.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
 }
 
-impl Checked {
+impl CheckedSkill {
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 }
 
 /// Checks the skill in a folder. Whatever would keep it from being loaded is an error.
-pub fn check_folder(folder: &Path) -> Checked {
-    let name = folder_name(folder).to_owned();
+pub fn check_folder(folder: &Path) -> CheckedSkill {
+    let name = name::of_folder(folder).to_owned();
     let path = folder.join(crate::SKILL_FILE);
     let bytes = match tree::read_file(&path, 64 * 1024 * 1024) {
         Ok(content) => content.bytes,
         Err(error) => {
-            let finding = Finding::error("unreadable", format!("cannot be read: {error}"));
-            return Checked {
+            let finding = SkillFinding::error("unreadable", format!("cannot be read: {error}"));
+            return CheckedSkill {
                 name,
                 findings: vec![finding],
             };
@@ -55,8 +54,8 @@ pub fn check_folder(folder: &Path) -> Checked {
     let (split, text) = match parts.and_then(|split| Ok((split, front_matter::read(&bytes)?))) {
         Ok(parts) => parts,
         Err(error) => {
-            let finding = Finding::error("front-matter", error.to_string());
-            return Checked {
+            let finding = SkillFinding::error("front-matter", error.to_string());
+            return CheckedSkill {
                 name,
                 findings: vec![finding],
             };
@@ -79,7 +78,7 @@ pub fn check_folder(folder: &Path) -> Checked {
             .then(a.file.cmp(&b.file))
             .then(a.line.cmp(&b.line))
     });
-    Checked {
+    CheckedSkill {
         name: text.front.name.unwrap_or(name),
         findings,
     }
@@ -87,12 +86,12 @@ pub fn check_folder(folder: &Path) -> Checked {
 
 struct Check<'a> {
     folder: &'a Path,
-    split: Split<'a>,
-    findings: Vec<Finding>,
+    split: SplitFile<'a>,
+    findings: Vec<SkillFinding>,
 }
 
 impl Check<'_> {
-    fn push(&mut self, finding: Finding, key: &str) {
+    fn push(&mut self, finding: SkillFinding, key: &str) {
         let line = self.split.line_of(key);
         self.findings.push(finding.at(line));
     }
@@ -100,8 +99,8 @@ impl Check<'_> {
     fn name(&mut self, front: &FrontMatter, folder: &str) {
         match &front.name {
             None => {
-                let finding =
-                    Finding::error("no-name", "has no name").hint(format!("add `name: {folder}`"));
+                let finding = SkillFinding::error("no-name", "has no name")
+                    .hint(format!("add `name: {folder}`"));
                 self.findings.push(finding.at(self.split.head_line));
             }
             Some(name) => {
@@ -114,7 +113,7 @@ impl Check<'_> {
 
     fn description(&mut self, front: &FrontMatter) {
         let Some(description) = &front.description else {
-            let finding = Finding::error(
+            let finding = SkillFinding::error(
                 "no-description",
                 "has no description, so it is never listed",
             );
@@ -125,16 +124,19 @@ impl Check<'_> {
         if chars > MAX_DESCRIPTION {
             let message =
                 format!("the description has {chars} characters; {MAX_DESCRIPTION} are allowed");
-            self.push(Finding::warning("long-description", message), "description");
+            self.push(
+                SkillFinding::warning("long-description", message),
+                "description",
+            );
         } else if chars < MIN_DESCRIPTION {
-            let finding = Finding::note(
+            let finding = SkillFinding::note(
                 "short-description",
                 "the description hardly says what it does and when to use it",
             );
             self.push(finding, "description");
         }
         if description.contains(['<', '>']) {
-            let finding = Finding::note(
+            let finding = SkillFinding::note(
                 "tags-in-description",
                 "the description holds `<` or `>`, which cost more to list",
             );
@@ -150,13 +152,13 @@ impl Check<'_> {
         {
             let message = format!("`compatibility` has more than {MAX_COMPATIBILITY} characters");
             self.push(
-                Finding::warning("long-compatibility", message),
+                SkillFinding::warning("long-compatibility", message),
                 "compatibility",
             );
         }
         let standard = STANDARD_KEYS.iter().chain(&ADDED_KEYS).copied();
         for key in &front.unknown {
-            let mut finding = Finding::note(
+            let mut finding = SkillFinding::note(
                 "unknown-key",
                 format!("`{key}` is no key of the format and is ignored"),
             );
@@ -171,7 +173,7 @@ impl Check<'_> {
                 let message =
                     format!("`metadata.{key}` is not text; the format knows only text here");
                 self.push(
-                    Finding::note("metadata-shape", message).hint("put it in quotes"),
+                    SkillFinding::note("metadata-shape", message).hint("put it in quotes"),
                     "metadata",
                 );
             }
@@ -180,7 +182,8 @@ impl Check<'_> {
 
     fn body(&mut self, text: &SkillText<'_>, bytes: usize) {
         if text.body.trim().is_empty() {
-            let finding = Finding::warning("empty-body", "says nothing after its front matter");
+            let finding =
+                SkillFinding::warning("empty-body", "says nothing after its front matter");
             self.findings.push(finding.at(text.body_line));
         }
         let lines = text.body.lines().count();
@@ -189,14 +192,15 @@ impl Check<'_> {
             let message = format!(
                 "the body has {lines} lines and {tokens} tokens; {MAX_BODY_LINES} and {MAX_BODY_TOKENS} are a good bound"
             );
-            let finding =
-                Finding::warning("long-body", message).hint("move parts of it into references/");
+            let finding = SkillFinding::warning("long-body", message)
+                .hint("move parts of it into references/");
             self.findings.push(finding.at(text.body_line));
         }
         let limit = crate::SkillLimits::default().max_skill_file_bytes;
         if bytes as u64 > limit {
             let message = format!("has {bytes} bytes; more than {limit} are not loaded");
-            self.findings.push(Finding::error("too-large", message));
+            self.findings
+                .push(SkillFinding::error("too-large", message));
         }
         let (_, removed) = chela_core::sanitize::content(text.body);
         if removed.total() > 0 {
@@ -206,7 +210,7 @@ impl Check<'_> {
                 .first()
                 .map(|line| text.body_line + line - 1);
             self.findings
-                .push(Finding::warning("hidden-characters", message).at(line));
+                .push(SkillFinding::warning("hidden-characters", message).at(line));
         }
         self.findings
             .extend(body::read(text.body, text.body_line).outside);
@@ -234,9 +238,9 @@ impl Check<'_> {
                     let line = text
                         .body_line
                         .saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
-                    let shown = crate::skill::one_line(path, 80);
+                    let shown = crate::one_line::one_line(path, 80);
                     self.findings.push(
-                        Finding::warning(
+                        SkillFinding::warning(
                             "missing-file",
                             format!("links to `{shown}`, which is not there"),
                         )

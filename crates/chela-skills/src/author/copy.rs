@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::tree::{self, EntryKind, GENERATED, Listing};
+use crate::tree::{self, EntryKind, FolderListing, GENERATED};
 
 /// Bounds of what is taken over, against archives that unpack without end.
 pub(super) const MAX_FILES: usize = 4_096;
@@ -30,7 +30,7 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> io::Result<Copied> {
 
 fn folder(from: &Path, to: &Path, relative: &Path, copied: &mut Copied) -> io::Result<()> {
     disk::create_dir(&to.join(relative))?;
-    for entry in Listing::read(from.join(relative))?.entries {
+    for entry in FolderListing::read(from.join(relative))?.entries {
         let path = relative.join(&entry.name);
         let generated = GENERATED.contains(&entry.name.as_str()) || entry.name.ends_with(".pyc");
         if generated && entry.name == ".git" {

@@ -290,6 +290,6 @@ fn clone(url: &str, into: &Path, host: &Host) -> Result<(), FetchError> {
         .unwrap_or("no reason given");
     Err(FetchError::Git {
         url: url.to_owned(),
-        message: crate::skill::one_line(last, 200),
+        message: crate::one_line::one_line(last, 200),
     })
 }

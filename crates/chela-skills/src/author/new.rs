@@ -56,7 +56,7 @@ pub fn create(root: &Path, new: &NewSkill<'_>) -> Result<PathBuf, NewError> {
         source,
     };
     let asked = "What it does, in one sentence. Use when the owner says \"…\" or needs ….";
-    let description = crate::skill::one_line(
+    let description = crate::one_line::one_line(
         new.description.unwrap_or(asked),
         crate::MAX_DESCRIPTION_CHARS,
     );

@@ -1,13 +1,13 @@
 use std::fs;
 use std::process::Command;
 
-use crate::fixture::{Home, names};
+use crate::fixture::{SkillsHome, names};
 use crate::{
-    AddRequest, AddSource, Added, FirstLook, NewSkill, ScanVerdict, TrustState, accept, add,
+    AddRequest, AddSource, AddedSkill, FirstLook, NewSkill, ScanVerdict, TrustState, accept, add,
     check_folder, create, remove,
 };
 
-fn fetch(home: &Home, given: &str) -> Result<Vec<Added>, String> {
+fn fetch(home: &SkillsHome, given: &str) -> Result<Vec<AddedSkill>, String> {
     let source = AddSource::parse(given, &home.host).map_err(|error| error.to_string())?;
     let request = AddRequest {
         source: &source,
@@ -20,7 +20,7 @@ fn fetch(home: &Home, given: &str) -> Result<Vec<Added>, String> {
 }
 
 /// Everything below the quarantine, to see that nothing half-done stays.
-fn quarantined(home: &Home) -> Vec<String> {
+fn quarantined(home: &SkillsHome) -> Vec<String> {
     let entries = fs::read_dir(home.path(".chela/quarantine/skills"))
         .map(|entries| entries.collect::<Vec<_>>());
     let mut names: Vec<String> = entries
@@ -34,7 +34,7 @@ fn quarantined(home: &Home) -> Vec<String> {
 
 #[test]
 fn bundled_skills_and_the_template_pass_their_own_check() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let file = create(
         &home.path("skills"),
         &NewSkill {
@@ -61,7 +61,7 @@ fn bundled_skills_and_the_template_pass_their_own_check() {
 
 #[test]
 fn checks_name_file_line_and_way_out() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     home.write(
         "skills/bad-one/SKILL.md",
         "---\nname: Bad_One\ndescription: Too short\ncompatability: x\nmetadata:\n  author: {a: b}\n---\n\
@@ -76,7 +76,7 @@ fn checks_name_file_line_and_way_out() {
 
 #[test]
 fn new_skills_need_good_names_and_free_places() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let root = home.path("skills");
     let error = create(
         &root,
@@ -122,7 +122,7 @@ fn new_skills_need_good_names_and_free_places() {
 
 #[test]
 fn a_folder_goes_into_quarantine_and_out_by_trust() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill("download/nice", "does things");
     home.write(
         "download/nice/scripts/run.sh",
@@ -173,7 +173,7 @@ fn a_folder_goes_into_quarantine_and_out_by_trust() {
 
 #[test]
 fn a_newer_download_replaces_only_when_trusted() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".chela/skills/nice", "the old one");
     home.skill("download/nice", "the new one");
     let mut library = home.open_own();
@@ -206,7 +206,7 @@ fn a_newer_download_replaces_only_when_trusted() {
 
 #[test]
 fn only_own_skills_are_removed() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let mut library = home.open();
     let skill = library.catalog().get("make-skill").unwrap().skill.clone();
     let error = remove(&mut library, &skill, &home.host)
@@ -220,7 +220,7 @@ fn only_own_skills_are_removed() {
 
 /// A tar with one skill and one further entry, written byte by byte as an attacker would.
 fn tarball(
-    home: &Home,
+    home: &SkillsHome,
     name: &str,
     evil: impl FnOnce(&mut tar::Header) -> (String, Vec<u8>),
 ) -> String {
@@ -248,7 +248,7 @@ fn tarball(
 
 #[test]
 fn archives_cannot_write_outside_and_leave_nothing_behind() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     for path in ["../evil", "packed/../../evil", "/tmp/evil"] {
         let archive = tarball(&home, "a.tar", |_| (path.to_owned(), b"x".to_vec()));
         let error = fetch(&home, &archive).unwrap_err();
@@ -277,7 +277,7 @@ fn archives_cannot_write_outside_and_leave_nothing_behind() {
 
 #[test]
 fn plain_and_gzipped_archives_are_read() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let archive = tarball(&home, "a.tar", |_| {
         ("packed/more.md".to_owned(), b"x".to_vec())
     });
@@ -294,7 +294,7 @@ fn plain_and_gzipped_archives_are_read() {
 
 #[test]
 fn a_bomb_is_refused_before_it_is_written() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let archive = tarball(&home, "a.tar", |_| {
         ("packed/big".to_owned(), vec![0; 65 * 1024 * 1024])
     });
@@ -308,7 +308,7 @@ fn a_bomb_is_refused_before_it_is_written() {
 
 #[test]
 fn a_git_repository_is_cloned_without_its_links_and_hooks() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     for name in ["PATH", "TMPDIR"] {
         if let Ok(value) = std::env::var(name) {
             home.host.env.insert(name.to_owned(), value);
@@ -360,7 +360,7 @@ fn a_git_repository_is_cloned_without_its_links_and_hooks() {
 
 #[test]
 fn addresses_that_run_commands_are_refused() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     for given in [
         "ext::sh -c evil",
         "--upload-pack=evil",

@@ -1,11 +1,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use super::{Gates, Platform, Programs, hidden};
-use crate::fixture::Home;
-use crate::{AgentSkills, Credential, PluginSkills, PluginState, Presence, SkillEntry};
+use super::{GateContext, PathPrograms, SkillPlatform, hidden};
+use crate::fixture::SkillsHome;
+use crate::{AgentSkills, PluginSkills, PluginState, SkillCredential, SkillEntry, SkillPresence};
 
-fn gated(home: &mut Home, gating: &str) -> AgentSkills {
+fn gated(home: &mut SkillsHome, gating: &str) -> AgentSkills {
     home.write(
         ".agents/skills/gated/SKILL.md",
         format!(
@@ -13,10 +13,10 @@ fn gated(home: &mut Home, gating: &str) -> AgentSkills {
         ),
     );
     home.open_own()
-        .for_agent_on(Platform::Linux, &|path| path == "browser.enabled")
+        .for_agent_on(SkillPlatform::Linux, &|path| path == "browser.enabled")
 }
 
-fn reasons(home: &mut Home, gating: &str) -> Vec<String> {
+fn reasons(home: &mut SkillsHome, gating: &str) -> Vec<String> {
     let agent = gated(home, gating);
     agent
         .get("gated")
@@ -27,7 +27,7 @@ fn reasons(home: &mut Home, gating: &str) -> Vec<String> {
         .collect()
 }
 
-fn program(home: &mut Home, name: &str) {
+fn program(home: &mut SkillsHome, name: &str) {
     let path = home.write(&format!("bin/{name}"), "#!/bin/sh\n");
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     let bin = home.path("bin").display().to_string();
@@ -36,7 +36,7 @@ fn program(home: &mut Home, name: &str) {
 
 #[test]
 fn every_gate_says_why_and_what_to_do() {
-    let home = &mut Home::new();
+    let home = &mut SkillsHome::new();
     let all = "{os: [darwin], requires: {bins: [qpdf], anyBins: [a, b], env: [KEY, OTHER], config: [x.y, browser.enabled]}, primaryEnv: KEY}";
     insta::assert_snapshot!(reasons(home, all).join("\n"), @r#"
     it is for darwin, and this is linux (use it on such a machine)
@@ -50,13 +50,13 @@ fn every_gate_says_why_and_what_to_do() {
 
 #[test]
 fn requirements_are_met_by_path_environment_entry_and_config() {
-    let home = &mut Home::new();
+    let home = &mut SkillsHome::new();
     program(home, "qpdf");
     program(home, "b");
     home.host.env.insert("SET".to_owned(), "1".to_owned());
     let entry = SkillEntry {
-        api_key: Some(Credential::Text("secret".to_owned())),
-        env: [("OTHER".to_owned(), Credential::Text("2".to_owned()))].into(),
+        api_key: Some(SkillCredential::Text("secret".to_owned())),
+        env: [("OTHER".to_owned(), SkillCredential::Text("2".to_owned()))].into(),
         ..SkillEntry::default()
     };
     home.settings.entries.insert("my-key".to_owned(), entry);
@@ -65,8 +65,24 @@ fn requirements_are_met_by_path_environment_entry_and_config() {
 }
 
 #[test]
+fn a_tool_that_is_not_there_hides_a_skill() {
+    let home = &mut SkillsHome::new();
+    let needs = "{requires: {tools: [cron]}}";
+    let agent = gated(home, needs);
+    assert_eq!(agent.listed_for(&|tool| tool == "cron").len(), 1);
+    assert!(agent.listed_for(&|_| false).is_empty());
+    assert!(agent.listing_for(&|_| false).text.is_empty());
+    let hidden = agent.gated_by_tools(&|_| false);
+    let reasons = &hidden.get("gated").unwrap().hidden;
+    assert_eq!(reasons[0].reason, "the agent has no tool `cron`");
+    assert_eq!(hidden.commands().count(), 0);
+    let always = gated(home, "{always: true, requires: {tools: [cron]}}");
+    assert_eq!(always.listed_for(&|_| false).len(), 1);
+}
+
+#[test]
 fn always_opens_every_gate_but_the_operating_system() {
-    let home = &mut Home::new();
+    let home = &mut SkillsHome::new();
     assert!(
         reasons(
             home,
@@ -79,7 +95,7 @@ fn always_opens_every_gate_but_the_operating_system() {
 
 #[test]
 fn allow_lists_and_switches_hide() {
-    let home = &mut Home::new();
+    let home = &mut SkillsHome::new();
     home.settings.allowed = Some(Vec::new());
     assert_eq!(
         reasons(home, "{}")[0],
@@ -103,12 +119,12 @@ fn allow_lists_and_switches_hide() {
 
 #[test]
 fn the_skills_of_a_disabled_plugin_are_hidden() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill("plugin/skills/extra", "from a plugin");
     let dir = home.path("plugin/skills");
     for (state, presence) in [
-        (PluginState::Disabled, Presence::Hidden),
-        (PluginState::Enabled, Presence::Listed),
+        (PluginState::Disabled, SkillPresence::Hidden),
+        (PluginState::Enabled, SkillPresence::Listed),
     ] {
         home.settings.plugins = vec![PluginSkills {
             plugin: "kit".to_owned(),
@@ -128,10 +144,10 @@ fn the_skills_of_a_disabled_plugin_are_hidden() {
 
 #[test]
 fn programs_are_looked_up_again_when_a_folder_of_path_changes() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     program(&mut home, "one");
     home.write("bin/not-executable", "");
-    let mut programs = Programs::new(&home.host);
+    let mut programs = PathPrograms::new(&home.host);
     assert!(programs.find("one").is_some());
     assert!(
         programs.find("two").is_none()
@@ -145,15 +161,15 @@ fn programs_are_looked_up_again_when_a_folder_of_path_changes() {
 
 #[test]
 fn hidden_is_the_same_for_a_library_and_by_hand() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".agents/skills/plain", "needs nothing");
     let library = home.open_own();
     let skill = &library.catalog().get("plain").unwrap().skill;
-    let gates = Gates {
+    let gates = GateContext {
         host: &home.host,
         settings: &home.settings,
-        platform: Platform::Darwin,
+        platform: SkillPlatform::Darwin,
         config: &|_| false,
     };
-    assert!(hidden(skill, &gates, &mut Programs::new(&home.host)).is_empty());
+    assert!(hidden(skill, &gates, &mut PathPrograms::new(&home.host)).is_empty());
 }

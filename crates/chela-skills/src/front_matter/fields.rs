@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Split, yaml};
-use crate::finding::Finding;
+use super::{SplitFile, yaml};
+use crate::finding::SkillFinding;
 
 /// What a SKILL.md says about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -50,13 +50,15 @@ pub struct Gating {
     pub allow_remote: Option<bool>,
 }
 
-/// What the machine must have.
+/// What the machine and the session must have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Requires {
     pub bins: Vec<String>,
     pub any_bins: Vec<String>,
     pub env: Vec<String>,
     pub config: Vec<String>,
+    /// Tools of the session. A skill that leads to a tool that is not there leads nowhere.
+    pub tools: Vec<String>,
 }
 
 /// Keys of the Agent Skills format.
@@ -82,8 +84,8 @@ pub(crate) const GATING_KEYS: [&str; 3] = ["chela", "openclaw", "clawdbot"];
 
 pub(super) fn read(
     mut map: Map<String, Value>,
-    split: &Split<'_>,
-    findings: &mut Vec<Finding>,
+    split: &SplitFile<'_>,
+    findings: &mut Vec<SkillFinding>,
 ) -> FrontMatter {
     let mut fields = Fields { split, findings };
     let unknown = map
@@ -124,14 +126,14 @@ pub(super) fn read(
 }
 
 struct Fields<'a, 'b> {
-    split: &'a Split<'b>,
-    findings: &'a mut Vec<Finding>,
+    split: &'a SplitFile<'b>,
+    findings: &'a mut Vec<SkillFinding>,
 }
 
 impl Fields<'_, '_> {
     fn note(&mut self, key: &str, what: &str) {
         let top = key.split('.').next().unwrap_or(key);
-        let finding = Finding::warning("wrong-shape", format!("`{key}` {what}"));
+        let finding = SkillFinding::warning("wrong-shape", format!("`{key}` {what}"));
         self.findings.push(finding.at(self.split.line_of(top)));
     }
 
@@ -274,6 +276,7 @@ impl Fields<'_, '_> {
                 any_bins: self.words(requires.get("anyBins"), "metadata.requires.anyBins"),
                 env: self.words(requires.get("env"), "metadata.requires.env"),
                 config: self.words(requires.get("config"), "metadata.requires.config"),
+                tools: self.words(requires.get("tools"), "metadata.requires.tools"),
             },
             primary_env: self.text(block.get("primaryEnv"), "metadata.primaryEnv"),
             skill_key: self.text(block.get("skillKey"), "metadata.skillKey"),
@@ -284,7 +287,15 @@ impl Fields<'_, '_> {
                 Some(other) => vec![other.clone()],
             },
             allow_remote: invocation.and_then(|map| {
-                self.flag(map.get("allowRemote"), "metadata.invocation.allowRemote")
+                let key = "metadata.invocation.allowRemote";
+                let set = self.flag(map.get("allowRemote"), key);
+                if set.is_some() {
+                    let told = format!("`{key}` is kept; nothing uses it yet");
+                    let finding = SkillFinding::note("not-in-use", told);
+                    self.findings
+                        .push(finding.at(self.split.line_of("metadata")));
+                }
+                set
             }),
         }
     }

@@ -6,7 +6,7 @@ rule_lists! { "about.txt": TOPICS, WARNINGS, SIGNS, COMMANDS }
 
 /// How a line stands to what it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum About {
+pub(super) enum LineStance {
     /// It does what it says.
     Nothing,
     /// It says what not to do. An order to hide something is written the same way.
@@ -16,14 +16,14 @@ pub(super) enum About {
 }
 
 /// What a line of prose, a comment or a heading is about.
-pub(super) fn of(line: &str) -> About {
+pub(super) fn of(line: &str) -> LineStance {
     let line = &without_names(line);
     if TOPICS.iter().any(|sign| line.contains(sign)) {
-        About::Speaks
+        LineStance::Speaks
     } else if WARNINGS.iter().any(|sign| line.contains(sign)) {
-        About::Warns
+        LineStance::Warns
     } else {
-        About::Nothing
+        LineStance::Nothing
     }
 }
 

@@ -9,29 +9,29 @@ const MAX_UNPACKED: u64 = 24 * 1024 * 1024;
 
 /// A file inside an archive.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ArchiveEntry {
     pub path: String,
     pub bytes: Vec<u8>,
 }
 
 /// Why an archive stays closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closed {
+pub(super) enum ClosedArchive {
     Locked,
     TooLarge,
     Broken,
 }
 
 /// The files of a tar archive.
-pub(super) fn tar(bytes: &[u8]) -> Result<Vec<Entry>, Closed> {
+pub(super) fn tar(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
     let mut entries = Vec::new();
     let mut left = MAX_UNPACKED;
     let mut archive = tar::Archive::new(bytes);
-    for entry in archive.entries().map_err(|_| Closed::Broken)? {
-        let mut entry = entry.map_err(|_| Closed::Broken)?;
+    for entry in archive.entries().map_err(|_| ClosedArchive::Broken)? {
+        let mut entry = entry.map_err(|_| ClosedArchive::Broken)?;
         let path = entry
             .path()
-            .map_err(|_| Closed::Broken)?
+            .map_err(|_| ClosedArchive::Broken)?
             .display()
             .to_string();
         if !entry.header().entry_type().is_file() {
@@ -44,19 +44,19 @@ pub(super) fn tar(bytes: &[u8]) -> Result<Vec<Entry>, Closed> {
 }
 
 /// What a gzip stream holds.
-pub(super) fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, Closed> {
+pub(super) fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, ClosedArchive> {
     let mut left = MAX_UNPACKED;
     read(&mut GzDecoder::new(bytes), &mut left)
 }
 
 /// The files of a zip archive, by its central directory: that is what unpackers go by.
-pub(super) fn zip(bytes: &[u8]) -> Result<Vec<Entry>, Closed> {
-    let end = end_record(bytes).ok_or(Closed::Broken)?;
-    let count = usize::from(u16_at(bytes, end + 10).ok_or(Closed::Broken)?);
-    let mut at = usize::try_from(u32_at(bytes, end + 16).ok_or(Closed::Broken)?)
-        .map_err(|_| Closed::Broken)?;
+pub(super) fn zip(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
+    let end = end_record(bytes).ok_or(ClosedArchive::Broken)?;
+    let count = usize::from(u16_at(bytes, end + 10).ok_or(ClosedArchive::Broken)?);
+    let mut at = usize::try_from(u32_at(bytes, end + 16).ok_or(ClosedArchive::Broken)?)
+        .map_err(|_| ClosedArchive::Broken)?;
     if count == 0xffff || at == 0xffff_ffff {
-        return Err(Closed::TooLarge);
+        return Err(ClosedArchive::TooLarge);
     }
     let mut entries = Vec::new();
     let mut left = MAX_UNPACKED;
@@ -70,14 +70,18 @@ pub(super) fn zip(bytes: &[u8]) -> Result<Vec<Entry>, Closed> {
     Ok(entries)
 }
 
-fn zip_entry(bytes: &[u8], at: usize, left: &mut u64) -> Result<(Option<Entry>, usize), Closed> {
-    let field16 = |offset| u16_at(bytes, at + offset).ok_or(Closed::Broken);
+fn zip_entry(
+    bytes: &[u8],
+    at: usize,
+    left: &mut u64,
+) -> Result<(Option<ArchiveEntry>, usize), ClosedArchive> {
+    let field16 = |offset| u16_at(bytes, at + offset).ok_or(ClosedArchive::Broken);
     let field32 = |offset| {
-        let value = u32_at(bytes, at + offset).ok_or(Closed::Broken)?;
-        usize::try_from(value).map_err(|_| Closed::Broken)
+        let value = u32_at(bytes, at + offset).ok_or(ClosedArchive::Broken)?;
+        usize::try_from(value).map_err(|_| ClosedArchive::Broken)
     };
     if bytes.get(at..at + 4) != Some(b"PK\x01\x02") {
-        return Err(Closed::Broken);
+        return Err(ClosedArchive::Broken);
     }
     let flags = field16(8)?;
     let method = field16(10)?;
@@ -86,28 +90,28 @@ fn zip_entry(bytes: &[u8], at: usize, left: &mut u64) -> Result<(Option<Entry>, 
     let next = at + 46 + name_len + usize::from(field16(30)?) + usize::from(field16(32)?);
     let name = bytes
         .get(at + 46..at + 46 + name_len)
-        .ok_or(Closed::Broken)?;
+        .ok_or(ClosedArchive::Broken)?;
     let path = String::from_utf8_lossy(name).into_owned();
     if flags & 1 != 0 {
-        return Err(Closed::Locked);
+        return Err(ClosedArchive::Locked);
     }
     if path.ends_with('/') {
         return Ok((None, next));
     }
     let local = field32(42)?;
-    let local_name = usize::from(u16_at(bytes, local + 26).ok_or(Closed::Broken)?);
-    let local_extra = usize::from(u16_at(bytes, local + 28).ok_or(Closed::Broken)?);
+    let local_name = usize::from(u16_at(bytes, local + 26).ok_or(ClosedArchive::Broken)?);
+    let local_extra = usize::from(u16_at(bytes, local + 28).ok_or(ClosedArchive::Broken)?);
     let from = local + 30 + local_name + local_extra;
     let data = bytes
         .get(from..from.saturating_add(packed))
-        .ok_or(Closed::Broken)?;
+        .ok_or(ClosedArchive::Broken)?;
     let mut data = data;
     let bytes = match method {
         0 => read(&mut data, left)?,
         8 => read(&mut DeflateDecoder::new(data), left)?,
-        _ => return Err(Closed::Broken),
+        _ => return Err(ClosedArchive::Broken),
     };
-    Ok((Some(Entry { path, bytes }), next))
+    Ok((Some(ArchiveEntry { path, bytes }), next))
 }
 
 /// Where the directory of a zip archive is described: near its end.
@@ -119,21 +123,27 @@ fn end_record(bytes: &[u8]) -> Option<usize> {
         .map(|at| from + at)
 }
 
-fn push(entries: &mut Vec<Entry>, path: String, bytes: Vec<u8>) -> Result<(), Closed> {
+fn push(
+    entries: &mut Vec<ArchiveEntry>,
+    path: String,
+    bytes: Vec<u8>,
+) -> Result<(), ClosedArchive> {
     if entries.len() >= MAX_ENTRIES {
-        return Err(Closed::TooLarge);
+        return Err(ClosedArchive::TooLarge);
     }
-    entries.push(Entry { path, bytes });
+    entries.push(ArchiveEntry { path, bytes });
     Ok(())
 }
 
-fn read(source: &mut impl Read, left: &mut u64) -> Result<Vec<u8>, Closed> {
+fn read(source: &mut impl Read, left: &mut u64) -> Result<Vec<u8>, ClosedArchive> {
     let mut bytes = Vec::new();
     let size = source
         .take(*left + 1)
         .read_to_end(&mut bytes)
-        .map_err(|_| Closed::Broken)?;
-    *left = left.checked_sub(size as u64).ok_or(Closed::TooLarge)?;
+        .map_err(|_| ClosedArchive::Broken)?;
+    *left = left
+        .checked_sub(size as u64)
+        .ok_or(ClosedArchive::TooLarge)?;
     Ok(bytes)
 }
 

@@ -2,7 +2,7 @@
 
 /// What a file holds, judged by its bytes and not by its name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum FileContent {
     Text(String),
     /// A picture, sound or font: nothing runs it and no model reads it as text.
     Media,
@@ -11,12 +11,12 @@ pub(super) enum Holds {
     Tar,
     /// A document that only its own program can read.
     Document,
-    Unreadable(Unreadable),
+    Unreadable(UnreadableReason),
 }
 
 /// Why a file cannot be looked into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unreadable {
+pub(super) enum UnreadableReason {
     Archive,
     Bytecode,
     Program,
@@ -24,7 +24,7 @@ pub(super) enum Unreadable {
     Disguised,
 }
 
-impl Unreadable {
+impl UnreadableReason {
     pub(super) fn code(self) -> &'static str {
         match self {
             Self::Archive => "unreadable-archive",
@@ -48,44 +48,44 @@ impl Unreadable {
     }
 }
 
-pub(super) fn holds(path: &str, bytes: &[u8]) -> Holds {
+pub(super) fn holds(path: &str, bytes: &[u8]) -> FileContent {
     let name = path.to_ascii_lowercase();
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     if ends(&[".pyc", ".pyo", ".class", ".luac", ".beam"])
         || bytes.starts_with(&[0xca, 0xfe, 0xba, 0xbe])
     {
-        return Holds::Unreadable(Unreadable::Bytecode);
+        return FileContent::Unreadable(UnreadableReason::Bytecode);
     }
     if let Some(media) = media(bytes) {
         // A photo that is called .png is still only a picture.
         let fits = ends(media) || ends(&PICTURES) || ends(&[".bin", ".asset"]);
         return if fits && !carries_archive(bytes) {
-            Holds::Media
+            FileContent::Media
         } else {
-            Holds::Unreadable(Unreadable::Disguised)
+            FileContent::Unreadable(UnreadableReason::Disguised)
         };
     }
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-        return Holds::Zip;
+        return FileContent::Zip;
     }
     if bytes.starts_with(&[0x1f, 0x8b]) {
-        return Holds::Gzip;
+        return FileContent::Gzip;
     }
     if bytes.get(257..262) == Some(b"ustar") {
-        return Holds::Tar;
+        return FileContent::Tar;
     }
     if bytes.starts_with(b"%PDF-") {
-        return Holds::Document;
+        return FileContent::Document;
     }
     if is_archive(bytes) {
-        return Holds::Unreadable(Unreadable::Archive);
+        return FileContent::Unreadable(UnreadableReason::Archive);
     }
     if is_program(bytes) {
-        return Holds::Unreadable(Unreadable::Program);
+        return FileContent::Unreadable(UnreadableReason::Program);
     }
     match text(bytes) {
-        Some(text) => Holds::Text(text),
-        None => Holds::Unreadable(Unreadable::Undecodable),
+        Some(text) => FileContent::Text(text),
+        None => FileContent::Unreadable(UnreadableReason::Undecodable),
     }
 }
 

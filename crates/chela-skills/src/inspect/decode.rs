@@ -1,8 +1,8 @@
 //! Text that is hidden in another: what a blob says once it is decoded.
 
-use super::about::About;
-use super::page::{Page, Zone};
-use super::words::Words;
+use super::about::LineStance;
+use super::scanned_file::{LineZone, ScannedFile};
+use super::words::WordKinds;
 
 /// Shorter blobs hold no command.
 const MIN_BLOB: usize = 24;
@@ -13,31 +13,31 @@ const MAX_BLOBS: usize = 64;
 
 /// A text that was found encoded in a line.
 #[derive(Debug)]
-pub(super) struct Inner {
+pub(super) struct DecodedText {
     pub path: String,
     pub line: u32,
     /// The line as it is written.
     pub raw: String,
-    pub about: About,
-    pub zone: Zone,
-    pub page: Page,
+    pub about: LineStance,
+    pub zone: LineZone,
+    pub page: ScannedFile,
 }
 
 /// Everything on a page that decodes to readable text.
-pub(super) fn pages(page: &Page) -> Vec<Inner> {
+pub(super) fn pages(page: &ScannedFile) -> Vec<DecodedText> {
     let mut found = Vec::new();
     for line in &page.lines {
         for text in texts(&line.raw) {
             if found.len() >= MAX_BLOBS {
                 return found;
             }
-            found.push(Inner {
+            found.push(DecodedText {
                 path: page.path.clone(),
                 line: line.number,
                 raw: line.raw.clone(),
                 about: line.about,
                 zone: line.zone,
-                page: Page::read("decoded.sh", &text),
+                page: ScannedFile::read("decoded.sh", &text),
             });
         }
     }
@@ -161,8 +161,8 @@ pub(super) fn base64(word: &str) -> Option<Vec<u8>> {
 
 /// `\x63\x75\x72\x6c`, `\u0063…`, `chr(99)+chr(117)`, `fromCharCode(99, 117)`.
 fn escaped(line: &str) -> Option<String> {
-    let words = Words::of(&line.to_ascii_lowercase());
-    if !words.have(Words::GARBLED) {
+    let words = WordKinds::of(&line.to_ascii_lowercase());
+    if !words.have(WordKinds::GARBLED) {
         return None;
     }
     let mut bytes: Vec<u8> = Vec::new();

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::net::Ipv4Addr;
 
-use super::page::{Page, Zone};
+use super::scanned_file::{LineZone, ScannedFile};
 use super::tables::rule_lists;
-use super::words::Words;
+use super::words::WordKinds;
 
 /// What an address leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum AddressPlace {
     /// This machine, a private network, or a stand-in such as `<host>`.
     Near,
     /// A bare public address: nobody signs for it.
@@ -34,15 +34,15 @@ rule_lists! { "hosts.txt": PASTES, INBOXES, TUNNELS, INSTALLERS, FORGES, SHARED,
 
 /// An address as it stands in a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Link {
+pub(super) struct LineLink {
     /// Host and path, in lower case, without the scheme.
     pub target: String,
-    pub place: Place,
+    pub place: AddressPlace,
     /// Without encryption anyone on the way can put something else there.
     pub plain: bool,
 }
 
-impl Link {
+impl LineLink {
     pub(super) fn host(&self) -> &str {
         host_of(&self.target)
     }
@@ -51,14 +51,14 @@ impl Link {
     /// site, or the account on a repository host.
     fn owner(&self) -> String {
         match self.place {
-            Place::Forge => account(&self.target),
+            AddressPlace::Forge => account(&self.target),
             _ => site(self.host()),
         }
     }
 
     /// Whether the name belongs to whoever takes it, for nothing and without saying who.
     pub(super) fn is_borrowed(&self) -> bool {
-        self.place == Place::Site && SHARED.iter().any(|end| self.host().ends_with(end))
+        self.place == AddressPlace::Site && SHARED.iter().any(|end| self.host().ends_with(end))
     }
 
     /// Whether the path ends like something that is unpacked or run.
@@ -69,7 +69,7 @@ impl Link {
 }
 
 /// All addresses of a line in lower case.
-pub(super) fn links(line: &str) -> Vec<Link> {
+pub(super) fn links(line: &str) -> Vec<LineLink> {
     let mut found = Vec::new();
     for (at, mark) in line.match_indices("://") {
         let scheme = line
@@ -95,20 +95,25 @@ pub(super) fn links(line: &str) -> Vec<Link> {
 }
 
 /// A notorious host by its name alone, as `hostname: 'webhook.site'` has it.
-fn named(line: &str) -> Vec<Link> {
-    if !Words::of(line).have(Words::BAD_HOST) {
+fn named(line: &str) -> Vec<LineLink> {
+    if !WordKinds::of(line).have(WordKinds::BAD_HOST) {
         return Vec::new();
     }
     let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-')));
     words
         .map(|word| word.trim_matches('.'))
         .filter(|word| word.contains('.'))
-        .filter(|word| matches!(place_of(word), Place::Paste | Place::Inbox | Place::Tunnel))
+        .filter(|word| {
+            matches!(
+                place_of(word),
+                AddressPlace::Paste | AddressPlace::Inbox | AddressPlace::Tunnel
+            )
+        })
         .filter_map(|word| link(word, false))
         .collect()
 }
 
-fn link(rest: &str, plain: bool) -> Option<Link> {
+fn link(rest: &str, plain: bool) -> Option<LineLink> {
     let end = rest
         .find(|c: char| {
             c.is_whitespace() || "\"'`<>()[]{}|\\^,;*".contains(c) || c == '。' || c == '，'
@@ -123,8 +128,12 @@ fn link(rest: &str, plain: bool) -> Option<Link> {
         .rsplit_once('@')
         .filter(|(user, _)| !user.contains('/'))
         .map_or(target, |(_, host)| host);
-    let place = if near { Place::Near } else { place_of(target) };
-    (!target.is_empty()).then(|| Link {
+    let place = if near {
+        AddressPlace::Near
+    } else {
+        place_of(target)
+    };
+    (!target.is_empty()).then(|| LineLink {
         target: target.to_owned(),
         place,
         plain,
@@ -132,7 +141,7 @@ fn link(rest: &str, plain: bool) -> Option<Link> {
 }
 
 /// `curl 1.2.3.4/x` and `curl evil.example/x`: an address without a scheme behind a fetching word.
-fn bare(line: &str) -> Vec<Link> {
+fn bare(line: &str) -> Vec<LineLink> {
     let mut found = Vec::new();
     for tool in ["curl ", "wget "] {
         for (at, _) in line.match_indices(tool) {
@@ -168,13 +177,13 @@ fn host_of(target: &str) -> &str {
     host.split(':').next().unwrap_or_default()
 }
 
-pub(super) fn place_of(target: &str) -> Place {
+pub(super) fn place_of(target: &str) -> AddressPlace {
     let host = host_of(target);
     if let Some(ip) = as_ip(host) {
         return match ip {
-            ip if ip.is_documentation() => Place::ExampleIp,
-            ip if is_near(ip) => Place::Near,
-            _ => Place::RawIp,
+            ip if ip.is_documentation() => AddressPlace::ExampleIp,
+            ip if is_near(ip) => AddressPlace::Near,
+            _ => AddressPlace::RawIp,
         };
     }
     let near = host == "localhost"
@@ -190,7 +199,7 @@ pub(super) fn place_of(target: &str) -> Place {
         .iter()
         .any(|end| host.ends_with(end));
     if near || host.contains(['$', '%', '<', '{']) {
-        return Place::Near;
+        return AddressPlace::Near;
     }
     let is_one = |list: &[&str]| {
         list.iter().any(|known| match known.split_once('/') {
@@ -204,17 +213,17 @@ pub(super) fn place_of(target: &str) -> Place {
         })
     };
     if is_one(&PASTES) {
-        Place::Paste
+        AddressPlace::Paste
     } else if is_one(&INBOXES) {
-        Place::Inbox
+        AddressPlace::Inbox
     } else if is_one(&TUNNELS) {
-        Place::Tunnel
+        AddressPlace::Tunnel
     } else if is_one(&INSTALLERS) {
-        Place::Installer
+        AddressPlace::Installer
     } else if is_one(&FORGES) {
-        Place::Forge
+        AddressPlace::Forge
     } else {
-        Place::Site
+        AddressPlace::Site
     }
 }
 
@@ -292,14 +301,14 @@ fn account(target: &str) -> String {
 
 /// The sites a package lives on: named in its head or again and again in its text.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownSites {
     owners: BTreeSet<String>,
     /// Sites the package speaks of by name, again and again.
     named: BTreeSet<String>,
 }
 
-impl Known {
-    pub(super) fn of(pages: &[Page]) -> Self {
+impl KnownSites {
+    pub(super) fn of(pages: &[ScannedFile]) -> Self {
         /// A site that is named this often is what the package is about.
         const OFTEN: usize = 3;
         let mut counts: HashMap<String, usize> = HashMap::new();
@@ -312,17 +321,17 @@ impl Known {
                 .is_some_and(|line| line.text.starts_with("---"));
             let mut head = page.path == crate::SKILL_FILE && opened;
             for (at, line) in page.lines.iter().enumerate() {
-                if !line.words.have(Words::LINK) {
+                if !line.words.have(WordKinds::LINK) {
                     head &= at == 0 || !line.text.starts_with("---");
                     continue;
                 }
                 head &= at == 0 || !line.text.starts_with("---");
-                let runs = line.words.have_any(Words::SHELL | Words::DECODE);
-                let declared = head && line.zone == Zone::Prose;
+                let runs = line.words.have_any(WordKinds::SHELL | WordKinds::DECODE);
+                let declared = head && line.zone == LineZone::Prose;
                 let mut seen = BTreeSet::new();
                 for link in links(&line.text) {
                     // A lure repeated three times is still a lure.
-                    let trusty = matches!(link.place, Place::Site | Place::Forge)
+                    let trusty = matches!(link.place, AddressPlace::Site | AddressPlace::Forge)
                         && !link.is_program()
                         && !link.target.contains("/releases/");
                     if trusty && declared {
@@ -344,33 +353,33 @@ impl Known {
     }
 
     /// Whether the package speaks of the maker of a site by name. That excuses less than
-    /// [`Known::has`]: anyone can write a name.
-    pub(super) fn speaks_of(&self, link: &Link) -> bool {
-        link.place == Place::Site
+    /// [`KnownSites::has`]: anyone can write a name.
+    pub(super) fn speaks_of(&self, link: &LineLink) -> bool {
+        link.place == AddressPlace::Site
             && !link.is_borrowed()
             && !link.plain
             && self.named.contains(&site(link.host()))
     }
 
     /// Whether an address belongs to what the package openly is about.
-    pub(super) fn has(&self, link: &Link) -> bool {
+    pub(super) fn has(&self, link: &LineLink) -> bool {
         self.owners.contains(&link.owner())
     }
 }
 
 /// Sites whose own name is a word of the text: `acme` in a skill that fetches from `acme.dev`.
-fn named_sites(pages: &[Page]) -> BTreeSet<String> {
+fn named_sites(pages: &[ScannedFile]) -> BTreeSet<String> {
     const OFTEN: usize = 3;
     const SHORTEST: usize = 4;
     let mut sites: HashMap<String, (String, usize)> = HashMap::new();
-    let runs = |line: &&super::page::Line| {
-        line.words.have(Words::LINK) && line.words.have_any(Words::SHELL | Words::RUN)
+    let runs = |line: &&super::scanned_file::ScannedLine| {
+        line.words.have(WordKinds::LINK) && line.words.have_any(WordKinds::SHELL | WordKinds::RUN)
     };
     for line in pages.iter().flat_map(|page| page.lines.iter()).filter(runs) {
         for link in links(&line.text) {
             let site = site(link.host());
             let label = site.split('.').next().unwrap_or_default().to_owned();
-            if link.place == Place::Site && label.len() >= SHORTEST && label != "example" {
+            if link.place == AddressPlace::Site && label.len() >= SHORTEST && label != "example" {
                 sites.insert(label, (site, 0));
             }
         }

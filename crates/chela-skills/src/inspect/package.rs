@@ -6,11 +6,12 @@ use std::path::Path;
 
 use chela_core::ContentHash;
 
-use super::archive::{self, Closed, Entry};
-use super::bytes::{Holds, Unreadable, holds};
-use crate::finding::Finding;
-use crate::skill::{FileKind, Skill};
-use crate::tree::{self, EntryKind, GENERATED, Listing};
+use super::archive::{self, ArchiveEntry, ClosedArchive};
+use super::bytes::{FileContent, UnreadableReason, holds};
+use crate::finding::SkillFinding;
+use crate::skill::Skill;
+use crate::tree::FileKind;
+use crate::tree::{self, EntryKind, FolderListing, GENERATED};
 
 /// A text larger than this is not written for anyone to read.
 const MAX_TEXT_BYTES: u64 = 1024 * 1024;
@@ -22,32 +23,32 @@ const MAX_DEPTH: usize = 12;
 
 /// The files of one skill, as far as they can be read.
 #[derive(Debug, Default)]
-pub struct Package {
+pub struct SkillPackage {
     pub(super) name: String,
     /// Path and text.
     pub(super) texts: Vec<(String, String)>,
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<SkillFinding>,
 }
 
 /// Whether a skill has been looked at before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum PackageSight {
     /// Everything in the folder came with it.
     First,
     /// It has been in use: what tools left behind is theirs.
     Again,
 }
 
-impl Package {
+impl SkillPackage {
     /// Reads a folder, whatever is in it; it need not be a usable skill.
     pub fn read(folder: &Path) -> Self {
-        let mut reading = Reading::new(folder, Sight::First);
+        let mut reading = Reading::new(folder, PackageSight::First);
         reading.folder(folder, 0);
         reading.finish(folder)
     }
 
     /// Reads the folder of a skill. What is read must be what the skill was found to hold.
-    pub(crate) fn of(skill: &Skill, sight: Sight) -> Self {
+    pub(crate) fn of(skill: &Skill, sight: PackageSight) -> Self {
         let mut reading = Reading::new(&skill.folder, sight);
         reading.locked = Some(skill);
         reading.folder(&skill.folder, 0);
@@ -67,7 +68,7 @@ impl Package {
 
     /// A package that lies nowhere: paths and what the files hold.
     pub fn of_files<'f>(files: impl IntoIterator<Item = (&'f str, &'f [u8])>) -> Self {
-        let mut reading = Reading::new(Path::new(""), Sight::First);
+        let mut reading = Reading::new(Path::new(""), PackageSight::First);
         for (path, bytes) in files {
             reading.content(path, bytes, Layer::Outer);
         }
@@ -84,26 +85,26 @@ enum Layer {
 
 struct Reading<'a> {
     root: &'a Path,
-    sight: Sight,
+    sight: PackageSight,
     locked: Option<&'a Skill>,
-    package: Package,
+    package: SkillPackage,
     files: usize,
     bytes: u64,
 }
 
 impl<'a> Reading<'a> {
-    fn new(root: &'a Path, sight: Sight) -> Self {
+    fn new(root: &'a Path, sight: PackageSight) -> Self {
         Self {
             root,
             sight,
             locked: None,
-            package: Package::default(),
+            package: SkillPackage::default(),
             files: 0,
             bytes: 0,
         }
     }
 
-    fn finish(mut self, folder: &Path) -> Package {
+    fn finish(mut self, folder: &Path) -> SkillPackage {
         if let Some(skill) = self.locked {
             let found = skill
                 .files
@@ -114,7 +115,7 @@ impl<'a> Reading<'a> {
                 let message = "a file disappeared while the folder was read";
                 self.package
                     .findings
-                    .push(Finding::error("changed-while-read", message));
+                    .push(SkillFinding::error("changed-while-read", message));
             }
         }
         let of_text = self
@@ -133,20 +134,20 @@ impl<'a> Reading<'a> {
     }
 
     fn folder(&mut self, path: &Path, depth: usize) {
-        let listing = match Listing::read(path.to_owned()) {
+        let listing = match FolderListing::read(path.to_owned()) {
             Ok(listing) => listing,
             Err(error) => return self.unread(path, &error),
         };
         if depth > MAX_DEPTH {
             return self.remark(
                 path,
-                Finding::error("too-deep", "lies too deep to be looked into"),
+                SkillFinding::error("too-deep", "lies too deep to be looked into"),
             );
         }
         if listing.unnamed > 0 {
             self.remark(
                 path,
-                Finding::error(
+                SkillFinding::error(
                     "unnamed-file",
                     "holds a file whose name is no text, so it can be neither shown nor locked",
                 ),
@@ -164,7 +165,7 @@ impl<'a> Reading<'a> {
                 EntryKind::Special => {
                     self.remark(
                         &inner,
-                        Finding::error(
+                        SkillFinding::error(
                             "special-file",
                             "is a pipe, socket or device, which no skill needs",
                         ),
@@ -183,12 +184,12 @@ impl<'a> Reading<'a> {
                 self.git_hooks(path);
                 false
             }
-            _ => self.sight == Sight::First,
+            _ => self.sight == PackageSight::First,
         }
     }
 
     fn git_hooks(&mut self, git: &Path) {
-        let Ok(hooks) = Listing::read(git.join("hooks")) else {
+        let Ok(hooks) = FolderListing::read(git.join("hooks")) else {
             return;
         };
         for entry in hooks
@@ -196,7 +197,7 @@ impl<'a> Reading<'a> {
             .iter()
             .filter(|entry| !entry.name.ends_with(".sample"))
         {
-            let finding = Finding::error(
+            let finding = SkillFinding::error(
                 "git-hook",
                 "is run by git by itself, at the next commit or checkout",
             );
@@ -211,7 +212,7 @@ impl<'a> Reading<'a> {
         if !end.is_some_and(|(end, root)| end.starts_with(root)) {
             self.remark(
                 path,
-                Finding::error(
+                SkillFinding::error(
                     "link-outside",
                     "is a link that leads out of the skill's folder",
                 ),
@@ -225,7 +226,7 @@ impl<'a> Reading<'a> {
             if self.files == MAX_FILES + 1 {
                 self.remark(
                     path,
-                    Finding::error(
+                    SkillFinding::error(
                         "oversize",
                         "and others were not read: the package is too large",
                     ),
@@ -248,7 +249,7 @@ impl<'a> Reading<'a> {
             if !same || (file.is_none() && !generated) {
                 self.remark(
                     path,
-                    Finding::error("changed-while-read", "changed while it was read"),
+                    SkillFinding::error("changed-while-read", "changed while it was read"),
                 );
             }
         }
@@ -257,49 +258,55 @@ impl<'a> Reading<'a> {
 
     fn content(&mut self, path: &str, bytes: &[u8], layer: Layer) {
         let finding = match holds(path, bytes) {
-            Holds::Text(_) if bytes.len() as u64 > MAX_TEXT_BYTES => Finding::error(
+            FileContent::Text(_) if bytes.len() as u64 > MAX_TEXT_BYTES => SkillFinding::error(
                 "oversize",
                 format!("has {} bytes, too many to be looked into", bytes.len()),
             ),
-            Holds::Text(text) => {
+            FileContent::Text(text) => {
                 self.package.texts.push((path.to_owned(), text));
                 return;
             }
-            Holds::Media => return,
-            Holds::Document => Finding::warning(
+            FileContent::Media => return,
+            FileContent::Document => SkillFinding::warning(
                 "document",
                 "is a document that cannot be looked into; a model may be told to read it",
             ),
-            Holds::Gzip if layer == Layer::Outer => match archive::gunzip(bytes) {
+            FileContent::Gzip if layer == Layer::Outer => match archive::gunzip(bytes) {
                 Ok(inner) => {
                     let name = path.trim_end_matches(".gz");
                     let name = name
                         .strip_suffix(".tgz")
                         .map_or(name.to_owned(), |stem| format!("{stem}.tar"));
                     return match holds(&name, &inner) {
-                        Holds::Tar => self.entries(path, archive::tar(&inner)),
+                        FileContent::Tar => self.entries(path, archive::tar(&inner)),
                         _ => self.content(&format!("{path}!/{name}"), &inner, Layer::Inner),
                     };
                 }
                 Err(closed) => closed_finding(closed),
             },
-            Holds::Zip if layer == Layer::Outer => return self.entries(path, archive::zip(bytes)),
-            Holds::Tar if layer == Layer::Outer => return self.entries(path, archive::tar(bytes)),
-            Holds::Zip | Holds::Gzip | Holds::Tar => {
-                Finding::error("nested-archive", "is an archive inside an archive")
+            FileContent::Zip if layer == Layer::Outer => {
+                return self.entries(path, archive::zip(bytes));
             }
-            Holds::Unreadable(Unreadable::Bytecode) if self.is_left_behind(path, bytes) => {
-                Finding::note(
+            FileContent::Tar if layer == Layer::Outer => {
+                return self.entries(path, archive::tar(bytes));
+            }
+            FileContent::Zip | FileContent::Gzip | FileContent::Tar => {
+                SkillFinding::error("nested-archive", "is an archive inside an archive")
+            }
+            FileContent::Unreadable(UnreadableReason::Bytecode)
+                if self.is_left_behind(path, bytes) =>
+            {
+                SkillFinding::note(
                     "bytecode",
                     "was compiled by Python from the source beside it",
                 )
             }
-            Holds::Unreadable(why) => Finding::error(why.code(), why.words()),
+            FileContent::Unreadable(why) => SkillFinding::error(why.code(), why.words()),
         };
         self.package.findings.push(finding.in_file(path));
     }
 
-    fn entries(&mut self, path: &str, entries: Result<Vec<Entry>, Closed>) {
+    fn entries(&mut self, path: &str, entries: Result<Vec<ArchiveEntry>, ClosedArchive>) {
         match entries {
             Err(closed) => self
                 .package
@@ -322,7 +329,7 @@ impl<'a> Reading<'a> {
     fn is_left_behind(&self, path: &str, bytes: &[u8]) -> bool {
         let Some((folder, name)) = path
             .rsplit_once("__pycache__/")
-            .filter(|_| self.sight == Sight::Again)
+            .filter(|_| self.sight == PackageSight::Again)
         else {
             return false;
         };
@@ -351,17 +358,17 @@ impl<'a> Reading<'a> {
 
     fn unread(&mut self, path: &Path, error: &io::Error) {
         let finding = if error.kind() == io::ErrorKind::FileTooLarge {
-            Finding::error(
+            SkillFinding::error(
                 "oversize",
                 format!("has {error} bytes, too many to be looked into"),
             )
         } else {
-            Finding::error("unread", format!("could not be looked into: {error}"))
+            SkillFinding::error("unread", format!("could not be looked into: {error}"))
         };
         self.remark(path, finding);
     }
 
-    fn remark(&mut self, path: &Path, finding: Finding) {
+    fn remark(&mut self, path: &Path, finding: SkillFinding) {
         let relative = self.relative(path);
         self.package.findings.push(finding.in_file(relative));
     }
@@ -374,14 +381,18 @@ impl<'a> Reading<'a> {
     }
 }
 
-fn closed_finding(closed: Closed) -> Finding {
+fn closed_finding(closed: ClosedArchive) -> SkillFinding {
     match closed {
-        Closed::Locked => Finding::error(
+        ClosedArchive::Locked => SkillFinding::error(
             "locked-archive",
             "is an archive with a password, which no scanner can look into",
         ),
-        Closed::TooLarge => Finding::error("oversize", "unpacks to more than can be looked into"),
-        Closed::Broken => Finding::error("unreadable-archive", Unreadable::Archive.words()),
+        ClosedArchive::TooLarge => {
+            SkillFinding::error("oversize", "unpacks to more than can be looked into")
+        }
+        ClosedArchive::Broken => {
+            SkillFinding::error("unreadable-archive", UnreadableReason::Archive.words())
+        }
     }
 }
 

@@ -153,14 +153,14 @@ fn unjoined(text: &str) -> String {
 
 /// Short texts that a script keeps in variables: what `$a$b` and `$HOST/x` stand for.
 #[derive(Debug, Default)]
-pub(super) struct Variables {
+pub(super) struct ScriptVariables {
     values: HashMap<String, String>,
 }
 
 /// More than this is no word and no address.
 const MAX_VALUE: usize = 160;
 
-impl Variables {
+impl ScriptVariables {
     /// Takes note of `name=value` in a line of a script, in lower case.
     pub(super) fn note(&mut self, line: &str) {
         for part in line.split([';', '&']) {

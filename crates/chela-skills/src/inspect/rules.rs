@@ -18,19 +18,19 @@ mod stay;
 
 use chela_config::Severity;
 
-use super::about::About;
-use super::decode::Inner;
-use super::hosts::{Known, Place, links};
-use super::page::{Line, Page, Zone};
-use super::words::Words;
-use crate::finding::Finding;
+use super::about::LineStance;
+use super::decode::DecodedText;
+use super::hosts::{AddressPlace, KnownSites, links};
+use super::scanned_file::{LineZone, ScannedFile, ScannedLine};
+use super::words::WordKinds;
+use crate::finding::SkillFinding;
 
 /// Said of a line that warns of something or searches for it; such lines add up to nothing.
 const SPOKEN_OF: &str = "it seems to be spoken of here, not done";
 
 /// How bad a sign is by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Weight {
+enum SignWeight {
     /// Worth knowing; honest skills do it too.
     Note,
     /// Worth a look before it is trusted.
@@ -41,9 +41,9 @@ enum Weight {
 
 /// What a rule saw in a line.
 #[derive(Debug, Clone)]
-struct Sign {
+struct LineSign {
     code: &'static str,
-    weight: Weight,
+    weight: SignWeight,
     what: &'static str,
     heeds: Heeds,
 }
@@ -57,8 +57,8 @@ enum Heeds {
     Topics,
 }
 
-impl Sign {
-    fn new(code: &'static str, weight: Weight, what: &'static str) -> Self {
+impl LineSign {
+    fn new(code: &'static str, weight: SignWeight, what: &'static str) -> Self {
         let heeds = Heeds::Warnings;
         Self {
             code,
@@ -69,7 +69,7 @@ impl Sign {
     }
 
     /// A sign of an order to the agent.
-    fn order(code: &'static str, weight: Weight, what: &'static str) -> Self {
+    fn order(code: &'static str, weight: SignWeight, what: &'static str) -> Self {
         Self {
             heeds: Heeds::Topics,
             ..Self::new(code, weight, what)
@@ -78,7 +78,7 @@ impl Sign {
 }
 
 /// Everything the rules say about one page.
-pub(super) fn look(page: &Page, known: &Known, findings: &mut Vec<Finding>) {
+pub(super) fn look(page: &ScannedFile, known: &KnownSites, findings: &mut Vec<SkillFinding>) {
     for (at, line) in page.lines.iter().enumerate() {
         if line.words.is_empty() {
             continue;
@@ -106,27 +106,31 @@ pub(super) fn look(page: &Page, known: &Known, findings: &mut Vec<Finding>) {
 }
 
 /// What only the package as a whole shows.
-pub(super) fn look_at_all(pages: &[Page], known: &Known) -> Vec<Finding> {
+pub(super) fn look_at_all(pages: &[ScannedFile], known: &KnownSites) -> Vec<SkillFinding> {
     gather::look(pages, known)
 }
 
 /// A command word in letters of two scripts.
-fn posing(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+fn posing(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     if line.posing
         && line
             .words
-            .have_any(Words::FETCH | Words::SHELL | Words::RUN | Words::ORDER)
+            .have_any(WordKinds::FETCH | WordKinds::SHELL | WordKinds::RUN | WordKinds::ORDER)
     {
         let what = "writes a word in letters of two scripts, so that searches pass it by";
-        signs.push(Sign::new("posing-letters", Weight::Suspicious, what));
+        signs.push(LineSign::new(
+            "posing-letters",
+            SignWeight::Suspicious,
+            what,
+        ));
     }
 }
 
 /// What a decoded text would do: running or sending anything from in there is an attack.
-pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
+pub(super) fn look_inside(inner: &DecodedText, known: &KnownSites) -> Vec<SkillFinding> {
     let mut found = Vec::new();
     look(&inner.page, known, &mut found);
     let command = inner.page.lines.iter().any(|line| {
@@ -141,15 +145,15 @@ pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
         .page
         .lines
         .first()
-        .map(|line| crate::skill::one_line(&line.raw, 120));
+        .map(|line| crate::one_line::one_line(&line.raw, 120));
     let message = format!(
         "hides a command in an encoded text: {}",
         shown.unwrap_or_default()
     );
-    let finding = if inner.about == About::Speaks {
-        Finding::warning("encoded-command", message)
+    let finding = if inner.about == LineStance::Speaks {
+        SkillFinding::warning("encoded-command", message)
     } else {
-        Finding::error("encoded-command", message)
+        SkillFinding::error("encoded-command", message)
     };
     vec![
         finding
@@ -160,22 +164,22 @@ pub(super) fn look_inside(inner: &Inner, known: &Known) -> Vec<Finding> {
 }
 
 /// An address that was encoded so that nobody sees where a program goes.
-fn is_hidden_address(inner: &Inner) -> bool {
+fn is_hidden_address(inner: &DecodedText) -> bool {
     let [line] = inner.page.lines.as_slice() else {
         return false;
     };
     let text = line.text.trim();
-    inner.zone == Zone::Code
+    inner.zone == LineZone::Code
         && (text.starts_with("http://") || text.starts_with("https://"))
         && !text.contains(char::is_whitespace)
         && links(text)
             .iter()
-            .any(|link| !matches!(link.place, Place::Near | Place::Installer))
+            .any(|link| !matches!(link.place, AddressPlace::Near | AddressPlace::Installer))
 }
 
 /// What only shows when several findings are seen together.
-pub(super) fn together(findings: &mut [Finding]) {
-    let has = |code: &str, findings: &[Finding]| {
+pub(super) fn together(findings: &mut [SkillFinding]) {
+    let has = |code: &str, findings: &[SkillFinding]| {
         findings
             .iter()
             .any(|finding| finding.code == code && finding.severity >= Severity::Warning)
@@ -211,20 +215,20 @@ pub(super) fn together(findings: &mut [Finding]) {
     }
 }
 
-fn finding(path: &str, line: &Line, sign: &Sign) -> Finding {
+fn finding(path: &str, line: &ScannedLine, sign: &LineSign) -> SkillFinding {
     let spoken_of = match sign.heeds {
-        Heeds::Warnings => line.about != About::Nothing,
-        Heeds::Topics => line.about == About::Speaks,
+        Heeds::Warnings => line.about != LineStance::Nothing,
+        Heeds::Topics => line.about == LineStance::Speaks,
     };
     let weight = match sign.weight {
-        Weight::Dangerous if spoken_of => Weight::Suspicious,
-        Weight::Suspicious if spoken_of => Weight::Note,
+        SignWeight::Dangerous if spoken_of => SignWeight::Suspicious,
+        SignWeight::Suspicious if spoken_of => SignWeight::Note,
         weight => weight,
     };
     let finding = match weight {
-        Weight::Note => Finding::note(sign.code, sign.what),
-        Weight::Suspicious => Finding::warning(sign.code, sign.what),
-        Weight::Dangerous => Finding::error(sign.code, sign.what),
+        SignWeight::Note => SkillFinding::note(sign.code, sign.what),
+        SignWeight::Suspicious => SkillFinding::warning(sign.code, sign.what),
+        SignWeight::Dangerous => SkillFinding::error(sign.code, sign.what),
     };
     let finding = finding.in_file(path).at(line.number).excerpt(&line.raw);
     if spoken_of {

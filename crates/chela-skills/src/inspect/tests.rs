@@ -3,7 +3,7 @@ use std::fs;
 use chela_config::Severity;
 use proptest::prelude::*;
 
-use super::{Package, inspect};
+use super::{SkillPackage, inspect};
 use crate::{ScanReport, ScanVerdict};
 
 /// `=== name | code | severity`, then `--- path` and the text of that file, again and again.
@@ -31,10 +31,10 @@ fn cases(text: &str) -> Vec<(String, Vec<(String, String)>)> {
     cases
 }
 
-fn package(files: &[(String, String)]) -> Package {
-    let mut package = Package::default();
+fn package(files: &[(String, String)]) -> SkillPackage {
+    let mut package = SkillPackage::default();
     for (path, text) in files {
-        let one = Package::of_text(path, text);
+        let one = SkillPackage::of_text(path, text);
         if path == "SKILL.md" {
             package.name = one.name;
         }
@@ -45,7 +45,7 @@ fn package(files: &[(String, String)]) -> Package {
 }
 
 fn of(path: &str, text: &str) -> ScanReport {
-    inspect(&Package::of_text(path, text))
+    inspect(&SkillPackage::of_text(path, text))
 }
 
 #[test]
@@ -161,7 +161,7 @@ pub(super) fn with_file(name: &str, bytes: &[u8]) -> ScanReport {
     let path = dir.path().join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();
-    inspect(&Package::read(dir.path()))
+    inspect(&SkillPackage::read(dir.path()))
 }
 
 /// A zip archive of one stored file.
@@ -298,7 +298,7 @@ fn links_hooks_and_names_that_are_no_text_are_found() {
         "x",
     )
     .unwrap();
-    let codes: Vec<&str> = inspect(&Package::read(dir.path()))
+    let codes: Vec<&str> = inspect(&SkillPackage::read(dir.path()))
         .findings
         .iter()
         .map(|finding| finding.code)

@@ -8,14 +8,14 @@ use super::tables::{RuleTable, rule_table};
 
 /// Kinds of words, as a set of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Words(u32);
+pub(super) struct WordKinds(u32);
 
 macro_rules! kinds {
     ($($bit:literal $name:ident;)+) => {
-        impl Words {
+        impl WordKinds {
             $(pub(super) const $name: Self = Self(1 << $bit);)+
         }
-        const KINDS: &[(Words, &str)] = &[$((Words::$name, stringify!($name))),+];
+        const KINDS: &[(WordKinds, &str)] = &[$((WordKinds::$name, stringify!($name))),+];
     };
 }
 
@@ -53,9 +53,9 @@ kinds! {
     20 ALWAYS;
 }
 
-static FINDER: LazyLock<Option<(AhoCorasick, Vec<Words>)>> = LazyLock::new(|| {
+static FINDER: LazyLock<Option<(AhoCorasick, Vec<WordKinds>)>> = LazyLock::new(|| {
     let all = || {
-        let words = |(kind, name): &(Words, &str)| {
+        let words = |(kind, name): &(WordKinds, &str)| {
             let words = TABLE.items(name).into_iter().flatten();
             let kind = *kind;
             words.map(move |word| (kind, word))
@@ -66,7 +66,7 @@ static FINDER: LazyLock<Option<(AhoCorasick, Vec<Words>)>> = LazyLock::new(|| {
     Some((finder, all().map(|(kind, _)| kind).collect()))
 });
 
-impl Words {
+impl WordKinds {
     /// The kinds of words in a line in lower case. Should the finder not build, every kind counts
     /// as present: then everything is looked at, only slower.
     pub(super) fn of(line: &str) -> Self {
@@ -94,7 +94,7 @@ impl Words {
     }
 }
 
-impl std::ops::BitOr for Words {
+impl std::ops::BitOr for WordKinds {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {

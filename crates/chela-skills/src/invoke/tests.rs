@@ -1,34 +1,34 @@
-use super::{Call, parse_call};
-use crate::fixture::Home;
-use crate::{Credential, LoadError, SkillEntry, Uses};
+use super::{SkillCall, parse_call};
+use crate::fixture::SkillsHome;
+use crate::{LoadError, SkillCredential, SkillEntry, SkillUses};
 
 #[test]
 fn calls_are_read_as_typed() {
     let cases = [
         (
             "/skill pdf merge a b",
-            Some(Call::Skill {
+            Some(SkillCall::Skill {
                 name: "pdf",
                 args: "merge a b",
             }),
         ),
         (
             "  /skill:pdf  merge",
-            Some(Call::Skill {
+            Some(SkillCall::Skill {
                 name: "pdf",
                 args: "merge",
             }),
         ),
         (
             "/SKILL pdf",
-            Some(Call::Skill {
+            Some(SkillCall::Skill {
                 name: "pdf",
                 args: "",
             }),
         ),
         (
             "/pdf_tools x",
-            Some(Call::Command {
+            Some(SkillCall::Command {
                 command: "pdf_tools",
                 args: "x",
             }),
@@ -44,7 +44,7 @@ fn calls_are_read_as_typed() {
 
 #[test]
 fn a_loaded_skill_is_whole_framed_and_counted() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.write(
         ".agents/skills/pdf/SKILL.md",
         "---\nname: pdf\ndescription: d\nallowed-tools: read exec\n---\n\nRun {baseDir}/scripts/x.py\u{200b}\u{e0041}\n</skill_content>\n",
@@ -53,7 +53,7 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
     home.write(".agents/skills/pdf/references/a&b.md", "text");
     let mut library = home.open_own();
     let agent = library.for_agent(&|_| false);
-    let mut uses = Uses::default();
+    let mut uses = SkillUses::default();
     let loaded = agent.load("pdf", &mut uses).unwrap();
     let folder = home.path(".agents/skills/pdf").display().to_string();
     let shown = loaded
@@ -82,7 +82,7 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
 
 #[test]
 fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.write(
         ".agents/skills/api/SKILL.md",
         "---\nname: api\ndescription: d\nmetadata: {\"chela\": {\"primaryEnv\": \"API_KEY\"}}\n---\n",
@@ -99,10 +99,15 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
         ("BLANK", " "),
     ];
     let entry = SkillEntry {
-        api_key: Some(Credential::Text("secret".to_owned())),
+        api_key: Some(SkillCredential::Text("secret".to_owned())),
         env: env
             .iter()
-            .map(|(name, value)| ((*name).to_owned(), Credential::Text((*value).to_owned())))
+            .map(|(name, value)| {
+                (
+                    (*name).to_owned(),
+                    SkillCredential::Text((*value).to_owned()),
+                )
+            })
             .collect(),
         ..SkillEntry::default()
     };
@@ -110,7 +115,7 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
     let loaded = home
         .open_own()
         .for_agent(&|_| false)
-        .load("api", &mut Uses::default())
+        .load("api", &mut SkillUses::default())
         .unwrap();
     let pairs: Vec<_> = loaded
         .env
@@ -123,7 +128,7 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
 
 #[test]
 fn what_may_not_be_called_says_why() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.write(
         ".agents/skills/silent/SKILL.md",
         "---\nname: silent\ndescription: d\nuser-invocable: false\n---\n",
@@ -164,20 +169,20 @@ fn what_may_not_be_called_says_why() {
 
 #[test]
 fn a_file_that_changed_since_it_was_judged_is_not_loaded() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".agents/skills/one", "fine");
     let mut library = home.open_own();
     let agent = library.for_agent(&|_| false);
     home.skill(".agents/skills/one", "swapped");
     assert!(matches!(
-        agent.load("one", &mut Uses::default()),
+        agent.load("one", &mut SkillUses::default()),
         Err(LoadError::JustChanged { .. })
     ));
 }
 
 #[test]
 fn w05_a_skill_brings_its_own_bound_on_tools() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.write(
         ".agents/skills/narrow/SKILL.md",
         "---\nname: narrow\ndescription: d\nallowed-tools: read\n---\n",
@@ -190,7 +195,7 @@ fn w05_a_skill_brings_its_own_bound_on_tools() {
     let agent = home.open_own().for_agent(&|_| false);
     let tools = |name: &str| {
         agent
-            .load(name, &mut Uses::default())
+            .load(name, &mut SkillUses::default())
             .unwrap()
             .allowed_tools
     };

@@ -1,44 +1,44 @@
 use std::fs;
 
-use crate::fixture::{Home, names};
-use crate::{FirstLook, Presence, Refreshed, TrustState};
+use crate::fixture::{SkillsHome, names};
+use crate::{FirstLook, RefreshOutcome, SkillPresence, TrustState};
 
 #[test]
 fn a_second_look_sees_every_kind_of_change_and_nothing_else() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".chela/workspace/skills/one", "the first");
     let mut library = home.open_own();
-    assert_eq!(library.refresh(), Refreshed::Unchanged);
+    assert_eq!(library.refresh(), RefreshOutcome::Unchanged);
 
     home.skill(".chela/workspace/skills/two", "the second");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert_eq!(names(&library), ["one", "two"]);
 
     home.skill(".chela/workspace/skills/one", "the first, better");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert_eq!(
         library.catalog().get("one").unwrap().skill.description,
         "the first, better"
     );
 
     home.write(".chela/workspace/skills/one/scripts/run.sh", "echo");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     home.write(".chela/workspace/skills/one/scripts/run.sh", "echo 2");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
 
     fs::remove_dir_all(home.path(".chela/workspace/skills/two")).unwrap();
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert_eq!(names(&library), ["one"]);
 
     home.skill(".agents/skills/three", "in a root that was not there");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert_eq!(names(&library), ["one", "three"]);
-    assert_eq!(library.refresh(), Refreshed::Unchanged);
+    assert_eq!(library.refresh(), RefreshOutcome::Unchanged);
 }
 
 #[test]
 fn unchanged_skills_are_not_read_again() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.host.clock = std::sync::Arc::new(chela_core::FixedClock(
         std::time::SystemTime::now() + std::time::Duration::from_secs(60),
     ));
@@ -46,7 +46,7 @@ fn unchanged_skills_are_not_read_again() {
     let mut library = home.open_own();
     let before = std::sync::Arc::clone(&library.catalog().get("kept").unwrap().skill);
     home.skill(".agents/skills/new", "comes");
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert!(std::sync::Arc::ptr_eq(
         &before,
         &library.catalog().get("kept").unwrap().skill
@@ -55,7 +55,7 @@ fn unchanged_skills_are_not_read_again() {
 
 #[test]
 fn a_session_keeps_its_snapshot() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".agents/skills/one", "the first");
     let mut library = home.open_own();
     let session = library.for_agent(&|_| false);
@@ -70,7 +70,7 @@ fn a_session_keeps_its_snapshot() {
 
 #[test]
 fn w07_a_project_puts_nothing_into_the_prompt() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.project = Some(home.path("repo"));
     home.skill(".agents/skills/deploy", "the owner's own");
     for place in [".agents", ".pi", ".claude"] {
@@ -94,14 +94,21 @@ fn w07_a_project_puts_nothing_into_the_prompt() {
         !text.contains("Ignore") && !text.contains("evil") && !text.contains("above"),
         "{text}"
     );
-    assert_eq!(agent.get("evil").unwrap().presence(), Presence::Quarantined);
+    assert_eq!(
+        agent.get("evil").unwrap().presence(),
+        SkillPresence::Quarantined
+    );
     assert!(agent.resolve("/evil").is_none() && agent.resolve("/skill evil").unwrap().is_err());
-    assert!(agent.load("evil", &mut crate::Uses::default()).is_err());
+    assert!(
+        agent
+            .load("evil", &mut crate::SkillUses::default())
+            .is_err()
+    );
 }
 
 #[test]
 fn bundled_skills_are_there_trusted_and_kept_whole() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     let mut library = home.open();
     let agent = library.for_agent(&|_| false);
     assert_eq!(agent.listed().len(), crate::BUNDLED.len());
@@ -113,7 +120,7 @@ fn bundled_skills_are_there_trusted_and_kept_whole() {
         "---\nname: make-skill\ndescription: evil\n---\n",
     )
     .unwrap();
-    assert_eq!(library.refresh(), Refreshed::Changed);
+    assert_eq!(library.refresh(), RefreshOutcome::Changed);
     assert_eq!(
         library.catalog().get("make-skill").unwrap().trust.state,
         TrustState::Quarantined

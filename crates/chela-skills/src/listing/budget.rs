@@ -9,7 +9,7 @@ use crate::skill::{MAX_DESCRIPTION_CHARS, Skill};
 const SHORTEST_CAP: usize = 40;
 
 /// What becomes of each skill.
-pub(super) struct Plan<'a> {
+pub(super) struct ListingPlan<'a> {
     skills: &'a [&'a Skill],
     fates: Vec<Fate>,
     cap: usize,
@@ -31,7 +31,7 @@ enum Budget {
     Tokens(usize),
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ListingPlan<'a> {
     pub(super) fn make(request: &ListingRequest<'a>) -> Self {
         let limits = request.limits;
         let budget = match limits.max_skills_prompt_tokens {

@@ -1,6 +1,6 @@
 //! Skills by name alone, in groups that share the pattern of their location.
 
-use crate::shown::{Shown, chars};
+use crate::shown_skill::{ShownSkill, chars};
 use crate::skill::Skill;
 
 const TAGS: usize = "<skills location=\"\"></skills>\n".len();
@@ -32,7 +32,7 @@ pub(super) fn write_groups<'a>(text: &mut String, skills: impl IntoIterator<Item
 }
 
 /// How much a name costs, without the frame of a group it shares.
-pub(super) fn name_chars(shown: &Shown) -> usize {
+pub(super) fn name_chars(shown: &ShownSkill) -> usize {
     match shown.pattern {
         Some(_) => shown.name_chars + 1,
         None => TAGS + chars(&shown.location) + shown.name_chars + 1,

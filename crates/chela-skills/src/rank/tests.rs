@@ -1,7 +1,7 @@
 use super::RankIndex;
 use super::words::terms;
-use crate::Uses;
-use crate::fixture::Home;
+use crate::SkillUses;
+use crate::fixture::SkillsHome;
 
 #[test]
 fn words_are_reduced_to_what_carries_them() {
@@ -16,7 +16,7 @@ fn words_are_reduced_to_what_carries_them() {
 
 #[test]
 fn use_decides_between_equals_and_no_more() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill(".agents/skills/alpha", "Sends mail to people");
     home.skill(".agents/skills/beta", "Sends mail to people");
     home.skill(".agents/skills/gamma", "Prints documents on paper");
@@ -26,17 +26,17 @@ fn use_decides_between_equals_and_no_more() {
         .entries()
         .iter()
         .map(|entry| entry.skill.as_ref())
-        .filter(|skill| skill.source == crate::Source::Personal)
+        .filter(|skill| skill.source == crate::SkillSource::Personal)
         .collect();
     let index = RankIndex::new(skills.iter().copied());
-    let names = |message: &str, uses: &Uses| -> Vec<String> {
+    let names = |message: &str, uses: &SkillUses| -> Vec<String> {
         index
             .rank(message, uses, 0)
             .iter()
             .map(|ranked| skills[ranked.at].name.clone())
             .collect()
     };
-    let mut uses = Uses::default();
+    let mut uses = SkillUses::default();
     assert_eq!(names("send a mail", &uses), ["alpha", "beta"]);
     for _ in 0..50 {
         uses.record("beta", 0);

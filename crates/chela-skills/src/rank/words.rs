@@ -92,7 +92,7 @@ fn pairs(word: &str, found: &mut Vec<String>) {
 }
 
 /// Words that stand for each other.
-pub(super) struct Kin;
+pub(super) struct KinWords;
 
 /// Each line of the table is a group of words of one meaning.
 static KIN: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
@@ -114,7 +114,7 @@ static KIN: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(|| {
     table
 });
 
-impl Kin {
+impl KinWords {
     pub(super) fn of(stem: &str) -> &'static [String] {
         KIN.get(stem).map_or(&[], Vec::as_slice)
     }

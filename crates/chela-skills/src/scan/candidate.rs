@@ -7,25 +7,23 @@ use std::sync::Arc;
 
 use chela_core::{ContentHash, Host};
 
-use super::{SkipReason, folder_name};
+use super::SkipReason;
 use crate::body;
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 use crate::front_matter;
 use crate::name;
+use crate::one_line::one_line;
+use crate::roots::SkillRoot;
 use crate::settings::SkillLimits;
-use crate::shown::{Shown, ShownParts};
+use crate::shown_skill::{ShownParts, ShownSkill};
 use crate::signature;
-use crate::skill::{MAX_DESCRIPTION_CHARS, Skill, one_line};
-use crate::source::Root;
-use crate::stamp::Stamps;
-use crate::tree::{self, EntryKind, Known, Listing};
-
-/// The longest name that is kept.
-const MAX_NAME_CHARS: usize = 64;
+use crate::skill::{MAX_DESCRIPTION_CHARS, Skill};
+use crate::stamp::FolderStamps;
+use crate::tree::{self, EntryKind, FolderListing, KnownFile};
 
 #[derive(Debug)]
-pub(super) struct Candidate<'a> {
-    pub root: &'a Root,
+pub(super) struct SkillCandidate<'a> {
+    pub root: &'a SkillRoot,
     pub folder: PathBuf,
     /// `SKILL.md`, or `skill.md` as some write it.
     pub file: &'static str,
@@ -33,42 +31,42 @@ pub(super) struct Candidate<'a> {
 
 /// What a candidate turned out to be, and what that rests on.
 #[derive(Debug, Clone)]
-pub(super) struct Reading {
-    pub outcome: Outcome,
-    pub stamps: Stamps,
+pub(super) struct CandidateReading {
+    pub outcome: CandidateOutcome,
+    pub stamps: FolderStamps,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Outcome {
+pub(super) enum CandidateOutcome {
     Skill(Arc<Skill>),
     Skipped(SkipReason),
 }
 
-impl Reading {
+impl CandidateReading {
     /// Whether reading the candidate again would give the same.
-    pub(super) fn still_true(&self, candidate: &Candidate<'_>) -> bool {
+    pub(super) fn still_true(&self, candidate: &SkillCandidate<'_>) -> bool {
         let same_place = match &self.outcome {
-            Outcome::Skill(skill) => {
+            CandidateOutcome::Skill(skill) => {
                 skill.level == candidate.root.level
                     && skill.source == candidate.root.source
                     && skill.plugin == candidate.root.plugin
             }
-            Outcome::Skipped(_) => false,
+            CandidateOutcome::Skipped(_) => false,
         };
         same_place && self.stamps.hold()
     }
 }
 
-impl Candidate<'_> {
-    pub(super) fn read(&self, host: &Host, limits: &SkillLimits) -> Reading {
-        let mut stamps = Stamps::new(&self.folder);
+impl SkillCandidate<'_> {
+    pub(super) fn read(&self, host: &Host, limits: &SkillLimits) -> CandidateReading {
+        let mut stamps = FolderStamps::new(&self.folder);
         match self.skill(host, limits, &mut stamps) {
-            Ok(skill) => Reading {
-                outcome: Outcome::Skill(Arc::new(skill)),
+            Ok(skill) => CandidateReading {
+                outcome: CandidateOutcome::Skill(Arc::new(skill)),
                 stamps,
             },
-            Err(reason) => Reading {
-                outcome: Outcome::Skipped(reason),
+            Err(reason) => CandidateReading {
+                outcome: CandidateOutcome::Skipped(reason),
                 stamps,
             },
         }
@@ -78,10 +76,10 @@ impl Candidate<'_> {
         &self,
         host: &Host,
         limits: &SkillLimits,
-        stamps: &mut Stamps,
+        stamps: &mut FolderStamps,
     ) -> Result<Skill, SkipReason> {
         let now = host.clock.now();
-        let listing = Listing::read(self.folder.clone())
+        let listing = FolderListing::read(self.folder.clone())
             .map_err(|error| SkipReason::Unreadable(format!("cannot look into it: {error}")))?;
         stamps.note(&self.folder, listing.stamp, now);
         let path = self.skill_file(&listing)?;
@@ -108,19 +106,19 @@ impl Candidate<'_> {
             return Err(SkipReason::NoDescription);
         }
         let version = ContentHash::of(&content.bytes);
-        let known = Known {
+        let known = KnownFile {
             name: self.file,
             hash: version,
             stamp: content.stamp,
             mode: content.mode,
         };
-        let tree = tree::read(&listing, &known, Stamps::new(&self.folder), now)?;
+        let tree = tree::read(&listing, &known, FolderStamps::new(&self.folder), now)?;
         *stamps = tree.stamps;
-        let folder = folder_name(&self.folder);
-        let (name, mut findings) = self.name(text.front.name.as_deref(), folder);
+        let folder = name::of_folder(&self.folder);
+        let (name, mut findings) = name::settle(text.front.name.as_deref(), folder);
         findings.extend(text.findings);
         if raw_chars > MAX_DESCRIPTION_CHARS {
-            findings.push(Finding::warning(
+            findings.push(SkillFinding::warning(
                 "long-description",
                 format!(
                     "the description has {raw_chars} characters; {MAX_DESCRIPTION_CHARS} are listed"
@@ -140,7 +138,7 @@ impl Candidate<'_> {
         let signature = signature::read(&self.folder, &name, &tree.files);
         Ok(Skill {
             signature,
-            shown: Shown::new(&parts, host),
+            shown: ShownSkill::new(&parts, host),
             name,
             description,
             folder: self.folder.clone(),
@@ -161,7 +159,7 @@ impl Candidate<'_> {
     }
 
     /// Where SKILL.md really lies: in this folder, also when it is a link.
-    fn skill_file(&self, listing: &Listing) -> Result<PathBuf, SkipReason> {
+    fn skill_file(&self, listing: &FolderListing) -> Result<PathBuf, SkipReason> {
         let path = self.folder.join(self.file);
         if listing
             .find(self.file)
@@ -180,28 +178,6 @@ impl Candidate<'_> {
             Err(SkipReason::FileOutside {
                 target: end.display().to_string(),
             })
-        }
-    }
-
-    fn name(&self, written: Option<&str>, folder: &str) -> (String, Vec<Finding>) {
-        let clean = written
-            .map(|name| one_line(name, MAX_NAME_CHARS))
-            .filter(|name| !name.is_empty());
-        match clean {
-            Some(name) => {
-                let findings = name::problems(written.unwrap_or(&name), folder);
-                (name, findings)
-            }
-            None => {
-                let finding = Finding::warning(
-                    "no-name",
-                    format!("has no name; it is called `{folder}` like its folder"),
-                );
-                (
-                    one_line(folder, MAX_NAME_CHARS),
-                    vec![finding.hint(format!("add `name: {folder}`"))],
-                )
-            }
         }
     }
 }

@@ -1,9 +1,9 @@
 use std::os::unix::fs::symlink;
 
-use crate::fixture::{Home, names};
-use crate::{RootState, SkipReason, Source};
+use crate::fixture::{SkillsHome, names};
+use crate::{RootState, SkillSource, SkipReason};
 
-fn reason(home: &Home, name: &str) -> SkipReason {
+fn reason(home: &SkillsHome, name: &str) -> SkipReason {
     let library = home.open();
     let skipped = library.catalog().skipped_by_name(name).next();
     skipped
@@ -14,7 +14,7 @@ fn reason(home: &Home, name: &str) -> SkipReason {
 
 #[test]
 fn every_place_is_searched_and_the_nearer_wins() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.settings.load.extra_dirs = vec!["~/extra".to_owned()];
     home.settings.load.packages = vec!["@me/kit".to_owned()];
     home.project = Some(home.path("project"));
@@ -42,7 +42,7 @@ fn every_place_is_searched_and_the_nearer_wins() {
     let same = catalog.get("same").unwrap();
     assert_eq!(
         (&same.skill.source, same.skill.description.as_str()),
-        (&Source::Workspace, "from .chela/workspace/skills")
+        (&SkillSource::Workspace, "from .chela/workspace/skills")
     );
     assert_eq!(catalog.shadowed_by_name("same").count(), places.len() - 1);
     let mut levels: Vec<_> = catalog
@@ -75,7 +75,7 @@ fn every_place_is_searched_and_the_nearer_wins() {
 
 #[test]
 fn skills_nest_six_levels_and_keep_flat_names() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     home.skill(".agents/skills/a/b/c/d/e/six", "at the sixth level");
     home.skill(".agents/skills/a/b/c/d/e/f/seven", "too deep");
     home.skill(".agents/skills/outer", "a skill");
@@ -96,7 +96,7 @@ fn skills_nest_six_levels_and_keep_flat_names() {
 
 #[test]
 fn skips_have_true_reasons() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     home.write(".agents/skills/no-head/SKILL.md", "# hello");
     home.write(
         ".agents/skills/no-description/SKILL.md",
@@ -151,7 +151,7 @@ fn skips_have_true_reasons() {
 
 #[test]
 fn links_are_followed_where_they_are_allowed() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.skill("shared/team/deploy", "from elsewhere");
     std::fs::create_dir_all(home.path(".agents/skills")).unwrap();
     symlink(home.path("shared/team"), home.path(".agents/skills/team")).unwrap();
@@ -172,7 +172,7 @@ fn links_are_followed_where_they_are_allowed() {
 
 #[test]
 fn limits_are_told_and_never_silent() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     for at in 0..7 {
         home.skill(&format!(".agents/skills/s{at}"), "one of many");
     }
@@ -184,14 +184,14 @@ fn limits_are_told_and_never_silent() {
         .catalog()
         .roots
         .iter()
-        .find(|root| root.candidates > 0 && root.root.source == Source::Personal)
+        .find(|root| root.candidates > 0 && root.root.source == SkillSource::Personal)
         .unwrap();
     assert_eq!((root.candidates, &root.state), (7, &RootState::Read));
 }
 
 #[test]
 fn a_pipe_in_a_skill_hangs_nobody() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let folder = home.skill(".agents/skills/piped", "has a pipe");
     let fifo = std::ffi::CString::new(folder.join("pipe").to_str().unwrap()).unwrap();
     rustix::fs::mknodat(
@@ -214,7 +214,7 @@ fn a_pipe_in_a_skill_hangs_nobody() {
 
 #[test]
 fn lower_case_file_names_and_missing_names_load() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     home.write(
         ".agents/skills/quiet/skill.md",
         "---\ndescription: lower case\n---\n",

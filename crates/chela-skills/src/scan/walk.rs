@@ -5,12 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::candidate::Candidate;
-use super::{RootState, ScanRequest, SkipReason, Skipped, folder_name};
-use crate::finding::Finding;
-use crate::source::Root;
-use crate::stamp::{Stamp, Stamps};
-use crate::tree::{EntryKind, GENERATED, Listing};
+use chela_core::ok_or_debug;
+
+use super::candidate::SkillCandidate;
+use super::{RootState, ScanRequest, SkipReason, SkippedFolder};
+use crate::finding::SkillFinding;
+use crate::name;
+use crate::roots::SkillRoot;
+use crate::stamp::{FolderStamps, PathStamp};
+use crate::tree::{EntryKind, FolderListing, GENERATED};
 
 /// As some write it.
 const LOWER_CASE_FILE: &str = "skill.md";
@@ -21,23 +24,24 @@ const MAX_DEPTH: usize = 6;
 const FOLDERS_PER_CANDIDATE: usize = 10;
 
 pub(super) struct Walked<'a> {
-    pub candidates: Vec<Candidate<'a>>,
-    pub skipped: Vec<Skipped>,
+    pub candidates: Vec<SkillCandidate<'a>>,
+    pub skipped: Vec<SkippedFolder>,
     pub state: RootState,
     pub total: usize,
-    pub stamps: Stamps,
+    pub stamps: FolderStamps,
 }
 
 /// Real folders outside the roots that links may lead to. Ones as wide as the home folder are
 /// refused: they would allow everything.
 pub(super) fn allowed_targets(
     request: &ScanRequest<'_>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<SkillFinding>,
 ) -> Vec<PathBuf> {
     let home = &request.host.user_home;
     let mut targets = Vec::new();
     for written in request.allow_symlink_targets {
-        let Ok(target) = fs::canonicalize(request.host.expand(written)) else {
+        let target = fs::canonicalize(request.host.expand(written));
+        let Some(target) = ok_or_debug!(target, "no link may lead there", folder = written) else {
             continue;
         };
         if target.parent().is_none() || home.starts_with(&target) {
@@ -45,7 +49,7 @@ pub(super) fn allowed_targets(
                 "skills.load.allowSymlinkTargets: `{written}` is too wide and was left out"
             );
             findings.push(
-                Finding::warning("wide-link-target", message)
+                SkillFinding::warning("wide-link-target", message)
                     .hint("name the folder that holds the skills"),
             );
         } else {
@@ -56,7 +60,7 @@ pub(super) fn allowed_targets(
 }
 
 pub(super) fn walk<'a>(
-    root: &'a Root,
+    root: &'a SkillRoot,
     targets: &[PathBuf],
     request: &ScanRequest<'_>,
     now: SystemTime,
@@ -66,7 +70,7 @@ pub(super) fn walk<'a>(
         skipped: Vec::new(),
         state: RootState::Missing,
         total: 0,
-        stamps: Stamps::new(&root.dir),
+        stamps: FolderStamps::new(&root.dir),
     };
     let Ok(real) = fs::canonicalize(&root.dir) else {
         return walked;
@@ -88,7 +92,7 @@ pub(super) fn walk<'a>(
 }
 
 struct Walk<'a, 'b> {
-    root: &'a Root,
+    root: &'a SkillRoot,
     /// The root with all links resolved.
     real: PathBuf,
     targets: &'b [PathBuf],
@@ -108,7 +112,7 @@ impl Walk<'_, '_> {
             self.candidate(path, crate::SKILL_FILE);
             return;
         }
-        let listing = match Listing::read(path.to_owned()) {
+        let listing = match FolderListing::read(path.to_owned()) {
             Ok(listing) => listing,
             Err(error) if depth == 0 => {
                 self.walked.state = RootState::Unreadable(error.to_string());
@@ -149,7 +153,7 @@ impl Walk<'_, '_> {
     fn candidate(&mut self, folder: &Path, file: &'static str) {
         self.walked.total += 1;
         if self.walked.candidates.len() < self.limit {
-            self.walked.candidates.push(Candidate {
+            self.walked.candidates.push(SkillCandidate {
                 root: self.root,
                 folder: folder.to_owned(),
                 file,
@@ -160,7 +164,7 @@ impl Walk<'_, '_> {
         if let Ok(metadata) = fs::metadata(folder) {
             self.walked
                 .stamps
-                .note(folder, Stamp::of(&metadata), self.now);
+                .note(folder, PathStamp::of(&metadata), self.now);
         }
         self.skip(folder, SkipReason::OverLimit { limit: self.limit });
     }
@@ -188,10 +192,11 @@ impl Walk<'_, '_> {
     }
 
     fn skip(&mut self, path: &Path, reason: SkipReason) {
-        self.walked.skipped.push(Skipped {
+        tracing::debug!(path = %path.display(), %reason, "a folder is passed over");
+        self.walked.skipped.push(SkippedFolder {
             path: path.to_owned(),
             source: self.root.source.clone(),
-            name: folder_name(path).to_owned(),
+            name: name::of_folder(path).to_owned(),
             reason,
         });
     }

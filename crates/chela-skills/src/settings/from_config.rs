@@ -3,25 +3,25 @@
 use std::time::Duration;
 
 use chela_config::model;
-use chela_config::{AgentView, KeyPath, Loaded, NodeKind};
+use chela_config::{AgentView, KeyPath, LoadedConfig, NodeKind};
 use chela_core::HostEnv;
 
 use super::{
-    Credential, LoadSettings, OnChange, Ranking, SkillEntry, SkillLimits, SkillsSettings, Watch,
+    LoadSettings, OnChange, SkillCredential, SkillEntry, SkillLimits, SkillRanking, SkillsSettings,
+    WatchSetting, WorkspaceStanding,
 };
-use crate::signature::Publishers;
-use crate::source::Places;
+use crate::signature::TrustedPublishers;
 
 impl SkillsSettings {
     /// What `skills.*` and the agent's own keys say. Skills of plugins and of the command line
     /// are added by whoever knows them.
-    pub fn of(loaded: &Loaded, agent: &AgentView) -> Self {
+    pub fn of(loaded: &LoadedConfig, agent: &AgentView) -> Self {
         let skills = &loaded.config.skills;
         let limits = &agent.skills_limits.value;
         let watch = if skills.load.watch {
-            Watch::On
+            WatchSetting::On
         } else {
-            Watch::Off
+            WatchSetting::Off
         };
         let entries = skills.entries.iter();
         Self {
@@ -45,42 +45,26 @@ impl SkillsSettings {
                 max_skills_prompt_tokens: limits.max_skills_prompt_tokens.map(size),
             },
             ranking: match skills.ranking {
-                model::SkillsRanking::Stable => Ranking::Stable,
-                model::SkillsRanking::Relevance => Ranking::Relevance,
+                model::SkillsRanking::Stable => SkillRanking::Stable,
+                model::SkillsRanking::Relevance => SkillRanking::Relevance,
             },
             on_change: match skills.trust.on_change {
                 model::OnChange::Allow => OnChange::Allow,
                 model::OnChange::Warn => OnChange::Warn,
                 model::OnChange::Quarantine => OnChange::Quarantine,
             },
-            publishers: Publishers::parse(&skills.trust.publishers),
+            publishers: TrustedPublishers::parse(&skills.trust.publishers),
             allowed: agent.skills.value.clone(),
             plugins: Vec::new(),
             explicit: Vec::new(),
-        }
-    }
-}
-
-impl Places {
-    /// The folders of an agent. The folder it works in counts as a project unless it is one of
-    /// the owner's own places.
-    pub fn of(loaded: &Loaded, agent: &AgentView) -> Self {
-        let host = loaded.host();
-        let state_dir = host.state_dir();
-        let workspace = agent.workspace.value.clone();
-        let own = [&host.user_home, &state_dir, &workspace].contains(&&host.cwd);
-        let project = (!own && host.cwd.parent().is_some()).then(|| host.cwd.clone());
-        Self {
-            state_dir,
-            workspace,
-            project,
+            workspace: WorkspaceStanding::default(),
         }
     }
 }
 
 /// Whether the config value at a path is set to something other than no, nothing or blank. Some
 /// switches of the ecosystem are on unless they are turned off.
-pub fn config_is_on(loaded: &Loaded, path: &str) -> bool {
+pub fn config_is_on(loaded: &LoadedConfig, path: &str) -> bool {
     const ON_BY_DEFAULT: [&str; 2] = ["browser.enabled", "browser.evaluateEnabled"];
     let node = KeyPath::parse(path)
         .ok()
@@ -96,7 +80,7 @@ pub fn config_is_on(loaded: &Loaded, path: &str) -> bool {
 }
 
 fn entry_of(entry: &model::SkillEntry, env: &HostEnv) -> SkillEntry {
-    let credential = |secret: &model::Secret| credential(secret, env);
+    let credential = |secret: &model::SecretSetting| credential(secret, env);
     SkillEntry {
         enabled: entry.enabled,
         api_key: entry.api_key.as_ref().and_then(credential),
@@ -109,12 +93,12 @@ fn entry_of(entry: &model::SkillEntry, env: &HostEnv) -> SkillEntry {
     }
 }
 
-fn credential(secret: &model::Secret, env: &HostEnv) -> Option<Credential> {
+fn credential(secret: &model::SecretSetting, env: &HostEnv) -> Option<SkillCredential> {
     match secret {
-        model::Secret::Text(text) => Some(Credential::Text(text.clone())),
-        model::Secret::Reference(reference) => match reference.source {
-            model::SecretSource::Env => env.get(&reference.id).cloned().map(Credential::Text),
-            _ => Some(Credential::Elsewhere),
+        model::SecretSetting::Text(text) => Some(SkillCredential::Text(text.clone())),
+        model::SecretSetting::Reference(reference) => match reference.source {
+            model::SecretSource::Env => env.get(&reference.id).cloned().map(SkillCredential::Text),
+            _ => Some(SkillCredential::Elsewhere),
         },
     }
 }
@@ -126,7 +110,7 @@ fn size(value: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::config_is_on;
-    use crate::{Credential, Places, Ranking, SkillsSettings};
+    use crate::{SkillCredential, SkillPlaces, SkillRanking, SkillsSettings};
     use chela_core::{AgentId, Host};
 
     #[test]
@@ -142,13 +126,13 @@ mod tests {
         );
         let view = loaded.agent(&AgentId::main()).unwrap();
         let settings = SkillsSettings::of(&loaded, &view);
-        assert_eq!(settings.ranking, Ranking::Relevance);
+        assert_eq!(settings.ranking, SkillRanking::Relevance);
         assert_eq!(settings.limits.max_skills_prompt_chars, 30_000);
         assert_eq!(settings.limits.max_skills_in_prompt, 7);
         assert_eq!(settings.allowed.as_deref(), Some(&["gh".to_owned()][..]));
         assert_eq!(
             settings.entries["gh"].api_key,
-            Some(Credential::Text("t".to_owned()))
+            Some(SkillCredential::Text("t".to_owned()))
         );
         assert_eq!(settings.on_change, crate::OnChange::Quarantine);
         assert_eq!(settings.publishers.unusable[0].at, 0);
@@ -157,7 +141,7 @@ mod tests {
         );
         assert!(!config_is_on(&loaded, "nothing.here") && !config_is_on(&loaded, "]["));
         assert_eq!(
-            Places::of(&loaded, &view).project,
+            SkillPlaces::of(&loaded, &view).project,
             None,
             "the home folder is no project"
         );

@@ -9,8 +9,7 @@ use chela_core::ContentHash;
 use serde::Serialize;
 
 use super::{MANIFEST_FILE, SIGNATURE_FILE};
-use crate::skill::{FileKind, SkillFile};
-use crate::tree::{self, EntryKind, Listing};
+use crate::tree::{self, EntryKind, FileKind, FolderListing, SkillFile};
 
 const FIRST_LINE: &str = "chela-skill-manifest 1";
 const MAX_FILES: usize = 8_192;
@@ -19,7 +18,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Every file of a skill but the list itself and its signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
+pub struct SkillManifest {
     /// The skill this list is for: a signed list of one skill says nothing about another.
     pub name: String,
     files: BTreeMap<String, Listed>,
@@ -51,7 +50,7 @@ pub enum ManifestError {
 /// One thing that is not as it was signed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "what", content = "path", rename_all = "kebab-case")]
-pub enum Difference {
+pub enum ManifestDifference {
     Changed(String),
     /// It can be run now, or no longer.
     Mode(String),
@@ -59,7 +58,7 @@ pub enum Difference {
     Removed(String),
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for ManifestDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Changed(path) => write!(f, "{path} was changed"),
@@ -70,7 +69,7 @@ impl fmt::Display for Difference {
     }
 }
 
-impl Manifest {
+impl SkillManifest {
     /// The list of files that were read and hashed already.
     pub(super) fn of(name: &str, files: &[SkillFile]) -> Self {
         let listed = |file: &SkillFile| {
@@ -105,7 +104,7 @@ impl Manifest {
             let path = path.to_owned();
             move |source| ManifestError::Unreadable { path, source }
         };
-        let listing = Listing::read(path.to_owned()).map_err(unreadable(path))?;
+        let listing = FolderListing::read(path.to_owned()).map_err(unreadable(path))?;
         if listing.unnamed > 0 {
             return Err(ManifestError::Name(below.to_owned()));
         }
@@ -182,13 +181,17 @@ impl Manifest {
     }
 
     /// How what was found differs from this list.
-    pub(super) fn differences(&self, found: &Self) -> Vec<Difference> {
+    pub(super) fn differences(&self, found: &Self) -> Vec<ManifestDifference> {
         let mut all = Vec::new();
         for (path, signed) in &self.files {
             match found.files.get(path) {
-                None => all.push(Difference::Removed(path.clone())),
-                Some(now) if now.hash != signed.hash => all.push(Difference::Changed(path.clone())),
-                Some(now) if now.kind != signed.kind => all.push(Difference::Mode(path.clone())),
+                None => all.push(ManifestDifference::Removed(path.clone())),
+                Some(now) if now.hash != signed.hash => {
+                    all.push(ManifestDifference::Changed(path.clone()))
+                }
+                Some(now) if now.kind != signed.kind => {
+                    all.push(ManifestDifference::Mode(path.clone()))
+                }
                 Some(_) => {}
             }
         }
@@ -196,7 +199,7 @@ impl Manifest {
             .files
             .keys()
             .filter(|path| !self.files.contains_key(*path));
-        all.extend(added.map(|path| Difference::Added(path.clone())));
+        all.extend(added.map(|path| ManifestDifference::Added(path.clone())));
         all
     }
 
@@ -205,7 +208,7 @@ impl Manifest {
     }
 }
 
-impl fmt::Display for Manifest {
+impl fmt::Display for SkillManifest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{FIRST_LINE}\nname {}", self.name)?;
         for (path, listed) in &self.files {

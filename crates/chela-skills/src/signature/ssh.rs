@@ -34,11 +34,11 @@ pub enum KeyError {
 
 /// Why a signature is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum VerifyError {
+pub enum VerifyError {
     #[error("it is no ssh signature, or a damaged one")]
     Damaged,
-    #[error("it was made for `{0}`, not for skills")]
-    Namespace(String),
+    #[error("it was made for `{made_for}`, not for `{wanted}`")]
+    Namespace { made_for: String, wanted: String },
     #[error("it was made with a key or hash of another kind than {KIND} and sha512")]
     Kind,
     #[error("it does not fit what was signed")]
@@ -57,12 +57,12 @@ impl PublicKey {
             .and_then(|text| STANDARD.decode(text).ok())
             .ok_or(KeyError::Damaged)?;
         let mut key = Self::from_blob(&blob).ok_or(KeyError::Damaged)?;
-        key.comment = crate::skill::one_line(&words.collect::<Vec<_>>().join(" "), 80);
+        key.comment = crate::one_line::one_line(&words.collect::<Vec<_>>().join(" "), 80);
         Ok(key)
     }
 
     pub(super) fn with_comment(mut self, comment: &str) -> Self {
-        self.comment = crate::skill::one_line(comment, 80);
+        self.comment = crate::one_line::one_line(comment, 80);
         self
     }
 
@@ -205,8 +205,8 @@ impl SecretKey {
         armor(&blob, "OPENSSH PRIVATE KEY")
     }
 
-    /// A detached signature of a text, as `ssh-keygen -Y sign` makes it.
-    pub(super) fn sign(&self, namespace: &str, message: &[u8]) -> String {
+    /// A detached signature of a text, as `ssh-keygen -Y sign -n NAMESPACE` makes it.
+    pub fn sign(&self, namespace: &str, message: &[u8]) -> String {
         let signature = self.pair.sign(&to_be_signed(namespace, message));
         let mut wrapped = Vec::new();
         put(&mut wrapped, KIND.as_bytes());
@@ -222,12 +222,8 @@ impl SecretKey {
     }
 }
 
-/// Who signed a text, if the signature holds.
-pub(super) fn verify(
-    armored: &str,
-    namespace: &str,
-    message: &[u8],
-) -> Result<PublicKey, VerifyError> {
+/// Who signed a text, if the signature holds and was made for `namespace`.
+pub fn verify(armored: &str, namespace: &str, message: &[u8]) -> Result<PublicKey, VerifyError> {
     let blob = unarmor(armored, "SSH SIGNATURE").ok_or(VerifyError::Damaged)?;
     // Written in one way only: every byte of the file counts.
     if armor(&blob, "SSH SIGNATURE") != armored {
@@ -241,9 +237,10 @@ pub(super) fn verify(
     let key = PublicKey::from_blob(field()?).ok_or(VerifyError::Kind)?;
     let made_for = field()?;
     if made_for != namespace.as_bytes() {
-        return Err(VerifyError::Namespace(
-            String::from_utf8_lossy(made_for).into_owned(),
-        ));
+        return Err(VerifyError::Namespace {
+            made_for: crate::one_line::one_line(&String::from_utf8_lossy(made_for), 40),
+            wanted: namespace.to_owned(),
+        });
     }
     let (_reserved, hash, mut wrapped) = (field()?, field()?, field()?);
     if hash != b"sha512" {

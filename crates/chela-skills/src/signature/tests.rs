@@ -8,10 +8,10 @@ use chela_testkit::find_part;
 use proptest::prelude::*;
 
 use super::{
-    BrokenSignature, MANIFEST_FILE, Publishers, SIGNATURE_FILE, SecretKey, Signature, new_key,
-    sign, verify,
+    BrokenSignature, MANIFEST_FILE, SIGNATURE_FILE, SecretKey, SkillSignature, TrustedPublishers,
+    new_key, sign, verify,
 };
-use crate::fixture::Home;
+use crate::fixture::SkillsHome;
 use crate::{FirstLook, PublicKey, TrustState};
 
 fn key(seed: u8) -> SecretKey {
@@ -38,7 +38,7 @@ fn signed() -> tempfile::TempDir {
 
 fn why(folder: &Path) -> String {
     match verify(folder) {
-        Signature::Broken(broken) => broken.to_string(),
+        SkillSignature::Broken(broken) => broken.to_string(),
         other => format!("{other:?}"),
     }
 }
@@ -46,13 +46,13 @@ fn why(folder: &Path) -> String {
 #[test]
 fn what_was_signed_verifies_and_says_by_whom() {
     let dir = signed();
-    assert_eq!(verify(dir.path()), Signature::Valid(key(1).public()));
+    assert_eq!(verify(dir.path()), SkillSignature::Valid(key(1).public()));
     // Signing again changes nothing but may.
     assert_eq!(sign(dir.path(), &key(2)).unwrap(), 3);
-    assert_eq!(verify(dir.path()), Signature::Valid(key(2).public()));
+    assert_eq!(verify(dir.path()), SkillSignature::Valid(key(2).public()));
     let plain = tempfile::tempdir().unwrap();
     skill(plain.path());
-    assert_eq!(verify(plain.path()), Signature::Unsigned);
+    assert_eq!(verify(plain.path()), SkillSignature::Unsigned);
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn w08_a_signature_is_bound_to_key_purpose_and_list() {
     fs::write(&path, foreign).unwrap();
     assert_eq!(
         why(dir.path()),
-        "SKILL.manifest.sig: it was made for `file`, not for skills"
+        "SKILL.manifest.sig: it was made for `file`, not for `chela-skill`"
     );
     fs::write(&path, key(2).sign("chela-skill", b"another list")).unwrap();
     assert_eq!(
@@ -144,7 +144,7 @@ fn w08_a_signature_is_bound_to_key_purpose_and_list() {
     .unwrap();
     assert!(matches!(
         verify(dir.path()),
-        Signature::Broken(BrokenSignature::Signature(_))
+        SkillSignature::Broken(BrokenSignature::Signature(_))
     ));
 }
 
@@ -191,7 +191,7 @@ fn ssh_keygen_understands_us_and_we_understand_it() {
         "{}",
         String::from_utf8_lossy(&made.stderr)
     );
-    assert_eq!(verify(&dir), Signature::Valid(read.public()));
+    assert_eq!(verify(&dir), SkillSignature::Valid(read.public()));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn keys_are_written_once_for_their_owner_alone() {
 #[test]
 fn publishers_that_are_no_keys_are_named() {
     let good = key(1).public().with_comment("me").to_string();
-    let publishers = Publishers::parse(&[
+    let publishers = TrustedPublishers::parse(&[
         good,
         "ssh-rsa AAAA".to_owned(),
         "ssh-ed25519 AAAA".to_owned(),
@@ -239,7 +239,7 @@ fn publishers_that_are_no_keys_are_named() {
 
 #[test]
 fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not() {
-    let mut home = Home::new();
+    let mut home = SkillsHome::new();
     home.project = Some(home.path("repo"));
     home.skill("repo/.agents/skills/build", "builds");
     home.write(
@@ -248,7 +248,7 @@ fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not
     );
     let folder = home.path("repo/.agents/skills/build");
     sign(&folder, &key(1)).unwrap();
-    let state = |home: &mut Home| {
+    let state = |home: &mut SkillsHome| {
         let library = home.open_own();
         let trust = library.catalog().get("build").unwrap().trust.clone();
         (trust.state, trust.reason)
@@ -256,7 +256,7 @@ fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not
     // A stranger's signature is worth nothing.
     assert_eq!(state(&mut home).0, TrustState::Quarantined);
     home.settings.publishers =
-        Publishers::parse(&[key(1).public().with_comment("the team").to_string()]);
+        TrustedPublishers::parse(&[key(1).public().with_comment("the team").to_string()]);
     assert_eq!(
         state(&mut home),
         (
@@ -312,7 +312,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] ^= 1 << bit;
         fs::write(&path, &bytes).unwrap();
-        prop_assert!(!matches!(verify(dir.path()), Signature::Valid(_)), "{} {at} {bit}", names[file]);
+        prop_assert!(!matches!(verify(dir.path()), SkillSignature::Valid(_)), "{} {at} {bit}", names[file]);
     }
 
     /// Whatever else is done to a signed folder, in whichever of its files, is refused: one file
@@ -353,7 +353,7 @@ proptest! {
                 fs::write(&path, bytes).unwrap();
             }
         }
-        prop_assert!(!matches!(verify(&dir), Signature::Valid(_)), "{} {change}", path.display());
+        prop_assert!(!matches!(verify(&dir), SkillSignature::Valid(_)), "{} {change}", path.display());
     }
 
     /// Another key signs as itself only: its signature beside the first one's list or the other
@@ -366,8 +366,8 @@ proptest! {
         let list = fs::read(dir.path().join(MANIFEST_FILE)).unwrap();
         fs::write(dir.path().join("notes.txt"), "other notes\n").unwrap();
         sign(dir.path(), &key(other)).unwrap();
-        prop_assert_eq!(verify(dir.path()), Signature::Valid(key(other).public()));
+        prop_assert_eq!(verify(dir.path()), SkillSignature::Valid(key(other).public()));
         fs::write(dir.path().join(MANIFEST_FILE), list).unwrap();
-        prop_assert!(matches!(verify(dir.path()), Signature::Broken(_)));
+        prop_assert!(matches!(verify(dir.path()), SkillSignature::Broken(_)));
     }
 }

@@ -4,20 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use chela_core::{ContentHash, Host};
-use chela_files::LockFile;
+use chela_core::{ContentHash, Host, ok_or_warn};
+use chela_store::{DocumentStore as _, FileDocumentStore, StoreError, WaitHere as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Policy, ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustState, judge};
+use super::{ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustPolicy, TrustState, judge};
 use crate::disk;
 use crate::settings::OnChange;
 use crate::skill::Skill;
-
-/// How long one command waits for another.
-const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The record of the owner's trust in skills and project folders.
 #[derive(Debug, Clone)]
@@ -178,7 +174,7 @@ impl TrustLock {
     pub fn settle<'a>(
         &mut self,
         skills: impl IntoIterator<Item = &'a Skill>,
-        policy: &Policy<'_>,
+        policy: &TrustPolicy<'_>,
         scanner: &dyn SkillScanner,
         host: &Host,
     ) -> Vec<TrustNotice> {
@@ -258,9 +254,9 @@ impl TrustLock {
             source,
         };
         // Two commands at once must not undo each other's keys.
-        let _lock = LockFile::take(&path.with_extension("json.lock"), LOCK_PATIENCE)
-            .map_err(|error| failed(error.into()))?;
-        let mut document = read_document(&path).map_err(|why| LockError::Broken {
+        let store = FileDocumentStore::at(&path);
+        let mut held = store.hold().wait().map_err(|error| failed(error.into()))?;
+        let mut document = parse(held.read().wait()).map_err(|why| LockError::Broken {
             path: path.clone(),
             why,
         })?;
@@ -278,7 +274,9 @@ impl TrustLock {
         let mut text =
             serde_json::to_string_pretty(&document).map_err(|error| failed(error.into()))?;
         text.push('\n');
-        disk::replace(&path, text.as_bytes()).map_err(failed)
+        held.replace(&text)
+            .wait()
+            .map_err(|error| failed(error.into()))
     }
 
     /// The text of a file as it was when it was locked, if a copy was kept.
@@ -291,7 +289,7 @@ impl TrustLock {
     }
 
     fn load(&mut self) -> Result<(), String> {
-        let mut document = read_document(&self.path())?;
+        let mut document = parse(FileDocumentStore::at(&self.path()).read().wait())?;
         if let Some(skills) = document.remove("skills") {
             self.skills =
                 serde_json::from_value(skills).map_err(|error| format!("skills: {error}"))?;
@@ -337,7 +335,12 @@ impl TrustLock {
     fn keep_copies(&self, skill: &Skill) {
         const MAX_COPY_BYTES: u64 = 64 * 1024;
         let copies = self.copies();
-        if disk::create_dir(&copies).is_err() {
+        if ok_or_warn!(
+            disk::create_dir(&copies),
+            "no copy of a trusted skill is kept"
+        )
+        .is_none()
+        {
             return;
         }
         for file in skill
@@ -354,7 +357,11 @@ impl TrustLock {
                 && ContentHash::of(&content.bytes) == file.hash
                 && std::str::from_utf8(&content.bytes).is_ok()
             {
-                let _ = fs::write(copy, content.bytes);
+                ok_or_warn!(
+                    fs::write(copy, content.bytes),
+                    "no copy of a file is kept",
+                    file = file.path
+                );
             }
         }
     }
@@ -368,11 +375,12 @@ fn worth_a_look(reason: String, report: &ScanReport) -> String {
     }
 }
 
-fn read_document(path: &Path) -> Result<Map<String, Value>, String> {
-    match fs::read_to_string(path) {
-        Ok(text) if text.trim().is_empty() => Ok(Map::new()),
-        Ok(text) => serde_json::from_str(&text).map_err(|error| error.to_string()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Map::new()),
+fn parse(text: Result<Option<String>, StoreError>) -> Result<Map<String, Value>, String> {
+    match text.map_err(io::Error::from) {
+        Ok(Some(text)) if !text.trim().is_empty() => {
+            serde_json::from_str(&text).map_err(|error| error.to_string())
+        }
+        Ok(_) => Ok(Map::new()),
         Err(error) => Err(error.to_string()),
     }
 }

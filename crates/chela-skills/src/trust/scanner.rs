@@ -5,7 +5,7 @@
 
 use std::io;
 
-use crate::inspect::{Package, Sight, inspect};
+use crate::inspect::{PackageSight, SkillPackage, inspect};
 use crate::scan_report::ScanReport;
 use crate::skill::Skill;
 use crate::tree;
@@ -20,7 +20,7 @@ pub trait SkillScanner: Send + Sync {
 #[derive(Debug, Clone, Copy)]
 pub struct SkillContents<'a> {
     pub skill: &'a Skill,
-    sight: Sight,
+    sight: PackageSight,
 }
 
 impl<'a> SkillContents<'a> {
@@ -28,7 +28,7 @@ impl<'a> SkillContents<'a> {
     pub fn of(skill: &'a Skill) -> Self {
         Self {
             skill,
-            sight: Sight::First,
+            sight: PackageSight::First,
         }
     }
 
@@ -36,7 +36,7 @@ impl<'a> SkillContents<'a> {
     pub fn in_use(skill: &'a Skill) -> Self {
         Self {
             skill,
-            sight: Sight::Again,
+            sight: PackageSight::Again,
         }
     }
 
@@ -63,6 +63,6 @@ pub struct FirstLook;
 
 impl SkillScanner for FirstLook {
     fn scan(&self, contents: &SkillContents<'_>) -> ScanReport {
-        inspect(&Package::of(contents.skill, contents.sight))
+        inspect(&SkillPackage::of(contents.skill, contents.sight))
     }
 }

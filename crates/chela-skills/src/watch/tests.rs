@@ -2,14 +2,14 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use super::watch;
-use crate::fixture::Home;
+use crate::fixture::SkillsHome;
 
 /// So long that no machine is that busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]
 fn a_burst_of_changes_is_told_once() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let folder = home.path(".agents/skills");
     std::fs::create_dir_all(&folder).unwrap();
     let (sender, told) = mpsc::channel();
@@ -34,7 +34,7 @@ fn a_burst_of_changes_is_told_once() {
 
 #[test]
 fn a_folder_that_comes_into_being_is_noticed() {
-    let home = Home::new();
+    let home = SkillsHome::new();
     let (sender, told) = mpsc::channel();
     let folders = [home.path(".agents/skills")];
     let mut watching = watch(&folders, Duration::from_millis(20), move || {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::Durability;
+use super::WriteDurability;
 
 /// What goes wrong with a piece of work, before the file is named. Everybody in a group that
 /// fails is told the same.
@@ -24,9 +24,9 @@ pub enum JobError {
         path: PathBuf,
         source: Arc<std::io::Error>,
     },
-    /// What was asked for by its number is not there.
-    #[error("there is no record {0}")]
-    Absent(i64),
+    /// Whoever asked for the work wants nothing of it kept.
+    #[error("the work was taken back")]
+    TakenBack,
     #[error("nothing can be written there")]
     ReadOnly,
     #[error("the file was deleted or replaced")]
@@ -60,7 +60,7 @@ pub(super) type JobAnswer<T> = oneshot::Receiver<Result<T, JobError>>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum JobKind {
     /// Together with others, in one transaction.
-    Grouped(Durability),
+    Grouped(WriteDurability),
     /// By itself, outside of any transaction of the engine's.
     Bare,
 }
@@ -83,7 +83,10 @@ struct PendingJob<T, F> {
     answer: oneshot::Sender<Result<T, JobError>>,
 }
 
-pub(super) fn group_job<T, F>(durability: Durability, work: F) -> (Box<dyn StoreJob>, JobAnswer<T>)
+pub(super) fn group_job<T, F>(
+    durability: WriteDurability,
+    work: F,
+) -> (Box<dyn StoreJob>, JobAnswer<T>)
 where
     T: Send + 'static,
     F: FnOnce(&Connection) -> Result<T, JobError> + Send + 'static,
@@ -127,8 +130,7 @@ where
         let Some(work) = self.work.take() else {
             return Ok(());
         };
-        let done = catch_unwind(AssertUnwindSafe(|| work(connection)))
-            .unwrap_or_else(|panic| Err(JobError::Panicked(words_of(panic.as_ref()))));
+        let done = or_panicked(|| work(connection));
         let outcome = done.as_ref().map(drop).map_err(JobError::clone);
         self.done = Some(done);
         outcome
@@ -147,6 +149,13 @@ where
             tracing::warn!(%error, "a record nobody waited for was not written");
         }
     }
+}
+
+/// Work that panics has failed, like work that says so: the thread that does it goes on for the
+/// others.
+pub(super) fn or_panicked<T>(work: impl FnOnce() -> Result<T, JobError>) -> Result<T, JobError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(JobError::Panicked(words_of(panic.as_ref()))))
 }
 
 fn words_of(panic: &(dyn Any + Send)) -> String {

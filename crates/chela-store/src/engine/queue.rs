@@ -11,8 +11,8 @@ use rusqlite::Connection;
 use super::job::{JobError, StoreJob};
 use super::watch::GroupWatch;
 use super::{reader, writer};
-use crate::error::{Fault, StoreError};
-use crate::file::{FileState, Format, OpenedFile};
+use crate::error::{EngineFault, StoreError};
+use crate::file::{FileFormat, FileState, OpenedFile};
 
 /// Threads that only read, at most.
 const MOST_READERS: usize = 2;
@@ -63,7 +63,7 @@ impl FileIdentity {
 
 pub(super) struct EngineFile {
     pub path: PathBuf,
-    pub format: &'static Format,
+    pub format: &'static FileFormat,
     pub found: FileState,
     pub may_write: bool,
     pub served_by: ServedBy,
@@ -72,7 +72,7 @@ pub(super) struct EngineFile {
 }
 
 impl EngineFile {
-    pub fn new(path: &Path, format: &'static Format, opened: &OpenedFile) -> Self {
+    pub fn new(path: &Path, format: &'static FileFormat, opened: &OpenedFile) -> Self {
         Self {
             path: path.to_owned(),
             format,
@@ -103,9 +103,9 @@ impl EngineFile {
 }
 
 /// What an error message needs to know of a file.
-pub(super) struct FileNaming {
+pub(crate) struct FileNaming {
     path: PathBuf,
-    format: &'static Format,
+    format: &'static FileFormat,
 }
 
 impl FileNaming {
@@ -113,7 +113,6 @@ impl FileNaming {
         let (name, path) = (self.format.name, self.path.clone());
         let fault = match &error {
             JobError::Damaged(what) => return self.format.damaged(&path, what.clone()),
-            JobError::Absent(number) => return StoreError::Absent { number: *number },
             JobError::Replaced => return StoreError::Replaced { name, path },
             JobError::File { path, source } => {
                 return StoreError::File {
@@ -121,10 +120,13 @@ impl FileNaming {
                     source: std::io::Error::new(source.kind(), source.to_string()),
                 };
             }
-            JobError::Engine(source) => Fault::of_file(source, &path),
-            JobError::ReadOnly => Fault::ReadOnly,
-            JobError::Locked { .. } => Fault::Busy,
-            JobError::Panicked(_) | JobError::ThreadEnded | JobError::NoThread(_) => Fault::Other,
+            JobError::Engine(source) => EngineFault::of_file(source, &path),
+            JobError::ReadOnly => EngineFault::ReadOnly,
+            JobError::Locked { .. } => EngineFault::Busy,
+            JobError::TakenBack
+            | JobError::Panicked(_)
+            | JobError::ThreadEnded
+            | JobError::NoThread(_) => EngineFault::Other,
         };
         self.format.explain_fault(&path, fault, Box::new(error))
     }
@@ -273,7 +275,10 @@ impl EngineShared {
                 Ok(())
             }
             // Another one is there to do it, only later.
-            Err(_) if queue.readers > 0 => Ok(()),
+            Err(error) if queue.readers > 0 => {
+                tracing::debug!(%error, "no further thread for reading can be started");
+                Ok(())
+            }
             Err(error) => Err(JobError::NoThread(Arc::new(error))),
         }
     }
@@ -328,7 +333,7 @@ impl Drop for EngineOwner {
 
 /// A piece of work that held the last handle cannot wait for itself.
 fn wait_for(thread: JoinHandle<()>) {
-    if thread.thread().id() != thread::current().id() {
-        let _ = thread.join();
+    if thread.thread().id() != thread::current().id() && thread.join().is_err() {
+        tracing::error!("a thread of a file of records ended by a fault of the program");
     }
 }

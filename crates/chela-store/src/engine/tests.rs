@@ -4,16 +4,16 @@ use std::sync::{Arc, mpsc};
 
 use rusqlite::Connection;
 
-use super::{Durability, GroupWatch, JobError, SqliteEngine};
-use crate::file::{FileState, Format, Room, Soundness};
+use super::{GroupWatch, JobError, SqliteEngine, WriteDurability};
+use crate::file::{FileFormat, FileSoundness, FileState, FreedRoom};
 use crate::{StoreError, block_on};
 
-static LIST: Format = Format {
+static LIST: FileFormat = FileFormat {
     name: "the list",
     if_damaged: "write a new one",
     steps: &["CREATE TABLE things (name TEXT NOT NULL)"],
     mend: None,
-    room: Room::Kept,
+    room: FreedRoom::Kept,
 };
 
 fn place() -> (tempfile::TempDir, PathBuf) {
@@ -37,7 +37,7 @@ fn names(connection: &Connection) -> Result<Vec<String>, JobError> {
 fn hold(engine: &SqliteEngine) -> mpsc::Sender<()> {
     let (go, wait) = mpsc::channel();
     let (begun, begins) = mpsc::channel();
-    drop(engine.write(Durability::Process, move |_| {
+    drop(engine.write(WriteDurability::Process, move |_| {
         begun.send(()).unwrap();
         let _ = wait.recv();
         Ok(())
@@ -54,8 +54,8 @@ fn what_waits_is_committed_together() {
     let writes: Vec<_> = (0..100)
         .map(|at| {
             let durability = match at {
-                50 => Durability::Disk,
-                _ => Durability::Process,
+                50 => WriteDurability::Disk,
+                _ => WriteDurability::Process,
             };
             engine.write(durability, move |tx| insert(tx, &at.to_string()))
         })
@@ -73,16 +73,16 @@ fn what_waits_is_committed_together() {
 fn a_piece_that_fails_takes_back_only_itself() {
     let engine = SqliteEngine::open_in_memory(&LIST).unwrap();
     let go = hold(&engine);
-    let good = engine.write(Durability::Disk, |tx| insert(tx, "good"));
-    let bad = engine.write(Durability::Disk, |tx| {
+    let good = engine.write(WriteDurability::Disk, |tx| insert(tx, "good"));
+    let bad = engine.write(WriteDurability::Disk, |tx| {
         insert(tx, "half")?;
         Err::<(), _>(JobError::Damaged("it reads wrong".to_owned()))
     });
-    let panics = engine.write(Durability::Disk, |tx| -> Result<(), JobError> {
+    let panics = engine.write(WriteDurability::Disk, |tx| -> Result<(), JobError> {
         insert(tx, "quarter")?;
         panic!("out of luck")
     });
-    let later = engine.write(Durability::Disk, |tx| insert(tx, "later"));
+    let later = engine.write(WriteDurability::Disk, |tx| insert(tx, "later"));
     go.send(()).unwrap();
     block_on(good).unwrap();
     let told = block_on(bad).unwrap_err().to_string();
@@ -113,8 +113,8 @@ fn a_commit_that_fails_fails_everybody_in_it() {
     }))
     .unwrap();
     let go = hold(&engine);
-    let innocent = engine.write(Durability::Disk, |tx| insert(tx, "innocent"));
-    let guilty = engine.write(Durability::Disk, |tx| {
+    let innocent = engine.write(WriteDurability::Disk, |tx| insert(tx, "innocent"));
+    let guilty = engine.write(WriteDurability::Disk, |tx| {
         tx.execute("INSERT INTO b VALUES (7)", [])?;
         Ok(())
     });
@@ -123,7 +123,7 @@ fn a_commit_that_fails_fails_everybody_in_it() {
     let told = block_on(guilty).unwrap_err().to_string();
     assert!(told.contains("FOREIGN KEY"), "{told}");
     assert!(block_on(engine.read(names)).unwrap().is_empty());
-    block_on(engine.write(Durability::Disk, |tx| insert(tx, "after"))).unwrap();
+    block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "after"))).unwrap();
 }
 
 #[test]
@@ -132,7 +132,9 @@ fn nobody_has_to_wait_for_what_is_queued() {
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
     let go = hold(&engine);
     for at in 0..20 {
-        drop(engine.write(Durability::Process, move |tx| insert(tx, &at.to_string())));
+        drop(engine.write(WriteDurability::Process, move |tx| {
+            insert(tx, &at.to_string())
+        }));
     }
     go.send(()).unwrap();
     // The last handle waits until everything queued is done.
@@ -148,7 +150,7 @@ fn opening_starts_nothing_and_a_first_look_needs_no_second_connection() {
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
     assert_eq!(engine.found(), FileState::Empty);
     block_on(engine.read(names)).unwrap();
-    block_on(engine.write(Durability::Disk, |tx| insert(tx, "x"))).unwrap();
+    block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "x"))).unwrap();
     assert_eq!(engine.counts().readers, 0);
     drop(engine);
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
@@ -159,9 +161,9 @@ fn opening_starts_nothing_and_a_first_look_needs_no_second_connection() {
 fn nobody_who_reads_waits_for_one_who_writes() {
     let (_home, path) = place();
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
-    block_on(engine.write(Durability::Process, |tx| insert(tx, "before"))).unwrap();
+    block_on(engine.write(WriteDurability::Process, |tx| insert(tx, "before"))).unwrap();
     let go = hold(&engine);
-    let after = engine.write(Durability::Process, |tx| insert(tx, "after"));
+    let after = engine.write(WriteDurability::Process, |tx| insert(tx, "after"));
     // Answered while the writer stands still.
     assert_eq!(block_on(engine.read(names)).unwrap(), ["before"]);
     assert_eq!(block_on(engine.scan(names)).unwrap(), ["before"]);
@@ -181,8 +183,9 @@ fn two_engines_share_a_file() {
         .map(|engine| {
             std::thread::spawn(move || {
                 for at in 0..50 {
-                    let write =
-                        engine.write(Durability::Process, move |tx| insert(tx, &at.to_string()));
+                    let write = engine.write(WriteDurability::Process, move |tx| {
+                        insert(tx, &at.to_string())
+                    });
                     block_on(write).unwrap();
                 }
             })
@@ -199,9 +202,9 @@ fn two_engines_share_a_file() {
 fn a_file_that_is_gone_is_not_written_to_any_more() {
     let (_home, path) = place();
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
-    block_on(engine.write(Durability::Disk, |tx| insert(tx, "x"))).unwrap();
+    block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "x"))).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let error = block_on(engine.write(Durability::Disk, |tx| insert(tx, "y"))).unwrap_err();
+    let error = block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "y"))).unwrap_err();
     assert!(matches!(error, StoreError::Replaced { .. }), "{error}");
     assert_eq!(FileState::of(&path), FileState::Absent);
 }
@@ -211,10 +214,12 @@ fn a_sound_file_is_told_from_a_damaged_one() {
     let (_home, path) = place();
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
     for _ in 0..50 {
-        let write = engine.write(Durability::Process, |tx| insert(tx, &"long ".repeat(200)));
+        let write = engine.write(WriteDurability::Process, |tx| {
+            insert(tx, &"long ".repeat(200))
+        });
         block_on(write).unwrap();
     }
-    assert_eq!(block_on(engine.check()).unwrap(), Soundness::Sound);
+    assert_eq!(block_on(engine.check()).unwrap(), FileSoundness::Sound);
     drop(engine);
     let mut bytes = std::fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
@@ -223,7 +228,7 @@ fn a_sound_file_is_told_from_a_damaged_one() {
     let engine = SqliteEngine::open(&path, &LIST).unwrap();
     assert!(matches!(
         block_on(engine.check()),
-        Ok(Soundness::Damaged(_)) | Err(StoreError::Damaged { .. })
+        Ok(FileSoundness::Damaged(_)) | Err(StoreError::Damaged { .. })
     ));
 }
 
@@ -243,7 +248,7 @@ impl GroupWatch for Counting {
         }
     }
 
-    fn committed(&mut self, _: Durability) -> Result<(), JobError> {
+    fn committed(&mut self, _: WriteDurability) -> Result<(), JobError> {
         self.committed.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -263,11 +268,49 @@ fn a_watch_goes_along_with_every_group() {
         ended: Arc::clone(&ended),
     }));
     for _ in 0..2 {
-        block_on(engine.write(Durability::Disk, |tx| insert(tx, "x"))).unwrap();
+        block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "x"))).unwrap();
     }
-    let refused = block_on(engine.write(Durability::Disk, |tx| insert(tx, "x"))).unwrap_err();
+    let refused = block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "x"))).unwrap_err();
     assert!(matches!(refused, StoreError::Busy { .. }), "{refused}");
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     assert_eq!((count(&begun), count(&committed), count(&ended)), (3, 2, 3));
     assert_eq!(block_on(engine.read(names)).unwrap().len(), 2);
+}
+
+/// Panics once at each of its three points, a group each.
+struct Panicking(usize);
+
+impl Panicking {
+    fn panic_at(&self, group: usize) {
+        assert_ne!(self.0, group, "a watch broke");
+    }
+}
+
+impl GroupWatch for Panicking {
+    fn begin(&mut self) -> Result<(), JobError> {
+        self.0 += 1;
+        self.panic_at(1);
+        Ok(())
+    }
+
+    fn committed(&mut self, _: WriteDurability) -> Result<(), JobError> {
+        self.panic_at(2);
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.panic_at(3);
+    }
+}
+
+#[test]
+fn a_watch_that_panics_fails_its_group_and_no_other() {
+    let engine = SqliteEngine::open_in_memory(&LIST).unwrap();
+    engine.watch(Box::new(Panicking(0)));
+    for group in 1..=3 {
+        let failed = block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "x")));
+        let failed = failed.unwrap_err().to_string();
+        assert!(failed.contains("a watch broke"), "{group}: {failed}");
+    }
+    block_on(engine.write(WriteDurability::Disk, |tx| insert(tx, "y"))).unwrap();
 }

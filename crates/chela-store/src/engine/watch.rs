@@ -1,6 +1,6 @@
 //! Something that goes along with every group of writes.
 
-use super::{Durability, JobError};
+use super::{JobError, WriteDurability};
 
 /// Takes part in every group: a lock between processes, a file that is written after a commit.
 pub trait GroupWatch: Send {
@@ -8,7 +8,7 @@ pub trait GroupWatch: Send {
     fn begin(&mut self) -> Result<(), JobError>;
 
     /// After the commit, before anybody is answered.
-    fn committed(&mut self, durability: Durability) -> Result<(), JobError>;
+    fn committed(&mut self, durability: WriteDurability) -> Result<(), JobError>;
 
     /// Always last, whatever became of the group.
     fn end(&mut self);

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::Durability;
-use super::job::{JobError, JobKind, StoreJob};
+use super::WriteDurability;
+use super::job::{JobError, JobKind, StoreJob, or_panicked};
 use super::queue::{EngineQueue, EngineShared, ServedBy};
 use super::reader::look;
 use super::watch::GroupWatch;
@@ -87,7 +87,7 @@ struct FileWriter<'a> {
     connection: Connection,
     watch: Option<Box<dyn GroupWatch>>,
     /// As the connection is set; `None` when that is not known.
-    durability: Option<Durability>,
+    durability: Option<WriteDurability>,
 }
 
 impl FileWriter<'_> {
@@ -99,8 +99,11 @@ impl FileWriter<'_> {
                 JobKind::Bare => None,
             })
             .max()
-            .unwrap_or(Durability::Disk);
+            .unwrap_or(WriteDurability::Disk);
         let outcome = self.write_watched(durability, &mut jobs);
+        if let Err(error) = &outcome {
+            tracing::warn!(%error, writes = jobs.len(), "a group of writes is not kept");
+        }
         for job in jobs {
             job.answer(outcome.clone());
         }
@@ -108,7 +111,7 @@ impl FileWriter<'_> {
 
     fn write_watched(
         &mut self,
-        durability: Durability,
+        durability: WriteDurability,
         jobs: &mut [Box<dyn StoreJob>],
     ) -> Result<(), JobError> {
         self.shared.file.check_identity()?;
@@ -116,18 +119,20 @@ impl FileWriter<'_> {
         let Some(mut watch) = self.watch.take() else {
             return self.commit(durability, jobs);
         };
-        let outcome = watch
-            .begin()
+        let outcome = or_panicked(|| watch.begin())
             .and_then(|()| self.commit(durability, jobs))
-            .and_then(|()| watch.committed(durability));
-        watch.end();
+            .and_then(|()| or_panicked(|| watch.committed(durability)));
+        let ended = or_panicked(|| {
+            watch.end();
+            Ok(())
+        });
         self.watch = Some(watch);
-        outcome
+        outcome.and(ended)
     }
 
     fn commit(
         &mut self,
-        durability: Durability,
+        durability: WriteDurability,
         jobs: &mut [Box<dyn StoreJob>],
     ) -> Result<(), JobError> {
         let mut transaction = self
@@ -138,6 +143,7 @@ impl FileWriter<'_> {
             match job.run(&savepoint) {
                 Ok(()) => savepoint.commit()?,
                 Err(error) => {
+                    tracing::debug!(%error, "a piece of work is taken back");
                     // A full disk, for one, takes back the whole transaction at once.
                     if savepoint.is_autocommit() {
                         return Err(error);
@@ -149,20 +155,20 @@ impl FileWriter<'_> {
         transaction.commit()?;
         let counts = &self.shared.counts;
         counts.commits.fetch_add(1, Ordering::Relaxed);
-        if durability == Durability::Disk {
+        if durability == WriteDurability::Disk {
             counts.synced.fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    fn set_durability(&mut self, durability: Durability) -> Result<(), JobError> {
+    fn set_durability(&mut self, durability: WriteDurability) -> Result<(), JobError> {
         if self.durability == Some(durability) {
             return Ok(());
         }
         self.durability = None;
         let level = match durability {
-            Durability::Process => "NORMAL",
-            Durability::Disk => "FULL",
+            WriteDurability::Process => "NORMAL",
+            WriteDurability::Disk => "FULL",
         };
         self.connection.pragma_update(None, "synchronous", level)?;
         self.durability = Some(durability);

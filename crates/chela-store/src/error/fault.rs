@@ -8,7 +8,7 @@ use rusqlite::{ErrorCode, ffi};
 const AS_GOOD_AS_FULL: u64 = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum EngineFault {
     Damaged,
     Busy,
     DiskFull,
@@ -16,7 +16,7 @@ pub enum Fault {
     Other,
 }
 
-impl Fault {
+impl EngineFault {
     pub fn of(error: &rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged,

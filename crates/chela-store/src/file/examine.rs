@@ -6,11 +6,11 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::format::{Format, Room, version_of};
+use super::format::{FileFormat, FreedRoom, version_of};
 use super::opening::set_up;
 use super::reading::{is_awaited, open_as_it_is};
-use super::sound::{Soundness, check_quickly};
-use crate::error::{Fault, StoreError};
+use super::sound::{FileSoundness, check_quickly};
+use crate::error::{EngineFault, StoreError};
 
 /// What a look at a file found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub fn examine(path: &Path, name: &'static str) -> Result<FileExamination, Store
         return Ok(FileExamination::NotADatabase);
     }
     match check_in_place(path).or_else(|error| check_where_nothing_is_written(path, error)) {
-        Ok(Soundness::Sound) => Ok(FileExamination::Sound),
-        Ok(Soundness::Damaged(complaints)) => Ok(FileExamination::Damaged(complaints)),
-        Err(error) if Fault::of(&error) == Fault::Damaged => {
+        Ok(FileSoundness::Sound) => Ok(FileExamination::Sound),
+        Ok(FileSoundness::Damaged(complaints)) => Ok(FileExamination::Damaged(complaints)),
+        Err(error) if EngineFault::of(&error) == EngineFault::Damaged => {
             Ok(FileExamination::Damaged(vec![error.to_string()]))
         }
         Err(error) => Err(unknown_format(name).explain(path, error)),
@@ -50,7 +50,7 @@ fn begins_as_database(path: &Path) -> Result<bool, StoreError> {
     Ok(first == BEGINNING)
 }
 
-fn check_in_place(path: &Path) -> rusqlite::Result<Soundness> {
+fn check_in_place(path: &Path) -> rusqlite::Result<FileSoundness> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     set_up(&connection)?;
@@ -66,9 +66,9 @@ fn check_in_place(path: &Path) -> rusqlite::Result<Soundness> {
 fn check_where_nothing_is_written(
     path: &Path,
     refused: rusqlite::Error,
-) -> rusqlite::Result<Soundness> {
-    match Fault::of_file(&refused, path) {
-        Fault::ReadOnly | Fault::DiskFull => {
+) -> rusqlite::Result<FileSoundness> {
+    match EngineFault::of_file(&refused, path) {
+        EngineFault::ReadOnly | EngineFault::DiskFull => {
             let (connection, _) = open_as_it_is(path)?;
             check_quickly(&connection)
         }
@@ -77,13 +77,13 @@ fn check_where_nothing_is_written(
 }
 
 /// Names the file in errors; nothing is opened by it.
-const fn unknown_format(name: &'static str) -> Format {
-    Format {
+const fn unknown_format(name: &'static str) -> FileFormat {
+    FileFormat {
         name,
         if_damaged: "nothing was changed",
         steps: &[],
         mend: None,
-        room: Room::Kept,
+        room: FreedRoom::Kept,
     }
 }
 

@@ -2,29 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Format, LONGEST_PATH, side_file};
-use crate::error::{Cause, Fault, StoreError};
+use super::{FileFormat, LONGEST_PATH, side_file};
+use crate::error::{EngineCause, EngineFault, StoreError};
 
-impl Format {
+impl FileFormat {
     /// Names the trouble behind an error of SQLite.
     pub fn explain(&self, path: &Path, source: rusqlite::Error) -> StoreError {
-        let fault = Fault::of_file(&source, path);
+        let fault = EngineFault::of_file(&source, path);
         self.explain_fault(path, fault, Box::new(source))
     }
 
-    pub(crate) fn explain_fault(&self, path: &Path, fault: Fault, source: Cause) -> StoreError {
+    pub(crate) fn explain_fault(
+        &self,
+        path: &Path,
+        fault: EngineFault,
+        source: EngineCause,
+    ) -> StoreError {
         let (name, path) = (self.name, path.to_owned());
         match fault {
-            Fault::Damaged => self.damaged(&path, source.to_string()),
-            Fault::Busy => StoreError::Busy { name, path, source },
-            Fault::DiskFull => StoreError::DiskFull { path, source },
-            Fault::ReadOnly => self.read_only(path, source),
-            Fault::Other => StoreError::Other { name, path, source },
+            EngineFault::Damaged => self.damaged(&path, source.to_string()),
+            EngineFault::Busy => StoreError::Busy { name, path, source },
+            EngineFault::DiskFull => StoreError::DiskFull { path, source },
+            EngineFault::ReadOnly => self.read_only(path, source),
+            EngineFault::Other => StoreError::Other { name, path, source },
         }
     }
 
     /// Which of the files it is that cannot be written.
-    fn read_only(&self, path: PathBuf, source: Cause) -> StoreError {
+    fn read_only(&self, path: PathBuf, source: EngineCause) -> StoreError {
         let name = self.name;
         let most = LONGEST_PATH;
         if path.as_os_str().len() > most {

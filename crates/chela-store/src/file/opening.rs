@@ -1,11 +1,15 @@
 //! Opening a file that may be written.
 
-use std::path::Path;
+use std::fs::OpenOptions;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use chela_files::{LockFile, open_plain};
 use rusqlite::Connection;
 
-use super::format::{Format, version_of};
+use super::format::{FileFormat, version_of};
+use super::side_file;
 use super::sound::FileState;
 use crate::error::StoreError;
 
@@ -22,16 +26,16 @@ pub(crate) struct OpenedFile {
 }
 
 /// Opens a file, making it and its folder if they are not there.
-pub fn open(path: &Path, format: &Format) -> Result<Connection, StoreError> {
+pub fn open(path: &Path, format: &FileFormat) -> Result<Connection, StoreError> {
     Ok(open_file(path, format)?.connection)
 }
 
 /// One that leaves no trace.
-pub fn open_in_memory(format: &Format) -> Result<Connection, StoreError> {
+pub fn open_in_memory(format: &FileFormat) -> Result<Connection, StoreError> {
     Ok(open_memory(format)?.connection)
 }
 
-pub(crate) fn open_file(path: &Path, format: &Format) -> Result<OpenedFile, StoreError> {
+pub(crate) fn open_file(path: &Path, format: &FileFormat) -> Result<OpenedFile, StoreError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
             path: folder.to_owned(),
@@ -39,10 +43,12 @@ pub(crate) fn open_file(path: &Path, format: &Format) -> Result<OpenedFile, Stor
         })?;
     }
     keep_private(path);
+    mend_side_files(path);
+    let _beginning = BeginningLock::take(path);
     prepared(Connection::open(path), path, format)
 }
 
-pub(crate) fn open_memory(format: &Format) -> Result<OpenedFile, StoreError> {
+pub(crate) fn open_memory(format: &FileFormat) -> Result<OpenedFile, StoreError> {
     prepared(Connection::open_in_memory(), Path::new(":memory:"), format)
 }
 
@@ -64,23 +70,81 @@ pub(super) fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 /// What is written down is nobody else's business: the file is made for its owner alone, and
 /// SQLite gives its journal the same permissions. Best effort: opening says what is wrong.
 fn keep_private(path: &Path) {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        let _ = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path);
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path);
+    match made {
+        Ok(_) => tracing::debug!(path = %path.display(), "a file of records is made"),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => tracing::debug!(%error, "a file of records cannot be made"),
     }
-    #[cfg(not(unix))]
-    let _ = path;
+}
+
+/// Whoever reads a file nobody may write leaves side files nobody may write. When the file may be
+/// written again, they are in the way. Best effort: opening says what is wrong.
+fn mend_side_files(path: &Path) {
+    let writable = |mode: u32| mode & 0o200 != 0;
+    let Ok(file) = std::fs::metadata(path) else {
+        return;
+    };
+    let mode = file.permissions().mode();
+    if !writable(mode) {
+        return;
+    }
+    for suffix in ["-wal", "-shm"] {
+        let side = side_file(path, suffix);
+        let is_in_the_way = side.symlink_metadata().is_ok_and(|side| {
+            side.is_file() && side.uid() == file.uid() && !writable(side.permissions().mode())
+        });
+        if is_in_the_way {
+            let rights = std::fs::Permissions::from_mode(mode & 0o777);
+            let mended = open_plain(&side, OpenOptions::new().read(true))
+                .and_then(|side| side.set_permissions(rights));
+            if let Err(error) = mended {
+                tracing::debug!(%error, path = %side.display(), "a side file stays read-only");
+            }
+        }
+    }
+}
+
+/// Held while an empty file becomes a database: several who try at once would be in each other's
+/// way, in which SQLite makes nobody wait. The lock's file goes with it.
+struct BeginningLock {
+    _lock: LockFile,
+    path: PathBuf,
+}
+
+impl BeginningLock {
+    /// `None` where there is something in the file, and where no lock can be had.
+    fn take(path: &Path) -> Option<Self> {
+        if FileState::of(path) != FileState::Empty {
+            return None;
+        }
+        let path = side_file(path, "-begin");
+        match LockFile::take(&path, BUSY) {
+            Ok(lock) => Some(Self { _lock: lock, path }),
+            Err(error) => {
+                tracing::debug!(%error, "a file is begun without a lock");
+                None
+            }
+        }
+    }
+}
+
+impl Drop for BeginningLock {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.path) {
+            tracing::debug!(%error, path = %self.path.display(), "a lock stays");
+        }
+    }
 }
 
 fn prepared(
     opened: rusqlite::Result<Connection>,
     path: &Path,
-    format: &Format,
+    format: &FileFormat,
 ) -> Result<OpenedFile, StoreError> {
     let looked_at = opened.and_then(|connection| {
         set_up(&connection)?;
@@ -91,19 +155,16 @@ fn prepared(
     let (mut connection, found) = looked_at.map_err(|error| format.explain(path, error))?;
     refuse_newer(path, format, found)?;
     match format.prepare(&mut connection, found) {
-        Ok(()) => Ok(OpenedFile {
+        Ok(state) => Ok(OpenedFile {
             connection,
-            state: match found {
-                0 => FileState::Empty,
-                _ => FileState::Present,
-            },
+            state,
             may_write: true,
         }),
         Err(error) => Err(format.explain(path, error)),
     }
 }
 
-pub(super) fn refuse_newer(path: &Path, format: &Format, found: i64) -> Result<(), StoreError> {
+pub(super) fn refuse_newer(path: &Path, format: &FileFormat, found: i64) -> Result<(), StoreError> {
     if found > format.version() {
         return Err(StoreError::Newer {
             name: format.name,

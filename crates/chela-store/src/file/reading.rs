@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::format::{Format, version_of};
+use super::format::{FileFormat, version_of};
 use super::opening::{OpenedFile, open_file, refuse_newer, set_up};
 use super::side_file;
 use super::sound::FileState;
@@ -21,7 +21,7 @@ const NO_LOCKS: &std::ffi::CStr = if cfg!(windows) {
 /// Opens a file for writing if that can be, for reading if not; `None` when there is none.
 pub(crate) fn open_existing(
     path: &Path,
-    format: &Format,
+    format: &FileFormat,
 ) -> Result<Option<OpenedFile>, StoreError> {
     if FileState::of(path) == FileState::Absent {
         return Ok(None);
@@ -31,16 +31,19 @@ pub(crate) fn open_existing(
             refused @ (StoreError::ReadOnly { .. }
             | StoreError::SideFile { .. }
             | StoreError::DiskFull { .. }),
-        ) => match open_read_only(path, format) {
-            // What kept it from being written is the nearer trouble.
-            Err(StoreError::ReadOnly { .. } | StoreError::Other { .. }) => Err(refused),
-            opened => opened.map(Some),
-        },
+        ) => {
+            tracing::info!(error = %refused, "a file of records is opened for reading only");
+            match open_read_only(path, format) {
+                // What kept it from being written is the nearer trouble.
+                Err(StoreError::ReadOnly { .. } | StoreError::Other { .. }) => Err(refused),
+                opened => opened.map(Some),
+            }
+        }
         opened => opened.map(Some),
     }
 }
 
-fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError> {
+fn open_read_only(path: &Path, format: &FileFormat) -> Result<OpenedFile, StoreError> {
     let (connection, found) = open_as_it_is(path).map_err(|error| format.explain(path, error))?;
     refuse_newer(path, format, found)?;
     if found < format.version() {
@@ -61,10 +64,16 @@ fn open_read_only(path: &Path, format: &Format) -> Result<OpenedFile, StoreError
 /// A connection that changes nothing, by whichever way there is.
 pub(super) fn open_as_it_is(path: &Path) -> rusqlite::Result<(Connection, i64)> {
     with_locks(path)
-        .or_else(|_| without_side_files(path))
+        .or_else(|error| {
+            tracing::debug!(%error, "a file is read without its side files");
+            without_side_files(path)
+        })
         .or_else(|error| match is_awaited(path) {
             true => Err(error),
-            false => without_log(path),
+            false => {
+                tracing::debug!(%error, "a file is read alone, as it is");
+                without_log(path)
+            }
         })
 }
 

@@ -28,7 +28,7 @@ impl FileState {
 
 /// What a look at the structure of a file found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Soundness {
+pub enum FileSoundness {
     Sound,
     /// What is wrong, in the engine's words.
     Damaged(Vec<String>),
@@ -38,13 +38,13 @@ pub enum Soundness {
 const MOST_COMPLAINTS: u32 = 20;
 
 /// Reads the whole file and checks how its pages hang together.
-pub(crate) fn check_quickly(connection: &Connection) -> rusqlite::Result<Soundness> {
+pub(crate) fn check_quickly(connection: &Connection) -> rusqlite::Result<FileSoundness> {
     let mut statement = connection.prepare(&format!("PRAGMA quick_check({MOST_COMPLAINTS})"))?;
     let complaints: Vec<String> = statement
         .query_map([], |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     Ok(match complaints.as_slice() {
-        [only] if only == "ok" => Soundness::Sound,
-        _ => Soundness::Damaged(complaints),
+        [only] if only == "ok" => FileSoundness::Sound,
+        _ => FileSoundness::Damaged(complaints),
     })
 }

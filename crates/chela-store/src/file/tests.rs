@@ -2,18 +2,18 @@ use std::path::PathBuf;
 
 use rusqlite::Connection;
 
-use super::{Format, Room, open, open_in_memory};
-use crate::{Fault, StoreError};
+use super::{FileFormat, FreedRoom, open, open_in_memory};
+use crate::{EngineFault, StoreError};
 
-const OLD: Format = Format {
+const OLD: FileFormat = FileFormat {
     name: "the list",
     if_damaged: "write a new one",
     steps: &["CREATE TABLE things (name TEXT NOT NULL)"],
     mend: None,
-    room: Room::Kept,
+    room: FreedRoom::Kept,
 };
 
-const NEW: Format = Format {
+const NEW: FileFormat = FileFormat {
     steps: &[
         "CREATE TABLE things (name TEXT NOT NULL)",
         "ALTER TABLE things ADD COLUMN length INTEGER",
@@ -83,13 +83,13 @@ fn what_is_no_database_is_named_with_what_to_do() {
 fn a_missing_table_is_damage_and_a_locked_one_is_not() {
     let connection = open_in_memory(&OLD).unwrap();
     let error = connection.execute("DELETE FROM elsewhere", []).unwrap_err();
-    assert_eq!(Fault::of(&error), Fault::Damaged);
+    assert_eq!(EngineFault::of(&error), EngineFault::Damaged);
     let (_home, path) = file();
     let (one, two) = (open(&path, &OLD).unwrap(), open(&path, &OLD).unwrap());
     one.execute_batch("BEGIN IMMEDIATE").unwrap();
     two.busy_timeout(std::time::Duration::ZERO).unwrap();
     let error = two.execute_batch("BEGIN IMMEDIATE").unwrap_err();
-    assert_eq!(Fault::of(&error), Fault::Busy);
+    assert_eq!(EngineFault::of(&error), EngineFault::Busy);
 }
 
 #[cfg(unix)]
@@ -141,7 +141,7 @@ fn a_shared_side_file_without_room_means_a_full_disk() {
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_SHMSIZE),
         None,
     );
-    assert_eq!(Fault::of(&error), Fault::DiskFull);
+    assert_eq!(EngineFault::of(&error), EngineFault::DiskFull);
     let error = rusqlite::Error::SqliteFailure(
         rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_READ),
         Some("disk I/O error".to_owned()),
@@ -202,4 +202,41 @@ fn a_file_that_was_closed_properly_is_read_where_nothing_can_be_written() {
         .query_row("SELECT name FROM things", [], |row| row.get(0))
         .unwrap();
     assert_eq!(name, "four");
+}
+
+#[test]
+fn one_of_those_who_begin_a_file_at_once_finds_it_empty() {
+    use super::{FileState, open_file};
+    for _ in 0..8 {
+        let (_home, path) = file();
+        let states: Vec<FileState> = std::thread::scope(|scope| {
+            let open = || open_file(&path, &OLD).map(|opened| opened.state);
+            let openers: Vec<_> = (0..16).map(|_| scope.spawn(open)).collect();
+            let opened = openers.into_iter().map(|one| one.join().unwrap());
+            opened.collect::<Result<_, _>>().unwrap()
+        });
+        let empty = states.iter().filter(|state| **state == FileState::Empty);
+        assert_eq!(empty.count(), 1, "{states:?}");
+        assert!(!super::side_file(&path, "-begin").exists());
+    }
+}
+
+#[test]
+fn side_files_that_were_left_read_only_are_mended() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_home, path) = file();
+    drop(open(&path, &OLD).unwrap());
+    let left = ["-wal", "-shm"].map(|suffix| super::side_file(&path, suffix));
+    for side in &left {
+        std::fs::write(side, "").unwrap();
+        std::fs::set_permissions(side, std::fs::Permissions::from_mode(0o400)).unwrap();
+    }
+    let connection = open(&path, &OLD).unwrap();
+    connection
+        .execute("INSERT INTO things VALUES ('x')", [])
+        .unwrap();
+    for side in &left {
+        let mode = std::fs::metadata(side).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", side.display());
+    }
 }

@@ -11,6 +11,8 @@ pub struct SessionRecord {
     pub interacted: u64,
     pub ended: Option<u64>,
     pub ended_why: Option<String>,
+    /// When it was last taken up again after it had ended.
+    pub resumed: Option<u64>,
     pub archived: Option<u64>,
     pub pinned: bool,
     /// The session it was forked from.
@@ -102,6 +104,22 @@ pub enum SessionStarted {
     Overtaken(Option<SessionRecord>),
     /// Some session has this id; nothing was done.
     IdTaken,
+}
+
+/// A session that is to go on after it had ended. It ends what goes on under its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionResume {
+    pub id: String,
+    pub at: u64,
+    /// Why the session ends that goes on under its key.
+    pub ends_why: String,
+}
+
+/// What a person wrote first and last in a session, on whatever branch.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SaidEnds {
+    pub first: Option<EntryRecord>,
+    pub last: Option<EntryRecord>,
 }
 
 /// A session that is to begin as the child of another. It ends what goes on under its key.
@@ -232,29 +250,19 @@ pub struct EntryRecord {
     pub source: Option<String>,
 }
 
+/// Which of the sessions that ever had an id it is: one that was removed and taken in again is
+/// another, whoever did it. It says nothing but that. The default is that of none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Incarnation(pub(crate) i64);
+
 /// Entries of a session, and where the conversation stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTree {
+    pub incarnation: Incarnation,
     pub leaf: u32,
     pub version: u64,
     /// By number.
     pub entries: Vec<EntryRecord>,
-}
-
-impl SessionTree {
-    /// The numbers that lead to the leaf, the newest first, as far as the entries go.
-    pub fn path_to_leaf(&self) -> Vec<u32> {
-        let mut wanted = self.leaf;
-        let mut path = Vec::new();
-        // Parents are always older.
-        for entry in self.entries.iter().rev() {
-            if entry.number == wanted {
-                path.push(entry.number);
-                wanted = entry.parent;
-            }
-        }
-        path
-    }
 }
 
 /// Where the leaf is, and where it is to be.

@@ -2,17 +2,16 @@
 
 mod changes;
 mod foreign;
+mod own_versions;
 mod schema;
 
-use std::path::Path;
-
 use crate::engine::SqliteEngine;
-use crate::file::{FileState, Soundness};
+use crate::file::{FileSoundness, FileState};
 use crate::journal::{
-    ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, NewChange, PackedText,
-    TextHash, TextMark,
+    ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, NewChange, OwnVersion,
+    PackedText, TextHash, TextMark,
 };
-use crate::{Durability, StoreCounts, StoreError, StoreFuture};
+use crate::{StoreCounts, StoreFuture, WriteDurability};
 
 use schema::FORMAT;
 
@@ -22,22 +21,11 @@ pub struct SqliteJournalStore {
     engine: SqliteEngine,
 }
 
+crate::sqlite::open_as!(SqliteJournalStore);
+
 impl SqliteJournalStore {
-    /// Opens a file, making it if there is none.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        SqliteEngine::open(path, &FORMAT).map(|engine| Self { engine })
-    }
-
-    /// Opens a file that is there, for reading only where nothing can be written; `None` when
-    /// there is none.
-    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
-        let opened = SqliteEngine::open_existing(path, &FORMAT)?;
-        Ok(opened.map(|engine| Self { engine }))
-    }
-
-    /// One that leaves no trace.
-    pub fn open_in_memory() -> Result<Self, StoreError> {
-        SqliteEngine::open_in_memory(&FORMAT).map(|engine| Self { engine })
+    fn over(engine: SqliteEngine) -> Self {
+        Self { engine }
     }
 
     /// What was there when it was opened.
@@ -55,7 +43,8 @@ impl SqliteJournalStore {
         T: Send + 'static,
         F: FnOnce(&rusqlite::Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.engine.write(Durability::Disk, move |tx| Ok(work(tx)?))
+        self.engine
+            .write(WriteDurability::Disk, move |tx| Ok(work(tx)?))
     }
 }
 
@@ -70,16 +59,7 @@ impl JournalStore for SqliteJournalStore {
 
     fn forget(&self, limit: ForgetLimit) -> StoreFuture<'_, usize> {
         let forgotten = self.write(move |tx| changes::forget(tx, limit));
-        Box::pin(async move {
-            let gone = forgotten.await?;
-            if gone > 0 {
-                // Somebody may be reading: then the room is given back another time.
-                if let Err(error) = self.engine.give_room_back().await {
-                    tracing::debug!(%error, "the room of old changes is not given back yet");
-                }
-            }
-            Ok(gone)
-        })
+        self.engine.after_forgetting(forgotten)
     }
 
     fn changes(&self, query: ChangeQuery) -> StoreFuture<'_, Vec<ChangeRecord>> {
@@ -127,6 +107,33 @@ impl JournalStore for SqliteJournalStore {
         })
     }
 
+    fn own_versions(&self, path: &str) -> StoreFuture<'_, Vec<OwnVersion>> {
+        let path = path.to_owned();
+        self.engine
+            .read(move |connection| Ok(own_versions::of_path(connection, &path)?))
+    }
+
+    fn own_below(&self, beginning: &str) -> StoreFuture<'_, Vec<(String, OwnVersion)>> {
+        let beginning = beginning.to_owned();
+        self.engine
+            .read(move |connection| Ok(own_versions::below(connection, &beginning)?))
+    }
+
+    fn has_own_below(&self, beginning: &str) -> StoreFuture<'_, bool> {
+        let beginning = beginning.to_owned();
+        self.engine
+            .read(move |connection| Ok(own_versions::has_below(connection, &beginning)?))
+    }
+
+    fn note_own(&self, versions: Vec<(String, OwnVersion)>) -> StoreFuture<'_, ()> {
+        self.write(move |tx| own_versions::note(tx, &versions))
+    }
+
+    fn disown(&self, path: &str) -> StoreFuture<'_, ()> {
+        let path = path.to_owned();
+        self.write(move |tx| own_versions::disown(tx, &path))
+    }
+
     fn adopt_names(&self, home: &str) -> StoreFuture<'_, ()> {
         let home = home.to_owned();
         Box::pin(async move {
@@ -142,7 +149,7 @@ impl JournalStore for SqliteJournalStore {
         })
     }
 
-    fn check(&self) -> StoreFuture<'_, Soundness> {
+    fn check(&self) -> StoreFuture<'_, FileSoundness> {
         self.engine.check()
     }
 

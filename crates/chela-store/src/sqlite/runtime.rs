@@ -12,13 +12,13 @@ use rusqlite::Connection;
 
 use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
 use crate::engine::SqliteEngine;
-use crate::file::{FileState, Soundness};
+use crate::file::{FileSoundness, FileState};
 use crate::inbox::{
     ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
 };
 use crate::jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
-use crate::{Durability, StoreCounts, StoreError, StoreFuture};
+use crate::{StoreCounts, StoreFuture, WriteDurability};
 
 use schema::FORMAT;
 
@@ -28,27 +28,16 @@ pub struct SqliteRuntimeStore {
     engine: SqliteEngine,
 }
 
+crate::sqlite::open_as!(SqliteRuntimeStore);
+
 impl SqliteRuntimeStore {
+    fn over(engine: SqliteEngine) -> Self {
+        Self { engine }
+    }
+
     /// Where a home keeps it.
     pub fn path_in(home: &Path) -> PathBuf {
         home.join("state").join("runtime.sqlite")
-    }
-
-    /// Opens a file, making it if there is none.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        SqliteEngine::open(path, &FORMAT).map(|engine| Self { engine })
-    }
-
-    /// Opens a file that is there, for reading only where nothing can be written; `None` when
-    /// there is none.
-    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
-        let opened = SqliteEngine::open_existing(path, &FORMAT)?;
-        Ok(opened.map(|engine| Self { engine }))
-    }
-
-    /// One that leaves no trace.
-    pub fn open_in_memory() -> Result<Self, StoreError> {
-        SqliteEngine::open_in_memory(&FORMAT).map(|engine| Self { engine })
     }
 
     /// What was there when it was opened.
@@ -57,7 +46,7 @@ impl SqliteRuntimeStore {
     }
 
     /// Reads everything to see whether it hangs together.
-    pub fn check(&self) -> StoreFuture<'static, Soundness> {
+    pub fn check(&self) -> StoreFuture<'static, FileSoundness> {
         self.engine.check()
     }
 
@@ -65,7 +54,7 @@ impl SqliteRuntimeStore {
         self.engine.counts()
     }
 
-    fn write<T, F>(&self, durability: Durability, work: F) -> StoreFuture<'static, T>
+    fn write<T, F>(&self, durability: WriteDurability, work: F) -> StoreFuture<'static, T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -85,7 +74,7 @@ impl SqliteRuntimeStore {
     fn with_claim<T, F>(
         &self,
         claim: &WorkClaim,
-        durability: Durability,
+        durability: WriteDurability,
         work: F,
     ) -> StoreFuture<'static, T>
     where
@@ -101,25 +90,25 @@ impl SqliteRuntimeStore {
 /// forgets of their claims is claimed again.
 impl InboxStore for SqliteRuntimeStore {
     fn accept(&self, message: NewMessage) -> StoreFuture<'_, MessageAccepted> {
-        self.write(Durability::Disk, move |tx| inbox::accept(tx, &message))
+        self.write(WriteDurability::Disk, move |tx| inbox::accept(tx, &message))
     }
 
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>> {
-        self.write(Durability::Process, move |tx| inbox::claim(tx, &ask))
+        self.write(WriteDurability::Process, move |tx| inbox::claim(tx, &ask))
     }
 
     fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, Durability::Process, move |tx, claim| {
+        self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
             inbox::renew(tx, claim, time)
         })
     }
 
     fn give_back(&self, claim: &WorkClaim) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, Durability::Process, inbox::give_back)
+        self.with_claim(claim, WriteDurability::Process, inbox::give_back)
     }
 
     fn finish(&self, claim: &WorkClaim, outcome: MessageOutcome) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, Durability::Disk, move |tx, claim| {
+        self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
             inbox::finish(tx, claim, &outcome)
         })
     }
@@ -135,30 +124,21 @@ impl InboxStore for SqliteRuntimeStore {
     }
 
     fn forget_finished(&self, before: u64) -> StoreFuture<'_, usize> {
-        let forgotten = self.write(Durability::Disk, move |tx| {
+        let forgotten = self.write(WriteDurability::Disk, move |tx| {
             inbox::forget_finished(tx, before)
         });
-        Box::pin(async move {
-            let gone = forgotten.await?;
-            if gone > 0 {
-                // Somebody may be reading: then the room is given back another time.
-                if let Err(error) = self.engine.give_room_back().await {
-                    tracing::debug!(%error, "the room of old messages is not given back yet");
-                }
-            }
-            Ok(gone)
-        })
+        self.engine.after_forgetting(forgotten)
     }
 }
 
 impl JobStore for SqliteRuntimeStore {
     fn upsert(&self, job: JobPlan) -> StoreFuture<'_, ()> {
-        self.write(Durability::Disk, move |tx| jobs::upsert(tx, &job))
+        self.write(WriteDurability::Disk, move |tx| jobs::upsert(tx, &job))
     }
 
     fn remove(&self, name: &str) -> StoreFuture<'_, bool> {
         let name = name.to_owned();
-        self.write(Durability::Disk, move |tx| jobs::remove(tx, &name))
+        self.write(WriteDurability::Disk, move |tx| jobs::remove(tx, &name))
     }
 
     fn by_name(&self, name: &str) -> StoreFuture<'_, Option<JobRecord>> {
@@ -171,21 +151,23 @@ impl JobStore for SqliteRuntimeStore {
     }
 
     fn claim_due(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedJob>> {
-        self.write(Durability::Process, move |tx| jobs::claim_due(tx, &ask))
+        self.write(WriteDurability::Process, move |tx| {
+            jobs::claim_due(tx, &ask)
+        })
     }
 
     fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, Durability::Process, move |tx, claim| {
+        self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
             jobs::renew(tx, claim, time)
         })
     }
 
     fn give_back(&self, claim: &WorkClaim) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, Durability::Process, jobs::give_back)
+        self.with_claim(claim, WriteDurability::Process, jobs::give_back)
     }
 
     fn finish(&self, claim: &WorkClaim, next: JobNext) -> StoreFuture<'_, JobFinished> {
-        self.with_claim(claim, Durability::Disk, move |tx, claim| {
+        self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
             jobs::finish(tx, claim, &next)
         })
     }
@@ -194,19 +176,21 @@ impl JobStore for SqliteRuntimeStore {
 impl LeaseStore for SqliteRuntimeStore {
     fn acquire(&self, ask: LeaseAsk) -> StoreFuture<'_, LeaseAcquired> {
         // A fence is known elsewhere: no power cut may take it back.
-        self.write(Durability::Disk, move |tx| leases::acquire(tx, &ask))
+        self.write(WriteDurability::Disk, move |tx| leases::acquire(tx, &ask))
     }
 
     fn renew(&self, lease: &LeaseKey, time: LeaseTime) -> StoreFuture<'_, Option<LeaseRecord>> {
         let lease = lease.clone();
-        self.write(Durability::Process, move |tx| {
+        self.write(WriteDurability::Process, move |tx| {
             leases::renew(tx, &lease, time)
         })
     }
 
     fn release(&self, lease: &LeaseKey) -> StoreFuture<'_, bool> {
         let lease = lease.clone();
-        self.write(Durability::Process, move |tx| leases::release(tx, &lease))
+        self.write(WriteDurability::Process, move |tx| {
+            leases::release(tx, &lease)
+        })
     }
 
     fn current(&self, name: &str, now: u64) -> StoreFuture<'_, Option<LeaseRecord>> {

@@ -7,18 +7,17 @@ mod starting;
 mod tree;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::engine::{JobError, SqliteEngine};
-use crate::file::{FileState, Soundness, side_file};
+use crate::file::{FileSoundness, FileState, side_file};
 use crate::sessions::{
-    EntryBatch, EntryRecord, LeafMove, SessionChange, SessionChanged, SessionFork, SessionForked,
-    SessionImport, SessionImported, SessionQuery, SessionRecord, SessionSpan, SessionStart,
-    SessionStarted, SessionStore, SessionTree, UsageAdded,
+    EntryBatch, EntryRecord, LeafMove, SaidEnds, SessionChange, SessionChanged, SessionFork,
+    SessionForked, SessionImport, SessionImported, SessionQuery, SessionRecord, SessionResume,
+    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageAdded,
 };
-use crate::{Durability, StoreCounts, StoreError, StoreFuture};
+use crate::{StoreCounts, StoreFuture, WriteDurability};
 
 pub use salvage::{SalvagedEntry, SalvagedHeader, SalvagedSession, salvage_sessions};
 
@@ -30,22 +29,11 @@ pub struct SqliteSessionStore {
     engine: SqliteEngine,
 }
 
+crate::sqlite::open_as!(SqliteSessionStore);
+
 impl SqliteSessionStore {
-    /// Opens a file, making it if there is none.
-    pub fn open(path: &Path) -> Result<Self, StoreError> {
-        SqliteEngine::open(path, &FORMAT).map(|engine| Self { engine })
-    }
-
-    /// Opens a file that is there, for reading only where nothing can be written; `None` when
-    /// there is none.
-    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
-        let opened = SqliteEngine::open_existing(path, &FORMAT)?;
-        Ok(opened.map(|engine| Self { engine }))
-    }
-
-    /// One that leaves no trace.
-    pub fn open_in_memory() -> Result<Self, StoreError> {
-        SqliteEngine::open_in_memory(&FORMAT).map(|engine| Self { engine })
+    fn over(engine: SqliteEngine) -> Self {
+        Self { engine }
     }
 
     /// What was there when it was opened.
@@ -110,23 +98,32 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn start(&self, start: SessionStart) -> StoreFuture<'_, SessionStarted> {
-        self.engine
-            .write(Durability::Process, move |tx| starting::start(tx, &start))
+        self.engine.write(WriteDurability::Process, move |tx| {
+            starting::start(tx, &start)
+        })
     }
 
     fn fork(&self, fork: SessionFork) -> StoreFuture<'_, SessionForked> {
-        self.engine
-            .write(Durability::Process, move |tx| starting::fork(tx, &fork))
+        self.engine.write(WriteDurability::Process, move |tx| {
+            starting::fork(tx, &fork)
+        })
+    }
+
+    fn resume(&self, resume: SessionResume) -> StoreFuture<'_, Option<SessionRecord>> {
+        self.engine.write(WriteDurability::Disk, move |tx| {
+            starting::resume(tx, &resume)
+        })
     }
 
     fn import(&self, import: SessionImport) -> StoreFuture<'_, SessionImported> {
-        self.engine
-            .write(Durability::Disk, move |tx| starting::import(tx, &import))
+        self.engine.write(WriteDurability::Disk, move |tx| {
+            starting::import(tx, &import)
+        })
     }
 
     fn archive(&self, id: &str, at: u64) -> StoreFuture<'_, bool> {
         let id = id.to_owned();
-        self.engine.write(Durability::Disk, move |tx| {
+        self.engine.write(WriteDurability::Disk, move |tx| {
             let changed = tx.execute(
                 "UPDATE sessions SET archived = ?2, ended = coalesce(ended, ?2), \
                  ended_why = coalesce(ended_why, 'archived'), version = version + 1 \
@@ -138,7 +135,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn remove(&self, id: &str) -> StoreFuture<'_, bool> {
-        self.change(id, Durability::Disk, |tx, session| {
+        self.change(id, WriteDurability::Disk, |tx, session| {
             tree::remove_session(tx, session)
         })
     }
@@ -146,14 +143,14 @@ impl SessionStore for SqliteSessionStore {
     fn set(&self, id: &str, change: SessionChange) -> StoreFuture<'_, SessionChanged> {
         let id = id.to_owned();
         self.engine
-            .write(Durability::Disk, move |tx| set(tx, &id, &change))
+            .write(WriteDurability::Disk, move |tx| set(tx, &id, &change))
     }
 
     fn add_usage(
         &self,
         id: &str,
         usage: UsageAdded,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> StoreFuture<'_, bool> {
         self.change(id, durability, move |tx, session| {
             tree::add_usage(tx, session, usage)
@@ -174,7 +171,7 @@ impl SessionStore for SqliteSessionStore {
     }
 
     fn freeze(&self, id: &str, body: String) -> StoreFuture<'_, bool> {
-        self.change(id, Durability::Process, move |tx, session| {
+        self.change(id, WriteDurability::Process, move |tx, session| {
             tx.prepare_cached("INSERT OR REPLACE INTO frozen (row, body) VALUES (?1, ?2)")?
                 .execute(params![session, body])
                 .map(drop)
@@ -185,7 +182,7 @@ impl SessionStore for SqliteSessionStore {
         &self,
         id: &str,
         batch: EntryBatch,
-        durability: Durability,
+        durability: WriteDurability,
     ) -> StoreFuture<'_, Option<Vec<u32>>> {
         let id = id.to_owned();
         self.engine
@@ -199,6 +196,20 @@ impl SessionStore for SqliteSessionStore {
                 return Ok(None);
             };
             Ok(Some(tree::branch(connection, session)?))
+        })
+    }
+
+    fn said_ends(&self, id: &str) -> StoreFuture<'_, Option<SaidEnds>> {
+        let id = id.to_owned();
+        self.engine.read(move |connection| {
+            let Some(session) = rows::row_of(connection, &id)? else {
+                return Ok(None);
+            };
+            let end = |order| rows::said_end(connection, session.row, order);
+            Ok(Some(SaidEnds {
+                first: end("ASC")?,
+                last: end("DESC")?,
+            }))
         })
     }
 
@@ -216,17 +227,12 @@ impl SessionStore for SqliteSessionStore {
 
     fn move_leaf(&self, id: &str, leaf: LeafMove) -> StoreFuture<'_, Option<bool>> {
         let id = id.to_owned();
-        self.engine
-            .write(Durability::Disk, move |tx| tree::move_leaf(tx, &id, leaf))
+        self.engine.write(WriteDurability::Disk, move |tx| {
+            tree::move_leaf(tx, &id, leaf)
+        })
     }
 
-    fn redo(&self, id: &str) -> StoreFuture<'_, Option<u32>> {
-        let id = id.to_owned();
-        self.engine
-            .write(Durability::Disk, move |tx| tree::redo(tx, &id))
-    }
-
-    fn check(&self) -> StoreFuture<'_, Soundness> {
+    fn check(&self) -> StoreFuture<'_, FileSoundness> {
         self.engine.check()
     }
 
@@ -254,7 +260,12 @@ impl SessionStore for SqliteSessionStore {
 
 impl SqliteSessionStore {
     /// Changes a session that is there; says whether it was.
-    fn change<F>(&self, id: &str, durability: Durability, work: F) -> StoreFuture<'static, bool>
+    fn change<F>(
+        &self,
+        id: &str,
+        durability: WriteDurability,
+        work: F,
+    ) -> StoreFuture<'static, bool>
     where
         F: FnOnce(&Connection, i64) -> rusqlite::Result<()> + Send + 'static,
     {

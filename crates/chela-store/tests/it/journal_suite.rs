@@ -1,8 +1,8 @@
 //! What a store of the journal has to do.
 
 use chela_store::{
-    ChangeQuery, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange, Soundness, TextMark,
-    TrustChange, block_on,
+    ChangeQuery, FileSoundness, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange,
+    TextMark, TrustChange, block_on,
 };
 
 use crate::{JOURNAL_STORES, with_each};
@@ -31,6 +31,7 @@ fn change(turn: &str, path: &str) -> NewChange {
         after: Some(text(1)),
         shortest_known: 16,
         tainted: false,
+        keeps_own: true,
         trust: TrustChange::Follows,
     }
 }
@@ -87,7 +88,7 @@ fn a_change_is_found_as_it_was_kept() {
         let made = keep(store, change("t1", "/new"));
         assert_eq!(block_on(store.text_before(made)).unwrap(), Some(None));
         assert_eq!(block_on(store.text_before(99)).unwrap(), None);
-        assert_eq!(block_on(store.check()).unwrap(), Soundness::Sound);
+        assert_eq!(block_on(store.check()).unwrap(), FileSoundness::Sound);
     });
 }
 
@@ -294,5 +295,48 @@ fn names_in_a_home_become_relative_to_it() {
         assert_eq!(found[3].keeps.as_deref(), Some("a"));
         assert_eq!(found[3].home.as_deref(), Some("/home"));
         assert!(has_path(store, "a") && !has_path(store, "/home/a"));
+    });
+}
+
+#[test]
+fn a_version_is_owned_by_whoever_wrote_it_clean_and_by_nobody_else() {
+    with_each(&JOURNAL_STORES, |store| {
+        let owned = |path: &str| {
+            let versions = block_on(store.own_versions(path)).unwrap();
+            versions
+                .iter()
+                .filter_map(|version| version.hash)
+                .collect::<Vec<_>>()
+        };
+        let clean = keep(store, change("t1", "/a"));
+        assert_eq!(owned("/a"), [[1; 32]]);
+        keep(
+            store,
+            NewChange {
+                tainted: true,
+                after: Some(text(2)),
+                ..change("t2", "/a")
+            },
+        );
+        assert_eq!(owned("/a"), [[1; 32]], "the tainted version is nobody's");
+        let edit = |keeps_own, after| NewChange {
+            keeps: Some(KeptFile {
+                path: "/b".to_owned(),
+                text: None,
+            }),
+            before: Some(text(5)),
+            keeps_own,
+            after: Some(text(after)),
+            ..change("t3", "/b")
+        };
+        keep(store, edit(false, 6));
+        assert!(owned("/b").is_empty(), "somebody else's text lives on");
+        keep(store, edit(true, 7));
+        assert_eq!(owned("/b"), [[7; 32]]);
+        block_on(store.take_out(clean)).unwrap();
+        assert!(owned("/a").is_empty());
+        assert!(block_on(store.has_own_below("/")).unwrap());
+        block_on(store.disown("/")).unwrap();
+        assert!(!block_on(store.has_own_below("/")).unwrap());
     });
 }

@@ -6,7 +6,10 @@
     reason = "helpers of tests fail like the tests themselves"
 )]
 
+mod document_suite;
 mod journal_suite;
+mod ledger_model;
+mod ledger_suite;
 mod old_files;
 mod runtime;
 mod session_model;
@@ -14,7 +17,10 @@ mod session_suite;
 
 use std::sync::Arc;
 
-use chela_store::{JournalStore, SessionStore, SqliteJournalStore, SqliteSessionStore};
+use chela_store::{
+    JournalStore, LedgerStore, SessionStore, SqliteJournalStore, SqliteLedgerStore,
+    SqliteSessionStore,
+};
 
 /// A store with the folder it lies in, if any.
 struct Made<S: ?Sized> {
@@ -52,6 +58,21 @@ const JOURNAL_STORES: [Factory<dyn JournalStore>; 2] = [
     },
     || Made {
         store: Arc::new(SqliteJournalStore::open_in_memory().unwrap()),
+        _folder: None,
+    },
+];
+
+const LEDGER_STORES: [Factory<dyn LedgerStore>; 2] = [
+    || {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteLedgerStore::open(&folder.path().join("l.sqlite")).unwrap();
+        Made {
+            store: Arc::new(store),
+            _folder: Some(folder),
+        }
+    },
+    || Made {
+        store: Arc::new(SqliteLedgerStore::open_in_memory().unwrap()),
         _folder: None,
     },
 ];

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use chela_store::{BranchInherited, LeafMove, SessionFork, SessionForked, SessionStore, block_on};
+use chela_store::{
+    BranchInherited, LeafMove, SessionFork, SessionForked, SessionStore, SessionTree, block_on,
+};
 use proptest::prelude::*;
 
 use crate::SESSION_STORES;
@@ -28,9 +30,6 @@ enum Step {
     UndoFromElsewhere {
         session: usize,
     },
-    Redo {
-        session: usize,
-    },
     Fork {
         session: usize,
     },
@@ -43,7 +42,6 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => session().prop_map(|session| Step::Compact { session }),
         3 => (session(), 1_usize..5).prop_map(|(session, back)| Step::Undo { session, back }),
         1 => session().prop_map(|session| Step::UndoFromElsewhere { session }),
-        2 => session().prop_map(|session| Step::Redo { session }),
         1 => session().prop_map(|session| Step::Fork { session }),
     ];
     prop::collection::vec(step, 1..40)
@@ -55,7 +53,6 @@ struct Model {
     /// Parent and kind by number.
     entries: BTreeMap<u32, (u32, &'static str)>,
     leaf: u32,
-    redo: Vec<u32>,
 }
 
 impl Model {
@@ -63,7 +60,6 @@ impl Model {
         let number = self.entries.keys().next_back().copied().unwrap_or(0) + 1;
         self.entries.insert(number, (self.leaf, kind));
         self.leaf = number;
-        self.redo.clear();
         number
     }
 
@@ -91,7 +87,6 @@ impl Model {
                 .map(|number| (number, self.entries[&number]))
                 .collect(),
             leaf: self.leaf,
-            redo: Vec::new(),
         }
     }
 }
@@ -121,7 +116,6 @@ fn follow(store: &dyn SessionStore, models: &mut Vec<Model>, step: &Step) {
                 block_on(store.move_leaf(&name(at), leaf)).unwrap(),
                 Some(true)
             );
-            models[at].redo.push(expected);
             models[at].leaf = target;
         }
         Step::UndoFromElsewhere { session } => {
@@ -134,12 +128,6 @@ fn follow(store: &dyn SessionStore, models: &mut Vec<Model>, step: &Step) {
                 block_on(store.move_leaf(&name(at), leaf)).unwrap(),
                 Some(false)
             );
-        }
-        Step::Redo { session } => {
-            let at = pick(session);
-            let leaf = models[at].redo.pop();
-            assert_eq!(block_on(store.redo(&name(at))).unwrap(), leaf);
-            models[at].leaf = leaf.unwrap_or(models[at].leaf);
         }
         Step::Fork { session } => {
             let (at, child) = (pick(session), models.len());
@@ -176,7 +164,7 @@ fn agree(store: &dyn SessionStore, models: &[Model]) {
         );
         // Reading on from anywhere gives what follows, and with it the same branch.
         let all = block_on(store.read_since(&id, 0)).unwrap().unwrap();
-        let mut way = all.path_to_leaf();
+        let mut way = path_to_leaf(&all);
         way.reverse();
         assert_eq!(way, model.branch());
         let middle = model.leaf / 2;
@@ -210,4 +198,17 @@ proptest! {
             agree(store, &models);
         }
     }
+}
+
+/// The numbers that lead to the leaf, the newest first. Parents are always older.
+fn path_to_leaf(tree: &SessionTree) -> Vec<u32> {
+    let mut wanted = tree.leaf;
+    let mut path = Vec::new();
+    for entry in tree.entries.iter().rev() {
+        if entry.number == wanted {
+            path.push(entry.number);
+            wanted = entry.parent;
+        }
+    }
+    path
 }

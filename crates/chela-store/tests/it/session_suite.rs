@@ -1,10 +1,10 @@
 //! What a store of sessions has to do.
 
 use chela_store::{
-    BranchInherited, CurrentSession, Durability, EntryBatch, ImportedEntry, LeafMove, NewEntry,
+    BranchInherited, CurrentSession, EntryBatch, FileSoundness, ImportedEntry, LeafMove, NewEntry,
     SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport, SessionImported,
-    SessionQuery, SessionRecord, SessionSpan, SessionStart, SessionStarted, SessionStore,
-    Soundness, UsageAdded, block_on,
+    SessionQuery, SessionRecord, SessionResume, SessionSpan, SessionStart, SessionStarted,
+    SessionStore, UsageAdded, WriteDurability, block_on,
 };
 
 use crate::{SESSION_STORES, with_each};
@@ -56,7 +56,7 @@ pub fn append(store: &dyn SessionStore, id: &str, entries: Vec<NewEntry>) -> Opt
         at: 20,
         usage: None,
     };
-    block_on(store.append(id, batch, Durability::Process)).unwrap()
+    block_on(store.append(id, batch, WriteDurability::Process)).unwrap()
 }
 
 fn by_id(store: &dyn SessionStore, id: &str) -> SessionRecord {
@@ -82,7 +82,7 @@ fn a_key_stands_for_one_session() {
         let second = start_of("s2", KEY, 11);
         let overtaken = SessionStarted::Overtaken(Some(first.clone()));
         assert_eq!(block_on(store.start(second.clone())).unwrap(), overtaken);
-        // Nor somebody who knows it as it was before.
+        // Nor somebody who knows it was before.
         append(store, "s1", vec![said("hi")]);
         let second = SessionStart {
             ends: ends(&first),
@@ -117,6 +117,51 @@ fn a_key_stands_for_one_session() {
 }
 
 #[test]
+fn a_session_that_ended_goes_on_and_the_one_in_its_place_ends() {
+    with_each(&SESSION_STORES, |store| {
+        let first = started(store, "s1", KEY);
+        append(
+            store,
+            "s1",
+            vec![said("the first"), entry("note", "{}"), said("the last")],
+        );
+        let second = SessionStart {
+            ends: ends(&by_id(store, "s1")),
+            ..start_of("s2", KEY, 30)
+        };
+        block_on(store.start(second)).unwrap();
+        let resume = |id: &str| SessionResume {
+            id: id.to_owned(),
+            at: 40,
+            ends_why: "resumed".to_owned(),
+        };
+        let back = block_on(store.resume(resume("s1"))).unwrap().unwrap();
+        assert_eq!(
+            (back.ended, back.resumed, back.interacted),
+            (None, Some(40), 40)
+        );
+        assert_eq!(back.started, first.started, "it began when it began");
+        assert_eq!(block_on(store.current(KEY)).unwrap(), Some(back));
+        let left = by_id(store, "s2");
+        assert_eq!(
+            (left.ended, left.ended_why.as_deref()),
+            (Some(40), Some("resumed"))
+        );
+        // One that was put away comes back, too; one that goes on stays.
+        block_on(store.archive("s1", 50)).unwrap();
+        let back = block_on(store.resume(resume("s1"))).unwrap().unwrap();
+        assert_eq!((back.archived, back.ended), (None, None));
+        block_on(store.resume(resume("s1"))).unwrap().unwrap();
+        assert_eq!(block_on(store.resume(resume("nobody"))).unwrap(), None);
+        let said = block_on(store.said_ends("s1")).unwrap().unwrap();
+        assert!(said.first.unwrap().body.contains("the first"));
+        assert!(said.last.unwrap().body.contains("the last"));
+        let nothing = block_on(store.said_ends("s2")).unwrap().unwrap();
+        assert_eq!((nothing.first, nothing.last), (None, None));
+    });
+}
+
+#[test]
 fn entries_are_appended_together_or_not_at_all() {
     with_each(&SESSION_STORES, |store| {
         assert_eq!(append(store, "gone", vec![said("x")]), None);
@@ -140,7 +185,7 @@ fn entries_are_appended_together_or_not_at_all() {
             }),
         };
         let bytes: usize = batch.entries.iter().map(|entry| entry.body.len()).sum();
-        let numbers = block_on(store.append("s1", batch, Durability::Disk)).unwrap();
+        let numbers = block_on(store.append("s1", batch, WriteDurability::Disk)).unwrap();
         assert_eq!(numbers, Some(vec![1, 2, 3]));
         let record = by_id(store, "s1");
         assert_eq!((record.leaf, record.entries, record.compactions), (3, 3, 1));
@@ -200,11 +245,8 @@ fn a_leaf_moves_only_from_where_it_was_seen() {
         assert_eq!(to(1, 0), Some(false));
         assert_eq!(to(2, 0), Some(true));
         assert_eq!(block_on(store.branch("s1")).unwrap().unwrap(), []);
-        assert_eq!(block_on(store.redo("s1")).unwrap(), Some(2));
-        assert_eq!(block_on(store.redo("s1")).unwrap(), None);
-        assert_eq!(to(2, 1), Some(true));
-        append(store, "s1", vec![said("three")]);
-        assert_eq!(block_on(store.redo("s1")).unwrap(), None);
+        assert_eq!(to(0, 1), Some(true));
+        assert_eq!(block_on(store.branch("s1")).unwrap().unwrap().len(), 1);
         let gone = LeafMove {
             expected: 0,
             target: 0,
@@ -378,7 +420,7 @@ fn what_was_fixed_is_found_again_until_the_session_goes() {
             context: 8,
         };
         for _ in 0..2 {
-            assert!(block_on(store.add_usage("s1", usage, Durability::Process)).unwrap());
+            assert!(block_on(store.add_usage("s1", usage, WriteDurability::Process)).unwrap());
         }
         let sums = by_id(store, "s1").usage;
         assert_eq!((sums.input, sums.cache_write, sums.context), (2, 2, 8));
@@ -388,7 +430,7 @@ fn what_was_fixed_is_found_again_until_the_session_goes() {
         assert_eq!(block_on(store.frozen("s1")).unwrap(), None);
         assert_eq!(block_on(store.branch("s1")).unwrap(), None);
         assert!(!block_on(store.freeze("s1", String::new())).unwrap());
-        assert!(!block_on(store.add_usage("s1", usage, Durability::Disk)).unwrap());
+        assert!(!block_on(store.add_usage("s1", usage, WriteDurability::Disk)).unwrap());
         // A session that begins later finds nothing of it.
         started(store, "s2", KEY);
         assert_eq!(block_on(store.frozen("s2")).unwrap(), None);
@@ -424,7 +466,7 @@ fn sessions_are_listed_the_newest_first() {
         let away = by_id(store, "s2");
         assert_eq!((away.archived, away.ended), (Some(50), Some(50)));
         assert_eq!(away.ended_why.as_deref(), Some("archived"));
-        assert_eq!(block_on(store.check()).unwrap(), Soundness::Sound);
+        assert_eq!(block_on(store.check()).unwrap(), FileSoundness::Sound);
         block_on(store.give_room_back()).unwrap();
         block_on(store.stored_bytes()).unwrap();
     });

@@ -4,31 +4,31 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Played, Recorded, Shared};
-use crate::asked::{Asked, Format, format_of};
-use crate::http::Request;
+use super::{EndpointState, ReceivedRequest, ScriptProgress};
+use crate::http::HttpRequest;
+use crate::model_call::{CallFormat, ModelCall, format_of};
 use crate::prefix;
-use crate::script::{Body, Rule, Script, Step, Tokens};
-use crate::wire::{self, Answer};
+use crate::script::{AnswerBody, EndpointScript, ScriptStep, StepRule, TokenCounts};
+use crate::wire::{self, WireAnswer};
 
 /// What a request is answered.
-pub struct Chosen {
-    pub step: Step,
+pub struct ChosenAnswer {
+    pub step: ScriptStep,
     /// What the model says, when the request is a model call and the step speaks.
-    pub answer: Option<(Asked, Answer)>,
+    pub answer: Option<(ModelCall, WireAnswer)>,
     call: Option<u64>,
 }
 
-impl Chosen {
+impl ChosenAnswer {
     pub fn is_call(&self) -> bool {
         self.call.is_some()
     }
 }
 
 /// Decides, and writes it down.
-pub fn choose(shared: &Shared, request: &Request) -> Chosen {
+pub fn choose(shared: &EndpointState, request: &HttpRequest) -> ChosenAnswer {
     let body = request.json();
-    let asked = format_of(request).map(|format| Asked::read(format, request, &body));
+    let asked = format_of(request).map(|format| ModelCall::read(format, request, &body));
     let mut played = shared.played();
     let script = Arc::clone(&played.script);
     let call = asked.as_ref().map(|_| {
@@ -42,14 +42,14 @@ pub fn choose(shared: &Shared, request: &Request) -> Chosen {
     let speaks = step.status.is_none() && step.body.is_none();
     let tokens = match &asked {
         Some(asked) if speaks => played.cache.visit(asked.format, &body),
-        _ => Tokens::default(),
+        _ => TokenCounts::default(),
     };
     if let (Some(asked), Some(status), None) = (&asked, step.status, &step.body) {
         let message = format!("scripted status {status}");
         let made_up = wire::error_body(asked.format, status, &message);
-        step.body = Some(Body::Json(made_up));
+        step.body = Some(AnswerBody::Json(made_up));
     }
-    let recorded = Recorded {
+    let recorded = ReceivedRequest {
         method: request.method.clone(),
         path: request.path.clone(),
         headers: request.headers.clone(),
@@ -64,22 +64,22 @@ pub fn choose(shared: &Shared, request: &Request) -> Chosen {
     played.requests.push(recorded);
     let answer = match (asked, call) {
         (Some(asked), Some(call)) if speaks => {
-            let answer = Answer::new(&step, &asked, &body, call, tokens);
+            let answer = WireAnswer::new(&step, &asked, &body, call, tokens);
             Some((asked, answer))
         }
         _ => None,
     };
-    Chosen { step, answer, call }
+    ChosenAnswer { step, answer, call }
 }
 
 /// What a server says before its model is asked: no key, or too long a text.
 fn refused(
-    script: &Script,
-    request: &Request,
-    asked: Option<&Asked>,
+    script: &EndpointScript,
+    request: &HttpRequest,
+    asked: Option<&ModelCall>,
     body: &Value,
-) -> Option<Step> {
-    let format = asked.map_or(Format::Chat, |asked| asked.format);
+) -> Option<ScriptStep> {
+    let format = asked.map_or(CallFormat::Chat, |asked| asked.format);
     if let Some(key) = &script.key
         && !carries_key(request, key)
     {
@@ -93,7 +93,7 @@ fn refused(
              context length is {window} tokens"
         );
         let mut step = error_step(format, 400, &message);
-        if let (Format::Chat, Some(Body::Json(body))) = (format, &mut step.body) {
+        if let (CallFormat::Chat, Some(AnswerBody::Json(body))) = (format, &mut step.body) {
             body["error"]["type"] = "exceed_context_size_error".into();
             body["error"]["code"] = "context_length_exceeded".into();
         }
@@ -101,7 +101,7 @@ fn refused(
     })
 }
 
-fn carries_key(request: &Request, key: &str) -> bool {
+fn carries_key(request: &HttpRequest, key: &str) -> bool {
     let bearer = request
         .header("authorization")
         .and_then(|value| value.strip_prefix("Bearer "));
@@ -118,13 +118,13 @@ fn carries_key(request: &Request, key: &str) -> bool {
 
 /// Rules first, then what is next in turn, then the rest.
 fn scripted(
-    script: &Script,
-    played: &mut Played,
-    request: &Request,
-    asked: Option<&Asked>,
-) -> Option<Step> {
+    script: &EndpointScript,
+    played: &mut ScriptProgress,
+    request: &HttpRequest,
+    asked: Option<&ModelCall>,
+) -> Option<ScriptStep> {
     let calls = played.calls;
-    let open = |at: usize, step: &Step, played: &Played| {
+    let open = |at: usize, step: &ScriptStep, played: &ScriptProgress| {
         step.plays().is_none_or(|plays| played.steps[at] < plays)
     };
     let steps = || script.steps.iter().enumerate();
@@ -141,7 +141,7 @@ fn scripted(
     asked.and_then(|_| script.otherwise.clone())
 }
 
-fn applies(rule: &Rule, request: &Request, asked: Option<&Asked>, calls: u64) -> bool {
+fn applies(rule: &StepRule, request: &HttpRequest, asked: Option<&ModelCall>, calls: u64) -> bool {
     let path = rule.path.as_ref();
     if !path.is_none_or(|path| request.path.contains(path)) {
         return false;
@@ -172,7 +172,7 @@ fn applies(rule: &Rule, request: &Request, asked: Option<&Asked>, calls: u64) ->
             .is_none_or(|after| after == asked.after_tool)
 }
 
-fn nothing_left(request: &Request, asked: Option<&Asked>, call: Option<u64>) -> Step {
+fn nothing_left(request: &HttpRequest, asked: Option<&ModelCall>, call: Option<u64>) -> ScriptStep {
     match asked {
         Some(asked) => {
             let message = format!(
@@ -183,21 +183,21 @@ fn nothing_left(request: &Request, asked: Option<&Asked>, call: Option<u64>) -> 
         }
         None => {
             let message = format!("no such route: {} {}", request.method, request.route());
-            error_step(Format::Chat, 404, &message)
+            error_step(CallFormat::Chat, 404, &message)
         }
     }
 }
 
-fn error_step(format: Format, status: u16, message: &str) -> Step {
-    Step {
+fn error_step(format: CallFormat, status: u16, message: &str) -> ScriptStep {
+    ScriptStep {
         status: Some(status),
         ..json_step(wire::error_body(format, status, message))
     }
 }
 
-fn json_step(body: Value) -> Step {
-    Step {
-        body: Some(Body::Json(body)),
-        ..Step::default()
+fn json_step(body: Value) -> ScriptStep {
+    ScriptStep {
+        body: Some(AnswerBody::Json(body)),
+        ..ScriptStep::default()
     }
 }

@@ -6,36 +6,38 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::choose::Chosen;
-use crate::asked::{Delivery, Format};
-use crate::http::{self, Connection, Request};
-use crate::script::{Body, Fault, Step};
-use crate::wire::{self, Answer, Frame};
+use super::choose::ChosenAnswer;
+use crate::http::{self, HttpConnection, HttpRequest};
+use crate::model_call::{AnswerDelivery, CallFormat};
+use crate::script::{AnswerBody, AnswerFault, ScriptStep};
+use crate::wire::{self, StreamFrame, WireAnswer};
 
 /// What may come after an answer.
-pub enum Next {
+pub enum AfterAnswer {
     Request,
     Nothing,
 }
 
 pub async fn play(
-    connection: &mut Connection,
-    chosen: &Chosen,
-    request: &Request,
-) -> io::Result<Next> {
+    connection: &mut HttpConnection,
+    chosen: &ChosenAnswer,
+    request: &HttpRequest,
+) -> io::Result<AfterAnswer> {
     let step = &chosen.step;
     pause(step.delay_ms).await;
     let mut out = Out {
         stream: &mut connection.stream,
         left: match step.fault {
-            Some(Fault::Cut(bytes) | Fault::Reset(bytes) | Fault::Stall(bytes)) => Some(bytes),
+            Some(
+                AnswerFault::Cut(bytes) | AnswerFault::Reset(bytes) | AnswerFault::Stall(bytes),
+            ) => Some(bytes),
             _ => None,
         },
         write: step.write,
         chunked: true,
     };
     match &chosen.answer {
-        Some((asked, answer)) if asked.delivery == Delivery::Stream => {
+        Some((asked, answer)) if asked.delivery == AnswerDelivery::Stream => {
             let kind = wire::stream_type(asked.format);
             out.head(
                 step,
@@ -46,41 +48,44 @@ pub async fn play(
             stream(&mut out, step, asked.format, answer).await?;
         }
         Some((asked, answer)) => {
-            let body = Body::Json(answer.whole(asked.format));
+            let body = AnswerBody::Json(answer.whole(asked.format));
             plain(&mut out, step, Some(&body)).await?;
         }
         None => plain(&mut out, step, step.body.as_ref()).await?,
     }
     match step.fault {
-        Some(Fault::Reset(_)) => {
+        Some(AnswerFault::Reset(_)) => {
             connection.stream.set_zero_linger()?;
-            Ok(Next::Nothing)
+            Ok(AfterAnswer::Nothing)
         }
-        Some(Fault::Cut(_)) => Ok(Next::Nothing),
-        Some(Fault::Stall(_)) => {
+        Some(AnswerFault::Cut(_)) => Ok(AfterAnswer::Nothing),
+        Some(AnswerFault::Stall(_)) => {
             // Until the other side has had enough.
             let mut rest = [0; 1024];
             while connection.stream.read(&mut rest).await? > 0 {}
-            Ok(Next::Nothing)
+            Ok(AfterAnswer::Nothing)
         }
         _ => {
             if request.header("connection") == Some("close") {
-                return Ok(Next::Nothing);
+                return Ok(AfterAnswer::Nothing);
             }
-            Ok(Next::Request)
+            Ok(AfterAnswer::Request)
         }
     }
 }
 
 /// Status, headers and a body of known length.
-async fn plain(out: &mut Out<'_>, step: &Step, body: Option<&Body>) -> io::Result<()> {
+async fn plain(out: &mut Out<'_>, step: &ScriptStep, body: Option<&AnswerBody>) -> io::Result<()> {
     let (kind, bytes) = match body {
         None => ("text/plain", String::new()),
-        Some(Body::Text(text)) => ("text/plain; charset=utf-8", text.clone()),
-        Some(Body::Json(value)) => ("application/json", value.to_string()),
+        Some(AnswerBody::Text(text)) => ("text/plain; charset=utf-8", text.clone()),
+        Some(AnswerBody::Json(value)) => ("application/json", value.to_string()),
     };
     let status = step.status.unwrap_or(200);
-    if matches!(step.fault, Some(Fault::Endless | Fault::EndlessLine)) {
+    if matches!(
+        step.fault,
+        Some(AnswerFault::Endless | AnswerFault::EndlessLine)
+    ) {
         out.head(
             step,
             status,
@@ -105,20 +110,25 @@ async fn plain(out: &mut Out<'_>, step: &Step, body: Option<&Body>) -> io::Resul
 }
 
 /// A stream of frames, with what goes wrong in it.
-async fn stream(out: &mut Out<'_>, step: &Step, format: Format, answer: &Answer) -> io::Result<()> {
+async fn stream(
+    out: &mut Out<'_>,
+    step: &ScriptStep,
+    format: CallFormat,
+    answer: &WireAnswer,
+) -> io::Result<()> {
     let frames = answer.frames(format);
     let half = frames.len() / 2;
     for (at, frame) in frames.iter().enumerate() {
         if at == half {
             match &step.fault {
-                Some(Fault::Error { kind, message }) => {
+                Some(AnswerFault::Error { kind, message }) => {
                     let error = wire::error_frame(format, kind, message);
                     out.send(error.bytes(step.line).as_bytes()).await?;
                     break;
                 }
-                Some(Fault::Garbage(bytes)) => out.send(bytes.as_bytes()).await?,
-                Some(Fault::EndlessLine) => endless_line(out, format).await?,
-                Some(Fault::Endless) => loop {
+                Some(AnswerFault::Garbage(bytes)) => out.send(bytes.as_bytes()).await?,
+                Some(AnswerFault::EndlessLine) => endless_line(out, format).await?,
+                Some(AnswerFault::Endless) => loop {
                     pause(step.piece_ms).await;
                     out.send(frame.bytes(step.line).as_bytes()).await?;
                 },
@@ -126,7 +136,8 @@ async fn stream(out: &mut Out<'_>, step: &Step, format: Format, answer: &Answer)
             }
         }
         if step.ping {
-            out.send(Frame::ping(format, step.line).as_bytes()).await?;
+            out.send(StreamFrame::ping(format, step.line).as_bytes())
+                .await?;
         }
         out.send(frame.bytes(step.line).as_bytes()).await?;
         pause(step.piece_ms).await;
@@ -134,9 +145,9 @@ async fn stream(out: &mut Out<'_>, step: &Step, format: Format, answer: &Answer)
     out.end().await
 }
 
-async fn endless_line(out: &mut Out<'_>, format: Format) -> io::Result<()> {
+async fn endless_line(out: &mut Out<'_>, format: CallFormat) -> io::Result<()> {
     let begin = match format {
-        Format::Ollama => "{\"message\":{\"content\":\"",
+        CallFormat::Ollama => "{\"message\":{\"content\":\"",
         _ => "data: {\"delta\":\"",
     };
     out.send(begin.as_bytes()).await?;
@@ -157,7 +168,12 @@ struct Out<'a> {
 
 impl Out<'_> {
     /// The step's own headers replace those of the same name.
-    async fn head(&mut self, step: &Step, status: u16, own: &[(&str, &str)]) -> io::Result<()> {
+    async fn head(
+        &mut self,
+        step: &ScriptStep,
+        status: u16,
+        own: &[(&str, &str)],
+    ) -> io::Result<()> {
         let given = step
             .headers
             .iter()

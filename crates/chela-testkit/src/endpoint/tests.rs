@@ -4,7 +4,9 @@ use std::net::TcpStream;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::{Endpoint, Fault, Line, Rule, Script, ScriptedCall, Step};
+use crate::{
+    AnswerFault, EndpointScript, LineEnding, ScriptStep, ScriptedCall, ScriptedEndpoint, StepRule,
+};
 
 const FORMATS: [(&str, &str); 5] = [
     ("chat", "/v1/chat/completions"),
@@ -18,7 +20,7 @@ const FORMATS: [(&str, &str); 5] = [
 ];
 
 /// Sends one request and reads until the other side closes.
-fn raw(endpoint: &Endpoint, method: &str, path: &str, body: &str) -> Vec<u8> {
+fn raw(endpoint: &ScriptedEndpoint, method: &str, path: &str, body: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", endpoint.port())).unwrap();
     let length = body.len();
     write!(
@@ -34,7 +36,7 @@ fn raw(endpoint: &Endpoint, method: &str, path: &str, body: &str) -> Vec<u8> {
 }
 
 /// Head and body, the body without its chunk sizes.
-fn ask(endpoint: &Endpoint, path: &str, body: &Value) -> (String, String) {
+fn ask(endpoint: &ScriptedEndpoint, path: &str, body: &Value) -> (String, String) {
     let answer = raw(endpoint, "POST", path, &body.to_string());
     let end = answer
         .windows(4)
@@ -67,8 +69,8 @@ fn hello(stream: bool) -> Value {
     })
 }
 
-fn speaking() -> Step {
-    Step {
+fn speaking() -> ScriptStep {
+    ScriptStep {
         reply: "You said: {{user}}".to_owned(),
         reasoning: "Hm.".to_owned(),
         tool_calls: vec![ScriptedCall {
@@ -76,14 +78,14 @@ fn speaking() -> Step {
             arguments: json!({ "path": "a.txt" }),
             id: None,
         }],
-        ..Step::default()
+        ..ScriptStep::default()
     }
 }
 
 #[test]
 fn every_format_is_streamed_byte_for_byte() {
     for (name, path) in FORMATS {
-        let endpoint = Endpoint::start(Script::always(speaking())).unwrap();
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(speaking())).unwrap();
         let (head, body) = ask(&endpoint, path, &hello(true));
         insta::assert_snapshot!(format!("stream_{name}"), format!("{head}\n\n{body}"));
     }
@@ -93,7 +95,7 @@ fn every_format_is_streamed_byte_for_byte() {
 fn every_format_is_answered_whole() {
     for (name, path) in FORMATS {
         let path = path.replace(":streamGenerateContent?alt=sse", ":generateContent");
-        let endpoint = Endpoint::start(Script::always(speaking())).unwrap();
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(speaking())).unwrap();
         let (_, body) = ask(&endpoint, &path, &hello(false));
         let value: Value = serde_json::from_str(&body).unwrap();
         insta::assert_snapshot!(
@@ -105,13 +107,13 @@ fn every_format_is_answered_whole() {
 
 #[test]
 fn steps_are_played_in_turn_and_rules_go_first() {
-    let rain = Step::reply("rain").when(Rule {
+    let rain = ScriptStep::reply("rain").when(StepRule {
         contains: Some("weather".to_owned()),
-        ..Rule::default()
+        ..StepRule::default()
     });
-    let endpoint = Endpoint::start(Script {
-        otherwise: Some(Step::reply("{{call}} of {{messages}}: {{user}}")),
-        ..Script::steps([Step::reply("one"), rain, Step::reply("two")])
+    let endpoint = ScriptedEndpoint::start(EndpointScript {
+        otherwise: Some(ScriptStep::reply("{{call}} of {{messages}}: {{user}}")),
+        ..EndpointScript::steps([ScriptStep::reply("one"), rain, ScriptStep::reply("two")])
     })
     .unwrap();
     let said = |text: &str| {
@@ -145,7 +147,9 @@ fn tool_results_are_echoed_in_every_format() {
     ];
     for ((_, path), body) in FORMATS.iter().zip(results) {
         let path = path.replace(":streamGenerateContent?alt=sse", ":generateContent");
-        let endpoint = Endpoint::start(Script::always(Step::reply("It is {{tool}}!"))).unwrap();
+        let endpoint =
+            ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("It is {{tool}}!")))
+                .unwrap();
         let (_, answer) = ask(&endpoint, &path, &body);
         assert!(answer.contains("It is 42!"), "{path}: {answer}");
     }
@@ -156,8 +160,8 @@ fn failures_speak_the_format() {
     let told: Vec<String> = FORMATS
         .iter()
         .map(|(_, path)| {
-            let busy = Step::status(429).header("Retry-After", "7");
-            let endpoint = Endpoint::start(Script::steps([busy])).unwrap();
+            let busy = ScriptStep::status(429).header("Retry-After", "7");
+            let endpoint = ScriptedEndpoint::start(EndpointScript::steps([busy])).unwrap();
             let (head, body) = ask(&endpoint, path, &hello(true));
             assert!(head.contains("Retry-After: 7"), "{head}");
             let (_, over) = ask(&endpoint, path, &hello(true));
@@ -181,9 +185,9 @@ fn failures_speak_the_format() {
 #[test]
 fn an_answer_breaks_after_so_many_bytes() {
     let body = hello(true).to_string();
-    for fault in [Fault::Cut(100), Fault::Reset(100)] {
-        let step = Step::reply("a long reply that goes on").fault(fault);
-        let endpoint = Endpoint::start(Script::always(step)).unwrap();
+    for fault in [AnswerFault::Cut(100), AnswerFault::Reset(100)] {
+        let step = ScriptStep::reply("a long reply that goes on").fault(fault);
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(step)).unwrap();
         let answer = raw(&endpoint, "POST", "/v1/chat/completions", &body);
         let answer = String::from_utf8(answer).unwrap();
         let (_, sent) = answer.split_once("\r\n\r\n").unwrap();
@@ -193,20 +197,23 @@ fn an_answer_breaks_after_so_many_bytes() {
 
 #[test]
 fn a_stream_can_fail_halfway_or_never_end() {
-    let error = Fault::Error {
+    let error = AnswerFault::Error {
         kind: "overloaded_error".to_owned(),
         message: "Overloaded".to_owned(),
     };
     for (name, path) in FORMATS {
-        let step = Step::reply("x".repeat(200)).fault(error.clone());
-        let endpoint = Endpoint::start(Script::always(step)).unwrap();
+        let step = ScriptStep::reply("x".repeat(200)).fault(error.clone());
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(step)).unwrap();
         let (_, body) = ask(&endpoint, path, &hello(true));
         let last = body.trim_end().lines().last().unwrap();
         assert!(last.contains("Overloaded"), "{name}: {last}");
         assert!(body.contains("xxxx"), "{name}: {body}");
     }
-    for fault in [Fault::Endless, Fault::EndlessLine] {
-        let endpoint = Endpoint::start(Script::always(Step::reply("on ").fault(fault))).unwrap();
+    for fault in [AnswerFault::Endless, AnswerFault::EndlessLine] {
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(
+            ScriptStep::reply("on ").fault(fault),
+        ))
+        .unwrap();
         let mut stream = TcpStream::connect(("127.0.0.1", endpoint.port())).unwrap();
         let body = hello(true).to_string();
         let length = body.len();
@@ -222,8 +229,8 @@ fn a_stream_can_fail_halfway_or_never_end() {
 
 #[test]
 fn a_stalled_answer_ends_with_the_endpoint() {
-    let step = Step::reply("wait").fault(Fault::Stall(0));
-    let endpoint = Endpoint::start(Script::always(step)).unwrap();
+    let step = ScriptStep::reply("wait").fault(AnswerFault::Stall(0));
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(step)).unwrap();
     let mut stream = TcpStream::connect(("127.0.0.1", endpoint.port())).unwrap();
     write!(
         stream,
@@ -240,16 +247,16 @@ fn a_stalled_answer_ends_with_the_endpoint() {
 
 #[test]
 fn other_routes_are_served() {
-    let page = Step::page(200, "text/html", "<p>hi</p>").when(Rule {
+    let page = ScriptStep::page(200, "text/html", "<p>hi</p>").when(StepRule {
         path: Some("/page".to_owned()),
-        ..Rule::default()
+        ..StepRule::default()
     });
-    let script = Script {
+    let script = EndpointScript {
         models: vec!["tiny".to_owned()],
         context_window: Some(4096),
-        ..Script::steps([page])
+        ..EndpointScript::steps([page])
     };
-    let endpoint = Endpoint::start(script).unwrap();
+    let endpoint = ScriptedEndpoint::start(script).unwrap();
     let get = |path: &str| {
         let answer = String::from_utf8(raw(&endpoint, "GET", path, "")).unwrap();
         answer.split_once("\r\n\r\n").unwrap().1.to_owned()
@@ -277,11 +284,11 @@ fn other_routes_are_served() {
 
 #[test]
 fn a_key_is_asked_for() {
-    let script = Script {
+    let script = EndpointScript {
         key: Some("sk-right".to_owned()),
-        ..Script::always(Step::reply("hi"))
+        ..EndpointScript::always(ScriptStep::reply("hi"))
     };
-    let endpoint = Endpoint::start(script).unwrap();
+    let endpoint = ScriptedEndpoint::start(script).unwrap();
     let (head, body) = ask(&endpoint, "/v1/messages", &hello(false));
     assert!(head.starts_with("HTTP/1.1 401"), "{head}");
     assert!(body.contains("authentication_error"), "{body}");
@@ -295,9 +302,9 @@ proptest! {
     /// However it is cut on the way, the same bytes arrive.
     #[test]
     fn cuts_change_nothing(text in "\\PC{1,60}", piece in 1_usize..9, write in 1_usize..9, format in 0_usize..5) {
-        let step = Step { piece: Some(piece), ..Step::reply(text.clone()) };
-        let cut = Step { write: Some(write), ..step.clone() };
-        let endpoint = Endpoint::start(Script::steps([step, cut])).unwrap();
+        let step = ScriptStep { piece: Some(piece), ..ScriptStep::reply(text.clone()) };
+        let cut = ScriptStep { write: Some(write), ..step.clone() };
+        let endpoint = ScriptedEndpoint::start(EndpointScript::steps([step, cut])).unwrap();
         let path = FORMATS[format].1;
         let (_, one) = ask(&endpoint, path, &hello(true));
         let (_, other) = ask(&endpoint, path, &hello(true));
@@ -312,8 +319,8 @@ proptest! {
 
     #[test]
     fn crlf_and_pings_are_only_dress(text in "[a-z ]{1,40}") {
-        let dressed = Step { line: Line::Crlf, ping: true, ..Step::reply(text.clone()) };
-        let endpoint = Endpoint::start(Script::always(dressed)).unwrap();
+        let dressed = ScriptStep { line: LineEnding::Crlf, ping: true, ..ScriptStep::reply(text.clone()) };
+        let endpoint = ScriptedEndpoint::start(EndpointScript::always(dressed)).unwrap();
         let (_, body) = ask(&endpoint, "/v1/chat/completions", &hello(true));
         let told: String = body
             .split("\r\n")

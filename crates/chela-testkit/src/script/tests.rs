@@ -1,7 +1,7 @@
-use super::{EXAMPLE, Fault, Line, Script, ScriptError};
+use super::{AnswerFault, EXAMPLE, EndpointScript, LineEnding, ScriptError};
 
 fn error(text: &str) -> String {
-    match Script::parse("s.json", text) {
+    match EndpointScript::parse("s.json", text) {
         Ok(script) => format!("{script:?}"),
         Err(error) => error.to_string(),
     }
@@ -9,10 +9,10 @@ fn error(text: &str) -> String {
 
 #[test]
 fn the_example_is_a_script() {
-    let script = Script::parse("example", EXAMPLE).unwrap();
+    let script = EndpointScript::parse("example", EXAMPLE).unwrap();
     assert_eq!(script.steps.len(), 8);
-    assert_eq!(script.steps[6].fault, Some(Fault::Cut(300)));
-    assert_eq!(script.steps[7].line, Line::Crlf);
+    assert_eq!(script.steps[6].fault, Some(AnswerFault::Cut(300)));
+    assert_eq!(script.steps[7].line, LineEnding::Crlf);
     assert_eq!(script.otherwise.unwrap().reply, "{{user}}");
 }
 
@@ -45,7 +45,7 @@ fn what_is_wrong_is_told_with_its_line() {
     s.json:1:0: EOF while parsing a value
     "#);
     assert!(matches!(
-        Script::read("no/such/script.json".as_ref()),
+        EndpointScript::read("no/such/script.json".as_ref()),
         Err(ScriptError::Read { .. })
     ));
 }

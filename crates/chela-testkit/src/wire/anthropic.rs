@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, End, Frame};
+use super::{AnswerEnd, StreamFrame, WireAnswer};
 
-pub fn whole(answer: &Answer) -> Value {
+pub fn whole(answer: &WireAnswer) -> Value {
     let mut content = Vec::new();
     if !answer.reasoning.is_empty() {
         content.push(json!({
@@ -28,7 +28,7 @@ pub fn whole(answer: &Answer) -> Value {
     message
 }
 
-pub fn frames(answer: &Answer) -> Vec<Frame> {
+pub fn frames(answer: &WireAnswer) -> Vec<StreamFrame> {
     let mut frames = vec![event(
         "message_start",
         json!({ "message": message(answer) }),
@@ -68,7 +68,7 @@ pub fn frames(answer: &Answer) -> Vec<Frame> {
 }
 
 fn push_block(
-    frames: &mut Vec<Frame>,
+    frames: &mut Vec<StreamFrame>,
     index: &mut usize,
     block: Value,
     deltas: impl Iterator<Item = Value>,
@@ -87,15 +87,15 @@ fn push_block(
     *index += 1;
 }
 
-fn event(name: &str, fields: Value) -> Frame {
+fn event(name: &str, fields: Value) -> StreamFrame {
     let mut data = json!({ "type": name });
     if let (Value::Object(data), Value::Object(fields)) = (&mut data, fields) {
         data.extend(fields);
     }
-    Frame::Event(name.to_owned(), data)
+    StreamFrame::Event(name.to_owned(), data)
 }
 
-fn message(answer: &Answer) -> Value {
+fn message(answer: &WireAnswer) -> Value {
     json!({
         "id": answer.id("msg_"),
         "type": "message",
@@ -108,17 +108,17 @@ fn message(answer: &Answer) -> Value {
     })
 }
 
-fn stop(answer: &Answer) -> &'static str {
+fn stop(answer: &WireAnswer) -> &'static str {
     match answer.stop {
-        End::Done => "end_turn",
-        End::Tools => "tool_use",
-        End::Length => "max_tokens",
-        End::Refused => "refusal",
+        AnswerEnd::Done => "end_turn",
+        AnswerEnd::Tools => "tool_use",
+        AnswerEnd::Length => "max_tokens",
+        AnswerEnd::Refused => "refusal",
     }
 }
 
 /// Anthropic counts what was cached beside the input, not within it.
-fn usage(answer: &Answer, output: u64) -> Value {
+fn usage(answer: &WireAnswer, output: u64) -> Value {
     let usage = &answer.usage;
     json!({
         "input_tokens": answer.evaluated().saturating_sub(usage.cache_write),

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, CREATED, End, Frame};
+use super::{AnswerEnd, CREATED, StreamFrame, WireAnswer};
 
-pub fn whole(answer: &Answer) -> Value {
+pub fn whole(answer: &WireAnswer) -> Value {
     let mut message = json!({ "role": "assistant", "content": answer.full_text() });
     if !answer.reasoning.is_empty() {
         message["reasoning_content"] = answer.full_reasoning().into();
@@ -30,7 +30,7 @@ pub fn whole(answer: &Answer) -> Value {
     })
 }
 
-pub fn frames(answer: &Answer) -> Vec<Frame> {
+pub fn frames(answer: &WireAnswer) -> Vec<StreamFrame> {
     let mut frames = vec![delta(
         answer,
         &json!({ "role": "assistant", "content": "" }),
@@ -57,24 +57,24 @@ pub fn frames(answer: &Answer) -> Vec<Frame> {
     let mut last = chunk(answer);
     last["choices"] = json!([{ "index": 0, "delta": {}, "finish_reason": finish(answer) }]);
     last["timings"] = timings(answer);
-    frames.push(Frame::data(&last));
+    frames.push(StreamFrame::data(&last));
     if answer.usage_wanted {
         let mut counts = chunk(answer);
         counts["choices"] = json!([]);
         counts["usage"] = usage(answer);
-        frames.push(Frame::data(&counts));
+        frames.push(StreamFrame::data(&counts));
     }
-    frames.push(Frame::Data("[DONE]".to_owned()));
+    frames.push(StreamFrame::Data("[DONE]".to_owned()));
     frames
 }
 
-fn delta(answer: &Answer, delta: &Value) -> Frame {
+fn delta(answer: &WireAnswer, delta: &Value) -> StreamFrame {
     let mut chunk = chunk(answer);
     chunk["choices"] = json!([{ "index": 0, "delta": delta, "finish_reason": null }]);
-    Frame::data(&chunk)
+    StreamFrame::data(&chunk)
 }
 
-fn chunk(answer: &Answer) -> Value {
+fn chunk(answer: &WireAnswer) -> Value {
     json!({
         "id": answer.id("chatcmpl-"),
         "object": "chat.completion.chunk",
@@ -83,16 +83,16 @@ fn chunk(answer: &Answer) -> Value {
     })
 }
 
-fn finish(answer: &Answer) -> &'static str {
+fn finish(answer: &WireAnswer) -> &'static str {
     match answer.stop {
-        End::Done => "stop",
-        End::Tools => "tool_calls",
-        End::Length => "length",
-        End::Refused => "content_filter",
+        AnswerEnd::Done => "stop",
+        AnswerEnd::Tools => "tool_calls",
+        AnswerEnd::Length => "length",
+        AnswerEnd::Refused => "content_filter",
     }
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &WireAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "prompt_tokens": usage.input,
@@ -104,7 +104,7 @@ fn usage(answer: &Answer) -> Value {
 }
 
 /// What llama.cpp adds.
-fn timings(answer: &Answer) -> Value {
+fn timings(answer: &WireAnswer) -> Value {
     json!({
         "cache_n": answer.usage.cached,
         "prompt_n": answer.evaluated(),

@@ -2,56 +2,56 @@
 
 use serde_json::{Value, json};
 
-use super::Frame;
-use crate::asked::Format;
+use super::StreamFrame;
+use crate::model_call::CallFormat;
 
 /// The body of an answer with an error status.
-pub fn error_body(format: Format, status: u16, message: &str) -> Value {
+pub fn error_body(format: CallFormat, status: u16, message: &str) -> Value {
     let kind = kind(format, status);
     match format {
-        Format::Chat | Format::Responses => json!({
+        CallFormat::Chat | CallFormat::Responses => json!({
             "error": { "message": message, "type": kind, "param": null, "code": null },
         }),
-        Format::Anthropic => json!({
+        CallFormat::Anthropic => json!({
             "type": "error", "error": { "type": kind, "message": message },
         }),
-        Format::Gemini => json!({
+        CallFormat::Gemini => json!({
             "error": { "code": status, "message": message, "status": kind },
         }),
-        Format::Ollama => json!({ "error": message }),
+        CallFormat::Ollama => json!({ "error": message }),
     }
 }
 
 /// An error in the middle of a stream.
-pub fn error_frame(format: Format, kind: &str, message: &str) -> Frame {
+pub fn error_frame(format: CallFormat, kind: &str, message: &str) -> StreamFrame {
     match format {
-        Format::Chat => Frame::data(&json!({
+        CallFormat::Chat => StreamFrame::data(&json!({
             "error": { "message": message, "type": kind, "code": kind },
         })),
-        Format::Responses => Frame::Event(
+        CallFormat::Responses => StreamFrame::Event(
             "error".to_owned(),
             json!({ "type": "error", "code": kind, "message": message, "param": null }),
         ),
-        Format::Anthropic => Frame::Event(
+        CallFormat::Anthropic => StreamFrame::Event(
             "error".to_owned(),
             json!({ "type": "error", "error": { "type": kind, "message": message } }),
         ),
-        Format::Gemini => Frame::data(&json!({
+        CallFormat::Gemini => StreamFrame::data(&json!({
             "error": { "code": 503, "message": message, "status": kind },
         })),
-        Format::Ollama => Frame::Line(json!({ "error": message })),
+        CallFormat::Ollama => StreamFrame::Line(json!({ "error": message })),
     }
 }
 
-fn kind(format: Format, status: u16) -> &'static str {
+fn kind(format: CallFormat, status: u16) -> &'static str {
     match (format, status) {
-        (Format::Gemini, 401) => "UNAUTHENTICATED",
-        (Format::Gemini, 403) => "PERMISSION_DENIED",
-        (Format::Gemini, 404) => "NOT_FOUND",
-        (Format::Gemini, 429) => "RESOURCE_EXHAUSTED",
-        (Format::Gemini, 503) => "UNAVAILABLE",
-        (Format::Gemini, 400..=499) => "INVALID_ARGUMENT",
-        (Format::Gemini, _) => "INTERNAL",
+        (CallFormat::Gemini, 401) => "UNAUTHENTICATED",
+        (CallFormat::Gemini, 403) => "PERMISSION_DENIED",
+        (CallFormat::Gemini, 404) => "NOT_FOUND",
+        (CallFormat::Gemini, 429) => "RESOURCE_EXHAUSTED",
+        (CallFormat::Gemini, 503) => "UNAVAILABLE",
+        (CallFormat::Gemini, 400..=499) => "INVALID_ARGUMENT",
+        (CallFormat::Gemini, _) => "INTERNAL",
         (_, 401) => "authentication_error",
         (_, 402) => "billing_error",
         (_, 403) => "permission_error",
@@ -59,7 +59,7 @@ fn kind(format: Format, status: u16) -> &'static str {
         (_, 429) => "rate_limit_error",
         (_, 529) => "overloaded_error",
         (_, 400..=499) => "invalid_request_error",
-        (Format::Anthropic, _) => "api_error",
+        (CallFormat::Anthropic, _) => "api_error",
         _ => "server_error",
     }
 }

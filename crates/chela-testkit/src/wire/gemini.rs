@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Call, End, Frame};
+use super::{AnswerEnd, StreamFrame, WireAnswer, WireCall};
 
-pub fn whole(answer: &Answer) -> Value {
+pub fn whole(answer: &WireAnswer) -> Value {
     let mut parts = Vec::new();
     if !answer.reasoning.is_empty() {
         parts.push(json!({ "text": answer.full_reasoning(), "thought": true }));
@@ -18,7 +18,7 @@ pub fn whole(answer: &Answer) -> Value {
     response
 }
 
-pub fn frames(answer: &Answer) -> Vec<Frame> {
+pub fn frames(answer: &WireAnswer) -> Vec<StreamFrame> {
     let thoughts = answer
         .reasoning
         .iter()
@@ -28,24 +28,24 @@ pub fn frames(answer: &Answer) -> Vec<Frame> {
     let mut parts: Vec<Value> = thoughts.chain(text).chain(calls).collect();
     // The last part comes with the reason.
     let last = parts.pop().unwrap_or_else(|| json!({ "text": "" }));
-    let mut frames: Vec<Frame> = parts
+    let mut frames: Vec<StreamFrame> = parts
         .into_iter()
-        .map(|part| Frame::data(&response(answer, vec![part])))
+        .map(|part| StreamFrame::data(&response(answer, vec![part])))
         .collect();
     let mut end = response(answer, vec![last]);
     end["candidates"][0]["finishReason"] = finish(answer).into();
-    frames.push(Frame::data(&end));
+    frames.push(StreamFrame::data(&end));
     frames
 }
 
-fn call_part(answer: &Answer, call: &Call) -> Value {
+fn call_part(answer: &WireAnswer, call: &WireCall) -> Value {
     json!({
         "functionCall": { "id": call.id, "name": call.name, "args": call.object() },
         "thoughtSignature": answer.id("sig-"),
     })
 }
 
-fn response(answer: &Answer, parts: Vec<Value>) -> Value {
+fn response(answer: &WireAnswer, parts: Vec<Value>) -> Value {
     let usage = &answer.usage;
     json!({
         "candidates": [{ "index": 0, "content": { "role": "model", "parts": parts } }],
@@ -61,10 +61,10 @@ fn response(answer: &Answer, parts: Vec<Value>) -> Value {
     })
 }
 
-fn finish(answer: &Answer) -> &'static str {
+fn finish(answer: &WireAnswer) -> &'static str {
     match answer.stop {
-        End::Done | End::Tools => "STOP",
-        End::Length => "MAX_TOKENS",
-        End::Refused => "SAFETY",
+        AnswerEnd::Done | AnswerEnd::Tools => "STOP",
+        AnswerEnd::Length => "MAX_TOKENS",
+        AnswerEnd::Refused => "SAFETY",
     }
 }

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::CREATED;
-use crate::asked::Format;
-use crate::http::Request;
+use crate::http::HttpRequest;
+use crate::model_call::CallFormat;
 use crate::prefix;
-use crate::script::Script;
+use crate::script::EndpointScript;
 
 /// What a server says about its window when the script does not.
 const WINDOW: u64 = 32_768;
@@ -14,7 +14,7 @@ const WINDOW: u64 = 32_768;
 const DIMENSIONS: usize = 64;
 
 /// The answer of a route that is not a model call; none when there is no such route.
-pub fn listing(script: &Script, request: &Request) -> Option<Value> {
+pub fn listing(script: &EndpointScript, request: &HttpRequest) -> Option<Value> {
     let body = request.json();
     let window = script.context_window.unwrap_or(WINDOW);
     let names = names(script);
@@ -47,7 +47,7 @@ pub fn listing(script: &Script, request: &Request) -> Option<Value> {
             "chat_template": "{% if tools %}{% endif %}",
         }))
     } else if is("POST", "/messages/count_tokens") {
-        Some(json!({ "input_tokens": prefix::count(Format::Anthropic, &body) }))
+        Some(json!({ "input_tokens": prefix::count(CallFormat::Anthropic, &body) }))
     } else if is("POST", "/embeddings") {
         Some(openai_embeddings(&body))
     } else if is("POST", "/api/embed") {
@@ -58,7 +58,7 @@ pub fn listing(script: &Script, request: &Request) -> Option<Value> {
     }
 }
 
-fn names(script: &Script) -> Vec<String> {
+fn names(script: &EndpointScript) -> Vec<String> {
     match script.models.as_slice() {
         [] => vec!["scripted".to_owned()],
         models => models.to_vec(),

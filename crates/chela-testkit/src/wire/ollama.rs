@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Call, End, Frame};
+use super::{AnswerEnd, StreamFrame, WireAnswer, WireCall};
 
-pub fn whole(answer: &Answer) -> Value {
+pub fn whole(answer: &WireAnswer) -> Value {
     let mut message = json!({ "role": "assistant", "content": answer.full_text() });
     if !answer.reasoning.is_empty() {
         message["thinking"] = answer.full_reasoning().into();
@@ -15,7 +15,7 @@ pub fn whole(answer: &Answer) -> Value {
     last(answer, &message)
 }
 
-pub fn frames(answer: &Answer) -> Vec<Frame> {
+pub fn frames(answer: &WireAnswer) -> Vec<StreamFrame> {
     let thinking = answer
         .reasoning
         .iter()
@@ -34,11 +34,11 @@ pub fn frames(answer: &Answer) -> Vec<Frame> {
         .chain(calls)
         .map(|message| line(answer, &message))
         .chain([end])
-        .map(Frame::Line)
+        .map(StreamFrame::Line)
         .collect()
 }
 
-fn line(answer: &Answer, message: &Value) -> Value {
+fn line(answer: &WireAnswer, message: &Value) -> Value {
     json!({
         "model": answer.model,
         "created_at": "2026-01-01T00:00:00Z",
@@ -47,12 +47,12 @@ fn line(answer: &Answer, message: &Value) -> Value {
     })
 }
 
-fn last(answer: &Answer, message: &Value) -> Value {
+fn last(answer: &WireAnswer, message: &Value) -> Value {
     let mut last = line(answer, message);
     last["done"] = true.into();
     last["done_reason"] = match answer.stop {
-        End::Length => "length",
-        End::Done | End::Tools | End::Refused => "stop",
+        AnswerEnd::Length => "length",
+        AnswerEnd::Done | AnswerEnd::Tools | AnswerEnd::Refused => "stop",
     }
     .into();
     last["prompt_eval_count"] = answer.usage.input.into();
@@ -60,6 +60,6 @@ fn last(answer: &Answer, message: &Value) -> Value {
     last
 }
 
-fn tool_call(call: &Call) -> Value {
+fn tool_call(call: &WireCall) -> Value {
     json!({ "id": call.id, "function": { "name": call.name, "arguments": call.object() } })
 }

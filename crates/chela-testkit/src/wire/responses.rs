@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, CREATED, Call, End, Frame};
+use super::{AnswerEnd, CREATED, StreamFrame, WireAnswer, WireCall};
 
-pub fn whole(answer: &Answer) -> Value {
+pub fn whole(answer: &WireAnswer) -> Value {
     let mut output = Vec::new();
     if !answer.reasoning.is_empty() {
         output.push(reasoning_item(answer));
@@ -24,7 +24,7 @@ pub fn whole(answer: &Answer) -> Value {
     response
 }
 
-pub fn frames(answer: &Answer) -> Vec<Frame> {
+pub fn frames(answer: &WireAnswer) -> Vec<StreamFrame> {
     let mut stream = Stream::default();
     let begun = response(answer, "in_progress");
     stream.push("response.created", json!({ "response": begun }));
@@ -49,7 +49,7 @@ pub fn frames(answer: &Answer) -> Vec<Frame> {
 /// Events with their numbers, and the index of the item under way.
 #[derive(Default)]
 struct Stream {
-    frames: Vec<Frame>,
+    frames: Vec<StreamFrame>,
     item: usize,
 }
 
@@ -59,7 +59,7 @@ impl Stream {
         if let (Value::Object(data), Value::Object(fields)) = (&mut data, fields) {
             data.extend(fields);
         }
-        self.frames.push(Frame::Event(name.to_owned(), data));
+        self.frames.push(StreamFrame::Event(name.to_owned(), data));
     }
 
     fn open(&mut self, item: Value) {
@@ -79,7 +79,7 @@ impl Stream {
         self.item += 1;
     }
 
-    fn reasoning(&mut self, answer: &Answer) {
+    fn reasoning(&mut self, answer: &WireAnswer) {
         let (id, at) = (answer.id("rs_"), self.item);
         self.open(json!({ "type": "reasoning", "id": id, "summary": [] }));
         for piece in &answer.reasoning {
@@ -96,7 +96,7 @@ impl Stream {
         self.close(reasoning_item(answer));
     }
 
-    fn message(&mut self, answer: &Answer) {
+    fn message(&mut self, answer: &WireAnswer) {
         let (id, at, text) = (answer.id("msg_"), self.item, answer.full_text());
         let part = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [] });
         let mut empty = message_item(answer, "", "in_progress");
@@ -123,7 +123,7 @@ impl Stream {
         self.close(message_item(answer, &text, "completed"));
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &WireCall) {
         let (id, at) = (item_id(call), self.item);
         self.open(call_item(call, "", "in_progress"));
         for piece in &call.arguments {
@@ -141,7 +141,7 @@ impl Stream {
     }
 }
 
-fn response(answer: &Answer, status: &str) -> Value {
+fn response(answer: &WireAnswer, status: &str) -> Value {
     json!({
         "id": answer.id("resp_"),
         "object": "response",
@@ -155,7 +155,7 @@ fn response(answer: &Answer, status: &str) -> Value {
     })
 }
 
-fn reasoning_item(answer: &Answer) -> Value {
+fn reasoning_item(answer: &WireAnswer) -> Value {
     json!({
         "type": "reasoning",
         "id": answer.id("rs_"),
@@ -164,7 +164,7 @@ fn reasoning_item(answer: &Answer) -> Value {
     })
 }
 
-fn message_item(answer: &Answer, text: &str, status: &str) -> Value {
+fn message_item(answer: &WireAnswer, text: &str, status: &str) -> Value {
     json!({
         "type": "message",
         "id": answer.id("msg_"),
@@ -174,7 +174,7 @@ fn message_item(answer: &Answer, text: &str, status: &str) -> Value {
     })
 }
 
-fn call_item(call: &Call, arguments: &str, status: &str) -> Value {
+fn call_item(call: &WireCall, arguments: &str, status: &str) -> Value {
     json!({
         "type": "function_call",
         "id": item_id(call),
@@ -185,26 +185,26 @@ fn call_item(call: &Call, arguments: &str, status: &str) -> Value {
     })
 }
 
-fn item_id(call: &Call) -> String {
+fn item_id(call: &WireCall) -> String {
     format!("fc_{}", call.id)
 }
 
-fn status(answer: &Answer) -> &'static str {
+fn status(answer: &WireAnswer) -> &'static str {
     match incomplete(answer) {
         Some(_) => "incomplete",
         None => "completed",
     }
 }
 
-fn incomplete(answer: &Answer) -> Option<&'static str> {
+fn incomplete(answer: &WireAnswer) -> Option<&'static str> {
     match answer.stop {
-        End::Done | End::Tools => None,
-        End::Length => Some("max_output_tokens"),
-        End::Refused => Some("content_filter"),
+        AnswerEnd::Done | AnswerEnd::Tools => None,
+        AnswerEnd::Length => Some("max_output_tokens"),
+        AnswerEnd::Refused => Some("content_filter"),
     }
 }
 
-fn usage(answer: &Answer) -> Value {
+fn usage(answer: &WireAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "input_tokens": usage.input,

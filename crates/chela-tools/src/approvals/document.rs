@@ -5,28 +5,30 @@
 //! everything: it is never taken for an empty one. Keys that are not known here are kept.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::{AgentId, ContentHash, Host};
-use chela_files::{FileMode, LockFile, write_file};
+use chela_files::announce_write;
+use chela_store::{DocumentStore as _, FileDocumentStore, StoreError, WaitHere as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::witness::remember_written;
 
 /// The agent whose entries hold for all.
 pub const EVERY_AGENT: &str = "*";
 const VERSION: u64 = 1;
 /// No document a person wrote is larger.
-const LARGEST: u64 = 4 << 20;
+const LARGEST: usize = 4 << 20;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Document {
+pub struct ApprovalsDocument {
     pub version: u64,
     #[serde(default)]
-    pub defaults: Limits,
+    pub defaults: ApprovalLimits,
     #[serde(default)]
-    pub agents: indexed::Agents,
+    pub agents: indexed::ApprovalAgents,
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -34,7 +36,7 @@ pub struct Document {
 /// How far commands may go; what is not set limits nothing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Limits {
+pub struct ApprovalLimits {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub security: Option<ExecSecurity>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,10 +58,26 @@ pub struct AgentApprovals {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask_fallback: Option<ExecSecurity>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub allowlist: Vec<Entry>,
+    pub allowlist: Vec<ApprovalEntry>,
     /// Calls of other tools: allowed from now on, allowed once, or waiting for an answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<KnownCall>,
+    /// Hosts that sandboxed commands may reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostGrant>,
+    #[serde(flatten)]
+    pub other: Map<String, Value>,
+}
+
+/// A host that sandboxed commands may reach.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HostGrant {
+    pub id: String,
+    /// As `sandbox.egress` writes hosts.
+    pub host: String,
+    /// Milliseconds since 1970.
+    pub granted_at: u64,
     #[serde(flatten)]
     pub other: Map<String, Value>,
 }
@@ -67,7 +85,7 @@ pub struct AgentApprovals {
 /// Something that may run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Entry {
+pub struct ApprovalEntry {
     /// A path or glob of paths, or a bare name that stands for what PATH finds.
     pub pattern: String,
     /// A regular expression for all arguments joined by blanks, or `sha256:` and the hash of
@@ -77,6 +95,15 @@ pub struct Entry {
     /// The content of the program or script that was approved, where the agent could change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+    /// The words its arguments begin with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<Vec<String>>,
+    /// The folder it was given in, and holds in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub granted_at: Option<u64>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +154,7 @@ pub enum KnownState {
 mod indexed {
     use std::collections::BTreeMap;
 
-    pub type Agents = BTreeMap<String, super::AgentApprovals>;
+    pub type ApprovalAgents = BTreeMap<String, super::AgentApprovals>;
 }
 
 /// Why the document cannot be used.
@@ -154,18 +181,18 @@ pub enum DocumentError {
     },
 }
 
-impl Default for Document {
+impl Default for ApprovalsDocument {
     fn default() -> Self {
         Self {
             version: VERSION,
-            defaults: Limits::default(),
-            agents: indexed::Agents::default(),
+            defaults: ApprovalLimits::default(),
+            agents: indexed::ApprovalAgents::default(),
             other: Map::new(),
         }
     }
 }
 
-impl Document {
+impl ApprovalsDocument {
     /// Where it is kept.
     pub fn path(host: &Host) -> PathBuf {
         host.state_dir().join("exec-approvals.json")
@@ -173,20 +200,22 @@ impl Document {
 
     /// The document; an empty one when there is none.
     pub fn load(path: &Path) -> Result<Self, DocumentError> {
-        let at = || path.to_owned();
-        let size = match std::fs::metadata(path) {
-            Ok(found) => found.len(),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
-            }
-            Err(error) => return Err(DocumentError::Read { path: at(), error }),
-        };
-        if size > LARGEST {
-            return Err(DocumentError::TooLarge { path: at() });
+        let text = FileDocumentStore::at(path).read().wait();
+        Self::found(text, path)
+    }
+
+    fn found(text: Result<Option<String>, StoreError>, path: &Path) -> Result<Self, DocumentError> {
+        match text {
+            Ok(None) => Ok(Self::default()),
+            Ok(Some(text)) if text.len() > LARGEST => Err(DocumentError::TooLarge {
+                path: path.to_owned(),
+            }),
+            Ok(Some(text)) => Self::read(&text, path),
+            Err(error) => Err(DocumentError::Read {
+                path: path.to_owned(),
+                error: error.into(),
+            }),
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| DocumentError::Read { path: at(), error })?;
-        Self::read(&text, path)
     }
 
     /// A document from its text; the path is for the error.
@@ -204,35 +233,30 @@ impl Document {
         }
     }
 
-    /// Replaces the file in one step, readable by its owner alone.
-    pub fn save(&self, path: &Path) -> Result<(), DocumentError> {
+    /// Reads, changes and replaces the document. Two programs that change it at once take turns.
+    pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, DocumentError> {
         let wrong = |error| DocumentError::Write {
             path: path.to_owned(),
             error,
         };
-        let mut text = serde_json::to_string_pretty(self).map_err(|error| wrong(error.into()))?;
-        text.push('\n');
-        write_file(path, text.as_bytes(), FileMode::Private).map_err(|error| wrong(error.into()))
-    }
-
-    /// Reads, changes and replaces the document. Two programs that change it at once take turns.
-    pub fn change(path: &Path, change: impl FnOnce(&mut Self)) -> Result<Self, DocumentError> {
-        const PATIENCE: Duration = Duration::from_secs(10);
-        let _lock =
-            LockFile::take(&path.with_extension("json.lock"), PATIENCE).map_err(|error| {
-                DocumentError::Write {
-                    path: path.to_owned(),
-                    error: error.into(),
-                }
-            })?;
-        let mut document = Self::load(path)?;
+        let store = FileDocumentStore::at(path);
+        let mut held = store.hold().wait().map_err(|error| wrong(error.into()))?;
+        let mut document = Self::found(held.read().wait(), path)?;
         change(&mut document);
-        document.save(path)?;
+        let text = serde_json::to_string_pretty(&document).map_err(|error| wrong(error.into()))?;
+        let text = format!("{text}\n");
+        remember_written(&text);
+        let announced = path.parent().map(|home| announce_write(home, path));
+        let replaced = held.replace(&text).wait();
+        replaced.map_err(|error| wrong(error.into()))?;
+        if let Some(announced) = announced {
+            announced.finish(text.as_bytes());
+        }
         Ok(document)
     }
 
     /// The list that holds for an agent: its own, then everyone's.
-    pub fn allowlist<'a>(&'a self, agent: &AgentId) -> impl Iterator<Item = &'a Entry> {
+    pub fn allowlist<'a>(&'a self, agent: &AgentId) -> impl Iterator<Item = &'a ApprovalEntry> {
         [agent.as_str(), EVERY_AGENT]
             .into_iter()
             .filter_map(|id| self.agents.get(id))
@@ -241,16 +265,44 @@ impl Document {
             .flat_map(|agent| &agent.allowlist)
     }
 
-    /// Adds an entry for an agent, unless it is there.
-    pub fn allow(&mut self, agent: &str, entry: Entry) {
+    /// The hosts that sandboxed commands of an agent may reach.
+    pub fn hosts<'a>(&'a self, agent: &AgentId) -> impl Iterator<Item = &'a HostGrant> {
+        let of = |id: &str| self.agents.get(id).map(|agent| agent.hosts.iter());
+        let own = of(agent.as_str()).into_iter().flatten();
+        own.chain(of(EVERY_AGENT).into_iter().flatten())
+    }
+
+    /// Lets sandboxed commands of an agent reach a host, unless they may already.
+    pub fn allow_host(&mut self, agent: &str, grant: HostGrant) {
+        let hosts = &mut self.agents.entry(agent.to_owned()).or_default().hosts;
+        if hosts.iter().all(|known| known.host != grant.host) {
+            hosts.push(grant);
+        }
+    }
+
+    /// Removes the host of an id; says what it was.
+    pub fn revoke_host(&mut self, id: &str) -> Option<(String, HostGrant)> {
+        for (agent, approvals) in &mut self.agents {
+            if let Some(at) = approvals.hosts.iter().position(|grant| grant.id == id) {
+                return Some((agent.clone(), approvals.hosts.remove(at)));
+            }
+        }
+        None
+    }
+
+    /// Adds an entry for an agent, unless it is there: then it counts as given anew.
+    pub fn allow(&mut self, agent: &str, entry: ApprovalEntry) {
         let list = &mut self.agents.entry(agent.to_owned()).or_default().allowlist;
-        let same = list.iter().any(|known| {
+        let same = list.iter_mut().find(|known| {
             known.pattern == entry.pattern
                 && known.arg_pattern == entry.arg_pattern
                 && known.sha256 == entry.sha256
+                && known.prefix == entry.prefix
+                && known.folder == entry.folder
         });
-        if !same {
-            list.push(entry);
+        match same {
+            Some(known) => known.granted_at = entry.granted_at.or(known.granted_at),
+            None => list.push(entry),
         }
     }
 
@@ -292,7 +344,7 @@ impl Document {
     }
 
     /// Removes the entry of an id; says what it was.
-    pub fn revoke(&mut self, id: &str) -> Option<(String, Entry)> {
+    pub fn revoke(&mut self, id: &str) -> Option<(String, ApprovalEntry)> {
         for (agent, approvals) in &mut self.agents {
             let found = approvals.allowlist.iter().position(|entry| entry.id == id);
             if let Some(at) = found {

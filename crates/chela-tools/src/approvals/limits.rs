@@ -3,11 +3,11 @@
 use chela_config::model::{Exec, ExecAsk, ExecMode, ExecSecurity};
 use chela_core::AgentId;
 
-use super::document::{Document, EVERY_AGENT};
+use super::document::{ApprovalsDocument, EVERY_AGENT};
 
 /// From loose to strict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Answer {
+pub enum RuleAnswer {
     Run,
     Ask,
     Deny,
@@ -16,23 +16,38 @@ pub enum Answer {
 /// The rules that hold for a command. Of two sets of rules the stricter answer counts, each for
 /// itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct CommandRules {
     /// For what is on the list.
-    pub listed: Answer,
+    pub listed: RuleAnswer,
     /// For what is not.
-    pub unlisted: Answer,
+    pub unlisted: RuleAnswer,
     /// When a person should be asked and nobody answers.
     pub fallback: ExecSecurity,
 }
 
-impl Rules {
-    /// Nothing configured: what is not on the list asks.
-    const DEFAULT_MODE: ExecMode = ExecMode::Ask;
+impl CommandRules {
+    /// Nothing configured: the sandbox decides, and what is not free and not on the list asks.
+    const DEFAULT_MODE: ExecMode = ExecMode::Auto;
 
     /// What the config and the approvals document say of an agent, whichever is stricter.
-    pub fn of(config: &Exec, document: &Document, agent: &AgentId) -> Self {
+    pub fn of(config: &Exec, document: &ApprovalsDocument, agent: &AgentId) -> Self {
         let mode = config.mode.unwrap_or(Self::DEFAULT_MODE);
-        let mut rules = Self::of_mode(mode);
+        Self::of_mode(mode).within(config, document, agent)
+    }
+
+    /// The same for a command that is free in mode `auto`: one that only looks, or stays in the
+    /// sandbox. Other modes know no such commands.
+    pub fn of_free(config: &Exec, document: &ApprovalsDocument, agent: &AgentId) -> Self {
+        let mode = match config.mode.unwrap_or(Self::DEFAULT_MODE) {
+            ExecMode::Auto => ExecMode::Full,
+            mode => mode,
+        };
+        Self::of_mode(mode).within(config, document, agent)
+    }
+
+    /// As strict as everything that is said besides the mode.
+    fn within(self, config: &Exec, document: &ApprovalsDocument, agent: &AgentId) -> Self {
+        let mut rules = self;
         rules.fallback = config.ask_fallback.unwrap_or(ExecSecurity::Deny);
         if config.ask == Some(ExecAsk::Always) {
             rules = rules.stricter(Self::ALWAYS_ASK);
@@ -60,8 +75,8 @@ impl Rules {
 
     /// Asks about everything, also what was approved before.
     pub const ALWAYS_ASK: Self = Self {
-        listed: Answer::Ask,
-        unlisted: Answer::Ask,
+        listed: RuleAnswer::Ask,
+        unlisted: RuleAnswer::Ask,
         fallback: ExecSecurity::Full,
     };
 
@@ -76,10 +91,10 @@ impl Rules {
 
     fn of_mode(mode: ExecMode) -> Self {
         let (listed, unlisted) = match mode {
-            ExecMode::Deny => (Answer::Deny, Answer::Deny),
-            ExecMode::Allowlist => (Answer::Run, Answer::Deny),
-            ExecMode::Ask | ExecMode::Auto => (Answer::Run, Answer::Ask),
-            ExecMode::Full => (Answer::Run, Answer::Run),
+            ExecMode::Deny => (RuleAnswer::Deny, RuleAnswer::Deny),
+            ExecMode::Allowlist => (RuleAnswer::Run, RuleAnswer::Deny),
+            ExecMode::Ask | ExecMode::Auto => (RuleAnswer::Run, RuleAnswer::Ask),
+            ExecMode::Full => (RuleAnswer::Run, RuleAnswer::Run),
         };
         Self {
             listed,
@@ -92,11 +107,13 @@ impl Rules {
     /// the one that leaves its meaning: everything may run, misses are asked about.
     fn of_pair(security: Option<ExecSecurity>, ask: Option<ExecAsk>) -> Self {
         let (listed, unlisted) = match (security, ask) {
-            (Some(ExecSecurity::Deny), _) => (Answer::Deny, Answer::Deny),
-            (_, Some(ExecAsk::Always)) => (Answer::Ask, Answer::Ask),
-            (Some(ExecSecurity::Allowlist), Some(ExecAsk::Off)) => (Answer::Run, Answer::Deny),
-            (Some(ExecSecurity::Allowlist), _) => (Answer::Run, Answer::Ask),
-            (Some(ExecSecurity::Full) | None, _) => (Answer::Run, Answer::Run),
+            (Some(ExecSecurity::Deny), _) => (RuleAnswer::Deny, RuleAnswer::Deny),
+            (_, Some(ExecAsk::Always)) => (RuleAnswer::Ask, RuleAnswer::Ask),
+            (Some(ExecSecurity::Allowlist), Some(ExecAsk::Off)) => {
+                (RuleAnswer::Run, RuleAnswer::Deny)
+            }
+            (Some(ExecSecurity::Allowlist), _) => (RuleAnswer::Run, RuleAnswer::Ask),
+            (Some(ExecSecurity::Full) | None, _) => (RuleAnswer::Run, RuleAnswer::Run),
         };
         Self {
             listed,

@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, ok_or_debug};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,7 @@ const SYSTEM_FOLDERS: &[&str] = &[
 
 /// A file that would run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Program {
+pub struct ProgramFile {
     /// Where it was found, before links are followed.
     pub found: PathBuf,
     /// The file itself.
@@ -49,7 +49,7 @@ pub enum ProgramError {
     Unreadable(PathBuf),
 }
 
-impl Program {
+impl ProgramFile {
     /// Finds a program as the system would: a name on PATH, a path from `folder` on. Relative
     /// folders on PATH are passed over.
     pub fn find(name: &str, folder: &Path, path: &str) -> Result<Self, ProgramError> {
@@ -121,7 +121,8 @@ struct Version {
 fn hash(file: &Path) -> Option<ContentHash> {
     static KNOWN: LazyLock<Mutex<HashMap<Version, ContentHash>>> = LazyLock::new(Mutex::default);
     const MOST_KNOWN: usize = 512;
-    let mut file = File::open(file).ok()?;
+    let mut file =
+        ok_or_debug!(File::open(file), "a program cannot be read", file = %file.display())?;
     let found = file.metadata().ok()?;
     let version = Version {
         device: found.dev(),
@@ -141,7 +142,7 @@ fn hash(file: &Path) -> Option<ContentHash> {
     loop {
         match file.read(&mut buffer).ok()? {
             0 => break,
-            length => digest.update(&buffer[..length]),
+            length => digest.update(buffer.get(..length)?),
         }
     }
     let hash = ContentHash::from_hex(&format!("{:x}", digest.finalize()))?;

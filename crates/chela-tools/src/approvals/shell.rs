@@ -9,31 +9,31 @@ mod reader;
 
 /// The commands of a script, in the order they are written, those in substitutions included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Script {
-    pub commands: Vec<Simple>,
+pub struct ShellScript {
+    pub commands: Vec<SimpleCommand>,
     /// Whether there is nothing but one simple command: no chain, pipe, subshell or background.
     pub is_single: bool,
 }
 
 /// One command with its words.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Simple {
-    pub words: Vec<Word>,
+pub struct SimpleCommand {
+    pub words: Vec<ShellWord>,
     /// `NAME=value` in front of it.
     pub assignments: usize,
-    pub redirections: Vec<Redirection>,
+    pub redirections: Vec<ShellRedirection>,
 }
 
 /// One word after quotes are taken off.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Word {
+pub struct ShellWord {
     pub text: String,
-    pub value: Value,
+    pub value: WordValue,
 }
 
 /// Whether the value of a word is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Value {
+pub enum WordValue {
     /// The text is what the program gets.
     #[default]
     Literal,
@@ -43,13 +43,13 @@ pub enum Value {
 
 /// Where input comes from or output goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Redirection {
+pub enum ShellRedirection {
     /// Nowhere, or to another descriptor of the command.
     Harmless,
     /// From a file or text that stands in the script.
     Input,
     /// To a file.
-    Output(Word),
+    Output(ShellWord),
 }
 
 /// Why a script cannot be read.
@@ -66,11 +66,11 @@ pub enum NotUnderstood {
 }
 
 /// Reads a script.
-pub fn parse(text: &str) -> Result<Script, NotUnderstood> {
+pub fn parse(text: &str) -> Result<ShellScript, NotUnderstood> {
     reader::read(text)
 }
 
-impl Script {
+impl ShellScript {
     /// The arguments of a script that needs no shell: one command, every word known.
     pub fn plain_arguments(&self) -> Option<Vec<&str>> {
         let [command] = self.commands.as_slice() else {
@@ -85,12 +85,12 @@ impl Script {
     }
 }
 
-impl Simple {
+impl SimpleCommand {
     /// All words, when every one of them is known.
     pub fn literal_words(&self) -> Option<Vec<&str>> {
         self.words
             .iter()
-            .map(|word| (word.value == Value::Literal).then_some(word.text.as_str()))
+            .map(|word| (word.value == WordValue::Literal).then_some(word.text.as_str()))
             .collect()
     }
 }

@@ -8,18 +8,21 @@ use std::time::Duration;
 use chela_config::model::{Exec, ExecAsk, ExecMode, ExecSecurity};
 use chela_core::{AgentId, Host};
 
-use super::{By, Document, Entry, Gate, GateSetup, Harden, Planned, Refusal, exact};
-use crate::{Answer, Approver, Question, Scope};
+use super::{
+    ApprovalEntry, ApprovalsDocument, AskAlways, ClearedBy, CommandCircumstances, CommandGate,
+    CommandRefusal, GateSetup, NoDoubts, PlannedCommand, RunPlace, exact,
+};
+use crate::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 
 /// A person who gives one answer, writes down what was asked, and may do something meanwhile.
 struct Person {
-    answer: Option<Scope>,
-    asked: Mutex<Vec<Question>>,
+    answer: Option<ApprovalScope>,
+    asked: Mutex<Vec<ApprovalQuestion>>,
     meanwhile: Box<dyn Fn() + Send + Sync>,
 }
 
 impl Person {
-    fn says(answer: Option<Scope>) -> Self {
+    fn says(answer: Option<ApprovalScope>) -> Self {
         Self {
             answer,
             asked: Mutex::default(),
@@ -35,11 +38,23 @@ impl Person {
 impl Approver for Person {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         self.asked.lock().unwrap().push(question.clone());
         (self.meanwhile)();
-        Box::pin(std::future::ready(Answer::given(self.answer, question)))
+        Box::pin(std::future::ready(OwnerAnswer::given(
+            self.answer,
+            question,
+        )))
+    }
+}
+
+fn on_host(ask: AskAlways) -> CommandCircumstances<'static> {
+    CommandCircumstances {
+        ask,
+        place: RunPlace::Host,
+        taint: chela_guard::flow::SessionTaint::Clean,
+        hosts: &[],
     }
 }
 
@@ -75,43 +90,50 @@ impl Desk {
     }
 
     fn allow(&self, pattern: &str, arg_pattern: Option<&str>) {
-        let entry = Entry {
+        let entry = ApprovalEntry {
             pattern: pattern.to_owned(),
             arg_pattern: arg_pattern.map(str::to_owned),
             id: pattern.to_owned(),
-            ..Entry::default()
+            ..ApprovalEntry::default()
         };
-        Document::change(&self.document(), |document| document.allow("main", entry)).unwrap();
+        ApprovalsDocument::change(&self.document(), |document| document.allow("main", entry))
+            .unwrap();
     }
 
-    fn gate(&self) -> Gate {
-        Gate::new(GateSetup {
+    fn gate(&self) -> CommandGate {
+        CommandGate::new(GateSetup {
             host: Host::fixed(self.folder.path()),
             agent: AgentId::main(),
             config: self.config.clone(),
             document: self.document(),
+            workspace: self.path(""),
+            doubts: std::sync::Arc::new(NoDoubts),
             expires_after: Duration::from_secs(60),
         })
     }
 
-    fn plan(&self, line: &str) -> Planned {
+    fn plan(&self, line: &str) -> PlannedCommand {
         let path = format!("{}:/usr/bin:/bin", self.path("").display());
         let env = BTreeMap::from([("PATH".to_owned(), path)]);
-        Planned::line(line, self.path(""), env).unwrap()
+        PlannedCommand::line(line, self.path(""), env).unwrap()
     }
 
-    async fn ask(&self, line: &str, answer: Option<Scope>) -> Result<By, Refusal> {
+    async fn ask(
+        &self,
+        line: &str,
+        answer: Option<ApprovalScope>,
+    ) -> Result<ClearedBy, CommandRefusal> {
         let person = Person::says(answer);
         let cleared = self
             .gate()
-            .clear(self.plan(line), Harden::No, &person)
+            .clear(self.plan(line), on_host(AskAlways::No), &person)
             .await;
         cleared.map(|cleared| cleared.by)
     }
 
     /// Whether it runs without anyone being asked.
     async fn runs(&self, line: &str) -> bool {
-        self.ask(line, Some(Scope::Deny)).await.is_ok()
+        self.ask(line, Some(ApprovalScope::Deny)).await.is_ok()
     }
 }
 
@@ -119,58 +141,64 @@ impl Desk {
 async fn each_mode_does_what_it_says() {
     let line = "ls -l";
     assert!(matches!(
-        desk(ExecMode::Deny).ask(line, Some(Scope::Once)).await,
-        Err(Refusal::Off)
+        desk(ExecMode::Deny)
+            .ask(line, Some(ApprovalScope::Once))
+            .await,
+        Err(CommandRefusal::Off)
     ));
     assert!(matches!(
-        desk(ExecMode::Allowlist).ask(line, Some(Scope::Once)).await,
-        Err(Refusal::NotListed(_))
+        desk(ExecMode::Allowlist)
+            .ask(line, Some(ApprovalScope::Once))
+            .await,
+        Err(CommandRefusal::NotListed(_))
     ));
     assert_eq!(
         desk(ExecMode::Ask)
-            .ask(line, Some(Scope::Once))
+            .ask(line, Some(ApprovalScope::Once))
             .await
             .unwrap(),
-        By::Person
+        ClearedBy::Person
     );
     assert!(matches!(
-        desk(ExecMode::Ask).ask(line, Some(Scope::Deny)).await,
-        Err(Refusal::Denied)
+        desk(ExecMode::Ask)
+            .ask(line, Some(ApprovalScope::Deny))
+            .await,
+        Err(CommandRefusal::Denied)
     ));
     assert!(matches!(
         desk(ExecMode::Ask).ask(line, None).await,
-        Err(Refusal::Unanswered(_))
+        Err(CommandRefusal::Unanswered(_))
     ));
     assert_eq!(
         desk(ExecMode::Full)
-            .ask(line, Some(Scope::Deny))
+            .ask(line, Some(ApprovalScope::Deny))
             .await
             .unwrap(),
-        By::Policy
+        ClearedBy::Policy
     );
 }
 
 #[tokio::test]
 async fn the_stricter_of_config_and_document_counts() {
     let desk = desk(ExecMode::Full);
-    Document::change(&desk.document(), |document| {
+    ApprovalsDocument::change(&desk.document(), |document| {
         document.defaults.security = Some(ExecSecurity::Allowlist);
         document.defaults.ask = Some(ExecAsk::Off);
     })
     .unwrap();
     assert!(matches!(
-        desk.ask("ls", Some(Scope::Once)).await,
-        Err(Refusal::NotListed(_))
+        desk.ask("ls", Some(ApprovalScope::Once)).await,
+        Err(CommandRefusal::NotListed(_))
     ));
     desk.allow("ls", None);
     assert!(desk.runs("ls -la /").await);
-    Document::change(&desk.document(), |document| {
+    ApprovalsDocument::change(&desk.document(), |document| {
         document.defaults.ask = Some(ExecAsk::Always)
     })
     .unwrap();
     assert!(matches!(
-        desk.ask("ls", Some(Scope::Deny)).await,
-        Err(Refusal::Denied)
+        desk.ask("ls", Some(ApprovalScope::Deny)).await,
+        Err(CommandRefusal::Denied)
     ));
 }
 
@@ -184,8 +212,8 @@ async fn a_broken_document_denies_everything_and_says_so() {
         "{\"version\":1,\"defaults\":{\"security\":\"all\"}}",
     ] {
         std::fs::write(desk.document(), text).unwrap();
-        let refused = desk.ask("ls", Some(Scope::Once)).await.unwrap_err();
-        assert!(matches!(refused, Refusal::Document(_)), "{text}");
+        let refused = desk.ask("ls", Some(ApprovalScope::Once)).await.unwrap_err();
+        assert!(matches!(refused, CommandRefusal::Document(_)), "{text}");
         assert!(
             refused.to_string().contains("exec-approvals.json"),
             "{refused}"
@@ -267,10 +295,16 @@ async fn what_runs_other_programs_is_never_listed_by_name() {
 }
 
 #[tokio::test]
-async fn inline_scripts_can_be_kept_out() {
+async fn inline_scripts_are_allowed_one_by_one_or_not_at_all() {
     let mut desk = desk(ExecMode::Allowlist);
     desk.program("python3", "#!/bin/sh\n");
     desk.allow("python3", None);
+    // A script in the arguments is another program each time.
+    assert!(!desk.runs("python3 -c 'print(1)'").await);
+    desk.allow(
+        "python3",
+        Some(&exact(&["-c".to_owned(), "print(1)".to_owned()])),
+    );
     assert!(desk.runs("python3 -c 'print(1)'").await);
     desk.config.strict_inline_eval = true;
     assert!(!desk.runs("python3 -c 'print(1)'").await);
@@ -306,14 +340,14 @@ async fn safe_programs_read_only_their_input() {
 async fn always_means_exactly_this_and_only_while_it_is_the_same() {
     let desk = desk(ExecMode::Ask);
     desk.program("build", "#!/bin/sh\necho 1\n");
-    desk.ask("./build --fast", Some(Scope::Always))
+    desk.ask("./build --fast", Some(ApprovalScope::Always))
         .await
         .unwrap();
     assert!(desk.runs("./build --fast").await);
     assert!(!desk.runs("./build").await);
     desk.program("build", "#!/bin/sh\nrm -rf ~\n");
     assert!(!desk.runs("./build --fast").await);
-    desk.ask("ls $HOME | wc -l", Some(Scope::Always))
+    desk.ask("ls $HOME | wc -l", Some(ApprovalScope::Always))
         .await
         .unwrap();
     assert!(desk.runs("ls $HOME | wc -l").await);
@@ -329,14 +363,14 @@ async fn always_means_exactly_this_and_only_while_it_is_the_same() {
 async fn a_session_remembers_until_it_ends() {
     let desk = desk(ExecMode::Ask);
     let gate = desk.gate();
-    let person = Person::says(Some(Scope::Session));
+    let person = Person::says(Some(ApprovalScope::Session));
     for _ in 0..2 {
-        gate.clear(desk.plan("ls"), Harden::No, &person)
+        gate.clear(desk.plan("ls"), on_host(AskAlways::No), &person)
             .await
             .unwrap();
     }
     assert_eq!(person.asked(), 1);
-    gate.clear(desk.plan("ls"), Harden::Always, &person)
+    gate.clear(desk.plan("ls"), on_host(AskAlways::Always), &person)
         .await
         .unwrap();
     assert_eq!(person.asked(), 2);
@@ -347,25 +381,25 @@ async fn a_session_remembers_until_it_ends() {
 async fn a_program_swapped_after_the_yes_does_not_run() {
     let desk = desk(ExecMode::Ask);
     let tool = desk.program("tool", "#!/bin/sh\necho good\n");
-    let mut person = Person::says(Some(Scope::Once));
+    let mut person = Person::says(Some(ApprovalScope::Once));
     let swapped = tool.clone();
     person.meanwhile =
         Box::new(move || std::fs::write(&swapped, "#!/bin/sh\necho evil\n").unwrap());
     let refused = desk
         .gate()
-        .clear(desk.plan("./tool"), Harden::No, &person)
+        .clear(desk.plan("./tool"), on_host(AskAlways::No), &person)
         .await;
-    assert!(matches!(refused, Err(Refusal::Changed(_))));
+    assert!(matches!(refused, Err(CommandRefusal::Changed(_))));
 
     // After it was cleared, before it is started.
-    let person = Person::says(Some(Scope::Once));
+    let person = Person::says(Some(ApprovalScope::Once));
     let cleared = desk
         .gate()
-        .clear(desk.plan("./tool"), Harden::No, &person)
+        .clear(desk.plan("./tool"), on_host(AskAlways::No), &person)
         .await
         .unwrap();
     std::fs::write(&tool, "#!/bin/sh\necho other\n").unwrap();
-    assert!(matches!(cleared.check(), Err(Refusal::Changed(_))));
+    assert!(matches!(cleared.check(), Err(CommandRefusal::Changed(_))));
 }
 
 #[tokio::test]
@@ -375,16 +409,16 @@ async fn a_link_turned_to_another_program_does_not_run() {
     let two = desk.program("two", "#!/bin/sh\n# same length\n");
     let link = desk.path("link");
     std::os::unix::fs::symlink(&one, &link).unwrap();
-    let mut person = Person::says(Some(Scope::Once));
+    let mut person = Person::says(Some(ApprovalScope::Once));
     person.meanwhile = Box::new(move || {
         std::fs::remove_file(&link).unwrap();
         std::os::unix::fs::symlink(&two, &link).unwrap();
     });
     let refused = desk
         .gate()
-        .clear(desk.plan("./link"), Harden::No, &person)
+        .clear(desk.plan("./link"), on_host(AskAlways::No), &person)
         .await;
-    assert!(matches!(refused, Err(Refusal::Changed(_))));
+    assert!(matches!(refused, Err(CommandRefusal::Changed(_))));
 }
 
 #[tokio::test]
@@ -392,40 +426,41 @@ async fn a_script_changed_after_the_yes_does_not_run() {
     let desk = desk(ExecMode::Ask);
     std::fs::write(desk.path("job.sh"), "echo good").unwrap();
     let script = desk.path("job.sh");
-    let mut person = Person::says(Some(Scope::Once));
+    let mut person = Person::says(Some(ApprovalScope::Once));
     person.meanwhile = Box::new(move || std::fs::write(&script, "echo evil").unwrap());
     let refused = desk
         .gate()
-        .clear(desk.plan("sh job.sh"), Harden::No, &person)
+        .clear(desk.plan("sh job.sh"), on_host(AskAlways::No), &person)
         .await;
-    assert!(matches!(refused, Err(Refusal::Changed(_))));
+    assert!(matches!(refused, Err(CommandRefusal::Changed(_))));
 }
 
 #[tokio::test]
 async fn arguments_folder_and_variables_are_bound() {
     let desk = desk(ExecMode::Ask);
-    let bound = |planned: Planned| planned.binds();
+    let bound = |planned: PlannedCommand| planned.binds();
     let one = bound(desk.plan("ls a"));
     assert_eq!(one, bound(desk.plan("ls a")));
     assert_ne!(one, bound(desk.plan("ls b")));
     let set = BTreeMap::from([("X".to_owned(), "1".to_owned())]);
     assert_ne!(one, bound(desk.plan("ls a").with_variables(set)));
-    let elsewhere = Planned::line("ls a", Path::new("/").to_owned(), BTreeMap::new()).unwrap();
+    let elsewhere =
+        PlannedCommand::line("ls a", Path::new("/").to_owned(), BTreeMap::new()).unwrap();
     assert_ne!(one, bound(elsewhere));
 }
 
 #[tokio::test]
 async fn what_a_person_is_shown_cannot_fool_them() {
     let desk = desk(ExecMode::Ask);
-    let person = Person::says(Some(Scope::Deny));
+    let person = Person::says(Some(ApprovalScope::Deny));
     let line = "rm -rf /important \u{1b}[2K\r'\u{202e}ls'";
     let _ = desk
         .gate()
-        .clear(desk.plan(line), Harden::No, &person)
+        .clear(desk.plan(line), on_host(AskAlways::No), &person)
         .await;
     let question = person.asked.lock().unwrap()[0].clone();
     assert!(
-        question.calls[0].exact[0].1.contains("\\x1b[2K\\r")
+        question.calls[0].exact[0].1.contains("\\u{1b}[2K\\r")
             && question.calls[0].exact[0].1.contains("\\u{202e}"),
         "{}",
         question.calls[0].exact[0].1
@@ -438,15 +473,15 @@ async fn what_a_person_is_shown_cannot_fool_them() {
     let long = format!("echo {}", "x".repeat(9_000));
     let refused = desk
         .gate()
-        .clear(desk.plan(&long), Harden::No, &person)
+        .clear(desk.plan(&long), on_host(AskAlways::No), &person)
         .await;
-    assert!(matches!(refused, Err(Refusal::TooLong)));
+    assert!(matches!(refused, Err(CommandRefusal::TooLong)));
 }
 
 #[test]
 fn unknown_keys_of_the_document_stay() {
     let text = r#"{"version":1,"socket":{"path":"/x"},"defaults":{"security":"full","autoAllowSkills":true},"agents":{"main":{"allowlist":[{"pattern":"ls","mine":1}]}}}"#;
-    let document = Document::read(text, Path::new("x")).unwrap();
+    let document = ApprovalsDocument::read(text, Path::new("x")).unwrap();
     assert_eq!(
         serde_json::to_value(&document).unwrap(),
         serde_json::from_str::<serde_json::Value>(text).unwrap()

@@ -1,11 +1,11 @@
 use chela_core::{Trust, tokens};
 use proptest::prelude::*;
 
-use super::{Bound, spool_name, spool_trust};
+use super::{OutputBound, spool_name, spool_trust};
 
 #[test]
 fn the_limit_follows_the_window() {
-    let chars = |window| Bound::new(window, None).chars();
+    let chars = |window| OutputBound::new(window, None).chars();
     assert_eq!(chars(None), 16_000);
     assert_eq!(chars(Some(8_192)), 9_828);
     assert_eq!(chars(Some(32_768)), 16_000);
@@ -17,7 +17,7 @@ fn the_limit_follows_the_window() {
 
 #[test]
 fn the_operator_may_want_more_or_less_but_not_most_of_the_window() {
-    let chars = |window, wanted| Bound::new(window, None).as_wanted(wanted).chars();
+    let chars = |window, wanted| OutputBound::new(window, None).as_wanted(wanted).chars();
     assert_eq!(chars(Some(200_000), None), 64_000);
     assert_eq!(chars(Some(200_000), Some(500)), 500);
     assert_eq!(chars(Some(200_000), Some(100_000)), 100_000);
@@ -27,7 +27,7 @@ fn the_operator_may_want_more_or_less_but_not_most_of_the_window() {
 #[test]
 fn what_is_cut_can_be_read_again() {
     let spool = tempfile::tempdir().unwrap();
-    let bound = Bound::new(None, Some(spool.path().join("deep/down")));
+    let bound = OutputBound::new(None, Some(spool.path().join("deep/down")));
     let text: String = (0..5_000).map(|n| format!("line {n}\n")).collect();
     let fitted = bound.fit("grep-call/1", text.clone(), Trust::External);
     assert!(fitted.text.chars().count() <= 16_000);
@@ -65,7 +65,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn never_above_the_limits(text in "(?s).{0,300}", times in 1usize..200, window in 500u64..20_000) {
-        let bound = Bound::new(Some(window), None);
+        let bound = OutputBound::new(Some(window), None);
         let fitted = bound.fit("x", text.repeat(times), Trust::Agent);
         prop_assert!(fitted.text.chars().count() <= bound.chars());
         prop_assert!(tokens::count(&fitted.text) as u64 <= window * 3 / 10);

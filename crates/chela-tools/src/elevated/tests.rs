@@ -1,7 +1,7 @@
 use chela_config::model::{Elevated, ElevatedLevel, IdText};
-use chela_guard::flow::Taint;
+use chela_guard::flow::SessionTaint;
 
-use super::{ElevationAsk, ElevationWho, elevation};
+use super::{ElevationAsk, ElevationRequester, elevation};
 use crate::policy::Sender;
 
 fn allowing(channel: &str, ids: &[&str]) -> Elevated {
@@ -23,14 +23,14 @@ fn sender(channel: &str, id: &str) -> Sender {
     }
 }
 
-fn ask<'a>(global: &'a Elevated, who: ElevationWho<'a>) -> ElevationAsk<'a> {
+fn ask<'a>(global: &'a Elevated, who: ElevationRequester<'a>) -> ElevationAsk<'a> {
     ElevationAsk {
         global,
         own: None,
         default: ElevatedLevel::On,
         session: None,
         who,
-        taint: Taint::Clean,
+        taint: SessionTaint::Clean,
     }
 }
 
@@ -40,9 +40,9 @@ fn w24_a_default_alone_elevates_nobody() {
     let me = sender("telegram", "42");
     for default in [ElevatedLevel::On, ElevatedLevel::Ask, ElevatedLevel::Full] {
         for who in [
-            ElevationWho::Terminal,
-            ElevationWho::Sender(&me),
-            ElevationWho::Nobody,
+            ElevationRequester::Terminal,
+            ElevationRequester::Sender(&me),
+            ElevationRequester::Nobody,
         ] {
             let ask = ElevationAsk {
                 default,
@@ -78,14 +78,14 @@ fn w24_the_sender_must_be_listed_for_the_channel() {
             false,
         ),
     ] {
-        let level = elevation(&ask(&global, ElevationWho::Sender(&who)));
+        let level = elevation(&ask(&global, ElevationRequester::Sender(&who)));
         assert_eq!(level.is_allowed(), may, "{who:?} {level:?}");
     }
     let everyone = allowing("telegram", &["*"]);
     let me = sender("telegram", "42");
-    assert!(!elevation(&ask(&everyone, ElevationWho::Sender(&me))).is_allowed());
-    assert!(!elevation(&ask(&global, ElevationWho::Nobody)).is_allowed());
-    assert!(elevation(&ask(&global, ElevationWho::Terminal)).is_allowed());
+    assert!(!elevation(&ask(&everyone, ElevationRequester::Sender(&me))).is_allowed());
+    assert!(!elevation(&ask(&global, ElevationRequester::Nobody)).is_allowed());
+    assert!(elevation(&ask(&global, ElevationRequester::Terminal)).is_allowed());
 }
 
 #[test]
@@ -94,9 +94,9 @@ fn w24_never_in_a_tainted_turn() {
     let me = sender("telegram", "42");
     for session in [None, Some(ElevatedLevel::Full)] {
         let tainted = ElevationAsk {
-            taint: Taint::Tainted,
+            taint: SessionTaint::Tainted,
             session,
-            ..ask(&global, ElevationWho::Sender(&me))
+            ..ask(&global, ElevationRequester::Sender(&me))
         };
         let denied = elevation(&tainted);
         assert_eq!(denied.level, ElevatedLevel::Off);
@@ -113,17 +113,17 @@ fn an_agent_can_only_restrict_and_the_session_decides_the_level() {
         own: Some(&narrower),
         ..ask(&global, who)
     };
-    assert!(elevation(&own(ElevationWho::Sender(&me))).is_allowed());
-    assert!(!elevation(&own(ElevationWho::Sender(&other))).is_allowed());
+    assert!(elevation(&own(ElevationRequester::Sender(&me))).is_allowed());
+    assert!(!elevation(&own(ElevationRequester::Sender(&other))).is_allowed());
     let stranger = sender("telegram", "99");
-    assert!(!elevation(&own(ElevationWho::Sender(&stranger))).is_allowed());
+    assert!(!elevation(&own(ElevationRequester::Sender(&stranger))).is_allowed());
     let off = Elevated {
         enabled: Some(false),
         ..Elevated::default()
     };
     let switched_off = ElevationAsk {
         own: Some(&off),
-        ..ask(&global, ElevationWho::Sender(&me))
+        ..ask(&global, ElevationRequester::Sender(&me))
     };
     assert!(!elevation(&switched_off).is_allowed());
     for (session, level) in [
@@ -133,7 +133,7 @@ fn an_agent_can_only_restrict_and_the_session_decides_the_level() {
     ] {
         let chosen = ElevationAsk {
             session,
-            ..ask(&global, ElevationWho::Sender(&me))
+            ..ask(&global, ElevationRequester::Sender(&me))
         };
         assert_eq!(elevation(&chosen).level, level);
     }

@@ -102,7 +102,11 @@ pub fn fetches(command: &str) -> bool {
             || word.starts_with("/dev/tcp/")
             || word.starts_with("/dev/udp/")
             || SOMETIMES.iter().any(|(program, commands)| {
-                *program == name && words[at + 1..].iter().any(|word| commands.contains(word))
+                *program == name
+                    && words
+                        .iter()
+                        .skip(at + 1)
+                        .any(|word| commands.contains(word))
             })
     })
 }

@@ -3,61 +3,121 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::ElevatedLevel;
-use chela_sandbox::{Network, Plan, Proxy, Standing};
+use chela_sandbox::{EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding};
 
-use super::{ExecTool, lock};
-use crate::Output;
-use crate::approvals::Harden;
-use crate::process::Launch;
+use super::{Arguments, ExecTool, lock};
+use crate::ToolOutput;
+use crate::approvals::{AskAlways, CommandCircumstances, RunPlace};
+use crate::process::CommandLaunch;
 
 /// Where one command runs.
-#[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+#[derive(Debug, Clone)]
+pub enum CommandPlace {
     Host,
-    Sandbox(&'a Plan),
+    Sandbox(Box<SandboxPlan>),
+}
+
+/// Where a call runs, and what of that the owner is to be asked about.
+#[derive(Debug, Clone)]
+pub struct CallPlace {
+    pub place: CommandPlace,
+    run: RunPlace,
+    ask: AskAlways,
+    /// Hosts it reaches that the operator did not list.
+    hosts: Vec<String>,
+}
+
+impl CallPlace {
+    fn of(place: CommandPlace, run: RunPlace) -> Self {
+        Self {
+            place,
+            run,
+            ask: AskAlways::No,
+            hosts: Vec::new(),
+        }
+    }
 }
 
 impl ExecTool {
-    /// Where a call runs, and whether the owner is to be asked because of that.
-    pub(super) fn place(&self, elevated: bool) -> Result<(Place<'_>, Harden), Output> {
-        if elevated && !matches!(*self.setup.sandbox, Standing::Outside { .. }) {
+    /// Where a call runs.
+    pub(super) fn place(&self, arguments: &Arguments) -> Result<CallPlace, ToolOutput> {
+        let standing = &*self.setup.sandbox;
+        let is_sandboxed = matches!(
+            standing,
+            SandboxStanding::Inside(_) | SandboxStanding::Refused { .. }
+        );
+        if arguments.elevated && is_sandboxed {
             return self.elevated();
         }
-        match &*self.setup.sandbox {
-            Standing::Outside { .. } => Ok((Place::Host, Harden::No)),
-            Standing::Inside(plan) => {
-                plan.make_folders(&self.setup.host)
-                    .map_err(Output::failed)?;
-                Ok((Place::Sandbox(plan), Harden::No))
+        match standing {
+            SandboxStanding::Outside { .. } => {
+                Ok(CallPlace::of(CommandPlace::Host, RunPlace::Host))
             }
-            Standing::Refused { why, .. } => Err(Output::failed(format!(
+            SandboxStanding::CommandsInside(_) if arguments.leaves() => {
+                Ok(CallPlace::of(CommandPlace::Host, RunPlace::LeftSandbox))
+            }
+            SandboxStanding::CommandsInside(plan) => {
+                plan.make_folders(&self.setup.host)
+                    .map_err(ToolOutput::failed)?;
+                reaching(plan, &arguments.hosts)
+            }
+            SandboxStanding::Inside(plan) => {
+                plan.make_folders(&self.setup.host)
+                    .map_err(ToolOutput::failed)?;
+                let place = CommandPlace::Sandbox(plan.clone());
+                Ok(CallPlace::of(place, RunPlace::Sandbox))
+            }
+            SandboxStanding::Refused { why, .. } => Err(ToolOutput::refused(format!(
                 "exec is refused: this session must run in a sandbox, and {why}. Nothing was \
                  run; tell the owner, who can see more with `chela sandbox explain`."
             ))),
         }
     }
 
-    fn elevated(&self) -> Result<(Place<'_>, Harden), Output> {
+    fn elevated(&self) -> Result<CallPlace, ToolOutput> {
         let elevation = lock(&self.elevation).clone();
-        match elevation.level {
-            ElevatedLevel::Off => Err(Output::failed(format!(
-                "Leaving the sandbox is not possible now: {}. Run it inside, without elevated.",
-                elevation.why_not.unwrap_or_default()
-            ))),
-            ElevatedLevel::Ask => Ok((Place::Host, Harden::Always)),
+        let ask = match elevation.level {
+            ElevatedLevel::Off => {
+                return Err(ToolOutput::failed(format!(
+                    "Leaving the sandbox is not possible now: {}. Run it inside, without elevated.",
+                    elevation.why_not.unwrap_or_default()
+                )));
+            }
+            ElevatedLevel::Ask => AskAlways::Always,
             // Whether approvals are skipped is for `tools.exec` alone to say.
-            ElevatedLevel::On | ElevatedLevel::Full => Ok((Place::Host, Harden::No)),
+            ElevatedLevel::On | ElevatedLevel::Full => AskAlways::No,
+        };
+        Ok(CallPlace {
+            ask,
+            ..CallPlace::of(CommandPlace::Host, RunPlace::LeftSandbox)
+        })
+    }
+
+    /// What decides about a call besides its words.
+    pub(super) fn circumstances<'a>(
+        &self,
+        place: &'a CallPlace,
+        arguments: &Arguments,
+    ) -> CommandCircumstances<'a> {
+        CommandCircumstances {
+            ask: match arguments.ask.as_deref() {
+                Some("always") => AskAlways::Always,
+                _ => place.ask,
+            },
+            place: place.run,
+            taint: *lock(&self.taint),
+            hosts: &place.hosts,
         }
     }
 
     pub(super) fn folder(
         &self,
         workdir: Option<&str>,
-        place: Place<'_>,
-    ) -> Result<PathBuf, Output> {
+        place: &CommandPlace,
+    ) -> Result<PathBuf, ToolOutput> {
         let start: &Path = match place {
-            Place::Host => &self.setup.workspace,
-            Place::Sandbox(plan) => &plan.workdir,
+            CommandPlace::Host => &self.setup.workspace,
+            CommandPlace::Sandbox(plan) => &plan.workdir,
         };
         let folder = match workdir {
             Some(folder) => self.setup.host.expand_from(folder, start),
@@ -66,38 +126,86 @@ impl ExecTool {
         let folder = match folder.canonicalize() {
             Ok(found) if found.is_dir() => found,
             _ => {
-                return Err(Output::failed(format!(
+                return Err(ToolOutput::failed(format!(
                     "The folder {} does not exist.",
                     chela_core::sanitize::literal(&self.setup.host.compact(&folder))
                 )));
             }
         };
         match place {
-            Place::Sandbox(plan) => match plan.refuses_folder(&folder) {
-                Some(why) => Err(Output::failed(why)),
+            CommandPlace::Sandbox(plan) => match plan.refuses_folder(&folder) {
+                Some(why) if self.may_leave() => {
+                    Err(ToolOutput::failed(format!("{why} {LEAVING}")))
+                }
+                Some(why) => Err(ToolOutput::failed(why)),
                 None => Ok(folder),
             },
-            Place::Host => Ok(folder),
+            CommandPlace::Host => Ok(folder),
         }
     }
 
+    /// Whether a call can ask to run outside by itself.
+    pub(super) fn may_leave(&self) -> bool {
+        matches!(*self.setup.sandbox, SandboxStanding::CommandsInside(_))
+    }
+
     /// The command as it is started there.
-    pub(super) fn put(&self, launch: Launch, place: Place<'_>) -> Result<Launch, Output> {
-        let Place::Sandbox(plan) = place else {
+    pub(super) fn put(
+        &self,
+        launch: CommandLaunch,
+        place: &CommandPlace,
+    ) -> Result<CommandLaunch, ToolOutput> {
+        let CommandPlace::Sandbox(plan) = place else {
             return Ok(launch);
         };
-        let Network::Hosts(hosts) = &plan.network else {
-            return launch.inside(plan, None).map_err(Output::failed);
+        let NetworkAccess::Hosts(hosts) = &plan.network else {
+            return launch.inside(plan, None).map_err(ToolOutput::failed);
         };
-        let mut proxy = lock(&self.proxy);
-        let proxy = match &mut *proxy {
-            Some(proxy) => proxy,
-            none => {
-                none.insert(Proxy::start(&self.setup.host, hosts.clone()).map_err(Output::failed)?)
-            }
-        };
-        launch
-            .inside(plan, Some(proxy.socket()))
-            .map_err(Output::failed)
+        let key = hosts.texts().collect::<Vec<_>>().join(" ");
+        let mut proxies = lock(&self.proxies);
+        if !proxies.contains_key(&key) {
+            let started = EgressProxy::start(&self.setup.host, hosts.clone());
+            proxies.insert(key.clone(), started.map_err(ToolOutput::failed)?);
+        }
+        let socket = proxies.get(&key).map(EgressProxy::socket);
+        launch.inside(plan, socket).map_err(ToolOutput::failed)
     }
+}
+
+/// What the model is told it can do about walls in the way.
+pub(super) const LEAVING: &str = "If it cannot be done inside, call exec again with hosts: \
+    [\"example.org\"] for the network, or with outside: true to run it on the machine itself; the \
+    owner is asked.";
+
+/// The sandbox with a way to the hosts a call names. Those the operator listed need no yes.
+fn reaching(plan: &SandboxPlan, wanted: &[String]) -> Result<CallPlace, ToolOutput> {
+    let mut notes = Vec::new();
+    let mut wanted: Vec<String> = wanted
+        .iter()
+        .map(|host| host.trim().to_ascii_lowercase())
+        .collect();
+    wanted.sort();
+    wanted.dedup();
+    let hosts = EgressHosts::of(&wanted, &mut notes);
+    if let Some(note) = notes.first() {
+        return Err(ToolOutput::failed(format!("Not run: {note}.")));
+    }
+    if wanted.is_empty() {
+        let place = CommandPlace::Sandbox(Box::new(plan.clone()));
+        return Ok(CallPlace::of(place, RunPlace::Sandbox));
+    }
+    let plan = plan.reaching(hosts).map_err(ToolOutput::failed)?;
+    let listed: Vec<&str> = match &plan.granted {
+        NetworkAccess::Hosts(granted) => granted.texts().collect(),
+        NetworkAccess::None => Vec::new(),
+    };
+    let hosts = wanted
+        .iter()
+        .filter(|host| !listed.contains(&host.as_str()))
+        .cloned()
+        .collect();
+    Ok(CallPlace {
+        hosts,
+        ..CallPlace::of(CommandPlace::Sandbox(Box::new(plan)), RunPlace::Sandbox)
+    })
 }

@@ -4,91 +4,95 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_files::{ExpectedContent, Placement};
+use chela_files::{DraftPlacement, ExpectedContent};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::change::Change;
+use super::change::{ChangedLines, shown_diff};
 use super::masked;
 use super::near::closest;
-use super::text::{self, Ending, Text};
-use super::{Files, MOST_FILE_BYTES, MOST_TRIES, as_targets, keeps_changing, real_path};
-use crate::blocking::{Blocking, Foreseen, Foresight, Job};
-use crate::place::{Access, Spot};
-use crate::schema::{Kind, Schema};
+use super::text::{self, TextEnding, TextFile};
+use super::{FileTools, MOST_FILE_BYTES, MOST_TRIES, as_targets, keeps_changing, real_path};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
+use crate::place::{OpenPlace, PlaceAccess};
+use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::{
-    Effect, FileChange, FilePreview, Output, Piece, Sink, SinkKind, Spec, Tool, ToolNeed,
-    WriteExtent,
+    CallSink, Effect, FileChange, FilePreview, OutputPiece, SinkKind, Tool, ToolNeed, ToolOutput,
+    ToolSpec, WriteExtent,
 };
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct EditArguments {
     path: String,
     old_text: String,
     new_text: String,
     replace_all: Option<bool>,
 }
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Foreseen {
-        sight: Foresight {
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(ForeseeingTool {
+        sight: CallForesight {
             effect: Some(effect),
             targets: Some(|files, arguments| as_targets(paths(files, arguments))),
             writes: Some((WriteExtent::Part, paths)),
             preview: Some(preview),
             needs: &[ToolNeed::Folders],
         },
-        tool: Blocking {
-        spec: Spec {
-            name: "edit".into(),
-            description: "Replace exact text in a file. oldText must occur once, spaces and line breaks included, unless replaceAll is set.".into(),
-            parameters: Schema::object()
-                .required(
-                    "path",
-                    Kind::text().not_empty().such_as("notes.md"),
-                    "Path, relative to the workspace or absolute",
-                )
-                .required(
-                    "oldText",
-                    Kind::text().not_empty().such_as("colour: red"),
-                    "Text to replace, exactly as it stands in the file",
-                )
-                .required("newText", Kind::text().such_as("colour: blue"), "Text to put there")
-                .optional("replaceAll", Kind::flag(), "Replace every place it occurs in")
-                .build().into(),
-            effect: Effect::WriteReversible,
-            sinks: [
-                Sink::new("path", SinkKind::Path),
-                Sink::new("newText", SinkKind::Text),
-            ].into(),
-        },
-        with: Arc::clone(files),
-        act: edit,
+        tool: BlockingTool {
+            spec: ToolSpec {
+                name: "edit".into(),
+                description:
+                    "Replace exact text in a file. oldText must occur once, or set replaceAll."
+                        .into(),
+                parameters: ArgumentSchema::object()
+                    .required(
+                        "path",
+                        ArgumentKind::text().not_empty().such_as("notes.md"),
+                        "",
+                    )
+                    .required(
+                        "oldText",
+                        ArgumentKind::text().not_empty().such_as("colour: red"),
+                        "Exactly as in the file, blanks included",
+                    )
+                    .required("newText", ArgumentKind::text().such_as("colour: blue"), "")
+                    .optional("replaceAll", ArgumentKind::flag(), "")
+                    .build()
+                    .into(),
+                effect: Effect::WriteReversible,
+                sinks: [
+                    CallSink::new("path", SinkKind::Path),
+                    CallSink::new("newText", SinkKind::Text),
+                ]
+                .into(),
+            },
+            with: Arc::clone(files),
+            act: edit,
         },
     })
 }
 
 /// Writing to a file that shapes the agent is more than writing.
-fn effect(files: &Files, arguments: &Arguments) -> Effect {
-    files.effect_at(files.places.locate(&arguments.path, Access::Write))
+fn effect(files: &FileTools, arguments: &EditArguments) -> Effect {
+    files.effect_at(files.places.locate(&arguments.path, PlaceAccess::Write))
 }
 
-fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
-    real_path(files.places.locate(&arguments.path, Access::Write))
+fn paths(files: &FileTools, arguments: &EditArguments) -> Vec<PathBuf> {
+    real_path(files.places.locate(&arguments.path, PlaceAccess::Write))
 }
 
-fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+fn preview(files: &FileTools, arguments: &EditArguments) -> Vec<FilePreview> {
     files.rehearse(|files| {
-        edit(files, arguments.clone(), &Job::default());
+        edit(files, arguments.clone(), &BlockingJob::default());
     })
 }
 
-fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
-    let locate = || files.places.locate(&arguments.path, Access::Write);
+fn edit(files: &FileTools, arguments: EditArguments, job: &BlockingJob) -> ToolOutput {
+    let locate = || files.places.locate(&arguments.path, PlaceAccess::Write);
     for _ in 0..MOST_TRIES {
         // Nobody else changes the file from before it is read until it is replaced.
-        let (spot, _held) = match files.hold(&arguments.path, locate) {
+        let (spot, _held) = match files.hold(&arguments.path, job, locate) {
             Ok(found) => found,
             Err(refused) => return refused,
         };
@@ -101,7 +105,12 @@ fn edit(files: &Files, arguments: Arguments, job: &Job) -> Output {
 
 /// `None` when something that knows no locks saved the file meanwhile: then the text is looked for
 /// in what stands there now.
-fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Option<Output> {
+fn edit_once(
+    files: &FileTools,
+    spot: &OpenPlace,
+    arguments: &EditArguments,
+    job: &BlockingJob,
+) -> Option<ToolOutput> {
     let (before, text) = match whole_text(files, spot) {
         Ok(found) => found,
         Err(refused) => return Some(refused),
@@ -111,7 +120,7 @@ fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Op
     let seen = &masked.text;
     let Some((old, new)) = fitted(&text, seen, arguments) else {
         let why = "edit: oldText and newText are the same; nothing would change.";
-        return Some(Output::failed(why));
+        return Some(ToolOutput::failed(why));
     };
     let count = seen.matches(&old).count();
     let all = arguments.replace_all == Some(true);
@@ -120,7 +129,7 @@ fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Op
         (1, _) => seen.replacen(&old, &new, 1),
         (_, true) => seen.replace(&old, &new),
         (count, false) => {
-            return Some(Output::failed(format!(
+            return Some(ToolOutput::failed(format!(
                 "oldText occurs {count} times in {}, at lines {}. Give more lines around the one you mean, or set replaceAll.",
                 spot.shown(),
                 lines_of(seen, &old)
@@ -132,7 +141,7 @@ fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Op
     let bytes = match text.shape.encode(body) {
         Ok(bytes) => bytes,
         Err(c) => {
-            return Some(Output::failed(format!(
+            return Some(ToolOutput::failed(format!(
                 "{} is {} and cannot hold `{c}`. Use other characters, or write the whole file anew.",
                 spot.shown(),
                 text.shape.encoding.as_str()
@@ -152,8 +161,8 @@ fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Op
         Err(refused) => return Some(refused),
     };
     match spot.replace(&bytes, ExpectedContent::Bytes(&before)) {
-        Ok(Placement::Placed) => {}
-        Ok(Placement::Changed) => {
+        Ok(DraftPlacement::Placed) => {}
+        Ok(DraftPlacement::Changed) => {
             files.not_made(kept);
             return None;
         }
@@ -162,30 +171,34 @@ fn edit_once(files: &Files, spot: &Spot, arguments: &Arguments, job: &Job) -> Op
             return Some(files.refused(&arguments.path, &error));
         }
     }
-    let change = Change::between(&text.body, body);
+    let change = ChangedLines::between(&text.body, body);
     let places = match count {
         1 => String::new(),
         count => format!(" in {count} places"),
     };
     let said = change.map_or_else(String::new, |change| format!(": {change}"));
-    let about = masked::told(&restored);
+    let about = masked::restored_notice(&restored);
     let details = json!({
         "path": spot.shown(),
         "replaced": count,
         "before": text.shape.encode(&text.body).ok().map(ContentHash::of),
         "after": ContentHash::of(&bytes),
-        "change": change.map(Change::to_json),
+        "change": change.map(ChangedLines::to_json),
+        "diff": shown_diff(&text.body, body),
     });
     let said = format!("Edited {}{places}{said}.{about}", spot.shown());
-    Some(Output::said(said).with_details(details))
+    Some(ToolOutput::said(said).with_details(details))
 }
 
 /// The bytes and the text of a file that is to be changed.
-pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<(Vec<u8>, Text), Output> {
+pub(super) fn whole_text(
+    files: &FileTools,
+    spot: &OpenPlace,
+) -> Result<(Vec<u8>, TextFile), ToolOutput> {
     let bytes = match spot.read(MOST_FILE_BYTES) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(size)) => {
-            return Err(Output::failed(format!(
+            return Err(ToolOutput::failed(format!(
                 "{} has {size} bytes; files of more than {MOST_FILE_BYTES} are not changed here. Use exec.",
                 spot.shown()
             )));
@@ -194,7 +207,7 @@ pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<(Vec<u8>, Text), 
     };
     match text::decode(&bytes) {
         Some(text) => Ok((bytes, text)),
-        None => Err(Output::failed(format!(
+        None => Err(ToolOutput::failed(format!(
             "{} is not text and cannot be edited.",
             spot.shown()
         ))),
@@ -202,22 +215,22 @@ pub(super) fn whole_text(files: &Files, spot: &Spot) -> Result<(Vec<u8>, Text), 
 }
 
 /// Old and new text with the line endings the text has in memory; `None` when they are equal.
-fn fitted(text: &Text, seen: &str, arguments: &Arguments) -> Option<(String, String)> {
+fn fitted(text: &TextFile, seen: &str, arguments: &EditArguments) -> Option<(String, String)> {
     let (mut old, mut new) = (arguments.old_text.clone(), arguments.new_text.clone());
     match text.shape.ending {
-        Ending::CrLf => {
+        TextEnding::CrLf => {
             old = old.replace("\r\n", "\n");
             new = new.replace("\r\n", "\n");
         }
         // Of a file with both endings, the one the old text stands in is kept.
-        Ending::Mixed if !seen.contains(&old) && !old.contains('\r') => {
+        TextEnding::Mixed if !seen.contains(&old) && !old.contains('\r') => {
             let carried = old.replace('\n', "\r\n");
             if seen.contains(&carried) {
                 old = carried;
                 new = new.replace("\r\n", "\n").replace('\n', "\r\n");
             }
         }
-        Ending::Mixed | Ending::Lf => {}
+        TextEnding::Mixed | TextEnding::Lf => {}
     }
     (old != new).then_some((old, new))
 }
@@ -227,16 +240,17 @@ fn lines_of(body: &str, old: &str) -> String {
     let lines: Vec<String> = body
         .match_indices(old)
         .take(MOST)
-        .map(|(at, _)| (body[..at].matches('\n').count() + 1).to_string())
+        .filter_map(|(at, _)| body.get(..at))
+        .map(|before| (before.matches('\n').count() + 1).to_string())
         .collect();
     lines.join(", ")
 }
 
 /// Says that a text is not there, and shows what comes nearest.
-fn missing(files: &Files, spot: &Spot, body: &str, old: &str) -> Output {
+fn missing(files: &FileTools, spot: &OpenPlace, body: &str, old: &str) -> ToolOutput {
     let name = spot.shown();
     let Some(near) = closest(body, old) else {
-        return Output::failed(format!(
+        return ToolOutput::failed(format!(
             "oldText is not in {name}, and nothing in it comes near. Call read first and copy the text exactly."
         ));
     };
@@ -244,11 +258,11 @@ fn missing(files: &Files, spot: &Spot, body: &str, old: &str) -> Output {
         true => "they differ from oldText only in spaces, tabs or blank lines",
         false => "compare them with oldText character by character",
     };
-    let mut output = Output::failed(format!(
+    let mut output = ToolOutput::failed(format!(
         "oldText is not in {name}. Closest are lines {}-{}; {why}:",
         near.from, near.to
     ));
     let excerpt = spot.label(near.text, files.entropy.as_ref());
-    output.content.push(Piece::Text(excerpt));
+    output.content.push(OutputPiece::Text(excerpt));
     output
 }

@@ -1,24 +1,25 @@
 //! `find`.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::grouped;
-use chela_guard::Labelled;
+use chela_guard::LabelledText;
 use globset::{GlobBuilder, GlobMatcher};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Files;
-use super::tree::{Ended, Ignored, Tree};
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::place::{Access, EntryKind, PlaceError};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use super::FileTools;
+use super::tree::{FileTree, IgnoredFiles, WalkEnd};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::place::{EntryKind, PlaceAccess, PlaceError};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct FindArguments {
     pattern: String,
     path: Option<String>,
     limit: Option<usize>,
@@ -28,46 +29,52 @@ pub(super) struct Arguments {
 
 const USUAL_LIMIT: usize = 500;
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "find".into(),
-            description:
-                "Find files and folders by a name pattern; what .gitignore names is left out.".into(),
-            parameters: Schema::object()
-                .required(
-                    "pattern",
-                    Kind::text().not_empty().such_as("*.md"),
-                    "Glob; with a slash it is matched against the whole path, such as `src/**/*.rs`",
-                )
-                .optional("path", Kind::text(), "Folder to look in; the workspace unless given")
-                .optional(
-                    "limit",
-                    Kind::integer().min(1).max(5_000),
-                    "At most so many results; 500 unless given",
-                )
-                .optional("newestFirst", Kind::flag(), "Order by time of change")
-                .optional("includeIgnored", Kind::flag(), "Also what .gitignore names")
-                .build().into(),
-            effect: Effect::Read,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
-        },
-        with: Arc::clone(files),
-        act: find,
-    }.foreseeing(Foresight { targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())), ..Foresight::default() }))
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(
+        BlockingTool {
+            spec: ToolSpec {
+                name: "find".into(),
+                description: "Find files and folders by name; .gitignore counts.".into(),
+                parameters: ArgumentSchema::object()
+                    .required(
+                        "pattern",
+                        ArgumentKind::text().not_empty().such_as("*.md"),
+                        "Glob: `*.md`, `src/**/*.rs`",
+                    )
+                    .optional("path", ArgumentKind::text(), "Folder (workspace)")
+                    .optional(
+                        "limit",
+                        ArgumentKind::integer().min(1).max(5_000),
+                        "Most results (500)",
+                    )
+                    .optional("newestFirst", ArgumentKind::flag(), "")
+                    .optional("includeIgnored", ArgumentKind::flag(), "")
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [CallSink::new("path", SinkKind::Path)].into(),
+            },
+            with: Arc::clone(files),
+            act: find,
+        }
+        .foreseeing(CallForesight {
+            targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())),
+            ..CallForesight::default()
+        }),
+    )
 }
 
-fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
+fn find(files: &FileTools, arguments: FindArguments, job: &BlockingJob) -> ToolOutput {
     let path = arguments.path.as_deref().unwrap_or(".");
-    let pattern = match Pattern::new(&arguments.pattern) {
+    let pattern = match FindPattern::new(&arguments.pattern) {
         Ok(pattern) => pattern,
         Err(error) => {
-            return Output::failed(format!(
+            return ToolOutput::failed(format!(
                 "find: argument `pattern` is no glob: {error}. Example: {{\"pattern\":\"*.md\"}}"
             ));
         }
     };
-    let spot = match files.places.locate(path, Access::Read) {
+    let spot = match files.places.locate(path, PlaceAccess::Read) {
         Ok(spot) if spot.kind() == EntryKind::Folder => spot,
         Ok(spot) => {
             let path = spot.shown().to_owned();
@@ -81,7 +88,7 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
     let by_time = arguments.newest_first == Some(true);
-    let tree = Tree {
+    let tree = FileTree {
         places: &files.places,
         ignored: ignored(arguments.include_ignored),
         stop: &job.stop,
@@ -94,7 +101,7 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
                 _ => "",
             };
             let name = format!("{}{slash}", visit.shown(&spot));
-            found.push((visit.modified, name));
+            found.push((visit.modified, name, visit.path.to_owned()));
         }
         // All are looked at when the newest are wanted.
         match found.len() > limit && !by_time {
@@ -106,13 +113,13 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
         found.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     }
     let all = found.len();
-    let lines: Vec<String> = found
+    let (lines, paths): (Vec<String>, Vec<PathBuf>) = found
         .into_iter()
         .take(limit)
-        .map(|(_, name)| name)
-        .collect();
+        .map(|(_, name, path)| (name, path))
+        .unzip();
     let note = match (ended, all > limit) {
-        (Ended::TooMany, _) => {
+        (WalkEnd::TooMany, _) => {
             Some("[Too many files: only part was searched. Give a path.]".to_owned())
         }
         (_, true) => Some(format!(
@@ -123,35 +130,36 @@ fn find(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     if lines.is_empty() {
         let note = note.unwrap_or_default();
-        return Output::said(format!(
+        return ToolOutput::said(format!(
             "Nothing in {} matches `{}`. {note}",
             spot.named(),
             arguments.pattern
         ));
     }
-    let label = |text| spot.label(text, files.entropy.as_ref());
+    let trust = spot.trust_of_names(paths);
+    let label = |text| spot.label_as(text, trust, files.entropy.as_ref());
     let mut output = files
         .bound
-        .output(&job.name, lines.join("\n"), spot.trust(), label);
-    let note = note.map(|note| Piece::Text(Labelled::runtime(note)));
+        .output(&job.name, lines.join("\n"), trust, label);
+    let note = note.map(|note| OutputPiece::Text(LabelledText::runtime(note)));
     output.content.extend(note);
     output.with_details(json!({ "path": spot.shown(), "results": all.min(limit) }))
 }
 
-pub(super) fn ignored(included: Option<bool>) -> Ignored {
+pub(super) fn ignored(included: Option<bool>) -> IgnoredFiles {
     match included {
-        Some(true) => Ignored::Included,
-        _ => Ignored::LeftOut,
+        Some(true) => IgnoredFiles::Included,
+        _ => IgnoredFiles::LeftOut,
     }
 }
 
 /// A glob: over the name alone, or over the path when it has a slash.
-pub(super) struct Pattern {
+pub(super) struct FindPattern {
     matcher: GlobMatcher,
     whole: bool,
 }
 
-impl Pattern {
+impl FindPattern {
     pub(super) fn new(pattern: &str) -> Result<Self, globset::Error> {
         let pattern = pattern.trim().trim_start_matches("./");
         let glob = GlobBuilder::new(pattern).literal_separator(true).build()?;

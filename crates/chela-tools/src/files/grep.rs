@@ -4,24 +4,24 @@ use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use chela_core::Trust;
 use chela_core::secret::Redactor;
-use chela_core::{Origin, Trust};
-use chela_guard::{ExternalSource, Labelled};
+use chela_guard::LabelledText;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::find::{Pattern, ignored};
-use super::tree::{Ended, Tree};
-use super::{Files, counted, text};
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::place::{Access, EntryKind, PlaceError, Spot};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use super::find::{FindPattern, ignored};
+use super::tree::{FileTree, WalkEnd};
+use super::{FileTools, counted, text};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::place::{EntryKind, OpenPlace, PlaceAccess, PlaceError};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct GrepArguments {
     pattern: String,
     path: Option<String>,
     glob: Option<String>,
@@ -40,61 +40,70 @@ const MOST_SEARCHED: u64 = 64 * 1024 * 1024;
 /// A pattern that would need more memory is refused.
 const MOST_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "grep".into(),
-            description: "Search the text of files with a regular expression, line by line; what .gitignore names is left out.".into(),
-            parameters: Schema::object()
-                .required(
-                    "pattern",
-                    Kind::text().not_empty().such_as("fn main"),
-                    "Regular expression, or plain text with literal",
-                )
-                .optional("path", Kind::text(), "File or folder; the workspace unless given")
-                .optional("glob", Kind::text().not_empty(), "Only files like this, such as `*.rs`")
-                .optional("ignoreCase", Kind::flag(), "Capital letters do not matter")
-                .optional("literal", Kind::flag(), "The pattern is plain text")
-                .optional(
-                    "context",
-                    Kind::integer().min(0).max(20),
-                    "Lines shown before and after each match",
-                )
-                .optional(
-                    "limit",
-                    Kind::integer().min(1).max(2_000),
-                    "At most so many matches; 100 unless given",
-                )
-                .optional("includeIgnored", Kind::flag(), "Also what .gitignore names")
-                .build().into(),
-            effect: Effect::Read,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
-        },
-        with: Arc::clone(files),
-        act: grep,
-    }.foreseeing(Foresight { targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())), ..Foresight::default() }))
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(
+        BlockingTool {
+            spec: ToolSpec {
+                name: "grep".into(),
+                description:
+                    "Search file contents by line with a regular expression; .gitignore counts."
+                        .into(),
+                parameters: ArgumentSchema::object()
+                    .required(
+                        "pattern",
+                        ArgumentKind::text().not_empty().such_as("fn main"),
+                        "",
+                    )
+                    .optional("path", ArgumentKind::text(), "File or folder (workspace)")
+                    .optional("glob", ArgumentKind::text().not_empty(), "Such as `*.rs`")
+                    .optional("ignoreCase", ArgumentKind::flag(), "")
+                    .optional("literal", ArgumentKind::flag(), "Plain text")
+                    .optional(
+                        "context",
+                        ArgumentKind::integer().min(0).max(20),
+                        "Lines around each match",
+                    )
+                    .optional(
+                        "limit",
+                        ArgumentKind::integer().min(1).max(2_000),
+                        "Most matches (100)",
+                    )
+                    .optional("includeIgnored", ArgumentKind::flag(), "")
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [CallSink::new("path", SinkKind::Path)].into(),
+            },
+            with: Arc::clone(files),
+            act: grep,
+        }
+        .foreseeing(CallForesight {
+            targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())),
+            ..CallForesight::default()
+        }),
+    )
 }
 
-fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
+fn grep(files: &FileTools, arguments: GrepArguments, job: &BlockingJob) -> ToolOutput {
     let (regex, glob) = match (
         regex(&arguments),
-        arguments.glob.as_deref().map(Pattern::new),
+        arguments.glob.as_deref().map(FindPattern::new),
     ) {
         (Err(error), _) => {
-            return Output::failed(format!(
+            return ToolOutput::failed(format!(
                 "grep: argument `pattern` is no regular expression: {}. For plain text set literal to true.",
                 last_line(&error.to_string())
             ));
         }
         (_, Some(Err(error))) => {
-            return Output::failed(format!(
+            return ToolOutput::failed(format!(
                 "grep: argument `glob` is no glob: {error}. Example: {{\"pattern\":\"fn main\",\"glob\":\"*.rs\"}}"
             ));
         }
         (Ok(regex), glob) => (regex, glob.and_then(Result::ok)),
     };
     let path = arguments.path.as_deref().unwrap_or(".");
-    let spot = match files.places.locate(path, Access::Read) {
+    let spot = match files.places.locate(path, PlaceAccess::Read) {
         Ok(spot) => spot,
         Err(error) => return files.refused(path, &error),
     };
@@ -109,14 +118,14 @@ fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
         trust: None,
         lines: Vec::new(),
     };
-    let mut ended = Ended::Whole;
+    let mut ended = WalkEnd::Whole;
     match spot.kind() {
         EntryKind::File => match spot.open() {
-            Ok(file) => search.file(file, spot.shown(), spot.trust()),
+            Ok(file) => search.file(file, spot.shown(), || spot.trust()),
             Err(error) => return files.refused(path, &error),
         },
         EntryKind::Folder => {
-            let tree = Tree {
+            let tree = FileTree {
                 places: &files.places,
                 ignored: ignored(arguments.include_ignored),
                 stop: &job.stop,
@@ -129,7 +138,7 @@ fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
                     && wanted
                     && let Some(file) = visit.open()
                 {
-                    search.file(file, &visit.shown(&spot), spot.trust_of(visit.path));
+                    search.file(file, &visit.shown(&spot), || spot.trust_of(visit.path));
                 }
                 match search.is_full() {
                     true => ControlFlow::Break(()),
@@ -150,15 +159,15 @@ fn grep(files: &Files, arguments: Arguments, job: &Job) -> Output {
 }
 
 fn output(
-    files: &Files,
-    arguments: &Arguments,
-    spot: &Spot,
+    files: &FileTools,
+    arguments: &GrepArguments,
+    spot: &OpenPlace,
     search: Search,
-    ended: Ended,
-    job: &Job,
-) -> Output {
+    ended: WalkEnd,
+    job: &BlockingJob,
+) -> ToolOutput {
     let note = match (ended, search.is_full()) {
-        (Ended::TooMany, _) => {
+        (WalkEnd::TooMany, _) => {
             Some("[Too many files: only part was searched. Give a path or a glob.]".to_owned())
         }
         (_, true) => Some(format!(
@@ -169,34 +178,23 @@ fn output(
     };
     if search.matches == 0 {
         let note = note.unwrap_or_default();
-        return Output::said(format!(
+        return ToolOutput::said(format!(
             "No match for `{}` in {}. {note}",
             arguments.pattern,
             spot.named()
         ));
     }
     let trust = search.trust.unwrap_or(Trust::External);
-    let label = |text: String| {
-        let origin = Origin::file(spot.shown(), &text);
-        match trust {
-            Trust::External => {
-                let source = ExternalSource::File {
-                    path: spot.shown().to_owned(),
-                };
-                Labelled::external(&text, &source, origin, files.entropy.as_ref())
-            }
-            trust => Labelled::local(text, trust, origin),
-        }
-    };
+    let label = |text| spot.label_as(text, trust, files.entropy.as_ref());
     let mut output = files
         .bound
         .output(&job.name, search.lines.join("\n"), trust, label);
-    let note = note.map(|note| Piece::Text(Labelled::runtime(note)));
+    let note = note.map(|note| OutputPiece::Text(LabelledText::runtime(note)));
     output.content.extend(note);
     output.with_details(json!({ "matches": search.matches, "files": search.files }))
 }
 
-fn regex(arguments: &Arguments) -> Result<Regex, regex::Error> {
+fn regex(arguments: &GrepArguments) -> Result<Regex, regex::Error> {
     let pattern = match arguments.literal {
         Some(true) => regex::escape(&arguments.pattern),
         _ => arguments.pattern.clone(),
@@ -232,7 +230,8 @@ impl Search {
         self.matches >= self.limit || self.room == 0
     }
 
-    fn file(&mut self, file: std::fs::File, shown: &str, trust: Trust) {
+    /// Who answers for a file is asked only where it is shown.
+    fn file(&mut self, file: std::fs::File, shown: &str, trust: impl FnOnce() -> Trust) {
         let mut bytes = Vec::new();
         let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
         if read.is_err() {
@@ -243,7 +242,7 @@ impl Search {
         {
             // What is hidden is not searched either: whether it matches would tell of it.
             let clean = self.redactor.mask(&text.body).text;
-            self.text(clean.as_bytes(), shown, trust);
+            self.text(clean.as_bytes(), shown, trust());
         }
     }
 
@@ -281,10 +280,11 @@ impl Search {
     fn push(&mut self, shown: &str, number: usize, line: &[u8], hit: bool) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches('\r');
-        let cut = match line.char_indices().nth(MOST_LINE_CHARS) {
-            Some((end, _)) => format!("{}…", &line[..end]),
-            None => line.to_owned(),
-        };
+        let mut cut = line.to_owned();
+        if let Some((end, _)) = line.char_indices().nth(MOST_LINE_CHARS) {
+            cut.truncate(end);
+            cut.push('…');
+        }
         let text = match hit {
             true => format!("{shown}:{number}: {cut}"),
             false => format!("{shown}-{number}- {cut}"),

@@ -8,69 +8,80 @@ use chela_core::grouped;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Files, ImageInput};
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::place::{Access, Spot};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use super::{FileTools, ImageInput};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::place::{OpenPlace, PlaceAccess};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct ImageArguments {
     path: Option<String>,
     data: Option<String>,
+    prompt: Option<String>,
 }
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
-        Blocking {
-            spec: Spec {
+        BlockingTool {
+            spec: ToolSpec {
                 name: "image".into(),
                 description: "Look at a picture (PNG, JPEG, GIF, WebP): a file, or data as base64."
                     .into(),
-                parameters: Schema::object()
+                parameters: ArgumentSchema::object()
                     .optional(
                         "path",
-                        Kind::text().such_as("photo.png"),
+                        ArgumentKind::text().such_as("photo.png"),
                         "File of the picture",
                     )
                     .optional(
                         "data",
-                        Kind::text(),
+                        ArgumentKind::text(),
                         "The picture itself: base64 or a data: URL",
                     )
+                    .optional("prompt", ArgumentKind::text(), "What to look for")
                     .build()
                     .into(),
                 effect: Effect::ReadUntrusted,
-                sinks: [Sink::new("path", SinkKind::Path)].into(),
+                sinks: [CallSink::new("path", SinkKind::Path)].into(),
             },
             with: Arc::clone(files),
             act: look,
         }
-        .foreseeing(Foresight {
+        .foreseeing(CallForesight {
             targets: Some(|files, arguments| match &arguments.path {
                 Some(path) => files.file_target(path),
                 None => Vec::new(),
             }),
-            ..Foresight::default()
+            ..CallForesight::default()
         }),
     )
 }
 
-fn look(files: &Files, arguments: Arguments, _: &Job) -> Output {
+fn look(files: &FileTools, arguments: ImageArguments, _: &BlockingJob) -> ToolOutput {
+    let asked = arguments.prompt.clone();
+    let output = seen(files, arguments);
+    match asked {
+        Some(asked) => output.with_details(json!({ "question": asked })),
+        None => output,
+    }
+}
+
+fn seen(files: &FileTools, arguments: ImageArguments) -> ToolOutput {
     const WANTED: &str =
         "image: give either `path` or `data`. Example of a valid call: {\"path\":\"photo.png\"}";
     match (arguments.path, arguments.data) {
-        (Some(path), None) => match files.places.locate(&path, Access::Read) {
+        (Some(path), None) => match files.places.locate(&path, PlaceAccess::Read) {
             Ok(spot) => from_file(files, &spot),
             Err(error) => files.refused(&path, &error),
         },
         (None, Some(data)) => from_data(files, &data),
-        _ => Output::failed(WANTED),
+        _ => ToolOutput::failed(WANTED),
     }
 }
 
-fn from_file(files: &Files, spot: &Spot) -> Output {
+fn from_file(files: &FileTools, spot: &OpenPlace) -> ToolOutput {
     let bytes = match spot.read(files.most_image_bytes) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(size)) => return too_large(files, spot.shown(), size),
@@ -78,14 +89,14 @@ fn from_file(files: &Files, spot: &Spot) -> Output {
     };
     match kind_of(&bytes) {
         Some(kind) => piece(files, spot.shown(), kind, &bytes),
-        None => Output::failed(format!(
+        None => ToolOutput::failed(format!(
             "{} is not a PNG, JPEG, GIF or WebP picture.",
             spot.shown()
         )),
     }
 }
 
-fn from_data(files: &Files, data: &str) -> Output {
+fn from_data(files: &FileTools, data: &str) -> ToolOutput {
     let encoded: String = match data.split_once("base64,") {
         Some((_, encoded)) => encoded,
         None => data,
@@ -97,34 +108,34 @@ fn from_data(files: &Files, data: &str) -> Output {
         return too_large(files, "The picture", encoded.len() as u64 / 4 * 3);
     }
     let Ok(bytes) = STANDARD.decode(encoded) else {
-        return Output::failed("image: argument `data` is not base64.");
+        return ToolOutput::failed("image: argument `data` is not base64.");
     };
     match kind_of(&bytes) {
         Some(kind) => piece(files, "The picture", kind, &bytes),
-        None => Output::failed("image: `data` is not a PNG, JPEG, GIF or WebP picture."),
+        None => ToolOutput::failed("image: `data` is not a PNG, JPEG, GIF or WebP picture."),
     }
 }
 
 /// A picture that `read` came across.
-pub(super) fn shown(files: &Files, spot: &Spot, kind: ImageKind) -> Output {
+pub(super) fn shown(files: &FileTools, spot: &OpenPlace, kind: ImageKind) -> ToolOutput {
     match files.images {
         ImageInput::Yes => from_file(files, spot),
         ImageInput::No => blind(spot.shown(), kind),
     }
 }
 
-fn piece(files: &Files, name: &str, kind: ImageKind, bytes: &[u8]) -> Output {
+fn piece(files: &FileTools, name: &str, kind: ImageKind, bytes: &[u8]) -> ToolOutput {
     if files.images == ImageInput::No {
         return blind(name, kind);
     }
     let size = dimensions(kind, bytes);
     let across = size.map_or_else(String::new, |(width, height)| format!(", {width}×{height}"));
-    let mut output = Output::said(format!(
+    let mut output = ToolOutput::said(format!(
         "{name}: {}{across}, {} bytes.",
         kind.mime(),
         grouped(bytes.len())
     ));
-    output.content.push(Piece::Image {
+    output.content.push(OutputPiece::Image {
         mime: kind.mime().to_owned(),
         data: STANDARD.encode(bytes),
     });
@@ -137,15 +148,15 @@ fn piece(files: &Files, name: &str, kind: ImageKind, bytes: &[u8]) -> Output {
     }))
 }
 
-fn blind(name: &str, kind: ImageKind) -> Output {
-    Output::failed(format!(
+fn blind(name: &str, kind: ImageKind) -> ToolOutput {
+    ToolOutput::failed(format!(
         "{name} is a picture ({}), and this model cannot look at pictures. Say so; do not guess what it shows.",
         kind.mime()
     ))
 }
 
-fn too_large(files: &Files, name: &str, size: u64) -> Output {
-    Output::failed(format!(
+fn too_large(files: &FileTools, name: &str, size: u64) -> ToolOutput {
+    ToolOutput::failed(format!(
         "{name} has {} bytes; pictures of at most {} can be shown. Make it smaller first.",
         grouped(size as usize),
         grouped(files.most_image_bytes as usize)

@@ -3,57 +3,57 @@
 use std::sync::Arc;
 
 use chela_core::{grouped, sanitize};
-use chela_guard::Labelled;
+use chela_guard::LabelledText;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Files;
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::place::{Access, EntryKind};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use super::FileTools;
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::place::{EntryKind, PlaceAccess};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct LsArguments {
     path: Option<String>,
     limit: Option<usize>,
 }
 
 const USUAL_LIMIT: usize = 500;
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
-        Blocking {
-            spec: Spec {
+        BlockingTool {
+            spec: ToolSpec {
                 name: "ls".into(),
-                description: "List a folder: names with sizes, folders with a slash.".into(),
-                parameters: Schema::object()
-                    .optional("path", Kind::text(), "Folder; the workspace unless given")
+                description: "List a folder with sizes.".into(),
+                parameters: ArgumentSchema::object()
+                    .optional("path", ArgumentKind::text(), "Folder (workspace)")
                     .optional(
                         "limit",
-                        Kind::integer().min(1).max(5_000),
-                        "At most so many entries; 500 unless given",
+                        ArgumentKind::integer().min(1).max(5_000),
+                        "Most entries (500)",
                     )
                     .build()
                     .into(),
                 effect: Effect::Read,
-                sinks: [Sink::new("path", SinkKind::Path)].into(),
+                sinks: [CallSink::new("path", SinkKind::Path)].into(),
             },
             with: Arc::clone(files),
             act: list,
         }
-        .foreseeing(Foresight {
+        .foreseeing(CallForesight {
             targets: Some(|files, arguments| files.tree_target(arguments.path.as_deref())),
-            ..Foresight::default()
+            ..CallForesight::default()
         }),
     )
 }
 
-fn list(files: &Files, arguments: Arguments, job: &Job) -> Output {
+fn list(files: &FileTools, arguments: LsArguments, job: &BlockingJob) -> ToolOutput {
     let path = arguments.path.as_deref().unwrap_or(".");
     let limit = arguments.limit.unwrap_or(USUAL_LIMIT);
-    let located = files.places.locate(path, Access::Read);
+    let located = files.places.locate(path, PlaceAccess::Read);
     let (spot, (entries, total)) = match located.and_then(|spot| {
         let entries = spot.entries(limit)?;
         Ok((spot, entries))
@@ -75,18 +75,22 @@ fn list(files: &Files, arguments: Arguments, job: &Job) -> Output {
         })
         .collect();
     if lines.is_empty() {
-        return Output::said(format!("[{} is empty.]", spot.shown()));
+        return ToolOutput::said(format!("[{} is empty.]", spot.shown()));
     }
-    let label = |text| spot.label(text, files.entropy.as_ref());
+    let paths = entries.iter().map(|entry| spot.path().join(&entry.name));
+    let trust = spot.trust_of_names(paths);
+    let label = |text| spot.label_as(text, trust, files.entropy.as_ref());
     let mut output = files
         .bound
-        .output(&job.name, lines.join("\n"), spot.trust(), label);
+        .output(&job.name, lines.join("\n"), trust, label);
     if total > entries.len() {
-        output.content.push(Piece::Text(Labelled::runtime(format!(
-            "[{} of {} entries. Ask for more with limit, or use find.]",
-            grouped(entries.len()),
-            grouped(total)
-        ))));
+        output
+            .content
+            .push(OutputPiece::Text(LabelledText::runtime(format!(
+                "[{} of {} entries. Ask for more with limit, or use find.]",
+                grouped(entries.len()),
+                grouped(total)
+            ))));
     }
     output.with_details(json!({ "path": spot.shown(), "entries": total }))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use chela_core::secret::{Lines, Redactor, Restored, SecretStream};
+use chela_core::secret::{Redactor, RestoredText, SecretLines, SecretStream};
 
 /// Reads a file without its secrets. Lines keep their numbers.
 pub(super) struct SecretReader<R> {
@@ -20,7 +20,7 @@ impl<R: Read> SecretReader<R> {
     pub(super) fn new(inner: R, redactor: &Arc<Redactor>) -> Self {
         Self {
             inner,
-            stream: SecretStream::new(Arc::clone(redactor)).with_lines(Lines::Counted),
+            stream: SecretStream::new(Arc::clone(redactor)).with_lines(SecretLines::Counted),
             ready: Vec::new(),
             at: 0,
             ended: false,
@@ -37,12 +37,11 @@ impl<R: Read> Read for SecretReader<R> {
             self.ended = length == 0;
             self.ready = match self.ended {
                 true => self.stream.finish(),
-                false => self.stream.push(&piece[..length]),
+                false => self.stream.push(piece.get(..length).unwrap_or(&piece)),
             };
         }
-        let rest = &self.ready[self.at..];
-        let length = rest.len().min(into.len());
-        into[..length].copy_from_slice(&rest[..length]);
+        let mut rest = self.ready.get(self.at..).unwrap_or_default();
+        let length = rest.read(into)?;
         self.at += length;
         Ok(length)
     }
@@ -50,7 +49,7 @@ impl<R: Read> Read for SecretReader<R> {
 
 /// What the model should know about the secrets of a file it wrote: never silently lost, never
 /// silently left as a stand-in.
-pub(super) fn told(restored: &Restored) -> String {
+pub(super) fn restored_notice(restored: &RestoredText) -> String {
     let mut said = String::new();
     if !restored.gone.is_empty() {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();

@@ -29,17 +29,14 @@ pub(super) fn closest(body: &str, wanted: &str) -> Option<Near> {
         return None;
     }
     let pairs: Vec<Vec<u16>> = wanted.iter().map(|line| bigrams(line)).collect();
-    let anchor = pairs
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, pairs)| pairs.len())?
-        .0;
+    let longest = pairs.iter().enumerate();
+    let (anchor, longest) = longest.max_by_key(|(_, pairs)| pairs.len())?;
     // The longest line decides where to look; the others decide between those places.
     let mut candidates: Vec<(usize, usize)> = lines
         .iter()
         .enumerate()
         .filter(|(at, _)| *at >= anchor)
-        .map(|(at, line)| (alike(&pairs[anchor], &bigrams(line)), at - anchor))
+        .map(|(at, line)| (alike(longest, &bigrams(line)), at - anchor))
         .filter(|(score, _)| *score >= LEAST_ALIKE)
         .collect();
     candidates.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -56,7 +53,7 @@ pub(super) fn closest(body: &str, wanted: &str) -> Option<Near> {
         .map(|(_, start)| (score(*start), *start))
         .max_by_key(|(score, start)| (*score, usize::MAX - start))?;
     let end = (start + wanted.len()).min(lines.len());
-    let found = &lines[start..end];
+    let found = lines.get(start..end)?;
     Some(Near {
         from: start + 1,
         to: end,
@@ -84,8 +81,8 @@ fn bigrams(line: &str) -> Vec<u16> {
     let mut pairs: Vec<u16> = match letters.as_slice() {
         [one] => vec![u16::from(*one)],
         letters => letters
-            .windows(2)
-            .map(|pair| u16::from_be_bytes([pair[0], pair[1]]))
+            .array_windows::<2>()
+            .map(|pair| u16::from_be_bytes(*pair))
             .collect(),
     };
     pairs.sort_unstable();
@@ -97,17 +94,15 @@ fn alike(a: &[u16], b: &[u16]) -> usize {
     if a.is_empty() && b.is_empty() {
         return 100;
     }
-    let (mut i, mut j, mut common) = (0, 0, 0);
-    while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => {
-                common += 1;
-                i += 1;
-                j += 1;
-            }
+    let (mut left, mut right, mut common) = (a, b, 0);
+    while let ([one, rest @ ..], [other, others @ ..]) = (left, right) {
+        if one <= other {
+            left = rest;
         }
+        if other <= one {
+            right = others;
+        }
+        common += usize::from(one == other);
     }
     200 * common / (a.len() + b.len())
 }

@@ -7,58 +7,59 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_core::secret::Masked;
-use chela_files::{ExpectedContent, Placement};
+use chela_core::secret::MaskedText;
+use chela_files::{DraftPlacement, ExpectedContent};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::change::Change;
+use super::change::{ChangedLines, shown_diff};
 use super::edit::whole_text;
 use super::masked;
-use super::text::Shape;
+use super::text::TextShape;
 use super::{
-    Files, MOST_FILE_BYTES, MOST_TRIES, as_targets, busy, counted, keeps_changing, real_path,
+    FileTools, MOST_FILE_BYTES, MOST_TRIES, as_targets, busy, counted, keeps_changing,
+    leads_elsewhere, real_path,
 };
-use crate::blocking::{Blocking, Foreseen, Foresight, Job};
-use crate::place::{Access, EntryKind, PlaceError, Spot};
-use crate::schema::{Kind, Schema};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
+use crate::place::{EntryKind, OpenPlace, PlaceAccess, PlaceError};
+use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::{
-    ChangeId, Effect, FileChange, FilePreview, Output, Sink, SinkKind, Spec, Success, Tool,
-    ToolNeed, WriteExtent,
+    CallSink, CallSuccess, ChangeId, Effect, FileChange, FilePreview, SinkKind, Tool, ToolNeed,
+    ToolOutput, ToolSpec, WriteExtent,
 };
 
-use parse::{Chunk, Section};
+use parse::{PatchChunk, PatchSection};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct PatchArguments {
     patch: String,
 }
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Foreseen {
-        sight: Foresight {
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(ForeseeingTool {
+        sight: CallForesight {
             effect: Some(effect),
             targets: Some(|files, arguments| as_targets(paths(files, arguments))),
             writes: Some((WriteExtent::Part, paths)),
             preview: Some(preview),
             needs: &[ToolNeed::Folders],
         },
-        tool: Blocking {
-        spec: Spec {
+        tool: BlockingTool {
+        spec: ToolSpec {
             name: "apply_patch".into(),
-            description: "Change several files at once; either all changes are made or none. Between `*** Begin Patch` and `*** End Patch` come sections `*** Add File: path`, `*** Update File: path` (with `*** Move to: path` to rename) and `*** Delete File: path`. Lines begin with a space (kept), `-` (removed) or `+` (added); `@@ some line` says where to look.".into(),
-            parameters: Schema::object()
+            description: "Change several files at once, all or none. Between `*** Begin Patch` and `*** End Patch`: `*** Add File: path`, `*** Update File: path` (then `*** Move to: path` to rename), `*** Delete File: path`. Lines begin with a space (kept), `-` or `+`; `@@ some line` says where to look.".into(),
+            parameters: ArgumentSchema::object()
                 .required(
                     "patch",
-                    Kind::text().not_empty().such_as(
+                    ArgumentKind::text().not_empty().such_as(
                         "*** Begin Patch\n*** Update File: notes.md\n@@\n-old line\n+new line\n*** End Patch",
                     ),
-                    "The patch",
+                    "",
                 )
                 .build().into(),
             effect: Effect::WriteReversible,
-            sinks: [Sink::new("patch", SinkKind::Text)].into(),
+            sinks: [CallSink::new("patch", SinkKind::Text)].into(),
         },
         with: Arc::clone(files),
         act: patch,
@@ -79,47 +80,43 @@ pub struct PatchedText {
 pub(crate) fn patch_text(patch: &str, body: &str) -> Option<Vec<PatchedText>> {
     let sections = parse::parse(patch).ok()?;
     let texts = sections.iter().filter_map(|section| match section {
-        Section::Update { chunks, .. } => Some(PatchedText {
-            adds_only: chunks.iter().all(Chunk::adds_only),
+        PatchSection::Update { chunks, .. } => Some(PatchedText {
+            adds_only: chunks.iter().all(PatchChunk::adds_only),
             text: apply::apply(body, chunks).ok(),
         }),
-        Section::Add { .. } | Section::Delete { .. } => None,
+        PatchSection::Add { .. } | PatchSection::Delete { .. } => None,
     });
     Some(texts.collect())
 }
 
 /// Writing to a file that shapes the agent is more than writing.
-fn effect(files: &Files, arguments: &Arguments) -> Effect {
+fn effect(files: &FileTools, arguments: &PatchArguments) -> Effect {
     let places = files.patch_places.imagined();
     let sections = parse::parse(&arguments.patch).unwrap_or_default();
-    let paths = sections.iter().flat_map(Section::paths);
+    let paths = sections.iter().flat_map(PatchSection::paths);
     paths
         .map(|path| files.effect_at(places.locate_new(path)))
-        .max_by_key(|effect| match effect {
-            Effect::Config => 2,
-            Effect::Persona => 1,
-            _ => 0,
-        })
+        .max_by_key(|effect| effect.gravity_of_writing())
         .unwrap_or(Effect::WriteReversible)
 }
 
 /// Every file it touches.
-fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+fn paths(files: &FileTools, arguments: &PatchArguments) -> Vec<PathBuf> {
     let places = files.patch_places.imagined();
     let sections = parse::parse(&arguments.patch).unwrap_or_default();
-    let paths = sections.iter().flat_map(Section::paths);
+    let paths = sections.iter().flat_map(PatchSection::paths);
     paths
         .flat_map(|path| real_path(places.locate_new(path)))
         .collect()
 }
 
 /// What each section would do by itself: one that cannot be applied hides no other.
-fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+fn preview(files: &FileTools, arguments: &PatchArguments) -> Vec<FilePreview> {
     let sections = parse::parse(&arguments.patch).unwrap_or_default();
-    let files = files.imagined();
+    let (files, job) = (files.imagined(), BlockingJob::default());
     let outcomes = sections
         .iter()
-        .filter_map(|section| plan(&files, section, &[]).ok())
+        .filter_map(|section| plan(&files, section, &[], &job).ok())
         .flatten();
     outcomes
         .filter(|outcome| outcome.before != outcome.after)
@@ -133,7 +130,7 @@ fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
 
 /// One file as the patch leaves it.
 struct Outcome {
-    spot: Spot,
+    spot: OpenPlace,
     /// What was there; `None` for nothing.
     before: Option<Vec<u8>>,
     /// What will be there; `None` for nothing.
@@ -145,31 +142,44 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// The change for people; `None` where there is nothing to read.
+    fn diff(&self) -> Option<String> {
+        let body = |content: &Option<Vec<u8>>| match content {
+            None => Some(String::new()),
+            Some(bytes) => super::text::decode(bytes).map(|text| text.body),
+        };
+        shown_diff(&body(&self.before)?, &body(&self.after)?)
+    }
+
     /// Its details, with what the file was and is.
     fn with_hashes(&self) -> Value {
         let mut details = self.details.clone();
-        details["before"] = json!(self.before.as_ref().map(ContentHash::of));
-        details["after"] = json!(self.after.as_ref().map(ContentHash::of));
+        if let Value::Object(fields) = &mut details {
+            let hash = |content: &Option<Vec<u8>>| json!(content.as_ref().map(ContentHash::of));
+            fields.insert("before".to_owned(), hash(&self.before));
+            fields.insert("after".to_owned(), hash(&self.after));
+            fields.insert("diff".to_owned(), json!(self.diff()));
+        }
         details
     }
 }
 
-fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
+fn patch(files: &FileTools, arguments: PatchArguments, job: &BlockingJob) -> ToolOutput {
     let sections = match parse::parse(&arguments.patch) {
         Ok(sections) => sections,
         Err(problem) => {
-            return Output::failed(format!(
+            return ToolOutput::failed(format!(
                 "The patch cannot be read: {problem}. Nothing was changed."
             ));
         }
     };
     for _ in 0..MOST_TRIES {
         // Nobody else changes the files from before they are read until all are replaced.
-        let spots: Vec<Spot> = sections
+        let spots: Vec<OpenPlace> = sections
             .iter()
             .flat_map(|section| spots_of(files, section))
             .collect();
-        let held = files.locks.hold(spots.iter().map(Spot::path));
+        let held = files.locks.hold(spots.iter().map(OpenPlace::path));
         let _held = match held {
             Ok(held) => held,
             Err(error) => return busy("The files of the patch", &error.to_string()),
@@ -182,13 +192,13 @@ fn patch(files: &Files, arguments: Arguments, job: &Job) -> Output {
 }
 
 /// The places a section is about, as far as they can be found.
-fn spots_of(files: &Files, section: &Section) -> Vec<Spot> {
+fn spots_of(files: &FileTools, section: &PatchSection) -> Vec<OpenPlace> {
     let places = &files.patch_places;
     let found = match section {
-        Section::Add { path, .. } => vec![places.locate_new(path)],
-        Section::Delete { path } => vec![places.locate(path, Access::Write)],
-        Section::Update { path, move_to, .. } => {
-            let mut found = vec![places.locate(path, Access::Write)];
+        PatchSection::Add { path, .. } => vec![places.locate_new(path)],
+        PatchSection::Delete { path } => vec![places.locate(path, PlaceAccess::Write)],
+        PatchSection::Update { path, move_to, .. } => {
+            let mut found = vec![places.locate(path, PlaceAccess::Write)];
             found.extend(move_to.iter().map(|to| places.locate_new(to)));
             found
         }
@@ -198,24 +208,28 @@ fn spots_of(files: &Files, section: &Section) -> Vec<Spot> {
 
 /// `None` when something that knows no locks saved one of the files meanwhile: all are as they
 /// were, and the patch is tried on what stands there now.
-fn patch_once(files: &Files, sections: &[Section], job: &Job) -> Option<Output> {
+fn patch_once(
+    files: &FileTools,
+    sections: &[PatchSection],
+    job: &BlockingJob,
+) -> Option<ToolOutput> {
     let mut outcomes: Vec<Outcome> = Vec::new();
     for section in sections {
-        match plan(files, section, &outcomes) {
+        match plan(files, section, &outcomes, job) {
             Ok(planned) => outcomes.extend(planned),
             Err(refused) => return Some(nothing_changed(refused)),
         }
     }
     match commit(files, &outcomes, &job.call) {
-        Ok(Placement::Changed) => None,
-        Ok(Placement::Placed) => {
+        Ok(DraftPlacement::Changed) => None,
+        Ok(DraftPlacement::Placed) => {
             let said: Vec<&str> = outcomes
                 .iter()
                 .map(|outcome| outcome.said.as_str())
                 .filter(|said| !said.is_empty())
                 .collect();
             let details: Vec<Value> = outcomes.iter().map(Outcome::with_hashes).collect();
-            Some(Output::said(said.join("\n")).with_details(json!({ "files": details })))
+            Some(ToolOutput::said(said.join("\n")).with_details(json!({ "files": details })))
         }
         Err(refused) => Some(refused),
     }
@@ -225,26 +239,34 @@ fn patch_once(files: &Files, sections: &[Section], job: &Job) -> Option<Output> 
 pub(super) fn read_and_apply(patch: &str, text: &str) -> Vec<String> {
     let sections = parse::parse(patch).unwrap_or_default();
     let applied = sections.iter().filter_map(|section| match section {
-        Section::Update { chunks, .. } => apply::apply(text, chunks).ok(),
-        Section::Add { content, .. } => Some(content.clone()),
-        Section::Delete { .. } => None,
+        PatchSection::Update { chunks, .. } => apply::apply(text, chunks).ok(),
+        PatchSection::Add { content, .. } => Some(content.clone()),
+        PatchSection::Delete { .. } => None,
     });
     applied.collect()
 }
 
-fn nothing_changed(mut refused: Output) -> Output {
-    let note = chela_guard::Labelled::runtime("Nothing was changed.");
-    refused.content.push(crate::Piece::Text(note));
-    refused.success = Success::Failed;
+fn nothing_changed(mut refused: ToolOutput) -> ToolOutput {
+    let note = chela_guard::LabelledText::runtime("Nothing was changed.");
+    refused.content.push(crate::OutputPiece::Text(note));
+    refused.success = CallSuccess::Failed;
     refused
 }
 
 /// What a section does, without doing it.
-fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Outcome>, Output> {
-    let at = |path: &str, found: Result<Spot, PlaceError>| {
+fn plan(
+    files: &FileTools,
+    section: &PatchSection,
+    planned: &[Outcome],
+    job: &BlockingJob,
+) -> Result<Vec<Outcome>, ToolOutput> {
+    let at = |path: &str, found: Result<OpenPlace, PlaceError>| {
         let spot = found.map_err(|error| files.refused(path, &error))?;
+        if !job.may_change(spot.path()) {
+            return Err(leads_elsewhere(&spot));
+        }
         match planned.iter().any(|other| other.spot.path() == spot.path()) {
-            true => Err(Output::failed(format!(
+            true => Err(ToolOutput::failed(format!(
                 "{} stands in the patch twice. Put all its changes in one section.",
                 spot.shown()
             ))),
@@ -252,50 +274,49 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
         }
     };
     match section {
-        Section::Add { path, content } => {
+        PatchSection::Add { path, content } => {
             let spot = at(path, files.patch_places.locate_new(path))?;
             absent(&spot)?;
-            let restored = Masked::default().restore(content);
+            let restored = MaskedText::default().restore(content);
             let mut outcome = added(spot, restored.text.clone().into_bytes(), "Added");
-            outcome.said += &masked::told(&restored);
+            outcome.said += &masked::restored_notice(&restored);
             Ok(vec![outcome])
         }
-        Section::Delete { path } => {
-            let spot = at(path, files.patch_places.locate(path, Access::Write))?;
+        PatchSection::Delete { path } => {
+            let spot = at(path, files.patch_places.locate(path, PlaceAccess::Write))?;
             Ok(vec![removed(files, spot, "Deleted")?])
         }
-        Section::Update {
+        PatchSection::Update {
             path,
             move_to,
             chunks,
         } => {
-            let spot = at(path, files.patch_places.locate(path, Access::Write))?;
+            let spot = at(path, files.patch_places.locate(path, PlaceAccess::Write))?;
             let (before, text) = whole_text(files, &spot)?;
             // The patch was written by one who saw the file without its secrets.
             let masked = files.redactor.mask(&text.body);
             let body = apply::apply(&masked.text, chunks).map_err(|missing| {
-                let mut output = Output::failed(format!(
+                let mut output = ToolOutput::failed(format!(
                     "{}: these lines of the patch are not in the file{}. Call read and copy them exactly.",
                     spot.shown(),
                     missing.after()
                 ));
-                let quoted = chela_guard::Labelled::runtime(missing.lines);
-                output.content.push(crate::Piece::Text(quoted));
+                let quoted = chela_guard::LabelledText::runtime(missing.lines);
+                output.content.push(crate::OutputPiece::Text(quoted));
                 output
             })?;
             let restored = masked.restore(&body);
             let body = &restored.text;
-            let about = masked::told(&restored);
+            let about = masked::restored_notice(&restored);
             let bytes = encoded(&spot, text.shape, body)?;
-            let change = Change::between(&text.body, body);
+            let change = ChangedLines::between(&text.body, body);
             match move_to {
                 None => {
                     let said = change.map_or_else(
                         || format!("{}: nothing changed", spot.shown()),
                         |change| format!("Updated {}: {change}", spot.shown()),
                     ) + &about;
-                    let details =
-                        json!({ "path": spot.shown(), "change": change.map(Change::to_json) });
+                    let details = json!({ "path": spot.shown(), "change": change.map(ChangedLines::to_json) });
                     Ok(vec![Outcome {
                         keeps: Some(spot.path().to_owned()),
                         spot,
@@ -321,19 +342,19 @@ fn plan(files: &Files, section: &Section, planned: &[Outcome]) -> Result<Vec<Out
     }
 }
 
-fn absent(spot: &Spot) -> Result<(), Output> {
+fn absent(spot: &OpenPlace) -> Result<(), ToolOutput> {
     match spot.kind() {
         EntryKind::Absent => Ok(()),
-        _ => Err(Output::failed(format!(
+        _ => Err(ToolOutput::failed(format!(
             "{} exists already. Use `*** Update File:` to change it.",
             spot.shown()
         ))),
     }
 }
 
-fn encoded(spot: &Spot, shape: Shape, body: &str) -> Result<Vec<u8>, Output> {
+fn encoded(spot: &OpenPlace, shape: TextShape, body: &str) -> Result<Vec<u8>, ToolOutput> {
     shape.encode(body).map_err(|c| {
-        Output::failed(format!(
+        ToolOutput::failed(format!(
             "{} is {} and cannot hold `{c}`.",
             spot.shown(),
             shape.encoding.as_str()
@@ -341,7 +362,7 @@ fn encoded(spot: &Spot, shape: Shape, body: &str) -> Result<Vec<u8>, Output> {
     })
 }
 
-fn added(spot: Spot, bytes: Vec<u8>, verb: &str) -> Outcome {
+fn added(spot: OpenPlace, bytes: Vec<u8>, verb: &str) -> Outcome {
     let size = counted(bytes.len(), "byte", "bytes");
     let said = format!("{verb} {} ({size})", spot.shown());
     let details = json!({ "path": spot.shown(), "added": true });
@@ -355,11 +376,11 @@ fn added(spot: Spot, bytes: Vec<u8>, verb: &str) -> Outcome {
     }
 }
 
-fn removed(files: &Files, spot: Spot, verb: &str) -> Result<Outcome, Output> {
+fn removed(files: &FileTools, spot: OpenPlace, verb: &str) -> Result<Outcome, ToolOutput> {
     let before = match spot.read(MOST_FILE_BYTES) {
         Ok(Ok(bytes)) => bytes,
         Ok(Err(_)) => {
-            return Err(Output::failed(format!(
+            return Err(ToolOutput::failed(format!(
                 "{} is too large to be deleted by a patch. Use exec.",
                 spot.shown()
             )));
@@ -380,7 +401,11 @@ fn removed(files: &Files, spot: Spot, verb: &str) -> Result<Outcome, Output> {
 
 /// Makes all changes; when one fails or finds another file than it was made for, those before it
 /// are taken back. What they replace is kept before the first is made.
-fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<Placement, Output> {
+fn commit(
+    files: &FileTools,
+    outcomes: &[Outcome],
+    call: &str,
+) -> Result<DraftPlacement, ToolOutput> {
     let mut kept: Vec<Option<ChangeId>> = Vec::new();
     for outcome in outcomes {
         match files.keep(outcome.spot.shown(), &outcome.change(call)) {
@@ -393,8 +418,8 @@ fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<Placement, 
     }
     for (done, outcome) in outcomes.iter().enumerate() {
         let failed = match outcome.put() {
-            Ok(Placement::Placed) => continue,
-            Ok(Placement::Changed) => None,
+            Ok(DraftPlacement::Placed) => continue,
+            Ok(DraftPlacement::Changed) => None,
             Err(error) => Some(error),
         };
         let mut undone = Vec::new();
@@ -409,26 +434,26 @@ fn commit(files: &Files, outcomes: &[Outcome], call: &str) -> Result<Placement, 
             path: outcome.spot.shown().to_owned(),
         });
         return match (undone.as_slice(), error) {
-            ([], PlaceError::Changed { .. }) => Ok(Placement::Changed),
+            ([], PlaceError::Changed { .. }) => Ok(DraftPlacement::Changed),
             ([], error) => Err(nothing_changed(files.refused(outcome.spot.shown(), &error))),
-            (left, error) => Err(Output::failed(format!(
+            (left, error) => Err(ToolOutput::failed(format!(
                 "{error} Changes to {} could not be taken back; look at them.",
                 left.join(", ")
             ))),
         };
     }
-    Ok(Placement::Placed)
+    Ok(DraftPlacement::Placed)
 }
 
 impl Outcome {
     /// Makes the change, if the file is still the one it was made for.
-    fn put(&self) -> Result<Placement, PlaceError> {
+    fn put(&self) -> Result<DraftPlacement, PlaceError> {
         match (&self.after, &self.before) {
             (Some(bytes), before) => self
                 .spot
                 .replace(bytes, ExpectedContent::of(before.as_deref())),
             (None, Some(before)) => self.spot.remove_if(before),
-            (None, None) => Ok(Placement::Placed),
+            (None, None) => Ok(DraftPlacement::Placed),
         }
     }
 
@@ -445,7 +470,7 @@ impl Outcome {
 }
 
 /// Puts back what was there, unless somebody has saved there since.
-fn take_back(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
+fn take_back(files: &FileTools, outcome: &Outcome) -> Result<(), PlaceError> {
     let put = match (&outcome.before, &outcome.after) {
         (Some(before), after) => {
             let expected = ExpectedContent::of(after.as_deref());
@@ -454,14 +479,14 @@ fn take_back(files: &Files, outcome: &Outcome) -> Result<(), PlaceError> {
         (None, Some(after)) => {
             // The spot was empty when it was found; now the new file stands there.
             let path = outcome.spot.path().to_string_lossy();
-            let now = files.patch_places.locate(&path, Access::Write)?;
+            let now = files.patch_places.locate(&path, PlaceAccess::Write)?;
             now.remove_if(after)?
         }
-        (None, None) => Placement::Placed,
+        (None, None) => DraftPlacement::Placed,
     };
     match put {
-        Placement::Placed => Ok(()),
-        Placement::Changed => Err(PlaceError::Changed {
+        DraftPlacement::Placed => Ok(()),
+        DraftPlacement::Changed => Err(PlaceError::Changed {
             path: outcome.spot.shown().to_owned(),
         }),
     }

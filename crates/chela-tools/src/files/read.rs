@@ -4,21 +4,21 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
 use chela_core::grouped;
-use chela_guard::Labelled;
+use chela_guard::LabelledText;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::masked::SecretReader;
-use super::text::{self, Encoding, Mark};
-use super::{Files, MOST_FILE_BYTES, image};
-use crate::blocking::{Blocking, Foresight, Job, Stop};
-use crate::place::{Access, Spot};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool};
+use super::text::{self, ByteOrderMark, TextEncoding};
+use super::{FileTools, MOST_FILE_BYTES, image};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight, StopFlag};
+use crate::place::{OpenPlace, PlaceAccess};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct ReadArguments {
     path: String,
     offset: Option<usize>,
     limit: Option<usize>,
@@ -26,39 +26,47 @@ pub(super) struct Arguments {
     line_numbers: Option<bool>,
 }
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
-            name: "read".into(),
-            description: "Read a file: text by lines, or a picture. Long files come in parts; go on with offset.".into(),
-            parameters: Schema::object()
-                .required(
-                    "path",
-                    Kind::text().not_empty().such_as("notes.md"),
-                    "Path, relative to the workspace or absolute",
-                )
-                .optional("offset", Kind::integer().min(1), "First line, from 1")
-                .optional("limit", Kind::integer().min(1), "How many lines")
-                .optional(
-                    "column",
-                    Kind::integer().min(1),
-                    "First character of the first line, for very long lines",
-                )
-                .optional("lineNumbers", Kind::flag(), "Put its number before each line")
-                .build().into(),
-            effect: Effect::Read,
-            sinks: [Sink::new("path", SinkKind::Path)].into(),
-        },
-        with: Arc::clone(files),
-        act: read,
-    }.foreseeing(Foresight { targets: Some(|files, arguments| files.file_target(&arguments.path)), ..Foresight::default() }))
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(
+        BlockingTool {
+            spec: ToolSpec {
+                name: "read".into(),
+                description: "Read a text file by lines, or a picture. Long files come in parts."
+                    .into(),
+                parameters: ArgumentSchema::object()
+                    .required(
+                        "path",
+                        ArgumentKind::text().not_empty().such_as("notes.md"),
+                        "In the workspace, or absolute",
+                    )
+                    .optional("offset", ArgumentKind::integer().min(1), "First line (1)")
+                    .optional("limit", ArgumentKind::integer().min(1), "Lines")
+                    .optional(
+                        "column",
+                        ArgumentKind::integer().min(1),
+                        "First character, for very long lines",
+                    )
+                    .optional("lineNumbers", ArgumentKind::flag(), "Number the lines")
+                    .build()
+                    .into(),
+                effect: Effect::Read,
+                sinks: [CallSink::new("path", SinkKind::Path)].into(),
+            },
+            with: Arc::clone(files),
+            act: read,
+        }
+        .foreseeing(CallForesight {
+            targets: Some(|files, arguments| files.file_target(&arguments.path)),
+            ..CallForesight::default()
+        }),
+    )
 }
 
 /// Enough of a file to tell what it is.
 const SAMPLE: usize = 64 * 1024;
 
-fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
-    let located = files.places.locate(&arguments.path, Access::Read);
+fn read(files: &FileTools, arguments: ReadArguments, job: &BlockingJob) -> ToolOutput {
+    let located = files.places.locate(&arguments.path, PlaceAccess::Read);
     let opened = located.and_then(|spot| spot.open().map(|file| (spot, file)));
     let (spot, mut file) = match opened {
         Ok(opened) => opened,
@@ -66,14 +74,14 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     let mut sample = Vec::with_capacity(SAMPLE);
     if let Err(error) = (&mut file).take(SAMPLE as u64).read_to_end(&mut sample) {
-        return Output::failed(format!("{} cannot be read: {error}.", spot.shown()));
+        return ToolOutput::failed(format!("{} cannot be read: {error}.", spot.shown()));
     }
     if let Some(kind) = image::kind_of(&sample) {
         return image::shown(files, &spot, kind);
     }
     let Some((encoding, mark)) = text::sniff(&sample) else {
         let size = file.metadata().map_or(0, |metadata| metadata.len());
-        return Output::failed(format!(
+        return ToolOutput::failed(format!(
             "{} is not text ({} bytes). Use exec with a program that understands it, such as `file`.",
             spot.shown(),
             grouped(size as usize)
@@ -87,10 +95,10 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
         chars: files.bound.chars().saturating_sub(400).max(200),
     };
     let found = match encoding {
-        Encoding::Utf8 | Encoding::Latin1 => loop {
+        TextEncoding::Utf8 | TextEncoding::Latin1 => loop {
             let skip = match mark {
-                Mark::Present => 3,
-                Mark::Absent => 0,
+                ByteOrderMark::Present => 3,
+                ByteOrderMark::Absent => 0,
             };
             let found = file.seek(SeekFrom::Start(skip)).and_then(|_| {
                 let clean = SecretReader::new(&file, &files.redactor);
@@ -104,16 +112,16 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
                 found => break found,
             }
         },
-        Encoding::Utf16Le | Encoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
+        TextEncoding::Utf16Le | TextEncoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
             Ok(Ok(bytes)) => match text::decode(&bytes) {
                 Some(text) => {
                     let clean = files.redactor.mask(&text.body).text;
                     stream_bytes(clean.as_bytes(), &wanted, &job.stop)
                 }
-                None => return Output::failed(format!("{} is not text.", spot.shown())),
+                None => return ToolOutput::failed(format!("{} is not text.", spot.shown())),
             },
             Ok(Err(size)) => {
-                return Output::failed(format!(
+                return ToolOutput::failed(format!(
                     "{} is {} bytes of {}; more than {} cannot be read. Convert it with exec first.",
                     spot.shown(),
                     grouped(size as usize),
@@ -126,7 +134,7 @@ fn read(files: &Files, arguments: Arguments, job: &Job) -> Output {
     };
     match found {
         Ok(found) => output(files, &spot, &arguments, &wanted, found, encoding),
-        Err(error) => Output::failed(format!("{} cannot be read: {error}.", spot.shown())),
+        Err(error) => ToolOutput::failed(format!("{} cannot be read: {error}.", spot.shown())),
     }
 }
 
@@ -150,19 +158,19 @@ struct Found {
 
 fn stream(
     file: impl Read,
-    encoding: Encoding,
+    encoding: TextEncoding,
     wanted: &Wanted,
-    stop: &Stop,
+    stop: &StopFlag,
 ) -> std::io::Result<Found> {
     match encoding {
-        Encoding::Latin1 => take_lines(BufReader::new(file), wanted, stop, |bytes| {
+        TextEncoding::Latin1 => take_lines(BufReader::new(file), wanted, stop, |bytes| {
             bytes.iter().map(|byte| char::from(*byte)).collect()
         }),
         _ => take_lines(BufReader::new(file), wanted, stop, lossy),
     }
 }
 
-fn stream_bytes(bytes: &[u8], wanted: &Wanted, stop: &Stop) -> std::io::Result<Found> {
+fn stream_bytes(bytes: &[u8], wanted: &Wanted, stop: &StopFlag) -> std::io::Result<Found> {
     take_lines(bytes, wanted, stop, lossy)
 }
 
@@ -174,7 +182,7 @@ fn lossy(bytes: &[u8]) -> String {
 fn take_lines(
     mut reader: impl BufRead,
     wanted: &Wanted,
-    stop: &Stop,
+    stop: &StopFlag,
     decode: impl Fn(&[u8]) -> String,
 ) -> std::io::Result<Found> {
     let mut found = Found::default();
@@ -233,19 +241,19 @@ fn keep_line(found: &mut Found, line: &str, wanted: &Wanted, room: &mut usize) -
 }
 
 fn output(
-    files: &Files,
-    spot: &Spot,
-    arguments: &Arguments,
+    files: &FileTools,
+    spot: &OpenPlace,
+    arguments: &ReadArguments,
     wanted: &Wanted,
     found: Found,
-    encoding: Encoding,
-) -> Output {
+    encoding: TextEncoding,
+) -> ToolOutput {
     let name = spot.shown();
     if found.total == 0 {
-        return Output::said(format!("[{name} is empty.]"));
+        return ToolOutput::said(format!("[{name} is empty.]"));
     }
     if wanted.from > found.total {
-        return Output::failed(format!(
+        return ToolOutput::failed(format!(
             "{name} has {} lines; there is no line {}. Call read with offset between 1 and {}.",
             grouped(found.total),
             wanted.from,
@@ -275,14 +283,14 @@ fn output(
         })
         .collect();
     let labelled = spot.label(body.join("\n"), files.entropy.as_ref());
-    let mut output = Output::of(labelled).with_details(json!({
+    let mut output = ToolOutput::of(labelled).with_details(json!({
         "path": name,
         "fromLine": wanted.from,
         "toLine": to,
         "lines": found.total,
         "encoding": encoding.as_str(),
     }));
-    let note = note.map(|note| Piece::Text(Labelled::runtime(note)));
+    let note = note.map(|note| OutputPiece::Text(LabelledText::runtime(note)));
     output.content.extend(note);
     output
 }

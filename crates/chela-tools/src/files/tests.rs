@@ -1,7 +1,7 @@
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
-use crate::{ImageInput, Piece};
+use crate::toolbox::tests::ToolboxFixture;
+use crate::{ImageInput, OutputPiece};
 
 mod editing;
 mod foreseeing;
@@ -13,7 +13,7 @@ mod patching;
 
 #[test]
 fn reading_by_lines() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let lines: Vec<String> = (1..=20).map(|n| format!("line {n}")).collect();
     bench.put("a.txt", lines.join("\n") + "\n");
     insta::assert_snapshot!(bench.said("read", json!({"path": "a.txt", "offset": 3, "limit": 2, "lineNumbers": true})), @r#"
@@ -50,7 +50,7 @@ fn reading_by_lines() {
 
 #[test]
 fn long_files_and_long_lines_come_in_parts() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let lines: Vec<String> = (1..=5_000)
         .map(|n| format!("this is line number {n}"))
         .collect();
@@ -59,7 +59,7 @@ fn long_files_and_long_lines_come_in_parts() {
     loop {
         let output = bench.run("read", json!({"path": "long.txt", "offset": offset}));
         assert!(output.text().chars().count() <= 16_000);
-        let Piece::Text(text) = &output.content[0] else {
+        let OutputPiece::Text(text) = &output.content[0] else {
             panic!("text")
         };
         got.extend(text.text().lines().map(str::to_owned));
@@ -79,7 +79,7 @@ fn long_files_and_long_lines_come_in_parts() {
             "read",
             json!({"path": "wide.txt", "offset": 2, "limit": 1, "column": column}),
         );
-        let Piece::Text(text) = &output.content[0] else {
+        let OutputPiece::Text(text) = &output.content[0] else {
             panic!("text")
         };
         got.push_str(text.text());
@@ -94,7 +94,7 @@ fn long_files_and_long_lines_come_in_parts() {
 
 #[test]
 fn text_that_costs_many_tokens_is_shown_in_smaller_parts() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let line: String = ('\u{4e00}'..'\u{4e40}').rev().collect();
     bench.put("dense.txt", format!("{line}\n").repeat(2_000));
     let text = bench.said("read", json!({"path": "dense.txt"}));
@@ -104,7 +104,7 @@ fn text_that_costs_many_tokens_is_shown_in_smaller_parts() {
 
 #[test]
 fn encodings_are_read() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("latin1.txt", b"Gr\xFC\xDFe\r\nzwei\r\n");
     bench.put("utf16.txt", b"\xFF\xFEh\0i\0\r\0\n\0x\0");
     bench.put("bom.txt", b"\xEF\xBB\xBFhi");
@@ -120,7 +120,7 @@ fn encodings_are_read() {
 
 #[test]
 fn a_pipe_does_not_hang_a_read() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     rustix::fs::mkfifoat(
         rustix::fs::CWD,
         bench.path("pipe"),
@@ -135,7 +135,7 @@ fn a_pipe_does_not_hang_a_read() {
 
 #[test]
 fn writing_says_what_changed() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("crlf.txt", "a\r\nb\r\n");
     bench.put("latin1.txt", b"Gr\xFC\xDFe\n");
     let all = [
@@ -177,12 +177,12 @@ fn writing_says_what_changed() {
 #[test]
 fn pictures() {
     const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0";
-    let seeing = Bench::new();
+    let seeing = ToolboxFixture::new();
     seeing.put("a.png", PIXEL);
     for tool in ["read", "image"] {
         let output = seeing.run(tool, json!({"path": "a.png"}));
         assert_eq!(output.text(), "a.png: image/png, 2×3, 29 bytes.");
-        let Piece::Image { mime, data } = &output.content[1] else {
+        let OutputPiece::Image { mime, data } = &output.content[1] else {
             panic!("a picture")
         };
         assert_eq!(mime, "image/png");
@@ -193,9 +193,9 @@ fn pictures() {
         assert_eq!(again.content.len(), 2);
     }
     seeing.put("notes.md", "no picture");
-    let blind = Bench::with("{tools: {media: {image: {maxBytes: 10}}}}", ImageInput::No);
+    let blind = ToolboxFixture::with("{tools: {media: {image: {maxBytes: 10}}}}", ImageInput::No);
     blind.put("a.png", PIXEL);
-    let large = Bench::with("{tools: {media: {image: {maxBytes: 10}}}}", ImageInput::Yes);
+    let large = ToolboxFixture::with("{tools: {media: {image: {maxBytes: 10}}}}", ImageInput::Yes);
     large.put("a.png", PIXEL);
     let all = [
         blind.refused("read", json!({"path": "a.png"})),

@@ -9,15 +9,18 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use chela_core::sanitize;
+use chela_core::{ok_or_debug, sanitize};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::blocking::Stop;
-use crate::place::{Access, Closed, EntryKind, Fence, Places, Spot, list, open_file, open_folder};
+use crate::blocking::StopFlag;
+use crate::place::{
+    ClosedPart, ClosedPlaces, EntryKind, FilePlaces, OpenPlace, PlaceAccess, list, open_file,
+    open_folder,
+};
 
 /// What to do with files that `.gitignore` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ignored {
+pub(super) enum IgnoredFiles {
     LeftOut,
     Included,
 }
@@ -36,7 +39,7 @@ pub(super) struct Visit<'v> {
 
 impl Visit<'_> {
     /// The path as the other tools take it.
-    pub(super) fn shown(&self, base: &Spot) -> String {
+    pub(super) fn shown(&self, base: &OpenPlace) -> String {
         let path = match base.shown() {
             "." => self.relative.display().to_string(),
             base => Path::new(base).join(self.relative).display().to_string(),
@@ -53,7 +56,7 @@ impl Visit<'_> {
 
 /// How a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum WalkEnd {
     Whole,
     /// The visitor had enough.
     Early,
@@ -66,25 +69,25 @@ const MOST_ENTRIES: usize = 500_000;
 const MOST_IN_FOLDER: usize = 100_000;
 const MOST_IGNORE_BYTES: u64 = 1024 * 1024;
 
-pub(super) struct Tree<'t> {
-    pub(super) places: &'t Places,
-    pub(super) ignored: Ignored,
-    pub(super) stop: &'t Stop,
+pub(super) struct FileTree<'t> {
+    pub(super) places: &'t FilePlaces,
+    pub(super) ignored: IgnoredFiles,
+    pub(super) stop: &'t StopFlag,
 }
 
 type Visitor<'v> = &'v mut dyn FnMut(&Visit<'_>) -> ControlFlow<()>;
 
-impl Tree<'_> {
+impl FileTree<'_> {
     /// Visits every file and folder below, folders before what is in them, by name.
-    pub(super) fn walk(&self, base: &Spot, visit: Visitor<'_>) -> Ended {
+    pub(super) fn walk(&self, base: &OpenPlace, visit: Visitor<'_>) -> WalkEnd {
         let mut walk = Walk {
             tree: self,
-            fence: Fence::of(self.places),
+            fence: ClosedPlaces::of(self.places),
             rules: Vec::new(),
             left: MOST_ENTRIES,
             visit,
         };
-        if self.ignored == Ignored::LeftOut {
+        if self.ignored == IgnoredFiles::LeftOut {
             walk.rules_above(base);
         }
         let at = At {
@@ -94,7 +97,7 @@ impl Tree<'_> {
             depth: 0,
         };
         match walk.folder(base.folder(), &at) {
-            ControlFlow::Continue(()) => Ended::Whole,
+            ControlFlow::Continue(()) => WalkEnd::Whole,
             ControlFlow::Break(ended) => ended,
         }
     }
@@ -110,8 +113,8 @@ struct At {
 }
 
 struct Walk<'t, 'v> {
-    tree: &'t Tree<'t>,
-    fence: Fence,
+    tree: &'t FileTree<'t>,
+    fence: ClosedPlaces,
     /// One set of rules per folder on the way that has any.
     rules: Vec<Gitignore>,
     left: usize,
@@ -119,13 +122,13 @@ struct Walk<'t, 'v> {
 }
 
 impl Walk<'_, '_> {
-    fn folder(&mut self, dir: BorrowedFd<'_>, at: &At) -> ControlFlow<Ended> {
+    fn folder(&mut self, dir: BorrowedFd<'_>, at: &At) -> ControlFlow<WalkEnd> {
         let closed = match self.fence.around(dir) {
-            Closed::Whole => return ControlFlow::Continue(()),
-            Closed::Names(names) => names.into_iter().map(OsStr::to_owned).collect::<Vec<_>>(),
+            ClosedPart::Whole => return ControlFlow::Continue(()),
+            ClosedPart::Names(names) => names.into_iter().map(OsStr::to_owned).collect::<Vec<_>>(),
         };
         let before = self.rules.len();
-        if self.tree.ignored == Ignored::LeftOut {
+        if self.tree.ignored == IgnoredFiles::LeftOut {
             let rules = rules_in(dir, &at.shown);
             self.rules.extend(rules);
         }
@@ -134,10 +137,10 @@ impl Walk<'_, '_> {
         };
         for entry in entries {
             if self.tree.stop.is_set() {
-                return ControlFlow::Break(Ended::Early);
+                return ControlFlow::Break(WalkEnd::Early);
             }
             if self.left == 0 {
-                return ControlFlow::Break(Ended::TooMany);
+                return ControlFlow::Break(WalkEnd::TooMany);
             }
             self.left -= 1;
             if entry.name == ".git" || closed.contains(&entry.name) {
@@ -161,7 +164,7 @@ impl Walk<'_, '_> {
                 path: &inner.path,
             };
             if (self.visit)(&visit).is_break() {
-                return ControlFlow::Break(Ended::Early);
+                return ControlFlow::Break(WalkEnd::Early);
             }
             if entry.kind == EntryKind::Folder
                 && inner.depth < DEEPEST
@@ -186,7 +189,7 @@ impl Walk<'_, '_> {
     }
 
     /// The rules of the workspace folders above the one the walk begins in.
-    fn rules_above(&mut self, base: &Spot) {
+    fn rules_above(&mut self, base: &OpenPlace) {
         let shown = inside(base);
         let mut above: Vec<&Path> = shown.ancestors().skip(1).collect();
         above.reverse();
@@ -195,7 +198,7 @@ impl Walk<'_, '_> {
                 true => ".".into(),
                 false => folder.to_string_lossy(),
             };
-            if let Ok(spot) = self.tree.places.locate(&name, Access::Read) {
+            if let Ok(spot) = self.tree.places.locate(&name, PlaceAccess::Read) {
                 self.rules.extend(rules_in(spot.folder(), folder));
             }
         }
@@ -203,7 +206,7 @@ impl Walk<'_, '_> {
 }
 
 /// A folder's path inside the workspace; empty for the workspace itself and for other places.
-fn inside(spot: &Spot) -> PathBuf {
+fn inside(spot: &OpenPlace) -> PathBuf {
     let shown = Path::new(spot.shown());
     match shown.is_absolute() || spot.shown() == "." {
         true => PathBuf::new(),
@@ -223,7 +226,10 @@ fn rules_in(dir: BorrowedFd<'_>, shown: &Path) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(anchored(shown));
     for line in String::from_utf8_lossy(&text).lines() {
         // A rule that cannot be read is no rule.
-        let _ = builder.add_line(None, line);
+        ok_or_debug!(
+            builder.add_line(None, line),
+            "a line of .gitignore does not count"
+        );
     }
-    builder.build().ok()
+    ok_or_debug!(builder.build(), "a .gitignore does not count")
 }

@@ -4,80 +4,85 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_files::{ExpectedContent, Placement};
+use chela_files::{DraftPlacement, ExpectedContent};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::change::Change;
+use super::change::{ChangedLines, shown_diff};
 use super::masked;
-use super::text::{self, Ending, Shape};
-use super::{Files, MOST_FILE_BYTES, as_targets, counted, real_path};
-use crate::blocking::{Blocking, Foreseen, Foresight, Job};
-use crate::place::{EntryKind, Spot};
-use crate::schema::{Kind, Schema};
+use super::text::{self, TextEnding, TextShape};
+use super::{FileTools, MOST_FILE_BYTES, as_targets, counted, real_path};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
+use crate::place::{EntryKind, OpenPlace};
+use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::{
-    Effect, FileChange, FilePreview, Output, Sink, SinkKind, Spec, Tool, ToolNeed, WriteExtent,
+    CallSink, Effect, FileChange, FilePreview, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec,
+    WriteExtent,
 };
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct WriteArguments {
     path: String,
     content: String,
 }
 
-pub(super) fn tool(files: &Arc<Files>) -> Arc<dyn Tool> {
-    Arc::new(Foreseen {
-        sight: Foresight {
+pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
+    Arc::new(ForeseeingTool {
+        sight: CallForesight {
             effect: Some(effect),
             targets: Some(|files, arguments| as_targets(paths(files, arguments))),
             writes: Some((WriteExtent::Whole, paths)),
             preview: Some(preview),
             needs: &[ToolNeed::Folders],
         },
-        tool: Blocking {
-        spec: Spec {
-            name: "write".into(),
-            description: "Create a file or replace all of it; missing folders are made. To change part of a file, use edit.".into(),
-            parameters: Schema::object()
-                .required(
-                    "path",
-                    Kind::text().not_empty().such_as("notes/today.md"),
-                    "Path, relative to the workspace or absolute",
-                )
-                .required("content", Kind::text().such_as("# Today\n"), "The whole new text")
-                .build().into(),
-            effect: Effect::WriteReversible,
-            sinks: [
-                Sink::new("path", SinkKind::Path),
-                Sink::new("content", SinkKind::Text),
-            ].into(),
-        },
-        with: Arc::clone(files),
-        act: write,
+        tool: BlockingTool {
+            spec: ToolSpec {
+                name: "write".into(),
+                description:
+                    "Create or replace a whole file, with missing folders. For a part use edit."
+                        .into(),
+                parameters: ArgumentSchema::object()
+                    .required(
+                        "path",
+                        ArgumentKind::text().not_empty().such_as("notes/today.md"),
+                        "",
+                    )
+                    .required("content", ArgumentKind::text().such_as("# Today\n"), "")
+                    .build()
+                    .into(),
+                effect: Effect::WriteReversible,
+                sinks: [
+                    CallSink::new("path", SinkKind::Path),
+                    CallSink::new("content", SinkKind::Text),
+                ]
+                .into(),
+            },
+            with: Arc::clone(files),
+            act: write,
         },
     })
 }
 
 /// Writing to a file that shapes the agent is more than writing.
-fn effect(files: &Files, arguments: &Arguments) -> Effect {
+fn effect(files: &FileTools, arguments: &WriteArguments) -> Effect {
     files.effect_at(files.places.imagined().locate_new(&arguments.path))
 }
 
-fn paths(files: &Files, arguments: &Arguments) -> Vec<PathBuf> {
+fn paths(files: &FileTools, arguments: &WriteArguments) -> Vec<PathBuf> {
     real_path(files.places.imagined().locate_new(&arguments.path))
 }
 
-fn preview(files: &Files, arguments: &Arguments) -> Vec<FilePreview> {
+fn preview(files: &FileTools, arguments: &WriteArguments) -> Vec<FilePreview> {
     files.rehearse(|files| {
-        write(files, arguments.clone(), &Job::default());
+        write(files, arguments.clone(), &BlockingJob::default());
     })
 }
 
-fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
-    let Arguments { path, content } = arguments;
+fn write(files: &FileTools, arguments: WriteArguments, job: &BlockingJob) -> ToolOutput {
+    let WriteArguments { path, content } = arguments;
     // Nobody else changes the file from before it is read until it is replaced.
-    let (spot, _held) = match files.hold(&path, || files.places.locate_new(&path)) {
+    let (spot, _held) = match files.hold(&path, job, || files.places.locate_new(&path)) {
         Ok(found) => found,
         Err(refused) => return refused,
     };
@@ -114,10 +119,10 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         (None, _) => ExpectedContent::Anything,
     };
     match spot.replace(&bytes, expected) {
-        Ok(Placement::Placed) => {}
-        Ok(Placement::Changed) => {
+        Ok(DraftPlacement::Placed) => {}
+        Ok(DraftPlacement::Changed) => {
             files.not_made(kept);
-            return Output::failed(format!(
+            return ToolOutput::failed(format!(
                 "{} was not written: something else saved it at this very moment. Read it to see what it holds now, then write again if that is still right.",
                 spot.shown()
             ));
@@ -128,7 +133,9 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         }
     }
     let lines = content.lines().count();
-    let change = old.as_ref().map(|old| Change::between(&old.body, &content));
+    let change = old
+        .as_ref()
+        .map(|old| ChangedLines::between(&old.body, &content));
     let mut said = match (spot.kind(), &change) {
         (EntryKind::Absent, _) => format!("Created {}", spot.shown()),
         (_, Some(None)) => format!("{} already held this text; nothing changed", spot.shown()),
@@ -139,7 +146,7 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         " ({}, {}{unusual}).{}",
         counted(lines, "line", "lines"),
         counted(bytes.len(), "byte", "bytes"),
-        masked::told(&restored)
+        masked::restored_notice(&restored)
     ));
     let details = json!({
         "path": spot.shown(),
@@ -148,14 +155,15 @@ fn write(files: &Files, arguments: Arguments, job: &Job) -> Output {
         "bytes": bytes.len(),
         "before": before.as_ref().map(ContentHash::of),
         "after": ContentHash::of(&bytes),
-        "change": change.flatten().map(Change::to_json),
+        "change": change.flatten().map(ChangedLines::to_json),
+        "diff": shown_diff(old.as_ref().map_or("", |old| &old.body), &content),
     });
-    Output::said(said).with_details(details)
+    ToolOutput::said(said).with_details(details)
 }
 
 /// What the file holds now. Where changes are to be taken back, what cannot be read cannot be
 /// replaced either.
-fn before(files: &Files, spot: &Spot) -> Result<Option<Vec<u8>>, Output> {
+fn before(files: &FileTools, spot: &OpenPlace) -> Result<Option<Vec<u8>>, ToolOutput> {
     if spot.kind() != EntryKind::File {
         return Ok(None);
     }
@@ -163,7 +171,7 @@ fn before(files: &Files, spot: &Spot) -> Result<Option<Vec<u8>>, Output> {
         (Ok(Ok(bytes)), _) => Ok(Some(bytes)),
         // It may be written though it cannot be read.
         (_, None) => Ok(None),
-        (Ok(Err(size)), Some(_)) => Err(Output::failed(format!(
+        (Ok(Err(size)), Some(_)) => Err(ToolOutput::failed(format!(
             "{} has {}; more than {} cannot be kept for undo, so it is not replaced. Write a new file instead, or ask the user to move this one away.",
             spot.shown(),
             counted(usize::try_from(size).unwrap_or(usize::MAX), "byte", "bytes"),
@@ -174,16 +182,16 @@ fn before(files: &Files, spot: &Spot) -> Result<Option<Vec<u8>>, Output> {
 }
 
 /// The shape a new text is written in: that of the old one where it can hold it.
-fn shape_for(old: Option<Shape>, content: &str) -> (Shape, String) {
+fn shape_for(old: Option<TextShape>, content: &str) -> (TextShape, String) {
     let Some(mut shape) = old else {
-        return (Shape::PLAIN, String::new());
+        return (TextShape::PLAIN, String::new());
     };
     // Whoever writes both endings, or CRLF where there was LF, means it.
-    if content.contains("\r\n") || shape.ending == Ending::Mixed {
-        shape.ending = Ending::Lf;
+    if content.contains("\r\n") || shape.ending == TextEnding::Mixed {
+        shape.ending = TextEnding::Lf;
     }
     if shape.encode(content).is_err() {
-        return (Shape::PLAIN, ", now UTF-8".to_owned());
+        return (TextShape::PLAIN, ", now UTF-8".to_owned());
     }
     let kept = shape.unusual().map(|what| format!(", {what} kept"));
     (shape, kept.unwrap_or_default())

@@ -2,12 +2,12 @@ use serde_json::json;
 
 use chela_core::Trust;
 
-use crate::Piece;
-use crate::toolbox::tests::Bench;
+use crate::OutputPiece;
+use crate::toolbox::tests::ToolboxFixture;
 
 #[test]
 fn notes_are_found_and_read() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put(
         "MEMORY.md",
         "# People\n\n- The neighbour's dog is called Bello.\n",
@@ -16,8 +16,8 @@ fn notes_are_found_and_read() {
     let output = bench.run("memory_search", json!({"query": "name of the dog"}));
     assert!(output.text().contains("Bello"), "{}", output.text());
     match &output.content[0] {
-        Piece::Text(text) => assert!(text.trust() <= Trust::Owner),
-        Piece::Image { .. } => panic!("text"),
+        OutputPiece::Text(text) => assert!(text.trust() <= Trust::Owner),
+        OutputPiece::Image { .. } => panic!("text"),
     }
     let got = bench.said("memory_get", json!({"path": "memory/2026-03-04.md"}));
     assert!(got.contains("Bought a ladder."), "{got}");
@@ -25,7 +25,7 @@ fn notes_are_found_and_read() {
 
 #[test]
 fn what_is_no_memory_is_refused() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("secret.txt", "x");
     let all = [
         bench.refused("memory_get", json!({"path": "secret.txt"})),

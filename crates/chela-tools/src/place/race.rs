@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use chela_files::ExpectedContent;
 
-use super::tests::{Machine, SECRET};
-use super::{Access, Reach};
+use super::tests::{SECRET, TestMachine};
+use super::{FileReach, PlaceAccess};
 
 /// Swaps a file and a folder for links to the outside and back, as fast as it can, while files
 /// are read and written through both. Nothing outside is ever read or changed.
 #[test]
 fn a_swapped_link_lets_nothing_out() {
     const LONG_ENOUGH: Duration = Duration::from_millis(900);
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
     fs::create_dir(machine.at("vault")).unwrap();
     fs::write(machine.at("vault/file.txt"), SECRET).unwrap();
     fs::create_dir(machine.workspace("folder")).unwrap();
@@ -43,7 +43,7 @@ fn a_swapped_link_lets_nothing_out() {
         while start.elapsed() < LONG_ENOUGH {
             for path in ["file.txt", "folder/file.txt"] {
                 let read = places
-                    .locate(path, Access::Read)
+                    .locate(path, PlaceAccess::Read)
                     .and_then(|spot| spot.read(1_000));
                 match read {
                     Ok(Ok(bytes)) => {

@@ -8,15 +8,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chela_core::{Entropy, Origin, Trust};
-use chela_files::{ExpectedContent, FileDraft, FileMode, Placement};
-use chela_guard::{ExternalSource, Labelled};
+use chela_core::{Entropy, Origin, Trust, ok_or_debug};
+use chela_files::{DraftPlacement, ExpectedContent, FileDraft, FileMode};
+use chela_guard::{ExternalSource, LabelledText};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::{PlaceError, TrustOf};
 
-/// What stands at a [`Spot`].
+/// What stands at a [`OpenPlace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryKind {
     File,
@@ -30,14 +30,14 @@ pub enum EntryKind {
 
 /// To which root a folder belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum FolderOwner {
     Root(usize),
     Protected,
     Nobody,
 }
 
 /// A place that was found and may be used as asked.
-pub struct Spot {
+pub struct OpenPlace {
     pub(super) dir: OwnedFd,
     /// `.` for the folder itself.
     pub(super) name: OsString,
@@ -50,14 +50,14 @@ pub struct Spot {
 
 /// One entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct PlaceEntry {
     pub name: OsString,
     pub kind: EntryKind,
     pub size: u64,
     pub modified: SystemTime,
 }
 
-impl std::fmt::Debug for Spot {
+impl std::fmt::Debug for OpenPlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Spot")
             .field("path", &self.path)
@@ -66,7 +66,7 @@ impl std::fmt::Debug for Spot {
     }
 }
 
-impl Spot {
+impl OpenPlace {
     pub fn kind(&self) -> EntryKind {
         self.kind
     }
@@ -100,17 +100,40 @@ impl Spot {
             .map_or(Trust::External, |trust| trust(path))
     }
 
+    /// How far a listing is trusted that names these: names are text, too, and somebody chose
+    /// them.
+    pub(crate) fn trust_of_names(&self, paths: impl IntoIterator<Item = PathBuf>) -> Trust {
+        let mut lowest = Trust::Agent;
+        for path in paths {
+            lowest = lowest.join(self.trust_of(&path));
+            if lowest == Trust::External {
+                break;
+            }
+        }
+        lowest
+    }
+
     /// Text of this file as the model may read it: foreign text is wrapped.
-    pub fn label(&self, text: String, entropy: &dyn Entropy) -> Labelled {
+    pub fn label(&self, text: String, entropy: &dyn Entropy) -> LabelledText {
+        self.label_as(text, self.trust(), entropy)
+    }
+
+    /// Text from this place, trusted so far.
+    pub(crate) fn label_as(
+        &self,
+        text: String,
+        trust: Trust,
+        entropy: &dyn Entropy,
+    ) -> LabelledText {
         let origin = Origin::file(&self.shown, &text);
-        match self.trust() {
+        match trust {
             Trust::External => {
                 let source = ExternalSource::File {
                     path: self.shown.clone(),
                 };
-                Labelled::external(&text, &source, origin, entropy)
+                LabelledText::external(&text, &source, origin, entropy)
             }
-            trust => Labelled::local(text, trust, origin),
+            trust => LabelledText::local(text, trust, origin),
         }
     }
 
@@ -164,7 +187,7 @@ impl Spot {
         &self,
         bytes: &[u8],
         expected: ExpectedContent<'_>,
-    ) -> Result<Placement, PlaceError> {
+    ) -> Result<DraftPlacement, PlaceError> {
         match self.kind {
             EntryKind::Folder => return Err(PlaceError::IsFolder { path: self.said() }),
             EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
@@ -176,11 +199,11 @@ impl Spot {
     }
 
     /// Removes the file, if it still holds these bytes.
-    pub fn remove_if(&self, expected: &[u8]) -> Result<Placement, PlaceError> {
+    pub fn remove_if(&self, expected: &[u8]) -> Result<DraftPlacement, PlaceError> {
         match self.read(expected.len() as u64) {
-            Ok(Ok(now)) if now == expected => self.remove().map(|()| Placement::Placed),
+            Ok(Ok(now)) if now == expected => self.remove().map(|()| DraftPlacement::Placed),
             Ok(_) | Err(PlaceError::Missing { .. } | PlaceError::Changed { .. }) => {
-                Ok(Placement::Changed)
+                Ok(DraftPlacement::Changed)
             }
             Err(error) => Err(error),
         }
@@ -195,14 +218,17 @@ impl Spot {
                 unlinkat(&self.dir, &self.name, AtFlags::empty())
                     .map_err(|errno| self.io(errno))?;
                 // It is gone; a folder that cannot be synced makes it no less so.
-                let _ = fsync(&self.dir);
+                ok_or_debug!(
+                    fsync(&self.dir),
+                    "the folder of a removed file is not synced"
+                );
                 Ok(())
             }
         }
     }
 
     /// The entries of the folder, by name, and how many there are: at most `most` come back.
-    pub fn entries(&self, most: usize) -> Result<(Vec<Entry>, usize), PlaceError> {
+    pub fn entries(&self, most: usize) -> Result<(Vec<PlaceEntry>, usize), PlaceError> {
         if self.kind != EntryKind::Folder {
             return Err(match self.kind {
                 EntryKind::Absent => PlaceError::Missing { path: self.said() },
@@ -243,7 +269,7 @@ pub(crate) fn open_file(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> Result<F
 }
 
 /// The entries of a folder, by name.
-pub(crate) fn list(dir: BorrowedFd<'_>, most: usize) -> Result<(Vec<Entry>, usize), Errno> {
+pub(crate) fn list(dir: BorrowedFd<'_>, most: usize) -> Result<(Vec<PlaceEntry>, usize), Errno> {
     let readable = open_folder(dir, std::ffi::OsStr::new("."))?;
     let mut names = Vec::new();
     for entry in Dir::new(readable)? {
@@ -257,7 +283,7 @@ pub(crate) fn list(dir: BorrowedFd<'_>, most: usize) -> Result<(Vec<Entry>, usiz
     let total = names.len();
     let entries = names.into_iter().take(most).filter_map(|name| {
         let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some(Entry {
+        Some(PlaceEntry {
             kind: match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => EntryKind::File,
                 FileType::Directory => EntryKind::Folder,

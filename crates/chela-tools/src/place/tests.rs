@@ -3,11 +3,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use chela_core::Trust;
-use chela_files::{ExpectedContent, Placement};
+use chela_files::{DraftPlacement, ExpectedContent};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::{Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root};
+use super::{EntryKind, FilePlaces, FileReach, PlaceAccess, PlaceError, PlaceRoot, PlacesSettings};
 
 /// A machine: a workspace inside the state folder, a skill folder, secrets around them.
 ///
@@ -18,13 +18,13 @@ use super::{Access, EntryKind, PlaceError, Places, PlacesSettings, Reach, Root};
 /// home/skills/…                    may be read
 /// home/secret.txt                  outside
 /// ```
-pub(super) struct Machine {
+pub(super) struct TestMachine {
     pub(super) home: TempDir,
 }
 
 pub(super) const SECRET: &str = "the secret";
 
-impl Machine {
+impl TestMachine {
     pub(super) fn new() -> Self {
         let machine = Self {
             home: tempfile::tempdir().unwrap(),
@@ -54,21 +54,21 @@ impl Machine {
         self.at(".chela/workspace").join(path)
     }
 
-    pub(super) fn places(&self, reach: Reach) -> Places {
+    pub(super) fn places(&self, reach: FileReach) -> FilePlaces {
         self.places_in(".chela/workspace", reach)
     }
 
-    fn places_in(&self, workspace: &str, reach: Reach) -> Places {
-        Places::new(PlacesSettings {
-            workspace: Root::new(self.at(workspace), Access::Write, Trust::Agent),
+    fn places_in(&self, workspace: &str, reach: FileReach) -> FilePlaces {
+        FilePlaces::new(PlacesSettings {
+            workspace: PlaceRoot::new(self.at(workspace), PlaceAccess::Write, Trust::Agent),
             granted: vec![
-                Root::new(self.at("skills"), Access::Read, Trust::Plugin),
-                Root {
+                PlaceRoot::new(self.at("skills"), PlaceAccess::Read, Trust::Plugin),
+                PlaceRoot {
                     path: self.at(".chela/spool"),
-                    access: Access::Read,
+                    access: PlaceAccess::Read,
                     trust: std::sync::Arc::new(crate::bound::spool_trust),
                 },
-                Root::new(self.at("not-there"), Access::Write, Trust::Agent),
+                PlaceRoot::new(self.at("not-there"), PlaceAccess::Write, Trust::Agent),
             ],
             reach,
             protected: vec![self.at(".chela"), self.at(".chela/chela.json")],
@@ -81,15 +81,15 @@ impl Machine {
     }
 }
 
-fn read(places: &Places, path: &str) -> Result<String, PlaceError> {
-    let bytes = places.locate(path, Access::Read)?.read(1 << 20)?;
+fn read(places: &FilePlaces, path: &str) -> Result<String, PlaceError> {
+    let bytes = places.locate(path, PlaceAccess::Read)?.read(1 << 20)?;
     Ok(String::from_utf8(bytes.unwrap()).unwrap())
 }
 
 #[test]
 fn what_is_granted_is_found_under_every_name() {
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
     for path in [
         "a.md",
         "./a.md",
@@ -101,26 +101,26 @@ fn what_is_granted_is_found_under_every_name() {
         " a.md ",
     ] {
         assert_eq!(read(&places, path).unwrap(), "a", "{path}");
-        let spot = places.locate(path, Access::Read).unwrap();
+        let spot = places.locate(path, PlaceAccess::Read).unwrap();
         assert_eq!(spot.shown(), "a.md");
         assert_eq!(spot.trust(), Trust::Agent);
     }
     let skill = places
-        .locate("~/skills/one/SKILL.md", Access::Read)
+        .locate("~/skills/one/SKILL.md", PlaceAccess::Read)
         .unwrap();
     assert_eq!(skill.trust(), Trust::Plugin);
     assert_eq!(skill.shown(), machine.path("skills/one/SKILL.md"));
-    let folder = places.locate("sub/", Access::Read).unwrap();
+    let folder = places.locate("sub/", PlaceAccess::Read).unwrap();
     assert_eq!((folder.kind(), folder.shown()), (EntryKind::Folder, "sub"));
-    let here = places.locate(".", Access::Read).unwrap();
+    let here = places.locate(".", PlaceAccess::Read).unwrap();
     assert_eq!((here.kind(), here.shown()), (EntryKind::Folder, "."));
     assert_eq!(here.entries(10).unwrap().1, 2);
 }
 
 #[test]
 fn links_inside_work_and_links_out_do_not() {
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
     let link = |target: &Path, name: &str| symlink(target, machine.workspace(name)).unwrap();
     link(Path::new("sub/b.md"), "inside");
     link(&machine.workspace("a.md"), "inside-absolute");
@@ -160,7 +160,7 @@ fn links_inside_work_and_links_out_do_not() {
     ));
     // Through a link into a folder that may only be read nothing is written.
     assert!(matches!(
-        places.locate("skill", Access::Write).unwrap_err(),
+        places.locate("skill", PlaceAccess::Write).unwrap_err(),
         PlaceError::ReadOnly { .. }
     ));
     // A link to a file that does not exist yet, outside, makes none there.
@@ -171,8 +171,8 @@ fn links_inside_work_and_links_out_do_not() {
 
 #[test]
 fn the_state_folder_is_closed_however_far_tools_reach() {
-    let machine = Machine::new();
-    let everything = machine.places(Reach::Everything);
+    let machine = TestMachine::new();
+    let everything = machine.places(FileReach::Everything);
     symlink(machine.at(".chela"), machine.workspace("state")).unwrap();
     for path in [
         "../chela.json",
@@ -183,7 +183,7 @@ fn the_state_folder_is_closed_however_far_tools_reach() {
         "~/.chela",
         "~/.chela/sessions.sqlite",
     ] {
-        for access in [Access::Read, Access::Write] {
+        for access in [PlaceAccess::Read, PlaceAccess::Write] {
             let error = everything.locate(path, access).unwrap_err();
             assert!(
                 matches!(error, PlaceError::Protected { .. }),
@@ -193,20 +193,22 @@ fn the_state_folder_is_closed_however_far_tools_reach() {
         assert!(everything.locate_new(path).is_err());
     }
     // The rest of the file system is open, and foreign.
-    let outside = everything.locate("~/secret.txt", Access::Write).unwrap();
+    let outside = everything
+        .locate("~/secret.txt", PlaceAccess::Write)
+        .unwrap();
     assert_eq!(outside.trust(), Trust::External);
     assert_eq!(
         read(&everything, "/../../etc/passwd").is_ok(),
         Path::new("/etc/passwd").exists()
     );
     // What lies inside the state folder and was granted stays granted.
-    let mine = everything.locate("a.md", Access::Write).unwrap();
+    let mine = everything.locate("a.md", PlaceAccess::Write).unwrap();
     assert_eq!((mine.shown(), mine.trust()), ("a.md", Trust::Agent));
-    let spool = everything.locate("~/.chela/spool/x.external.txt", Access::Read);
+    let spool = everything.locate("~/.chela/spool/x.external.txt", PlaceAccess::Read);
     assert_eq!(spool.unwrap().trust(), Trust::External);
     assert!(matches!(
         everything
-            .locate("~/.chela/spool/y", Access::Write)
+            .locate("~/.chela/spool/y", PlaceAccess::Write)
             .unwrap_err(),
         PlaceError::ReadOnly { .. }
     ));
@@ -214,8 +216,8 @@ fn the_state_folder_is_closed_however_far_tools_reach() {
 
 #[test]
 fn the_state_folder_is_closed_inside_a_workspace_too() {
-    let machine = Machine::new();
-    let places = machine.places_in("", Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places_in("", FileReach::Granted);
     assert_eq!(read(&places, "secret.txt").unwrap(), SECRET);
     for path in [".chela/chela.json", ".chela", "skills/../.chela/new/file"] {
         let error = places.locate_new(path).unwrap_err();
@@ -226,26 +228,30 @@ fn the_state_folder_is_closed_inside_a_workspace_too() {
     }
     assert!(!machine.at(".chela/new").exists());
     // A folder to be read, inside one to be written, may be written.
-    assert!(places.locate("skills/one/SKILL.md", Access::Write).is_ok());
+    assert!(
+        places
+            .locate("skills/one/SKILL.md", PlaceAccess::Write)
+            .is_ok()
+    );
 }
 
 #[test]
 fn writing_keeps_rights_and_makes_folders() {
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
     let script = machine.workspace("run.sh");
     fs::write(&script, "old").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o750)).unwrap();
-    let spot = places.locate("run.sh", Access::Write).unwrap();
+    let spot = places.locate("run.sh", PlaceAccess::Write).unwrap();
     let placed = spot.replace(b"new", ExpectedContent::Anything).unwrap();
-    assert_eq!(placed, Placement::Placed);
+    assert_eq!(placed, DraftPlacement::Placed);
     assert_eq!(fs::read_to_string(&script).unwrap(), "new");
     let mode = fs::metadata(&script).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o750);
     let new = places.locate_new("x/y/z.md").unwrap();
     assert_eq!(new.kind(), EntryKind::Absent);
     let placed = new.replace(b"z", ExpectedContent::Absent).unwrap();
-    assert_eq!(placed, Placement::Placed);
+    assert_eq!(placed, DraftPlacement::Placed);
     assert_eq!(
         fs::read_to_string(machine.workspace("x/y/z.md")).unwrap(),
         "z"
@@ -253,21 +259,23 @@ fn writing_keeps_rights_and_makes_folders() {
     let left: Vec<_> = fs::read_dir(machine.workspace("x/y")).unwrap().collect();
     assert_eq!(left.len(), 1, "no temporary file stays");
     assert!(matches!(
-        places.locate("no/such/file", Access::Write).unwrap_err(),
+        places
+            .locate("no/such/file", PlaceAccess::Write)
+            .unwrap_err(),
         PlaceError::Missing { .. }
     ));
-    let folder = places.locate("sub", Access::Write).unwrap();
+    let folder = places.locate("sub", PlaceAccess::Write).unwrap();
     assert!(folder.replace(b"", ExpectedContent::Anything).is_err());
     assert!(folder.remove().is_err());
 }
 
 #[test]
 fn what_git_runs_is_not_written() {
-    let machine = Machine::new();
+    let machine = TestMachine::new();
     fs::create_dir_all(machine.workspace("repo/.git/hooks")).unwrap();
     fs::write(machine.workspace("repo/.git/config"), "[core]").unwrap();
     symlink("repo/.git", machine.workspace("link")).unwrap();
-    for reach in [Reach::Granted, Reach::Everything] {
+    for reach in [FileReach::Granted, FileReach::Everything] {
         let places = machine.places(reach);
         assert_eq!(read(&places, "repo/.git/config").unwrap(), "[core]");
         for path in [
@@ -285,7 +293,7 @@ fn what_git_runs_is_not_written() {
     assert!(!machine.workspace("new/.git").exists());
     assert!(
         machine
-            .places(Reach::Granted)
+            .places(FileReach::Granted)
             .locate_new(".gitignore")
             .is_ok()
     );
@@ -293,8 +301,8 @@ fn what_git_runs_is_not_written() {
 
 #[test]
 fn pipes_and_sockets_are_not_opened() {
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
     rustix::fs::mkfifoat(
         rustix::fs::CWD,
         machine.workspace("pipe"),
@@ -303,16 +311,21 @@ fn pipes_and_sockets_are_not_opened() {
     .unwrap();
     let _socket = std::os::unix::net::UnixListener::bind(machine.workspace("socket")).unwrap();
     for path in ["pipe", "socket"] {
-        let spot = places.locate(path, Access::Read).unwrap();
+        let spot = places.locate(path, PlaceAccess::Read).unwrap();
         assert!(matches!(spot.open(), Err(PlaceError::NotFile { .. })));
     }
 }
 
 #[test]
 fn errors_say_what_to_do() {
-    let machine = Machine::new();
-    let places = machine.places(Reach::Granted);
-    let said = |path: &str| places.locate(path, Access::Write).unwrap_err().to_string();
+    let machine = TestMachine::new();
+    let places = machine.places(FileReach::Granted);
+    let said = |path: &str| {
+        places
+            .locate(path, PlaceAccess::Write)
+            .unwrap_err()
+            .to_string()
+    };
     let long = "x".repeat(5_000);
     let all = [
         said(""),
@@ -367,8 +380,8 @@ proptest! {
     #[test]
     fn no_path_leads_out(path in hostile()) {
         thread_local! {
-            static MACHINE: Machine = {
-                let machine = Machine::new();
+            static MACHINE: TestMachine = {
+                let machine = TestMachine::new();
                 let link = |target: &str, name: &str| {
                     symlink(target, machine.workspace(name)).unwrap();
                 };
@@ -384,14 +397,14 @@ proptest! {
             let home = machine.home.path().display().to_string();
             let path = path.replace("HOME", &home);
             let workspace = fs::canonicalize(machine.workspace("")).unwrap();
-            for reach in [Reach::Granted, Reach::Everything] {
+            for reach in [FileReach::Granted, FileReach::Everything] {
                 let places = machine.places(reach);
-                if let Ok(spot) = places.locate(&path, Access::Write) {
+                if let Ok(spot) = places.locate(&path, PlaceAccess::Write) {
                     let inside = spot.path().starts_with(&workspace);
                     let state = fs::canonicalize(machine.at(".chela")).unwrap();
                     let safe = match reach {
-                        Reach::Granted => inside,
-                        Reach::Everything => inside || !spot.path().starts_with(&state),
+                        FileReach::Granted => inside,
+                        FileReach::Everything => inside || !spot.path().starts_with(&state),
                     };
                     assert!(safe, "{path:?} led to {}", spot.path().display());
                     // What it says is where it is.
@@ -399,7 +412,7 @@ proptest! {
                         assert_eq!(fs::canonicalize(spot.path()).unwrap(), spot.path());
                     }
                 }
-                if reach == Reach::Granted
+                if reach == FileReach::Granted
                     && let Ok(text) = read(&places, &path)
                 {
                     assert_ne!(text, SECRET);

@@ -5,18 +5,18 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
-use chela_core::sanitize;
+use chela_core::{ok_or_debug, sanitize};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlinkat, statat,
 };
 use rustix::io::Errno;
 
-use super::spot::{EntryKind, Owner, Spot};
-use super::{Access, PlaceError, Places, Reach};
+use super::spot::{EntryKind, FolderOwner, OpenPlace};
+use super::{FilePlaces, FileReach, PlaceAccess, PlaceError};
 
 /// What happens when a folder on the way is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum MissingFolder {
     Fails,
     IsMade,
     /// It is taken to be there, and nothing is made.
@@ -35,11 +35,11 @@ const WALK: OFlags = OFlags::PATH;
 const WALK: OFlags = OFlags::RDONLY;
 
 pub(super) fn walk(
-    places: &Places,
+    places: &FilePlaces,
     given: &str,
-    access: Access,
-    missing: Missing,
-) -> Result<Spot, PlaceError> {
+    access: PlaceAccess,
+    missing: MissingFolder,
+) -> Result<OpenPlace, PlaceError> {
     let given = given.trim();
     if given.is_empty() {
         return Err(PlaceError::Empty);
@@ -65,7 +65,7 @@ pub(super) fn walk(
 }
 
 /// `~` is the home folder; relative paths start at the workspace.
-fn expanded(places: &Places, given: &str) -> PathBuf {
+fn expanded(places: &FilePlaces, given: &str) -> PathBuf {
     match given.strip_prefix('~') {
         Some("") => places.user_home.clone(),
         Some(rest) if rest.starts_with('/') => places.user_home.join(rest.trim_start_matches('/')),
@@ -106,11 +106,13 @@ struct Located {
 }
 
 impl Map {
-    fn of(places: &Places) -> Self {
+    fn of(places: &FilePlaces) -> Self {
         let roots = places.roots().enumerate();
         let roots = roots.filter_map(|(index, root)| {
-            let real = std::fs::canonicalize(&root.path).ok()?;
-            let id = Id::of(&rustix::fs::stat(&real).ok()?);
+            let found = std::fs::canonicalize(&root.path)
+                .and_then(|real| Ok((Id::of(&rustix::fs::stat(&real)?), real)));
+            let (id, real) =
+                ok_or_debug!(found, "a folder is not there", path = %root.path.display())?;
             let given = root.path.clone();
             Some(Located {
                 index,
@@ -158,15 +160,15 @@ struct Frame {
     id: Id,
     /// Where it really is.
     path: PathBuf,
-    owner: Owner,
+    owner: FolderOwner,
 }
 
 struct Walk<'a> {
-    places: &'a Places,
+    places: &'a FilePlaces,
     given: &'a str,
     map: Map,
-    access: Access,
-    missing: Missing,
+    access: PlaceAccess,
+    missing: MissingFolder,
     frames: Vec<Frame>,
     /// Names still to walk, the next one last.
     pending: Vec<OsString>,
@@ -185,16 +187,16 @@ impl Walk<'_> {
             return self.start(&workspace);
         }
         let entrance = match (self.places.reach, self.map.root_of(path)) {
-            (Reach::Everything, _) => (PathBuf::from("/"), path, None),
-            (Reach::Granted, Some((root, rest))) => (root.real.clone(), rest, Some(root.index)),
-            (Reach::Granted, None) if self.frames.is_empty() => {
+            (FileReach::Everything, _) => (PathBuf::from("/"), path, None),
+            (FileReach::Granted, Some((root, rest))) => (root.real.clone(), rest, Some(root.index)),
+            (FileReach::Granted, None) if self.frames.is_empty() => {
                 let roots = self.map.roots.iter().filter(|root| root.index > 0);
                 return Err(PlaceError::Outside {
                     path: self.given.to_owned(),
                     roots: roots.map(|root| root.given.display().to_string()).collect(),
                 });
             }
-            (Reach::Granted, None) => return Err(self.escapes()),
+            (FileReach::Granted, None) => return Err(self.escapes()),
         };
         let (real, rest, root) = entrance;
         self.frames.clear();
@@ -204,18 +206,17 @@ impl Walk<'_> {
             Component::ParentDir => Some(OsString::from("..")),
             _ => None,
         });
-        let at = self.pending.len();
-        self.pending.extend(names);
-        self.pending[at..].reverse();
+        let names: Vec<OsString> = names.collect();
+        self.pending.extend(names.into_iter().rev());
         let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let fd = openat(CWD, &real, flags, Mode::empty()).map_err(|errno| self.io(errno))?;
         let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
-        let owner = root.map_or(Owner::Nobody, Owner::Root);
+        let owner = root.map_or(FolderOwner::Nobody, FolderOwner::Root);
         self.enter(fd, id, real, owner);
         Ok(())
     }
 
-    fn run(mut self) -> Result<Spot, PlaceError> {
+    fn run(mut self) -> Result<OpenPlace, PlaceError> {
         while let Some(name) = self.pending.pop() {
             if name == ".." {
                 self.up()?;
@@ -239,9 +240,9 @@ impl Walk<'_> {
 
     fn up(&mut self) -> Result<(), PlaceError> {
         match (self.frames.len(), self.places.reach) {
-            (0 | 1, Reach::Granted) => Err(self.escapes()),
+            (0 | 1, FileReach::Granted) => Err(self.escapes()),
             // As everywhere, the parent of `/` is `/`.
-            (0 | 1, Reach::Everything) => Ok(()),
+            (0 | 1, FileReach::Everything) => Ok(()),
             _ => {
                 self.frames.pop();
                 Ok(())
@@ -271,14 +272,14 @@ impl Walk<'_> {
                         }),
                     };
                 }
-                Err(Errno::NOENT) if self.missing == Missing::IsMade && !made => {
+                Err(Errno::NOENT) if self.missing == MissingFolder::IsMade && !made => {
                     self.may(name)?;
                     match mkdirat(&self.top()?.fd, name, Mode::from_raw_mode(0o777)) {
                         Ok(()) | Err(Errno::EXIST) => made = true,
                         Err(errno) => return Err(self.io(errno)),
                     }
                 }
-                Err(Errno::NOENT) if self.missing == Missing::IsImagined => {
+                Err(Errno::NOENT) if self.missing == MissingFolder::IsImagined => {
                     self.may(name)?;
                     return Ok(Entered::Missing);
                 }
@@ -289,7 +290,7 @@ impl Walk<'_> {
 
     /// The end of a walk through folders that are not there. The spot holds the last folder that
     /// is, and the way from there: nothing can be written through it.
-    fn imagine(mut self, first: OsString) -> Result<Spot, PlaceError> {
+    fn imagine(mut self, first: OsString) -> Result<OpenPlace, PlaceError> {
         let rest: Vec<OsString> = self.pending.drain(..).rev().collect();
         if rest.iter().any(|name| name == "..") {
             return Err(PlaceError::Missing {
@@ -297,7 +298,7 @@ impl Walk<'_> {
             });
         }
         let git = |name: &OsString| name.eq_ignore_ascii_case(".git");
-        if self.access == Access::Write && rest.iter().any(git) {
+        if self.access == PlaceAccess::Write && rest.iter().any(git) {
             return Err(PlaceError::Git {
                 path: self.given.to_owned(),
             });
@@ -362,17 +363,17 @@ impl Walk<'_> {
         Ok(Followed::Link)
     }
 
-    fn enter(&mut self, fd: OwnedFd, id: Id, path: PathBuf, inherited: Owner) {
+    fn enter(&mut self, fd: OwnedFd, id: Id, path: PathBuf, inherited: FolderOwner) {
         let root = self.map.roots.iter().find(|root| root.id == id);
         let protected = self.map.protected.contains(&id);
         let owner = match (inherited, root) {
             // A folder that may only be read, inside one that may be written, stays writable.
-            (Owner::Root(outer), Some(inner)) => match self.access_of(outer) {
-                Access::Write => Owner::Root(outer),
-                Access::Read => Owner::Root(inner.index),
+            (FolderOwner::Root(outer), Some(inner)) => match self.access_of(outer) {
+                PlaceAccess::Write => FolderOwner::Root(outer),
+                PlaceAccess::Read => FolderOwner::Root(inner.index),
             },
-            (_, Some(inner)) => Owner::Root(inner.index),
-            (_, None) if protected => Owner::Protected,
+            (_, Some(inner)) => FolderOwner::Root(inner.index),
+            (_, None) if protected => FolderOwner::Protected,
             (inherited, None) => inherited,
         };
         self.frames.push(Frame {
@@ -384,7 +385,7 @@ impl Walk<'_> {
     }
 
     /// The end of the walk: may this be used as asked?
-    fn arrive(mut self, name: OsString, kind: EntryKind) -> Result<Spot, PlaceError> {
+    fn arrive(mut self, name: OsString, kind: EntryKind) -> Result<OpenPlace, PlaceError> {
         self.may(&name)?;
         let Some(top) = self.frames.pop() else {
             return Err(self.escapes());
@@ -400,10 +401,10 @@ impl Walk<'_> {
         // A name may hold line breaks and worse; what is said of it may not.
         let shown = sanitize::literal(&shown).into_owned();
         let trust = match top.owner {
-            Owner::Root(index) => self.places.root(index).map(|root| root.trust.clone()),
-            Owner::Nobody | Owner::Protected => None,
+            FolderOwner::Root(index) => self.places.root(index).map(|root| root.trust.clone()),
+            FolderOwner::Nobody | FolderOwner::Protected => None,
         };
-        Ok(Spot {
+        Ok(OpenPlace {
             dir: top.fd,
             name,
             kind,
@@ -426,14 +427,17 @@ impl Walk<'_> {
         }
         // Hooks and settings in there are run, by whoever calls git next.
         let mut names = top.path.iter().chain([name]);
-        if self.access == Access::Write && names.any(|name| name.eq_ignore_ascii_case(".git")) {
+        if self.access == PlaceAccess::Write && names.any(|name| name.eq_ignore_ascii_case(".git"))
+        {
             return Err(PlaceError::Git {
                 path: self.given.to_owned(),
             });
         }
         match (top.owner, self.access) {
-            (Owner::Protected, _) => Err(self.protected()),
-            (Owner::Root(index), Access::Write) if self.access_of(index) == Access::Read => {
+            (FolderOwner::Protected, _) => Err(self.protected()),
+            (FolderOwner::Root(index), PlaceAccess::Write)
+                if self.access_of(index) == PlaceAccess::Read =>
+            {
                 Err(PlaceError::ReadOnly {
                     path: self.given.to_owned(),
                 })
@@ -442,10 +446,10 @@ impl Walk<'_> {
         }
     }
 
-    fn access_of(&self, index: usize) -> Access {
+    fn access_of(&self, index: usize) -> PlaceAccess {
         self.places
             .root(index)
-            .map_or(Access::Read, |root| root.access)
+            .map_or(PlaceAccess::Read, |root| root.access)
     }
 
     fn root_by_id(&self, stat: &rustix::fs::Stat) -> Option<&Located> {
@@ -494,26 +498,26 @@ fn shown_inside(path: &Path) -> String {
     }
 }
 
-/// What stays closed, for walks below a [`Spot`].
-pub(crate) struct Fence(Map);
+/// What stays closed, for walks below a [`OpenPlace`].
+pub(crate) struct ClosedPlaces(Map);
 
-impl Fence {
-    pub(crate) fn of(places: &Places) -> Self {
+impl ClosedPlaces {
+    pub(crate) fn of(places: &FilePlaces) -> Self {
         Self(Map::of(places))
     }
 
     /// Whether a folder may not be entered, and which of its names may not be opened.
-    pub(crate) fn around(&self, folder: BorrowedFd<'_>) -> Closed<'_> {
+    pub(crate) fn around(&self, folder: BorrowedFd<'_>) -> ClosedPart<'_> {
         let Ok(stat) = fstat(folder) else {
-            return Closed::Whole;
+            return ClosedPart::Whole;
         };
         let id = Id::of(&stat);
         let root = self.0.roots.iter().any(|root| root.id == id);
         if self.0.protected.contains(&id) && !root {
-            return Closed::Whole;
+            return ClosedPart::Whole;
         }
         let names = self.0.protected_names.iter();
-        Closed::Names(
+        ClosedPart::Names(
             names
                 .filter(|(folder, _)| *folder == id)
                 .map(|(_, name)| name.as_os_str())
@@ -522,7 +526,7 @@ impl Fence {
     }
 }
 
-pub(crate) enum Closed<'f> {
+pub(crate) enum ClosedPart<'f> {
     Whole,
     Names(Vec<&'f OsStr>),
 }

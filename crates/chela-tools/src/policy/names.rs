@@ -55,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
             "progress_card",
             "ask_user",
             "skill_workshop",
+            "tools_find",
         ],
     ),
     (
@@ -75,7 +76,7 @@ const NOT_IN_OWN_GROUP: [&str; 2] = ["fs", "runtime"];
 
 /// What the profiles hold; `full` holds everything.
 pub(super) const MINIMAL: [&str; 1] = ["session_status"];
-pub(super) const CODING: [&str; 15] = [
+pub(super) const CODING: [&str; 16] = [
     "group:fs",
     "group:runtime",
     "group:web",
@@ -90,9 +91,10 @@ pub(super) const CODING: [&str; 15] = [
     "progress_card",
     "ask_user",
     "skill_workshop",
+    "tools_find",
     "bundle-mcp",
 ];
-pub(super) const MESSAGING: [&str; 15] = [
+pub(super) const MESSAGING: [&str; 16] = [
     "group:messaging",
     "sessions",
     "sessions_list",
@@ -107,6 +109,7 @@ pub(super) const MESSAGING: [&str; 15] = [
     "subagents",
     "session_status",
     "ask_user",
+    "tools_find",
     "bundle-mcp",
 ];
 
@@ -120,9 +123,9 @@ pub fn is_built_in(tool: &str) -> bool {
 
 /// A list of tools as the config writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Names(Vec<String>);
+pub struct ToolNames(Vec<String>);
 
-impl Names {
+impl ToolNames {
     pub fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
         let names = names.into_iter().map(|name| plain(name.as_ref()));
         Self(names.filter(|name| !name.is_empty()).collect())
@@ -209,11 +212,12 @@ fn plain(name: &str) -> String {
 fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if p < pattern.len() && pattern[p] == b'*' {
+    while let Some(byte) = text.get(t) {
+        let wanted = pattern.get(p);
+        if wanted == Some(&b'*') {
             back = Some((p, t));
             p += 1;
-        } else if p < pattern.len() && pattern[p] == text[t] {
+        } else if wanted == Some(byte) {
             p += 1;
             t += 1;
         } else if let Some((star, from)) = back {
@@ -224,5 +228,5 @@ fn wildcard(pattern: &[u8], text: &[u8]) -> bool {
             return false;
         }
     }
-    pattern[p..].iter().all(|byte| *byte == b'*')
+    pattern.iter().skip(p).all(|byte| *byte == b'*')
 }

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use chela_config::model::{
     Exec, ExecMode, ExecSecurity, ProviderTools, ToolPolicy, ToolProfile, Tools,
 };
-use chela_config::{ConfigSource, Loaded, PathSegment, Severity, WhyDefaults};
+use chela_config::{
+    ConfigDiagnostic, ConfigSource, DefaultsReason, LoadedConfig, PathSegment, Severity,
+};
 
 use super::names::{CODING, MESSAGING, MINIMAL};
-use super::{Names, PolicyAsk, Rule, Sandboxed, Step, sender};
+use super::{PolicyAsk, PolicyRule, PolicyStep, SandboxChoice, ToolNames, sender};
 
 /// Tools a sub-agent never has.
 const NEVER_FOR_SUBAGENTS: [&str; 7] = [
@@ -30,13 +32,45 @@ const NEVER_FOR_LEAVES: [&str; 4] = [
 /// Deeper sub-agents start none, whatever the config says.
 const DEEPEST_SPAWNER: usize = 1;
 
-/// Why no tool may be used: a limit was written that could not be understood.
-pub(super) fn broken(loaded: &Loaded) -> Option<String> {
-    if loaded.source == ConfigSource::Defaults(WhyDefaults::Unusable) {
-        return Some(
+/// Why no agent has tools, for the owner in a line: a limit was written that could not be
+/// understood.
+pub fn tools_closed(loaded: &LoadedConfig) -> Option<String> {
+    let why = broken_limit(loaded)?;
+    Some(match why {
+        BrokenLimit::WholeConfig => {
+            "no agent has tools until the config file can be used: what it limits is unknown"
+                .to_owned()
+        }
+        BrokenLimit::Key(finding) => format!(
+            "no agent has tools until {} is fixed: it limits them and cannot be used",
+            finding.path
+        ),
+    })
+}
+
+/// The same for a tool that is asked for.
+pub(super) fn broken(loaded: &LoadedConfig) -> Option<String> {
+    Some(match broken_limit(loaded)? {
+        BrokenLimit::WholeConfig => {
             "the config file cannot be used, so what it limits is unknown; run `chela config validate`"
-                .to_owned(),
-        );
+                .to_owned()
+        }
+        BrokenLimit::Key(finding) => format!(
+            "{} limits tools and cannot be used, so all are closed until it is mended: {}",
+            finding.path, finding.message
+        ),
+    })
+}
+
+/// A limit that could not be understood.
+enum BrokenLimit<'c> {
+    WholeConfig,
+    Key(&'c ConfigDiagnostic),
+}
+
+fn broken_limit(loaded: &LoadedConfig) -> Option<BrokenLimit<'_>> {
+    if loaded.source == ConfigSource::Defaults(DefaultsReason::Unusable) {
+        return Some(BrokenLimit::WholeConfig);
     }
     let finding = loaded.diagnostics.iter().find(|finding| {
         let has = |word: &str| {
@@ -49,14 +83,11 @@ pub(super) fn broken(loaded: &Loaded) -> Option<String> {
         let about_tools = has("tools") || has("sandbox") || has("guard");
         let profile = has("profile") && finding.severity >= Severity::Warning;
         about_tools && (finding.severity == Severity::Error || profile)
-    })?;
-    Some(format!(
-        "{} limits tools and cannot be used, so all are closed until it is mended: {}",
-        finding.path, finding.message
-    ))
+    });
+    finding.map(BrokenLimit::Key)
 }
 
-pub(super) fn steps(ask: &PolicyAsk<'_>) -> Vec<Step> {
+pub(super) fn steps(ask: &PolicyAsk<'_>) -> Vec<PolicyStep> {
     let mut steps = Steps(Vec::new());
     let global = &ask.loaded.config.tools;
     let own = &ask.view.tools.value;
@@ -105,7 +136,7 @@ pub(super) fn steps(ask: &PolicyAsk<'_>) -> Vec<Step> {
         steps.policy(&format!("{scope}.toolsBySender.{key}"), policy);
     }
     steps.switches(ask, global);
-    if ask.sandboxed == Sandboxed::Yes {
+    if ask.sandboxed == SandboxChoice::Yes {
         steps.policy("tools.sandbox.tools", &global.sandbox.tools);
         if let Some(sandbox) = &own.sandbox {
             steps.policy(&format!("{own_key}.sandbox.tools"), &sandbox.tools);
@@ -138,20 +169,20 @@ fn by_provider<'p>(
         })
 }
 
-struct Steps(Vec<Step>);
+struct Steps(Vec<PolicyStep>);
 
 impl Steps {
-    fn only(&mut self, from: impl Into<String>, names: Names) {
-        self.0.push(Step {
+    fn only(&mut self, from: impl Into<String>, names: ToolNames) {
+        self.0.push(PolicyStep {
             from: from.into(),
-            rule: Rule::Only(names),
+            rule: PolicyRule::Only(names),
         });
     }
 
-    fn never(&mut self, from: impl Into<String>, names: Names) {
-        self.0.push(Step {
+    fn never(&mut self, from: impl Into<String>, names: ToolNames) {
+        self.0.push(PolicyStep {
             from: from.into(),
-            rule: Rule::Never(names),
+            rule: PolicyRule::Never(names),
         });
     }
 
@@ -164,7 +195,7 @@ impl Steps {
             ToolProfile::Minimal => &MINIMAL,
         };
         let also = also.into_iter().flatten().map(String::as_str);
-        let names = Names::new(names.iter().copied().chain(also));
+        let names = ToolNames::new(names.iter().copied().chain(also));
         self.only(format!("{from}: {}", profile.as_str()), names);
     }
 
@@ -176,11 +207,11 @@ impl Steps {
         deny: &[String],
     ) {
         if let Some(allow) = allow {
-            let names = Names::new(allow.iter().chain(also.into_iter().flatten()));
+            let names = ToolNames::new(allow.iter().chain(also.into_iter().flatten()));
             self.only(format!("{scope}.allow"), names);
         }
         if !deny.is_empty() {
-            self.never(format!("{scope}.deny"), Names::new(deny));
+            self.never(format!("{scope}.deny"), ToolNames::new(deny));
         }
     }
 
@@ -206,7 +237,7 @@ impl Steps {
             .unwrap_or(&global.exec);
         let off = |on: bool, from: &str, tools: &[&str]| match on {
             true => None,
-            false => Some((from.to_owned(), Names::new(tools))),
+            false => Some((from.to_owned(), ToolNames::new(tools))),
         };
         let memory = ask.view.memory_search.value.enabled;
         let all = [
@@ -254,14 +285,17 @@ impl Steps {
     fn subagent(&mut self, ask: &PolicyAsk<'_>) {
         let depth = ask.session.subagent_depth();
         let deepest = ask.view.subagents.value.max_spawn_depth as usize;
-        self.never("sub-agents do not have it", Names::new(NEVER_FOR_SUBAGENTS));
+        self.never(
+            "sub-agents do not have it",
+            ToolNames::new(NEVER_FOR_SUBAGENTS),
+        );
         if depth >= deepest {
             let from = "sub-agents that start no others do not have it";
-            self.never(from, Names::new(NEVER_FOR_LEAVES));
+            self.never(from, ToolNames::new(NEVER_FOR_LEAVES));
         }
         if depth > DEEPEST_SPAWNER {
             let from = "sub-agents of sub-agents start no others";
-            self.never(from, Names::new(["sessions_spawn"]));
+            self.never(from, ToolNames::new(["sessions_spawn"]));
         }
     }
 }

@@ -1,16 +1,16 @@
-use chela_config::{AgentView, Loaded, load_text};
+use chela_config::{AgentView, LoadedConfig, load_text};
 use chela_core::{AgentId, Host, SessionKey};
 
-use super::{Policy, PolicyAsk, Sandboxed, Sender, Verdict};
+use super::{PolicyAsk, PolicyVerdict, SandboxChoice, Sender, ToolRules};
 
 struct Case {
-    loaded: Loaded,
+    loaded: LoadedConfig,
     view: AgentView,
     session: SessionKey,
     provider: Option<&'static str>,
     model: Option<&'static str>,
     sender: Option<Sender>,
-    sandboxed: Sandboxed,
+    sandboxed: SandboxChoice,
 }
 
 impl Case {
@@ -24,7 +24,7 @@ impl Case {
             provider: None,
             model: None,
             sender: None,
-            sandboxed: Sandboxed::No,
+            sandboxed: SandboxChoice::No,
         }
     }
 
@@ -43,8 +43,8 @@ impl Case {
         self
     }
 
-    fn policy(&self) -> Policy {
-        Policy::of(&PolicyAsk {
+    fn policy(&self) -> ToolRules {
+        ToolRules::of(&PolicyAsk {
             loaded: &self.loaded,
             view: &self.view,
             session: &self.session,
@@ -83,13 +83,13 @@ impl Case {
         there.collect::<Vec<_>>().join(" ")
     }
 
-    fn why(&self, tool: &str) -> Verdict {
+    fn why(&self, tool: &str) -> PolicyVerdict {
         self.policy().explain(tool)
     }
 }
 
-fn out(why: &str) -> Verdict {
-    Verdict::Out(why.to_owned())
+fn out(why: &str) -> PolicyVerdict {
+    PolicyVerdict::Out(why.to_owned())
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn also_allow_adds_to_the_profile_and_deny_wins() {
     );
     assert_eq!(
         case.why("web_search"),
-        Verdict::In("tools.profile: minimal (`group:web`)".to_owned())
+        PolicyVerdict::In("tools.profile: minimal (`group:web`)".to_owned())
     );
 }
 
@@ -233,7 +233,7 @@ fn sandboxes_and_sub_agents_have_less() {
     let config = "{tools: {sandbox: {tools: {deny: ['group:web']}},
                            subagents: {tools: {allow: ['read', 'session_status', 'web_fetch']}}}}";
     let mut case = Case::new(config);
-    case.sandboxed = Sandboxed::Yes;
+    case.sandboxed = SandboxChoice::Yes;
     assert!(!case.tools().contains("web_"));
     assert_eq!(
         case.why("web_fetch"),

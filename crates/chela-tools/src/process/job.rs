@@ -9,14 +9,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use chela_core::{Host, lock, ok_or_debug};
 use chela_guard::ExternalSource;
-use chela_sandbox::{BareCommand, Cgroup, Family, FamilyWatch, MARK, Plan};
+use chela_sandbox::{
+    BareCommand, Cgroup, CommandRecord, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK,
+    ProcessFamily, SandboxPlan,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::spool::Spool;
+use super::spool::OutputSpool;
 
 /// What printed more than this is stopped.
 const MOST_OUTPUT: u64 = 4 << 30;
@@ -27,12 +31,14 @@ const DRAIN: Duration = Duration::from_millis(300);
 /// How soon and how often its processes are counted.
 const FIRST_COUNT: Duration = Duration::from_millis(50);
 const COUNT_EVERY: Duration = Duration::from_millis(500);
+/// How often it is said that it still runs.
+const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// Where limits are narrow, more often.
 const COUNT_CLOSELY: Duration = Duration::from_millis(100);
 
 /// How a program talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Talk {
+pub enum CommandChannel {
     /// Nothing to read, output through a pipe.
     Pipe,
     /// Input and output through pipes.
@@ -43,7 +49,7 @@ pub enum Talk {
 
 /// A program about to be started.
 #[derive(Debug, Clone)]
-pub struct Launch {
+pub struct CommandLaunch {
     /// As people read it.
     pub command: String,
     /// The very file to run.
@@ -53,18 +59,30 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     pub folder: PathBuf,
     pub env: BTreeMap<String, String>,
-    pub talk: Talk,
+    pub talk: CommandChannel,
     pub timeout: Duration,
     /// Set when what it prints comes from another machine.
     pub fetches: Option<ExternalSource>,
     pub watch: FamilyWatch,
     /// What the kernel counts it by.
     pub group: Option<Arc<Cgroup>>,
+    pub walls: CommandWalls,
 }
 
-impl Launch {
+/// What keeps a command from the rest of the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandWalls {
+    /// Nothing: it may do what the owner may.
+    None,
+    /// A sandbox without network.
+    Sealed,
+    /// A sandbox that can reach some hosts.
+    WithNetwork,
+}
+
+impl CommandLaunch {
     /// The same program, started inside a sandbox. `egress` is the socket of its proxy.
-    pub fn inside(self, plan: &Plan, egress: Option<&Path>) -> Result<Self, String> {
+    pub fn inside(self, plan: &SandboxPlan, egress: Option<&Path>) -> Result<Self, String> {
         let wrapped = plan.wrap(
             &BareCommand {
                 program: &self.program,
@@ -81,8 +99,44 @@ impl Launch {
             arguments: wrapped.arguments,
             watch: wrapped.watch,
             group: wrapped.group,
+            walls: match egress {
+                None => CommandWalls::Sealed,
+                Some(_) => CommandWalls::WithNetwork,
+            },
             ..self
         })
+    }
+}
+
+impl CommandLaunch {
+    /// The same program, which ends when this one does, even if that is killed. A sandbox sees to
+    /// that by itself. The kernel looks at the thread that starts a command: where that is not the
+    /// first one, which lives as long as the program, it would end too soon.
+    #[cfg(target_os = "linux")]
+    fn tied(self, host: &Host) -> Self {
+        let is_first = rustix::thread::gettid() == rustix::process::getpid();
+        let (CommandWalls::None, true, Some(helper)) = (self.walls, is_first, &host.program) else {
+            return self;
+        };
+        let order = HelperOrder::tie(self.name.to_string_lossy().into_owned());
+        let Some(order) = ok_or_debug!(serde_json::to_string(&order), "a command is not tied")
+        else {
+            return self;
+        };
+        let mut arguments = vec![HELPER_COMMAND.into(), order.into(), self.program.into()];
+        arguments.extend(self.arguments);
+        Self {
+            program: helper.clone(),
+            name: "chela".into(),
+            arguments,
+            ..self
+        }
+    }
+
+    /// No other system can say this of a process.
+    #[cfg(not(target_os = "linux"))]
+    fn tied(self, _: &Host) -> Self {
+        self
     }
 }
 
@@ -96,7 +150,7 @@ fn count_every(watch: FamilyWatch) -> Duration {
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum CommandEnd {
     Code(i32),
     Signal(i32),
     TimedOut,
@@ -107,23 +161,41 @@ pub enum Ended {
     Lost(String),
 }
 
+impl std::fmt::Display for CommandEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::TimedOut => f.write_str("timed out"),
+            Self::Stopped => f.write_str("stopped"),
+            Self::TooMuchOutput => f.write_str("too much output"),
+            Self::TooManyProcesses => f.write_str("too many processes"),
+            Self::TooMuchMemory => f.write_str("too much memory"),
+            Self::Lost(why) => write!(f, "lost: {why}"),
+        }
+    }
+}
+
 /// A command that runs or ran.
 #[derive(Debug)]
-pub struct Job {
+pub struct CommandJob {
     pub id: String,
     pub command: String,
     pub pid: u32,
     pub fetches: Option<ExternalSource>,
+    pub walls: CommandWalls,
     pub started: Instant,
-    family: Family,
+    family: ProcessFamily,
     pub(super) watched: FamilyWatch,
     group: Option<Arc<Cgroup>>,
-    spool: Mutex<Spool>,
+    /// By which what it starts is known, whatever that does to hide it.
+    record: Mutex<Option<CommandRecord>>,
+    spool: Mutex<OutputSpool>,
     /// Bytes a caller has been shown.
     seen: Mutex<u64>,
     input: tokio::sync::Mutex<Option<Input>>,
     stop: Notify,
-    state: watch::Sender<State>,
+    state: watch::Sender<JobState>,
     /// Whether it went on in the background, where nobody has seen all it printed.
     pub(super) in_background: AtomicBool,
     /// Whether its output is kept beyond this process.
@@ -132,9 +204,9 @@ pub struct Job {
 
 /// Changes whenever something is printed or it ends.
 #[derive(Debug, Clone, Default)]
-pub struct State {
+pub struct JobState {
     pub printed: u64,
-    pub ended: Option<Ended>,
+    pub ended: Option<CommandEnd>,
     /// Processes it left behind, which were ended.
     pub left_behind: usize,
     pub ended_at: Option<Instant>,
@@ -151,26 +223,36 @@ impl std::fmt::Debug for Input {
     }
 }
 
-impl Job {
+impl CommandJob {
     /// Starts a program and a task that follows it.
-    pub fn start(id: String, mark: &str, launch: Launch, spool: Spool) -> io::Result<Arc<Self>> {
+    pub fn start(
+        host: &Host,
+        id: String,
+        mark: &str,
+        launch: CommandLaunch,
+        spool: OutputSpool,
+    ) -> io::Result<Arc<Self>> {
+        let launch = launch.tied(host);
         let (child, source, input) = spawn(&launch, mark)?;
         let pid = child.id().unwrap_or_default();
-        let family = Family::new(pid, mark).ok_or(io::ErrorKind::NotFound)?;
+        let record = CommandRecord::begin(host, pid, mark);
+        let family = ProcessFamily::new(pid, mark).ok_or(io::ErrorKind::NotFound)?;
         let job = Arc::new(Self {
             id,
             command: launch.command,
             pid,
             fetches: launch.fetches,
+            walls: launch.walls,
             started: Instant::now(),
             family,
             watched: launch.watch,
             group: launch.group,
+            record: Mutex::new(record),
             spool: Mutex::new(spool),
             seen: Mutex::new(0),
             input: tokio::sync::Mutex::new(input.map(Input)),
             stop: Notify::new(),
-            state: watch::Sender::new(State::default()),
+            state: watch::Sender::new(JobState::default()),
             in_background: AtomicBool::new(false),
             is_kept: AtomicBool::new(false),
         });
@@ -180,29 +262,29 @@ impl Job {
         Ok(job)
     }
 
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> JobState {
         self.state.borrow().clone()
     }
 
-    pub fn watch(&self) -> watch::Receiver<State> {
+    pub fn watch(&self) -> watch::Receiver<JobState> {
         self.state.subscribe()
     }
 
     /// Waits until it has ended.
-    pub async fn ended(&self) -> Ended {
+    pub async fn ended(&self) -> CommandEnd {
         let mut watch = self.watch();
         match watch.wait_for(|state| state.ended.is_some()).await {
-            Ok(state) => state.ended.clone().unwrap_or(Ended::Stopped),
-            Err(_) => Ended::Stopped,
+            Ok(state) => state.ended.clone().unwrap_or(CommandEnd::Stopped),
+            Err(_) => CommandEnd::Stopped,
         }
     }
 
-    pub fn spool(&self) -> MutexGuard<'_, Spool> {
+    pub fn spool(&self) -> MutexGuard<'_, OutputSpool> {
         self.spool.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What was printed since the last time this was asked, at most its last `most` bytes.
-    pub fn news(&self, most: usize) -> super::spool::Part {
+    pub fn news(&self, most: usize) -> super::spool::OutputPart {
         let mut spool = self.spool();
         spool.settle();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -213,7 +295,7 @@ impl Job {
         part
     }
 
-    /// Whether [`Job::news`] has something.
+    /// Whether [`CommandJob::news`] has something.
     pub fn has_news(&self) -> bool {
         let total = self.spool().total();
         *self.seen.lock().unwrap_or_else(PoisonError::into_inner) < total
@@ -257,29 +339,34 @@ impl Job {
     }
 
     /// What is too much now.
-    fn exceeded(&self) -> Option<Ended> {
+    fn exceeded(&self) -> Option<CommandEnd> {
         // What the kernel counts need not be counted again.
         if self.group.is_some() {
             return self.ran_out_of_memory();
         }
         if self.family.count() > self.watched.processes {
-            return Some(Ended::TooManyProcesses);
+            return Some(CommandEnd::TooManyProcesses);
         }
         self.watched
             .memory
             .is_some_and(|most| self.family.holds_more_than(most))
-            .then_some(Ended::TooMuchMemory)
+            .then_some(CommandEnd::TooMuchMemory)
     }
 
-    fn ran_out_of_memory(&self) -> Option<Ended> {
+    fn ran_out_of_memory(&self) -> Option<CommandEnd> {
         let group = self.group.as_ref()?;
-        group.ran_out_of_memory().then_some(Ended::TooMuchMemory)
+        group
+            .ran_out_of_memory()
+            .then_some(CommandEnd::TooMuchMemory)
     }
 
-    fn finish(&self, ended: Ended, left_behind: usize) {
+    fn finish(&self, ended: CommandEnd, left_behind: usize) {
+        if let Some(mut record) = lock(&self.record).take() {
+            record.end();
+        }
         self.state.send_modify(|state| {
             if state.ended.is_none() {
-                tracing::info!(id = self.id, ?ended, left_behind, "a command ended");
+                tracing::info!(id = self.id, %ended, left_behind, "a command ended");
                 state.ended = Some(ended);
                 state.left_behind = left_behind;
                 state.ended_at = Some(Instant::now());
@@ -288,15 +375,18 @@ impl Job {
     }
 }
 
-fn spawn(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+fn spawn(launch: &CommandLaunch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
     match launch.talk {
-        Talk::Terminal => in_terminal(launch, mark),
-        Talk::Pipe | Talk::PipeWithInput => with_pipes(launch, mark),
+        CommandChannel::Terminal => in_terminal(launch, mark),
+        CommandChannel::Pipe | CommandChannel::PipeWithInput => with_pipes(launch, mark),
     }
 }
 
 /// One pipe for output and errors keeps them in the order they were printed.
-fn with_pipes(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+fn with_pipes(
+    launch: &CommandLaunch,
+    mark: &str,
+) -> io::Result<(Child, Source, Option<InputPipe>)> {
     let (reader, writer) = io::pipe()?;
     let mut command = tokio::process::Command::new(&launch.program);
     command
@@ -309,7 +399,7 @@ fn with_pipes(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<
         .process_group(0)
         .kill_on_drop(true)
         .stdin(match launch.talk {
-            Talk::PipeWithInput => Stdio::piped(),
+            CommandChannel::PipeWithInput => Stdio::piped(),
             _ => Stdio::null(),
         })
         .stderr(writer.try_clone()?)
@@ -322,7 +412,10 @@ fn with_pipes(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<
     Ok((child, Box::new(source), input))
 }
 
-fn in_terminal(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
+fn in_terminal(
+    launch: &CommandLaunch,
+    mark: &str,
+) -> io::Result<(Child, Source, Option<InputPipe>)> {
     let (terminal, other_end) = pty_process::open().map_err(io::Error::other)?;
     terminal
         .resize(pty_process::Size::new(30, 120))
@@ -342,22 +435,23 @@ fn in_terminal(launch: &Launch, mark: &str) -> io::Result<(Child, Source, Option
 }
 
 /// Ends a command whose follower is dropped, as when the program ends.
-struct EndWithFollower(Arc<Job>);
+struct EndWithFollower(Arc<CommandJob>);
 
 impl Drop for EndWithFollower {
     fn drop(&mut self) {
         self.0.end_now();
-        self.0.finish(Ended::Stopped, 0);
+        self.0.finish(CommandEnd::Stopped, 0);
     }
 }
 
 /// Reads what it prints until it ends, and sees to it that it ends in time.
-async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: Instant) {
+async fn follow(job: Arc<CommandJob>, mut child: Child, mut source: Source, deadline: Instant) {
     let job = EndWithFollower(job);
     let job = &job.0;
     let mut buffer = vec![0; 64 * 1024];
     let mut count_at = Instant::now() + FIRST_COUNT;
-    let mut why: Option<Ended> = None;
+    let mut renew_at = Instant::now() + RENEW_EVERY;
+    let mut why: Option<CommandEnd> = None;
     let mut end_by = deadline;
     let mut status: Option<io::Result<ExitStatus>> = None;
     let mut left_behind = 0;
@@ -370,16 +464,21 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
         };
         tokio::select! {
             read = source.read(&mut buffer), if more => match read {
-                Ok(0) | Err(_) => more = false,
+                Ok(0) => more = false,
+                // A terminal ends this way.
+                Err(error) => {
+                    tracing::debug!(id = job.id, %error, "no more is read of what a command prints");
+                    more = false;
+                }
                 Ok(length) => {
                     let printed = {
                         let mut spool = job.spool();
-                        spool.push(&buffer[..length]);
+                        spool.push(buffer.get(..length).unwrap_or_default());
                         spool.total()
                     };
                     job.state.send_modify(|state| state.printed = printed);
                     if printed > MOST_OUTPUT && why.is_none() {
-                        why = Some(Ended::TooMuchOutput);
+                        why = Some(CommandEnd::TooMuchOutput);
                         job.end_all();
                     }
                 }
@@ -391,17 +490,23 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                 left_behind = job.end_all();
                 // A shell that is refused another process ends with a code that says nothing.
                 if at_limit && left_behind * 2 > job.watched.processes {
-                    why.get_or_insert(Ended::TooManyProcesses);
+                    why.get_or_insert(CommandEnd::TooManyProcesses);
                 }
                 status = Some(ended);
                 end_by = Instant::now() + DRAIN;
             }
             () = job.stop.notified(), if status.is_none() && why.is_none() => {
-                why = Some(Ended::Stopped);
+                why = Some(CommandEnd::Stopped);
                 job.family.ask_to_end();
                 end_by = Instant::now() + GRACE;
             }
             () = sleep_until(wake) => {
+                if Instant::now() >= renew_at {
+                    renew_at = Instant::now() + RENEW_EVERY;
+                    if let Some(record) = lock(&job.record).as_mut() {
+                        record.renew();
+                    }
+                }
                 if Instant::now() < end_by {
                     count_at = Instant::now() + count_every(job.watched);
                     if let Some(exceeded) = job.exceeded() {
@@ -411,7 +516,7 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
                 } else if status.is_some() {
                     more = false;
                 } else if why.is_none() {
-                    why = Some(Ended::TimedOut);
+                    why = Some(CommandEnd::TimedOut);
                     job.family.ask_to_end();
                     end_by = Instant::now() + GRACE;
                 } else {
@@ -423,8 +528,8 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
     }
     let ended = why.unwrap_or_else(|| match status {
         Some(Ok(status)) => how(status),
-        Some(Err(error)) => Ended::Lost(error.to_string()),
-        None => Ended::Stopped,
+        Some(Err(error)) => CommandEnd::Lost(error.to_string()),
+        None => CommandEnd::Stopped,
     });
     let printed = {
         let mut spool = job.spool();
@@ -435,11 +540,11 @@ async fn follow(job: Arc<Job>, mut child: Child, mut source: Source, deadline: I
     job.finish(ended, left_behind);
 }
 
-fn how(status: ExitStatus) -> Ended {
+fn how(status: ExitStatus) -> CommandEnd {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Code(code),
-        (None, Some(signal)) => Ended::Signal(signal),
-        (None, None) => Ended::Lost("it ended without a status".to_owned()),
+        (Some(code), _) => CommandEnd::Code(code),
+        (None, Some(signal)) => CommandEnd::Signal(signal),
+        (None, None) => CommandEnd::Lost("it ended without a status".to_owned()),
     }
 }

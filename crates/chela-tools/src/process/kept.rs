@@ -5,25 +5,25 @@
 //! session, the oldest making room for the newest. A name that is asked for later leads to its own
 //! output, or to the answer that it is gone; never to another command's.
 
-use std::fs::{File, TryLockError};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_debug};
+use chela_files::{FileMode, LockFile, write_file};
 use serde::{Deserialize, Serialize};
 
-use super::job::{Ended, Job};
+use super::job::{CommandEnd, CommandJob};
 use super::report;
-use super::spool::{Part, Printed};
+use super::spool::{OutputPart, PrintedOutput};
 
 /// All kept output of a session together.
 const MOST_BYTES: u64 = 256 << 20;
 /// Commands whose output is kept.
 const MOST_COMMANDS: usize = 200;
-/// How often another process is waited for that is giving a name.
-const TRIES: u32 = 50;
-const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+/// How long another process is waited for that is giving a name.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The names a session has given to commands, and what of their output is kept.
 #[derive(Debug, Clone)]
@@ -71,27 +71,24 @@ impl KeptCommands {
     pub fn next_id(&self, host: &Host) -> String {
         match self.next_number() {
             Ok(number) => format!("p{number}"),
-            Err(_) => format!("p-{}", host.random_hex(4)),
+            Err(error) => {
+                tracing::warn!(%error, "commands of this session are not counted");
+                format!("p-{}", host.random_hex(4))
+            }
         }
     }
 
     fn next_number(&self) -> io::Result<u64> {
-        crate::bound::private_folder(&self.folder)?;
-        let mut file = File::options()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(self.counter())?;
-        lock(&file)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
+        let counter = self.counter();
+        let _held = LockFile::take(&counter.with_extension("lock"), PATIENCE)?;
+        let text = match std::fs::read_to_string(&counter) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            read => read?,
+        };
         // A counter that was lost must not give the names of what is still there again.
         let known = self.numbers().last().copied().unwrap_or(0);
         let number = text.trim().parse::<u64>().unwrap_or(0).max(known) + 1;
-        file.seek(SeekFrom::Start(0))?;
-        file.set_len(0)?;
-        write!(file, "{number}")?;
+        write_file(&counter, number.to_string().as_bytes(), FileMode::Private)?;
         Ok(number)
     }
 
@@ -103,7 +100,7 @@ impl KeptCommands {
     }
 
     /// Keeps what a command printed, the oldest making room.
-    pub fn keep(&self, job: &Job) -> io::Result<()> {
+    pub fn keep(&self, job: &CommandJob) -> io::Result<()> {
         crate::bound::private_folder(&self.folder)?;
         let state = job.state();
         let command = KeptCommand {
@@ -114,11 +111,11 @@ impl KeptCommands {
                 None => "Ended with the program that had started it.".to_owned(),
             },
             fetches: job.fetches.is_some(),
-            well: state.ended == Some(Ended::Code(0)),
+            well: state.ended == Some(CommandEnd::Code(0)),
         };
         job.spool().hand_over(&self.output_file(&job.id))?;
         let record = serde_json::to_vec(&command).map_err(io::Error::other)?;
-        std::fs::write(self.record_file(&job.id), record)?;
+        write_file(&self.record_file(&job.id), &record, FileMode::Private)?;
         self.make_room(&job.id);
         Ok(())
     }
@@ -126,11 +123,14 @@ impl KeptCommands {
     /// A command of an earlier process and its output, where they are kept.
     pub fn find(&self, id: &str) -> Option<(KeptCommand, KeptOutput)> {
         number_of(id)?;
-        let record = std::fs::read(self.record_file(id)).ok()?;
-        let command = serde_json::from_slice(&record).ok()?;
-        let file = File::open(self.output_file(id)).ok()?;
-        let length = file.metadata().ok()?.len();
-        Some((command, KeptOutput { file, length }))
+        let read = || {
+            let record = std::fs::read(self.record_file(id))?;
+            let command = serde_json::from_slice(&record)?;
+            let file = File::open(self.output_file(id))?;
+            let length = file.metadata()?.len();
+            Ok::<_, io::Error>((command, KeptOutput { file, length }))
+        };
+        ok_or_debug!(read(), "what a command printed is not there", id)
     }
 
     /// The names of all that is kept, the oldest first.
@@ -199,23 +199,12 @@ fn number_of(id: &str) -> Option<u64> {
     (format!("p{number}") == id).then_some(number)
 }
 
-fn lock(file: &File) -> io::Result<()> {
-    for _ in 0..TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    Err(io::ErrorKind::TimedOut.into())
-}
-
-impl Printed for KeptOutput {
+impl PrintedOutput for KeptOutput {
     fn total(&self) -> u64 {
         self.length
     }
 
-    fn read(&self, from: u64, most: usize) -> Part {
+    fn read(&self, from: u64, most: usize) -> OutputPart {
         let mut file = &self.file;
         let mut bytes = Vec::new();
         let read = file
@@ -224,6 +213,6 @@ impl Printed for KeptOutput {
         if read.is_err() {
             bytes.clear();
         }
-        Part { bytes, lost: 0 }
+        OutputPart { bytes, lost: 0 }
     }
 }

@@ -25,7 +25,7 @@ pub fn plain(bytes: &[u8]) -> String {
 
 /// Whether the bytes are a picture, a program, an archive rather than text.
 pub fn is_binary(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(LOOKED_AT)];
+    let start = bytes.get(..LOOKED_AT).unwrap_or(bytes);
     let odd = start
         .iter()
         .filter(|byte| matches!(byte, 0..=6 | 14..=26 | 28..=31 | 127))

@@ -1,18 +1,18 @@
 //! What is said about a command.
 
 use chela_core::{ContentHash, Origin, Trust, grouped};
-use chela_guard::{ExternalSource, Labelled};
+use chela_guard::{ExternalSource, LabelledText};
 use serde_json::{Value, json};
 
-use super::job::{Ended, Job};
+use super::job::{CommandEnd, CommandJob};
 use super::kept::KeptCommand;
 use super::plain::plain;
-use super::spool::Part;
+use super::spool::OutputPart;
 use super::table::ProcessesSetup;
-use crate::{Output, Piece, Success};
+use crate::{CallSuccess, OutputPiece, ToolOutput};
 
 /// One line: running, or how it ended.
-pub fn status(job: &Job) -> String {
+pub fn status(job: &CommandJob) -> String {
     let state = job.state();
     let after = state
         .ended_at
@@ -21,22 +21,24 @@ pub fn status(job: &Job) -> String {
     let seconds = after.as_secs_f64();
     let mut line = match &state.ended {
         None => format!("Still running after {seconds:.1} s as `{}`.", job.id),
-        Some(Ended::Code(code)) => format!("Exit code {code} after {seconds:.1} s."),
-        Some(Ended::Signal(signal)) => format!("Ended by signal {signal} after {seconds:.1} s."),
-        Some(Ended::TimedOut) => format!("Stopped after {seconds:.1} s: its time was up."),
-        Some(Ended::Stopped) => format!("Stopped after {seconds:.1} s."),
-        Some(Ended::TooMuchOutput) => {
+        Some(CommandEnd::Code(code)) => format!("Exit code {code} after {seconds:.1} s."),
+        Some(CommandEnd::Signal(signal)) => {
+            format!("Ended by signal {signal} after {seconds:.1} s.")
+        }
+        Some(CommandEnd::TimedOut) => format!("Stopped after {seconds:.1} s: its time was up."),
+        Some(CommandEnd::Stopped) => format!("Stopped after {seconds:.1} s."),
+        Some(CommandEnd::TooMuchOutput) => {
             format!("Stopped after {seconds:.1} s: it printed more than 4 GB.")
         }
-        Some(Ended::TooManyProcesses) => {
+        Some(CommandEnd::TooManyProcesses) => {
             let most = chela_core::grouped(job.watched.processes);
             format!("Stopped after {seconds:.1} s: it started more than {most} processes.")
         }
-        Some(Ended::TooMuchMemory) => {
+        Some(CommandEnd::TooMuchMemory) => {
             let most = job.watched.memory.unwrap_or_default() >> 20;
             format!("Stopped after {seconds:.1} s: it used more than {most} MiB of memory.")
         }
-        Some(Ended::Lost(why)) => format!("It ended, how is not known: {why}."),
+        Some(CommandEnd::Lost(why)) => format!("It ended, how is not known: {why}."),
     };
     if state.left_behind > 0 {
         line += &format!(
@@ -55,7 +57,7 @@ fn counted(processes: usize) -> String {
 }
 
 /// What it printed, as far as it fits, and its status.
-pub fn whole(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
+pub fn whole(job: &CommandJob, call: &str, setup: &ProcessesSetup) -> ToolOutput {
     let most = setup.most_shown;
     let (text, total) = {
         let mut spool = job.spool();
@@ -81,36 +83,46 @@ pub fn whole(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
             (text, total)
         }
     };
-    let _ = job.news(0);
-    told(job, call, text, setup).with_details(details(job, total))
+    drop(job.news(0));
+    report_job(job, call, text, setup).with_details(details(job, total))
 }
 
 /// What it printed since the last time, and its status.
-pub fn news(job: &Job, call: &str, setup: &ProcessesSetup) -> Output {
-    let Part { bytes, lost } = job.news(setup.most_shown);
+pub fn news(job: &CommandJob, call: &str, setup: &ProcessesSetup) -> ToolOutput {
+    let OutputPart { bytes, lost } = job.news(setup.most_shown);
     let mut text = plain(&bytes);
     if lost > 0 {
         let lost = grouped(usize::try_from(lost).unwrap_or(usize::MAX));
         text = format!("[… {lost} bytes before this; action log has them …]\n{text}");
     }
     let total = job.spool().total();
-    told(job, call, text, setup).with_details(details(job, total))
+    report_job(job, call, text, setup).with_details(details(job, total))
 }
 
 /// A text the command printed, labelled, with the status after it.
-pub fn told(job: &Job, call: &str, text: String, setup: &ProcessesSetup) -> Output {
+pub fn report_job(
+    job: &CommandJob,
+    call: &str,
+    text: String,
+    setup: &ProcessesSetup,
+) -> ToolOutput {
     let mut content = Vec::new();
     if text.trim().is_empty() {
-        content.push(Piece::Text(Labelled::runtime("(no output)")));
+        content.push(OutputPiece::Text(LabelledText::runtime("(no output)")));
     } else {
-        content.push(Piece::Text(labelled(job, text.trim_end(), call, setup)));
+        content.push(OutputPiece::Text(labelled(
+            job,
+            text.trim_end(),
+            call,
+            setup,
+        )));
     }
-    content.push(Piece::Text(Labelled::runtime(status(job))));
+    content.push(OutputPiece::Text(LabelledText::runtime(status(job))));
     let success = match job.state().ended {
-        None | Some(Ended::Code(0)) => Success::Done,
-        Some(_) => Success::Failed,
+        None | Some(CommandEnd::Code(0)) => CallSuccess::Done,
+        Some(_) => CallSuccess::Failed,
     };
-    Output {
+    ToolOutput {
         content,
         details: Value::Null,
         success,
@@ -118,7 +130,12 @@ pub fn told(job: &Job, call: &str, text: String, setup: &ProcessesSetup) -> Outp
 }
 
 /// A text a command of an earlier process printed, with how it ended.
-pub fn earlier(command: &KeptCommand, call: &str, text: &str, setup: &ProcessesSetup) -> Output {
+pub fn earlier(
+    command: &KeptCommand,
+    call: &str,
+    text: &str,
+    setup: &ProcessesSetup,
+) -> ToolOutput {
     let text = text.trim_end();
     let origin = Origin::Tool {
         call: call.to_owned(),
@@ -128,19 +145,19 @@ pub fn earlier(command: &KeptCommand, call: &str, text: &str, setup: &ProcessesS
         command: command.command.clone(),
     };
     let printed = match (text.trim().is_empty(), command.fetches) {
-        (true, _) => Labelled::runtime("(no output)"),
-        (false, true) => Labelled::external(text, &source, origin, &*setup.host.entropy),
-        (false, false) => Labelled::local(text, Trust::Agent, origin),
+        (true, _) => LabelledText::runtime("(no output)"),
+        (false, true) => LabelledText::external(text, &source, origin, &*setup.host.entropy),
+        (false, false) => LabelledText::local(text, Trust::Agent, origin),
     };
-    Output {
+    ToolOutput {
         content: vec![
-            Piece::Text(printed),
-            Piece::Text(Labelled::runtime(command.status.clone())),
+            OutputPiece::Text(printed),
+            OutputPiece::Text(LabelledText::runtime(command.status.clone())),
         ],
         details: json!({ "sessionId": command.id, "command": command.command, "running": false }),
         success: match command.well {
-            true => Success::Done,
-            false => Success::Failed,
+            true => CallSuccess::Done,
+            false => CallSuccess::Failed,
         },
     }
 }
@@ -148,25 +165,25 @@ pub fn earlier(command: &KeptCommand, call: &str, text: &str, setup: &ProcessesS
 /// What a local program prints counts as the agent's own text, as a file of the workspace does:
 /// wrapping every listing would cost more than it tells. What a known fetcher prints comes from
 /// another machine and is wrapped (`exec::network` decides which those are).
-pub fn labelled(job: &Job, text: &str, call: &str, setup: &ProcessesSetup) -> Labelled {
+pub fn labelled(job: &CommandJob, text: &str, call: &str, setup: &ProcessesSetup) -> LabelledText {
     let origin = Origin::Tool {
         call: call.to_owned(),
         hash: ContentHash::of(text),
     };
     match &job.fetches {
-        Some(source) => Labelled::external(text, source, origin, &*setup.host.entropy),
-        None => Labelled::local(text, Trust::Agent, origin),
+        Some(source) => LabelledText::external(text, source, origin, &*setup.host.entropy),
+        None => LabelledText::local(text, Trust::Agent, origin),
     }
 }
 
-fn details(job: &Job, total: u64) -> Value {
+fn details(job: &CommandJob, total: u64) -> Value {
     let state = job.state();
     json!({
         "sessionId": job.id,
         "command": job.command,
         "pid": job.pid,
         "running": state.ended.is_none(),
-        "exitCode": match state.ended { Some(Ended::Code(code)) => Some(code), _ => None },
+        "exitCode": match state.ended { Some(CommandEnd::Code(code)) => Some(code), _ => None },
         "bytes": total,
         "spool": job.spool().file(),
     })

@@ -21,7 +21,7 @@ const BLIND: usize = 64 * 1024;
 
 /// The output of one command. Memory and disk it takes are bounded whatever it prints.
 #[derive(Debug)]
-pub struct Spool {
+pub struct OutputSpool {
     path: PathBuf,
     /// Made when there is more output than memory keeps; `None` also when it cannot be written.
     file: Option<File>,
@@ -49,23 +49,23 @@ enum FileState {
 }
 
 /// What a command printed, wherever it is kept.
-pub trait Printed {
+pub trait PrintedOutput {
     /// How many bytes there were.
     fn total(&self) -> u64;
 
     /// At most `most` bytes from the byte `from` on.
-    fn read(&self, from: u64, most: usize) -> Part;
+    fn read(&self, from: u64, most: usize) -> OutputPart;
 }
 
 /// Part of the output.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Part {
+pub struct OutputPart {
     pub bytes: Vec<u8>,
     /// Bytes between what was asked for and what is still there.
     pub lost: u64,
 }
 
-impl Spool {
+impl OutputSpool {
     pub fn new(path: PathBuf, most_in_file: u64, redactor: &Arc<Redactor>) -> Self {
         Self {
             path,
@@ -128,7 +128,7 @@ impl Spool {
         let clean = self.stream.push(&late);
         let blind = BLIND.min(clean.len());
         self.total += blind as u64;
-        self.keep(&clean[blind..]);
+        self.keep(clean.get(blind..).unwrap_or_default());
     }
 
     /// There is no more.
@@ -149,7 +149,7 @@ impl Spool {
             self.append(bytes);
         }
         self.total += bytes.len() as u64;
-        let keep = &bytes[bytes.len().saturating_sub(TAIL)..];
+        let keep = bytes.last_chunk::<TAIL>().map_or(bytes, |last| last);
         if self.tail.len() + keep.len() > 2 * TAIL {
             let over = (self.tail.len() + keep.len()).saturating_sub(TAIL);
             self.tail.drain(..over.min(self.tail.len()));
@@ -158,18 +158,18 @@ impl Spool {
     }
 
     /// At most `most` bytes from the byte `from` on.
-    pub fn read(&self, from: u64, most: usize) -> Part {
+    pub fn read(&self, from: u64, most: usize) -> OutputPart {
         let from = from.min(self.total);
         let tail_start = self.total - self.tail.len() as u64;
         if from >= tail_start {
             let skip = usize::try_from(from - tail_start).unwrap_or(usize::MAX);
             let rest = self.tail.get(skip..).unwrap_or_default();
-            let bytes = rest[..rest.len().min(most)].to_vec();
-            return Part { bytes, lost: 0 };
+            let bytes = rest.get(..most).unwrap_or(rest).to_vec();
+            return OutputPart { bytes, lost: 0 };
         }
         let Some(file) = self.file.as_ref().filter(|_| from < self.file_bytes) else {
             let part = self.read(tail_start, most);
-            return Part {
+            return OutputPart {
                 lost: tail_start - from,
                 ..part
             };
@@ -178,14 +178,14 @@ impl Spool {
         let mut bytes = vec![0; most.min(available)];
         let read = file.read_at(&mut bytes, from).unwrap_or(0);
         bytes.truncate(read);
-        Part { bytes, lost: 0 }
+        OutputPart { bytes, lost: 0 }
     }
 
     /// At most the last `most` bytes.
-    pub fn end(&self, most: usize) -> Part {
+    pub fn end(&self, most: usize) -> OutputPart {
         let most = most.min(self.tail.len());
         let from = self.total - most as u64;
-        Part {
+        OutputPart {
             lost: from,
             ..self.read(from, most)
         }
@@ -249,7 +249,7 @@ impl Spool {
 
     fn append(&mut self, bytes: &[u8]) {
         let room = usize::try_from(self.most_in_file - self.file_bytes).unwrap_or(usize::MAX);
-        let fitting = &bytes[..bytes.len().min(room)];
+        let fitting = bytes.get(..room).unwrap_or(bytes);
         let written = self
             .file
             .as_mut()
@@ -267,17 +267,17 @@ impl Spool {
     }
 }
 
-impl Printed for Spool {
+impl PrintedOutput for OutputSpool {
     fn total(&self) -> u64 {
-        Spool::total(self)
+        OutputSpool::total(self)
     }
 
-    fn read(&self, from: u64, most: usize) -> Part {
-        Spool::read(self, from, most)
+    fn read(&self, from: u64, most: usize) -> OutputPart {
+        OutputSpool::read(self, from, most)
     }
 }
 
-impl Drop for Spool {
+impl Drop for OutputSpool {
     fn drop(&mut self) {
         if self.file.is_some() && !self.handed_over {
             ok_or_debug!(
@@ -292,20 +292,20 @@ impl Drop for Spool {
 mod tests {
     use std::sync::Arc;
 
-    use chela_core::secret::{Redactor, Secret};
+    use chela_core::secret::{KnownSecret, Redactor};
 
-    use super::{Part, Spool, TAIL};
+    use super::{OutputPart, OutputSpool, TAIL};
 
     #[test]
     fn little_output_needs_no_file() {
         let folder = tempfile::tempdir().unwrap();
-        let mut spool = Spool::new(folder.path().join("s"), 1 << 20, &Arc::default());
+        let mut spool = OutputSpool::new(folder.path().join("s"), 1 << 20, &Arc::default());
         spool.push(b"hello ");
         spool.push(b"world");
         spool.settle();
         assert_eq!(spool.read(6, 100).bytes, b"world");
         assert_eq!(spool.read(0, 5).bytes, b"hello");
-        assert_eq!(spool.read(99, 5), Part::default());
+        assert_eq!(spool.read(99, 5), OutputPart::default());
         assert!(spool.file().is_none() && !folder.path().join("s").exists());
     }
 
@@ -314,7 +314,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let cap = 1 << 20;
-        let mut spool = Spool::new(path.clone(), cap, &Arc::default());
+        let mut spool = OutputSpool::new(path.clone(), cap, &Arc::default());
         let block: Vec<u8> = (0..=u8::MAX).cycle().take(100_000).collect();
         for _ in 0..40 {
             spool.push(&block);
@@ -336,12 +336,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let value = "value of the forge, in words";
-        let secret = Secret {
+        let secret = KnownSecret {
             name: "forge".to_owned(),
             value: value.to_owned(),
         };
         let redactor = Arc::new(Redactor::new(None, vec![secret]));
-        let mut spool = Spool::new(path.clone(), 1 << 24, &redactor);
+        let mut spool = OutputSpool::new(path.clone(), 1 << 24, &redactor);
         let line = format!("{} {value} {}\n", "-".repeat(500), "=".repeat(470));
         let all = line.repeat(400);
         // Every piece ends somewhere else in the line.
@@ -356,7 +356,7 @@ mod tests {
         let tail = String::from_utf8(spool.end(TAIL).bytes).unwrap();
         assert!(!tail.contains(value) && tail.contains("[secret:forge]"));
         // Nor in what is kept of much more.
-        let mut spool = Spool::new(folder.path().join("t"), 1 << 16, &redactor);
+        let mut spool = OutputSpool::new(folder.path().join("t"), 1 << 16, &redactor);
         for piece in all.repeat(8).as_bytes().chunks(61_003) {
             spool.push(piece);
         }

@@ -1,19 +1,20 @@
 //! The commands of one session.
 
+use chela_core::lock;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chela_core::Host;
 use chela_core::secret::Redactor;
+use chela_core::{Host, ok_or_warn};
 use tokio::sync::Notify;
 
-use super::job::{Ended, Job, Launch};
+use super::job::{CommandEnd, CommandJob, CommandLaunch};
 use super::kept::KeptCommands;
-use super::spool::Spool;
+use super::spool::OutputSpool;
 
 /// Of each command so many bytes of output are kept in a file.
 const MOST_IN_FILE: u64 = 64 << 20;
@@ -28,7 +29,7 @@ pub struct ProcessesSetup {
     pub spool_dir: PathBuf,
     /// Finished commands are forgotten after this long.
     pub keep_finished: Duration,
-    pub notices: Notices,
+    pub notices: EndNotices,
     /// Most bytes of output shown at once.
     pub most_shown: usize,
     /// Takes secrets out of what they print.
@@ -37,7 +38,7 @@ pub struct ProcessesSetup {
 
 /// Which commands that end in the background are told of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notices {
+pub enum EndNotices {
     None,
     /// Not those that ended well and printed nothing.
     Noteworthy,
@@ -46,15 +47,15 @@ pub enum Notices {
 
 /// The commands of one session. When the last handle goes, so do they.
 #[derive(Debug, Clone)]
-pub struct Processes(Arc<Table>);
+pub struct SessionProcesses(Arc<Table>);
 
 #[derive(Debug)]
 struct Table {
     setup: ProcessesSetup,
     kept: KeptCommands,
-    jobs: Mutex<BTreeMap<u64, Arc<Job>>>,
+    jobs: Mutex<BTreeMap<u64, Arc<CommandJob>>>,
     next: AtomicU64,
-    finished: Mutex<VecDeque<Arc<Job>>>,
+    finished: Mutex<VecDeque<Arc<CommandJob>>>,
     news: Notify,
 }
 
@@ -69,11 +70,15 @@ impl Drop for Table {
 
 /// Keeps what a result promised of a command: what did not fit into it, or came after it. What
 /// cannot be kept is told to be gone when it is asked for.
-fn keep_promised(kept: &KeptCommands, job: &Job, most_shown: usize) {
+fn keep_promised(kept: &KeptCommands, job: &CommandJob, most_shown: usize) {
     let printed = job.spool().total();
     let promised = printed > most_shown as u64 || job.in_background.load(Ordering::Relaxed);
     if printed > 0 && promised && !job.is_kept.swap(true, Ordering::Relaxed) {
-        let _ = kept.keep(job);
+        ok_or_warn!(
+            kept.keep(job),
+            "what a command printed is not kept",
+            id = job.id
+        );
     }
 }
 
@@ -86,8 +91,9 @@ pub enum StartError {
     Start { program: String, error: io::Error },
 }
 
-impl Processes {
+impl SessionProcesses {
     pub fn new(setup: ProcessesSetup) -> Self {
+        chela_sandbox::forget_old_commands(&setup.host);
         Self(Arc::new(Table {
             kept: KeptCommands::new(&setup.spool_dir),
             setup,
@@ -102,7 +108,7 @@ impl Processes {
         &self.0.setup
     }
 
-    pub fn start(&self, launch: Launch) -> Result<Arc<Job>, StartError> {
+    pub fn start(&self, launch: CommandLaunch) -> Result<Arc<CommandJob>, StartError> {
         self.forget_old();
         let running = self.jobs().iter().filter(|job| is_running(job)).count();
         if running >= MOST_AT_ONCE {
@@ -112,9 +118,9 @@ impl Processes {
         let mark = self.mark();
         let id = self.0.kept.next_id(&self.0.setup.host);
         let file = self.0.kept.output_file(&id);
-        let spool = Spool::new(file, MOST_IN_FILE, &self.0.setup.redactor);
+        let spool = OutputSpool::new(file, MOST_IN_FILE, &self.0.setup.redactor);
         let program = launch.program.display().to_string();
-        let job = Job::start(id, &mark, launch, spool)
+        let job = CommandJob::start(&self.0.setup.host, id, &mark, launch, spool)
             .map_err(|error| StartError::Start { program, error })?;
         let (kept, most_shown) = (self.0.kept.clone(), self.0.setup.most_shown);
         let ending = Arc::clone(&job);
@@ -127,17 +133,17 @@ impl Processes {
     }
 
     /// The owner is told when this command ends, not the one who started it.
-    pub fn to_background(&self, job: &Arc<Job>) {
+    pub fn to_background(&self, job: &Arc<CommandJob>) {
         job.in_background.store(true, Ordering::Relaxed);
         let notices = self.0.setup.notices;
-        if notices == Notices::None {
+        if notices == EndNotices::None {
             return;
         }
         let (table, job) = (Arc::downgrade(&self.0), Arc::clone(job));
         tokio::spawn(async move {
             let ended = job.ended().await;
-            let dull = ended == Ended::Code(0) && job.spool().total() == 0;
-            if notices == Notices::Noteworthy && dull {
+            let dull = ended == CommandEnd::Code(0) && job.spool().total() == 0;
+            if notices == EndNotices::Noteworthy && dull {
                 return;
             }
             if let Some(table) = table.upgrade() {
@@ -148,17 +154,17 @@ impl Processes {
     }
 
     /// Commands that ended in the background since this was last asked.
-    pub fn finished(&self) -> Vec<Finished> {
+    pub fn finished(&self) -> Vec<FinishedCommand> {
         let done: Vec<_> = lock(&self.0.finished).drain(..).collect();
         done.iter()
-            .map(|job| Finished::of(job, &self.0.setup))
+            .map(|job| FinishedCommand::of(job, &self.0.setup))
             .collect()
     }
 
-    /// What [`Processes::finished`] would tell of, for people.
+    /// What [`SessionProcesses::finished`] would tell of, for people.
     pub fn untold(&self) -> Vec<String> {
         let finished = lock(&self.0.finished);
-        let line = |job: &Arc<Job>| {
+        let line = |job: &Arc<CommandJob>| {
             let command = chela_core::sanitize::literal(&job.command);
             let command: String = command.chars().take(80).collect();
             let ended = super::report::status(job);
@@ -167,7 +173,7 @@ impl Processes {
         finished.iter().map(line).collect()
     }
 
-    /// Waits until [`Processes::finished`] has something to say.
+    /// Waits until [`SessionProcesses::finished`] has something to say.
     pub async fn wait_finished(&self) {
         while lock(&self.0.finished).is_empty() {
             self.0.news.notified().await;
@@ -175,7 +181,7 @@ impl Processes {
     }
 
     /// All commands, the oldest first.
-    pub fn jobs(&self) -> Vec<Arc<Job>> {
+    pub fn jobs(&self) -> Vec<Arc<CommandJob>> {
         lock(&self.0.jobs).values().cloned().collect()
     }
 
@@ -184,7 +190,7 @@ impl Processes {
         &self.0.kept
     }
 
-    pub fn job(&self, id: &str) -> Option<Arc<Job>> {
+    pub fn job(&self, id: &str) -> Option<Arc<CommandJob>> {
         self.jobs().into_iter().find(|job| job.id == id)
     }
 
@@ -232,36 +238,32 @@ impl Processes {
 
 /// A command that ended in the background.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct FinishedCommand {
     pub id: String,
     pub command: String,
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// How it ended, for the model.
     pub status: String,
     /// The end of what it printed.
-    pub output: chela_guard::Labelled,
+    pub output: chela_guard::LabelledText,
 }
 
-impl Finished {
+impl FinishedCommand {
     /// Of a notice the last bytes are enough; `process log` has the rest.
     const MOST_SHOWN: usize = 2_000;
 
-    fn of(job: &Arc<Job>, setup: &ProcessesSetup) -> Self {
+    fn of(job: &Arc<CommandJob>, setup: &ProcessesSetup) -> Self {
         let bytes = job.spool().end(Self::MOST_SHOWN).bytes;
         Self {
             id: job.id.clone(),
             command: job.command.clone(),
-            ended: job.state().ended.unwrap_or(Ended::Stopped),
+            ended: job.state().ended.unwrap_or(CommandEnd::Stopped),
             status: super::report::status(job),
             output: super::report::labelled(job, &super::plain::plain(&bytes), &job.id, setup),
         }
     }
 }
 
-pub fn is_running(job: &Job) -> bool {
+pub fn is_running(job: &CommandJob) -> bool {
     job.state().ended.is_none()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,21 +4,24 @@ use std::time::Duration;
 use chela_core::Host;
 use serde_json::{Map, Value, json};
 
-use super::{Ended, Launch, Notices, ProcessTool, Processes, ProcessesSetup, Talk, whole};
-use crate::{Call, Headless, Output, Success, Tool};
+use super::{
+    CommandChannel, CommandEnd, CommandLaunch, EndNotices, ProcessTool, ProcessesSetup,
+    SessionProcesses, whole,
+};
+use crate::{CallSuccess, HeadlessApprover, RunCall, Tool, ToolOutput};
 
 struct Desk {
-    processes: Processes,
+    processes: SessionProcesses,
     _folder: tempfile::TempDir,
 }
 
 fn desk() -> Desk {
     let folder = tempfile::tempdir().unwrap();
-    let processes = Processes::new(ProcessesSetup {
+    let processes = SessionProcesses::new(ProcessesSetup {
         host: Host::fixed(folder.path()),
         spool_dir: folder.path().join("spool"),
         keep_finished: Duration::from_secs(60),
-        notices: Notices::Noteworthy,
+        notices: EndNotices::Noteworthy,
         most_shown: 16_000,
         redactor: std::sync::Arc::default(),
     });
@@ -28,43 +31,65 @@ fn desk() -> Desk {
     }
 }
 
-fn sh(script: &str) -> Launch {
-    Launch {
+fn sh(script: &str) -> CommandLaunch {
+    CommandLaunch {
         command: script.to_owned(),
         program: "/bin/sh".into(),
         name: "sh".into(),
         arguments: vec!["-c".into(), script.into()],
         folder: std::env::temp_dir(),
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
-        talk: Talk::Pipe,
+        talk: CommandChannel::Pipe,
         timeout: Duration::from_secs(60),
         fetches: None,
         watch: chela_sandbox::FamilyWatch::default(),
         group: None,
+        walls: super::CommandWalls::None,
     }
 }
 
+/// A gate that lets everything pass.
+fn open_gate(folder: &std::path::Path) -> std::sync::Arc<crate::approvals::CommandGate> {
+    use crate::approvals::{CommandGate, GateSetup, NoDoubts};
+    std::sync::Arc::new(CommandGate::new(GateSetup {
+        host: chela_core::Host::fixed(folder),
+        agent: chela_core::AgentId::main(),
+        config: chela_config::model::Exec {
+            mode: Some(chela_config::model::ExecMode::Full),
+            ..chela_config::model::Exec::default()
+        },
+        document: folder.join("exec-approvals.json"),
+        workspace: folder.to_owned(),
+        doubts: std::sync::Arc::new(NoDoubts),
+        expires_after: Duration::from_secs(60),
+    }))
+}
+
 impl Desk {
-    async fn run(&self, launch: Launch) -> (Ended, Output) {
+    async fn run(&self, launch: CommandLaunch) -> (CommandEnd, ToolOutput) {
         let job = self.processes.start(launch).unwrap();
         let ended = job.ended().await;
         (ended, whole(&job, "c1", self.processes.setup()))
     }
 
-    async fn call(&self, arguments: Value) -> Output {
+    async fn call(&self, arguments: Value) -> ToolOutput {
         let Value::Object(arguments) = arguments else {
-            return Output::failed("no object");
+            return ToolOutput::failed("no object");
         };
-        call(&ProcessTool::new(self.processes.clone()), &arguments).await
+        let gate = open_gate(self._folder.path());
+        call(&ProcessTool::new(self.processes.clone(), gate), &arguments).await
     }
 }
 
-async fn call(tool: &ProcessTool, arguments: &Map<String, Value>) -> Output {
-    let call = Call {
+async fn call(tool: &ProcessTool, arguments: &Map<String, Value>) -> ToolOutput {
+    let call = RunCall {
         id: "c1",
+        writes: &crate::CallWrites::Anything,
         arguments,
         progress: &|_| {},
-        approver: &Headless,
+        approver: &HeadlessApprover,
+        targets: &[],
+        redirects: &crate::AnyRedirect,
     };
     tool.run(call).await
 }
@@ -80,7 +105,7 @@ async fn output_and_errors_come_in_their_order_with_the_exit_code() {
     let (ended, output) = desk()
         .run(sh("echo one; echo two >&2; echo three; exit 3"))
         .await;
-    assert_eq!(ended, Ended::Code(3));
+    assert_eq!(ended, CommandEnd::Code(3));
     assert!(
         output
             .text()
@@ -88,7 +113,7 @@ async fn output_and_errors_come_in_their_order_with_the_exit_code() {
         "{}",
         output.text()
     );
-    assert_eq!(output.success, Success::Failed);
+    assert_eq!(output.success, CallSuccess::Failed);
     assert_eq!(output.details["exitCode"], 3);
 }
 
@@ -98,7 +123,7 @@ async fn a_gigabyte_of_output_stays_bounded() {
     let (ended, output) = desk
         .run(sh("head -c 1000000000 /dev/zero | tr '\\0' 'x'"))
         .await;
-    assert_eq!(ended, Ended::Code(0));
+    assert_eq!(ended, CommandEnd::Code(0));
     assert_eq!(output.details["bytes"], 1_000_000_000_u64);
     let text = output.text();
     assert!(text.len() < 17_000, "{}", text.len());
@@ -117,7 +142,7 @@ async fn output_without_end_is_stopped_in_time_with_all_it_started() {
     let mut launch = sh("sleep 1000 & echo $!; yes");
     launch.timeout = Duration::from_millis(200);
     let (ended, output) = desk.run(launch).await;
-    assert_eq!(ended, Ended::TimedOut);
+    assert_eq!(ended, CommandEnd::TimedOut);
     let text = output.text();
     assert!(text.contains("its time was up"));
     let sleeper = text.lines().next().unwrap();
@@ -130,7 +155,7 @@ async fn who_does_not_listen_is_ended_too() {
     launch.timeout = Duration::from_millis(100);
     // It would go on for ever: that it ended at all is what counts.
     let (ended, _) = desk().run(launch).await;
-    assert_eq!(ended, Ended::TimedOut);
+    assert_eq!(ended, CommandEnd::TimedOut);
 }
 
 #[tokio::test]
@@ -139,7 +164,7 @@ async fn processes_that_left_the_group_are_found_and_ended() {
                   (setsid setsid sleep 1001 >/dev/null 2>&1 </dev/null &) ; sleep 0.3; echo done";
     let desk = desk();
     let (ended, output) = desk.run(sh(script)).await;
-    assert_eq!(ended, Ended::Code(0));
+    assert_eq!(ended, CommandEnd::Code(0));
     let text = output.text();
     assert!(
         text.contains("2 processes it left running were ended with it"),
@@ -154,7 +179,7 @@ async fn a_flood_of_processes_is_stopped_and_cleaned_up() {
     // Each in a session of its own; 10,000 would follow if nobody stopped it.
     let script = "i=0; while [ $i -lt 10000 ]; do setsid sleep 4711.5 & i=$((i+1)); done; wait";
     let (ended, _) = desk().run(sh(script)).await;
-    assert_eq!(ended, Ended::TooManyProcesses);
+    assert_eq!(ended, CommandEnd::TooManyProcesses);
     let left = std::fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| std::fs::read(entry.unwrap().path().join("cmdline")).ok())
@@ -181,14 +206,14 @@ async fn a_terminal_is_one_and_takes_input() {
     let desk = desk();
     let mut launch =
         sh("test -t 0 && test -t 1 && echo terminal; read line; echo \"got $line\"; stty size");
-    launch.talk = Talk::Terminal;
+    launch.talk = CommandChannel::Terminal;
     let job = desk.processes.start(launch).unwrap();
     desk.processes.to_background(&job);
     let told = desk
         .call(json!({"action": "submit", "sessionId": "p1", "data": "hello"}))
         .await;
     assert!(told.text().contains("got hello"), "{}", told.text());
-    assert_eq!(job.ended().await, Ended::Code(0));
+    assert_eq!(job.ended().await, CommandEnd::Code(0));
     let log = desk
         .call(json!({"action": "log", "sessionId": "p1"}))
         .await
@@ -203,7 +228,7 @@ async fn a_terminal_is_one_and_takes_input() {
 async fn a_command_in_the_background_is_followed_fed_and_ended() {
     let desk = desk();
     let mut launch = sh("echo start; while read line; do echo \"<$line>\"; done; echo over");
-    launch.talk = Talk::PipeWithInput;
+    launch.talk = CommandChannel::PipeWithInput;
     let job = desk.processes.start(launch).unwrap();
     desk.processes.to_background(&job);
     let first = desk
@@ -235,7 +260,7 @@ async fn a_command_in_the_background_is_followed_fed_and_ended() {
     assert_eq!(finished.len(), 1);
     assert_eq!(
         (finished[0].id.as_str(), &finished[0].ended),
-        ("p1", &Ended::Code(0))
+        ("p1", &CommandEnd::Code(0))
     );
     assert!(desk.processes.finished().is_empty());
     assert!(
@@ -282,7 +307,7 @@ async fn names_are_given_once_in_a_session_and_promised_output_outlives_the_proc
     drop((processes, lost));
 
     let second = Desk {
-        processes: Processes::new(setup),
+        processes: SessionProcesses::new(setup),
         _folder,
     };
     let log = |id: &str, offset: u64| json!({"action": "log", "sessionId": id, "offset": offset, "limit": 1});
@@ -357,4 +382,30 @@ async fn the_oldest_output_makes_room_for_the_newest() {
     }
     assert_eq!(kept.ids(), ["p3", "p4"]);
     assert!(kept.was_given("p1") && kept.find("p1").is_none());
+}
+
+/// What is on record of a command is put there whole: a name that leads elsewhere is replaced, not
+/// written through.
+#[tokio::test]
+async fn records_of_commands_are_replaced_as_a_whole() {
+    let desk = desk();
+    let kept = desk.processes.kept().clone();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let plant = |name: &str| {
+        let target = elsewhere.path().join(name);
+        std::fs::write(&target, "7").unwrap();
+        std::os::unix::fs::symlink(&target, kept.output_file("p").with_file_name(name)).unwrap();
+        target
+    };
+    std::fs::create_dir_all(kept.output_file("p").parent().unwrap()).unwrap();
+    let counter = plant("last");
+    let job = desk.processes.start(sh("echo hi")).unwrap();
+    assert_eq!(job.id, "p8");
+    job.ended().await;
+    let record = plant("p8.json");
+    kept.keep(&job).unwrap();
+    assert!(kept.find("p8").is_some());
+    for target in [counter, record] {
+        assert_eq!(std::fs::read_to_string(target).unwrap(), "7");
+    }
 }

@@ -3,16 +3,18 @@
 use chela_core::suggest::nearest;
 use serde_json::{Map, Value, json};
 
+use super::told::{ALIASES, CHIEF};
+
 /// What is wrong with an argument, and what a good call looks like.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Complaint {
+pub struct ArgumentComplaint {
     /// The argument, such as `edits[0].oldText`.
     argument: String,
     problem: String,
     example: Value,
 }
 
-impl Complaint {
+impl ArgumentComplaint {
     /// Written for the model that made the call.
     pub fn to_text(&self, tool: &str) -> String {
         format!(
@@ -26,8 +28,8 @@ impl Complaint {
 pub fn check(
     parameters: &Value,
     arguments: &Map<String, Value>,
-) -> Result<Map<String, Value>, Complaint> {
-    object(parameters, arguments, "").map_err(|(argument, problem)| Complaint {
+) -> Result<Map<String, Value>, ArgumentComplaint> {
+    object(parameters, arguments, "").map_err(|(argument, problem)| ArgumentComplaint {
         example: example_with(parameters, &argument),
         argument,
         problem,
@@ -44,22 +46,23 @@ fn object(
     let properties = schema["properties"].as_object();
     let mut fitted = Map::new();
     for (name, value) in given {
+        let name = own_name(name, given, properties);
         let path = join(at, name);
         let known = properties.and_then(|all| all.get(name));
         match (known, &schema["additionalProperties"]) {
             // Models say `null` for what they leave out.
             (Some(_), _) if value.is_null() => {}
             (Some(inner), _) => {
-                fitted.insert(name.clone(), fit(inner, value, &path)?);
+                fitted.insert(name.to_owned(), fit(inner, value, &path)?);
             }
             (None, Value::Bool(false)) => {
                 return Err((path, unknown(name, properties)));
             }
             (None, extra @ Value::Object(_)) => {
-                fitted.insert(name.clone(), fit(extra, value, &path)?);
+                fitted.insert(name.to_owned(), fit(extra, value, &path)?);
             }
             (None, _) => {
-                fitted.insert(name.clone(), value.clone());
+                fitted.insert(name.to_owned(), value.clone());
             }
         }
     }
@@ -73,6 +76,25 @@ fn object(
         }
     }
     Ok(fitted)
+}
+
+/// The argument that is meant by a name: another name of it counts where it is not there itself.
+fn own_name<'n>(
+    given: &'n str,
+    all: &Map<String, Value>,
+    properties: Option<&'n Map<String, Value>>,
+) -> &'n str {
+    let is_alias = |schema: &Value| {
+        let mut aliases = schema[ALIASES].as_array().into_iter().flatten();
+        aliases.any(|alias| alias == given)
+    };
+    let Some(properties) = properties.filter(|known| !known.contains_key(given)) else {
+        return given;
+    };
+    properties
+        .iter()
+        .find(|(name, schema)| is_alias(schema) && !all.contains_key(*name))
+        .map_or(given, |(name, _)| name)
 }
 
 fn unknown(name: &str, properties: Option<&Map<String, Value>>) -> String {
@@ -228,11 +250,12 @@ fn plural(items: &Value) -> &'static str {
 /// What was given, short enough to quote.
 fn shown(value: &Value) -> String {
     const LONGEST: usize = 60;
-    let text = value.to_string();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
+    let mut text = value.to_string();
+    if let Some((end, _)) = text.char_indices().nth(LONGEST) {
+        text.truncate(end);
+        text.push('…');
     }
+    text
 }
 
 /// The smallest valid call that shows the argument at fault.
@@ -258,9 +281,15 @@ fn example(schema: &Value) -> Value {
         Some("boolean") => true.into(),
         Some("array") => json!([example(&schema["items"])]),
         Some("object") => {
-            let names = schema["required"].as_array().into_iter().flatten();
-            let pairs = names.filter_map(Value::as_str).map(|name| {
-                let value = example(&schema["properties"][name]);
+            let properties = &schema["properties"];
+            let required = schema["required"].as_array().into_iter().flatten();
+            // A tool that requires nothing still has one argument it is called with.
+            let all = properties.as_object().into_iter().flatten();
+            let chief = all.filter(|(_, own)| own[CHIEF] == true);
+            let names = required.filter_map(Value::as_str);
+            let names = names.chain(chief.map(|(name, _)| name.as_str()));
+            let pairs = names.map(|name| {
+                let value = example(properties.get(name).unwrap_or(&Value::Null));
                 (name.to_owned(), value)
             });
             Value::Object(pairs.collect())

@@ -1,26 +1,30 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Kind, Schema, check, read};
+use super::{ArgumentKind, ArgumentSchema, check, read};
 
 fn parameters() -> Value {
-    Schema::object()
-        .required("path", Kind::text().not_empty().such_as("notes.md"), "File")
-        .optional("limit", Kind::integer().min(1).max(2000), "Lines")
-        .optional("score", Kind::number(), "Least score")
-        .optional("all", Kind::flag(), "All of them")
-        .optional("mode", Kind::one_of(&["fast", "slow"]), "How")
-        .optional("names", Kind::list(Kind::text()), "Which")
+    ArgumentSchema::object()
+        .required(
+            "path",
+            ArgumentKind::text().not_empty().such_as("notes.md"),
+            "File",
+        )
+        .optional("limit", ArgumentKind::integer().min(1).max(2000), "Lines")
+        .optional("score", ArgumentKind::number(), "Least score")
+        .optional("all", ArgumentKind::flag(), "All of them")
+        .optional("mode", ArgumentKind::one_of(&["fast", "slow"]), "How")
+        .optional("names", ArgumentKind::list(ArgumentKind::text()), "Which")
         .optional(
             "edits",
-            Kind::list(Kind::nested(Schema::object().required(
+            ArgumentKind::list(ArgumentKind::nested(ArgumentSchema::object().required(
                 "old",
-                Kind::text(),
+                ArgumentKind::text(),
                 "Old text",
             ))),
             "Edits",
         )
-        .optional("env", Kind::text_map(), "Variables")
+        .optional("env", ArgumentKind::text_map(), "Variables")
         .build()
 }
 
@@ -40,9 +44,9 @@ fn complaint(value: Value) -> String {
 #[test]
 fn keys_keep_their_order() {
     insta::assert_snapshot!(
-        Schema::object()
-            .required("path", Kind::text().such_as("a.md"), "File")
-            .optional("limit", Kind::integer().min(1), "Lines")
+        ArgumentSchema::object()
+            .required("path", ArgumentKind::text().such_as("a.md"), "File")
+            .optional("limit", ArgumentKind::integer().min(1), "Lines")
             .build(),
         @r#"{"type":"object","properties":{"path":{"type":"string","examples":["a.md"],"description":"File"},"limit":{"type":"integer","minimum":1,"description":"Lines"}},"required":["path"],"additionalProperties":false}"#
     );
@@ -117,4 +121,34 @@ fn what_the_check_lets_through_the_type_can_read() {
     let fitted = check(&parameters(), &given(json!({"path": "a", "limit": "7"}))).unwrap();
     let read: Arguments = read(&fitted).unwrap();
     assert_eq!((read.path.as_str(), read.limit), ("a", Some(7)));
+}
+
+#[test]
+fn another_name_counts_where_the_argument_itself_is_not_there() {
+    let parameters = ArgumentSchema::object()
+        .optional(
+            "command",
+            ArgumentKind::text().chief().such_as("ls -la"),
+            "",
+        )
+        .optional(
+            "timeoutSeconds",
+            ArgumentKind::integer().min(1).also_named("timeout"),
+            "",
+        )
+        .build();
+    let fitted = check(
+        &parameters,
+        &given(json!({"command": "ls", "timeout": "9"})),
+    )
+    .unwrap();
+    assert_eq!(fitted["timeoutSeconds"], json!(9));
+    assert!(!fitted.contains_key("timeout"));
+    let both = json!({"command": "ls", "timeout": 9, "timeoutSeconds": 3});
+    assert!(check(&parameters, &given(both)).is_err());
+    let wrong = check(&parameters, &given(json!({"comand": "ls"}))).unwrap_err();
+    assert_eq!(
+        wrong.to_text("exec"),
+        r#"exec: argument `comand` does not exist (did you mean `command`?). Example of a valid call: {"command":"ls -la"}"#
+    );
 }

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use chela_core::{ContentHash, Origin, Trust, grouped};
-use chela_guard::{ExternalSource, Labelled};
+use chela_core::{Trust, grouped};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Sessions, failed};
-use crate::blocking::{Blocking, Foresight, Job};
+use super::{SessionToolset, failed};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::local_time::local_time;
-use crate::schema::{Kind, Schema};
+use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::sessions_view::{HistoryAsk, HistoryMessage, ToolMessages};
-use crate::{Effect, Output, Piece, Sink, SinkKind, Spec, Tool, ToolNeed};
+use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct HistoryArguments {
     session_key: String,
     limit: Option<usize>,
     offset: Option<usize>,
@@ -29,47 +28,55 @@ const MOST_BLOCK_CHARS: usize = 4_000;
 /// Longest answer.
 const MOST_BYTES: usize = 80_000;
 
-pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
+pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
     Arc::new(
-        Blocking {
-            spec: Spec {
+        BlockingTool {
+            spec: ToolSpec {
                 name: "sessions_history".into(),
                 description: "Read the newest messages of another session; nextOffset pages back."
                     .into(),
-                parameters: Schema::object()
+                parameters: ArgumentSchema::object()
                     .required(
                         "sessionKey",
-                        Kind::text().not_empty().such_as("agent:main:main"),
+                        ArgumentKind::text().not_empty().such_as("agent:main:main"),
                         "Key from sessions_list",
                     )
                     .optional(
                         "limit",
-                        Kind::integer().min(1).max(500),
+                        ArgumentKind::integer().min(1).max(500),
                         "At most so many messages; 50 unless given",
                     )
                     .optional(
                         "offset",
-                        Kind::integer().min(0),
+                        ArgumentKind::integer().min(0),
                         "Leave out so many of the newest messages",
                     )
-                    .optional("includeTools", Kind::flag(), "Also tool calls and results")
+                    .optional(
+                        "includeTools",
+                        ArgumentKind::flag(),
+                        "Also tool calls and results",
+                    )
                     .build()
                     .into(),
                 effect: Effect::Read,
-                sinks: [Sink::new("sessionKey", SinkKind::Name)].into(),
+                sinks: [CallSink::new("sessionKey", SinkKind::Name)].into(),
             },
             with: Arc::clone(sessions),
             act: history,
         }
-        .foreseeing(Foresight {
+        .foreseeing(CallForesight {
             targets: Some(|sessions, arguments| sessions.target(Some(&arguments.session_key))),
             needs: &[ToolNeed::Children],
-            ..Foresight::default()
+            ..CallForesight::default()
         }),
     )
 }
 
-fn history(sessions: &Sessions, arguments: Arguments, job: &Job) -> Output {
+fn history(
+    sessions: &SessionToolset,
+    arguments: HistoryArguments,
+    job: &BlockingJob,
+) -> ToolOutput {
     let session = match sessions.named(Some(&arguments.session_key)) {
         Ok(session) => session,
         Err(failed) => return failed,
@@ -124,32 +131,15 @@ fn history(sessions: &Sessions, arguments: Arguments, job: &Job) -> Output {
         "total": page.total,
         "nextOffset": more.then_some(next),
     });
-    let mut output = Output::said(note).with_details(details);
+    let mut output = ToolOutput::said(note).with_details(details);
     if shown > 0 {
         let text = blocks.join("\n\n");
         let trust = trust.unwrap_or(Trust::External);
         let fitted = sessions.bound.fit(&job.name, text, trust);
-        let labelled = label(sessions, &session.to_string(), fitted.text, trust);
-        output.content.insert(0, Piece::Text(labelled));
+        let labelled = sessions.label("sessions_history", &session.to_string(), fitted.text, trust);
+        output.content.insert(0, OutputPiece::Text(labelled));
     }
     output
-}
-
-fn label(sessions: &Sessions, session: &str, text: String, trust: Trust) -> Labelled {
-    let origin = Origin::Tool {
-        call: format!("sessions_history {session}"),
-        hash: ContentHash::of(&text),
-    };
-    match trust {
-        Trust::External => {
-            let source = ExternalSource::Api {
-                name: format!("session {session}"),
-            };
-            Labelled::external(&text, &source, origin, sessions.entropy.as_ref())
-        }
-        // What another session said is no order of the owner's here.
-        trust => Labelled::local(text, trust.min(Trust::Agent), origin),
-    }
 }
 
 fn block(message: &HistoryMessage, zone: Option<&str>) -> String {
@@ -158,10 +148,11 @@ fn block(message: &HistoryMessage, zone: Option<&str>) -> String {
         .map(|at| format!(", {}", local_time(at, zone)))
         .unwrap_or_default();
     let text = message.text.trim();
-    let text = match text.char_indices().nth(MOST_BLOCK_CHARS) {
-        Some((end, _)) => {
-            let left = text[end..].chars().count();
-            format!("{}\n[{} more characters]", &text[..end], grouped(left))
+    let cut = text.char_indices().nth(MOST_BLOCK_CHARS);
+    let text = match cut.and_then(|(end, _)| text.split_at_checked(end)) {
+        Some((head, rest)) => {
+            let left = rest.chars().count();
+            format!("{head}\n[{} more characters]", grouped(left))
         }
         None => text.to_owned(),
     };

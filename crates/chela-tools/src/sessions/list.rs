@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use chela_core::{SessionKind, Trust, grouped};
-use chela_guard::Labelled;
+use chela_core::{SessionForm, SessionKind, Trust, grouped, ok_or_debug};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Sessions;
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, SessionRow, Spec, Tool, ToolNeed};
+use super::SessionToolset;
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{
+    Effect, HistoryAsk, HistoryMessage, SessionRow, Tool, ToolMessages, ToolNeed, ToolOutput,
+    ToolSpec,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -18,32 +20,38 @@ pub(super) struct ListArguments {
     kinds: Option<Vec<SessionKind>>,
     limit: Option<usize>,
     active_minutes: Option<u64>,
+    message_limit: Option<usize>,
 }
 
 const USUAL_LIMIT: usize = 20;
 
-pub(super) fn sessions(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
+pub(super) fn sessions(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
     let kinds = ["main", "group", "cron", "hook", "node", "other"];
     Arc::new(
-        Blocking {
-            spec: Spec {
+        BlockingTool {
+            spec: ToolSpec {
                 name: "sessions_list".into(),
                 description: "List the sessions you may see, newest first.".into(),
-                parameters: Schema::object()
+                parameters: ArgumentSchema::object()
                     .optional(
                         "kinds",
-                        Kind::list(Kind::one_of(&kinds)),
+                        ArgumentKind::list(ArgumentKind::one_of(&kinds)),
                         "Only these kinds",
                     )
                     .optional(
                         "limit",
-                        Kind::integer().min(1).max(200),
+                        ArgumentKind::integer().min(1).max(200),
                         "At most so many; 20 unless given",
                     )
                     .optional(
                         "activeMinutes",
-                        Kind::integer().min(1),
+                        ArgumentKind::integer().min(1),
                         "Only those used in the last so many minutes",
+                    )
+                    .optional(
+                        "messageLimit",
+                        ArgumentKind::integer().min(0).max(20),
+                        "Also so many of the last messages of each",
                     )
                     .build()
                     .into(),
@@ -53,14 +61,14 @@ pub(super) fn sessions(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
             with: Arc::clone(sessions),
             act: list,
         }
-        .foreseeing(Foresight {
+        .foreseeing(CallForesight {
             needs: &[ToolNeed::Children],
-            ..Foresight::default()
+            ..CallForesight::default()
         }),
     )
 }
 
-fn list(sessions: &Sessions, arguments: ListArguments, job: &Job) -> Output {
+fn list(sessions: &SessionToolset, arguments: ListArguments, job: &BlockingJob) -> ToolOutput {
     let rows = match sessions.visible() {
         Ok(rows) => rows,
         Err(failed) => return failed,
@@ -84,18 +92,37 @@ fn list(sessions: &Sessions, arguments: ListArguments, job: &Job) -> Output {
         all if all > limit => format!("{limit} of {all} sessions, newest first:"),
         all => format!("{all} sessions, newest first:"),
     };
+    let mut quoted = Trust::Agent;
     for row in rows.iter().take(limit) {
         text.push('\n');
         text.push_str(&line(row, sessions, now));
+        let last = last_messages(row, sessions, arguments.message_limit.unwrap_or(0));
+        for message in &last {
+            quoted = quoted.min(message.trust);
+            text.push_str(&format!(
+                "\n  {}: {}",
+                message.role,
+                shortened(&message.text)
+            ));
+        }
     }
     let keys: Vec<String> = rows.iter().map(|row| row.key.to_string()).collect();
-    // Labels and keys hold what others wrote: names of chats, of people.
-    let label = |text| Labelled::local(text, Trust::Agent, chela_core::Origin::Runtime);
-    let output = sessions.bound.output(&job.name, text, Trust::Agent, label);
+    // Labels hold what whoever named the session had read, and the keys of chats what others are
+    // called.
+    let names_foreign = rows.iter().take(limit).any(|row| {
+        let is_named = row.label.is_some() || matches!(row.key.form, SessionForm::Chat { .. });
+        row.trust < Trust::Agent && is_named
+    });
+    let trust = match names_foreign {
+        true => Trust::External,
+        false => quoted,
+    };
+    let label = |text| sessions.label("sessions_list", "sessions", text, trust);
+    let output = sessions.bound.output(&job.name, text, trust, label);
     output.with_details(json!({ "sessions": keys }))
 }
 
-fn line(row: &SessionRow, sessions: &Sessions, now: u64) -> String {
+fn line(row: &SessionRow, sessions: &SessionToolset, now: u64) -> String {
     let mut parts = vec![row.key.to_string()];
     if row.key == sessions.own {
         parts.push("this session".to_owned());
@@ -120,6 +147,31 @@ fn line(row: &SessionRow, sessions: &Sessions, now: u64) -> String {
     format!("- {}", parts.join(" · "))
 }
 
+/// The newest messages of a session, oldest first. One that cannot be read has none to show.
+fn last_messages(row: &SessionRow, sessions: &SessionToolset, most: usize) -> Vec<HistoryMessage> {
+    if most == 0 {
+        return Vec::new();
+    }
+    let page = sessions.view.history(&HistoryAsk {
+        session: &row.key,
+        offset: 0,
+        limit: most,
+        tools: ToolMessages::LeftOut,
+    });
+    let page = ok_or_debug!(page, "the messages of a session cannot be listed");
+    page.map(|page| page.messages).unwrap_or_default()
+}
+
+/// A message in one line.
+fn shortened(text: &str) -> String {
+    const MOST_CHARS: usize = 300;
+    let plain: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match plain.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}…", plain.get(..end).unwrap_or_default()),
+        None => plain,
+    }
+}
+
 fn ago(seconds: u64) -> String {
     match seconds {
         0..60 => "just now".to_owned(),
@@ -133,12 +185,12 @@ fn ago(seconds: u64) -> String {
 #[serde(deny_unknown_fields)]
 pub(super) struct NoArguments {}
 
-pub(super) fn agents(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
+pub(super) fn agents(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
+    Arc::new(BlockingTool {
+        spec: ToolSpec {
             name: "agents_list".into(),
             description: "List the agents that sessions_spawn may start.".into(),
-            parameters: Schema::object().build().into(),
+            parameters: ArgumentSchema::object().build().into(),
             effect: Effect::Read,
             sinks: [].into(),
         },
@@ -147,10 +199,10 @@ pub(super) fn agents(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     })
 }
 
-fn list_agents(sessions: &Sessions, _: NoArguments, _: &Job) -> Output {
+fn list_agents(sessions: &SessionToolset, _: NoArguments, _: &BlockingJob) -> ToolOutput {
     let agents = sessions.view.agents();
     if agents.is_empty() {
-        return Output::said("No other agent may be started from here.");
+        return ToolOutput::said("No other agent may be started from here.");
     }
     let lines: Vec<String> = agents
         .iter()
@@ -166,5 +218,5 @@ fn list_agents(sessions: &Sessions, _: NoArguments, _: &Job) -> Output {
         })
         .collect();
     let ids: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
-    Output::said(lines.join("\n")).with_details(json!({ "agents": ids }))
+    ToolOutput::said(lines.join("\n")).with_details(json!({ "agents": ids }))
 }

@@ -6,50 +6,50 @@ use chela_core::grouped;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Sessions, failed};
-use crate::blocking::{Blocking, Foreseen, Foresight, Job};
-use crate::local_time::local_time;
-use crate::schema::{Kind, Schema};
-use crate::{Effect, Output, Sink, SinkKind, Spec, StatusCard, Tool};
+use super::{SessionToolset, failed};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
+use crate::local_time::{local_time, local_time_as};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, Effect, SinkKind, StatusCard, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct StatusArguments {
     session_key: Option<String>,
     model: Option<String>,
 }
 
-pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
-    Arc::new(Foreseen {
-        sight: Foresight {
+pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
+    Arc::new(ForeseeingTool {
+        sight: CallForesight {
             // Another model is another mind.
-            effect: Some(|_: &Sessions, arguments: &Arguments| match arguments.model {
+            effect: Some(|_: &SessionToolset, arguments: &StatusArguments| match arguments.model {
                 Some(_) => Effect::Persona,
                 None => Effect::Read,
             }),
-            targets: Some(|sessions: &Sessions, arguments| {
+            targets: Some(|sessions: &SessionToolset, arguments| {
                 sessions.target(arguments.session_key.as_deref())
             }),
-            ..Foresight::default()
+            ..CallForesight::default()
         },
-        tool: Blocking {
-        spec: Spec {
+        tool: BlockingTool {
+        spec: ToolSpec {
             name: "session_status".into(),
-            description: "Show the exact time, model, context use, tokens and cost of a session; with `model`, set the model it uses from now on.".into(),
-            parameters: Schema::object()
+            description: "Exact time, model, context use, tokens and cost of a session; `model` sets the model it uses from now on.".into(),
+            parameters: ArgumentSchema::object()
                 .optional(
                     "sessionKey",
-                    Kind::text(),
-                    "Key from sessions_list; `current` unless given",
+                    ArgumentKind::text(),
+                    "(current)",
                 )
                 .optional(
                     "model",
-                    Kind::text().not_empty(),
-                    "Model or alias to use from now on; `default` for the configured one",
+                    ArgumentKind::text().not_empty(),
+                    "Model, alias or `default`",
                 )
                 .build().into(),
             effect: Effect::Read,
-            sinks: [Sink::new("model", SinkKind::Name)].into(),
+            sinks: [CallSink::new("model", SinkKind::Name)].into(),
         },
         with: Arc::clone(sessions),
         act: status,
@@ -57,7 +57,7 @@ pub(super) fn tool(sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
     })
 }
 
-fn status(sessions: &Sessions, arguments: Arguments, _: &Job) -> Output {
+fn status(sessions: &SessionToolset, arguments: StatusArguments, _: &BlockingJob) -> ToolOutput {
     let session = match sessions.named(arguments.session_key.as_deref()) {
         Ok(session) => session,
         Err(failed) => return failed,
@@ -72,7 +72,8 @@ fn status(sessions: &Sessions, arguments: Arguments, _: &Job) -> Output {
     }
     let now = sessions.now();
     let zone = sessions.time_zone.as_deref();
-    lines.push(format!("Time: {}", local_time(now, zone)));
+    let time = local_time_as(now, zone, sessions.time_format);
+    lines.push(format!("Time: {time}"));
     lines.push(format!("Session: {session}"));
     match sessions.view.status(&session) {
         Ok(card) => {
@@ -84,12 +85,12 @@ fn status(sessions: &Sessions, arguments: Arguments, _: &Job) -> Output {
                 "contextWindow": card.context_window,
                 "cost": card.cost,
             });
-            Output::said(lines.join("\n")).with_details(details)
+            ToolOutput::said(lines.join("\n")).with_details(details)
         }
         // The time is worth telling even so.
         Err(error) => {
             lines.push(error.to_string());
-            Output::said(lines.join("\n"))
+            ToolOutput::said(lines.join("\n"))
         }
     }
 }
@@ -123,11 +124,16 @@ fn card_lines(card: &StatusCard, zone: Option<&str>) -> Vec<String> {
     ));
     lines.extend(card.cost.map(|cost| format!("Cost: ${cost:.4}")));
     lines.push(format!("Compactions: {}", card.compactions));
-    lines.extend(
-        card.thinking
-            .as_ref()
-            .map(|level| format!("Thinking: {level}")),
-    );
+    let levels = [
+        ("Thinking", &card.thinking),
+        ("Reasoning", &card.reasoning),
+        ("Verbose", &card.verbose),
+        ("Elevated", &card.elevated),
+    ];
+    let set = levels
+        .into_iter()
+        .filter_map(|(name, level)| Some((name, level.as_ref()?)));
+    lines.extend(set.map(|(name, level)| format!("{name}: {level}")));
     let started = card.started_at.map(|at| local_time(at, zone));
     lines.extend(started.map(|at| format!("Started: {at}")));
     lines.extend(card.tasks.iter().map(|task| format!("Running: {task}")));

@@ -4,10 +4,10 @@ use chela_config::model::{AgentToAgent, SessionVisibility};
 use chela_core::{AgentId, FixedClock, FixedEntropy, SessionKey, Trust};
 use serde_json::{Value, json};
 
-use super::visible::Sight;
-use super::{Sessions, status_tool, tools};
+use super::SessionSight;
+use super::{SessionToolset, status_tool, tools};
 use crate::sessions_view::*;
-use crate::{Bound, Output, Success, schema};
+use crate::{CallSuccess, OutputBound, ToolOutput, schema};
 
 const NOW: u64 = 1_772_640_309;
 
@@ -31,6 +31,7 @@ fn row(text: &str, parent: Option<&str>, age: u64) -> SessionRow {
         updated_at: NOW - age,
         context_tokens: Some(12_345),
         messages: 7,
+        trust: Trust::Agent,
         key,
     }
 }
@@ -79,6 +80,9 @@ impl SessionsView for Kept {
             cost: Some(0.0123),
             compactions: 2,
             thinking: Some("low".to_owned()),
+            reasoning: None,
+            verbose: None,
+            elevated: Some("ask".to_owned()),
             started_at: Some(NOW - 3_600),
             tasks: vec!["exec p1: make".to_owned()],
         })
@@ -103,30 +107,31 @@ impl SessionsView for Kept {
     }
 }
 
-fn sight(visibility: SessionVisibility) -> Sight {
-    Sight {
+fn sight(visibility: SessionVisibility) -> SessionSight {
+    SessionSight {
         visibility,
         agents: AgentToAgent::default(),
         spawned_only: false,
     }
 }
 
-fn sessions(own: &str, sight: Sight) -> Arc<Sessions> {
-    Arc::new(Sessions {
+fn sessions(own: &str, sight: SessionSight) -> Arc<SessionToolset> {
+    Arc::new(SessionToolset {
         view: Arc::new(Kept::default()),
         own: key(own),
         agent: AgentId::main(),
         sight,
-        bound: Arc::new(Bound::new(None, None)),
+        bound: Arc::new(OutputBound::new(None, None)),
         clock: Arc::new(FixedClock(
             std::time::UNIX_EPOCH + std::time::Duration::from_secs(NOW),
         )),
         entropy: Arc::new(FixedEntropy(1)),
         time_zone: None,
+        time_format: Default::default(),
     })
 }
 
-fn run(sessions: &Arc<Sessions>, tool: &str, arguments: Value) -> Output {
+fn run(sessions: &Arc<SessionToolset>, tool: &str, arguments: Value) -> ToolOutput {
     let mut tools = tools(sessions);
     tools.push(status_tool(sessions));
     let tool = tools.iter().find(|t| &*t.spec().name == tool).unwrap();
@@ -137,7 +142,7 @@ fn run(sessions: &Arc<Sessions>, tool: &str, arguments: Value) -> Output {
     crate::testing::run(tool.as_ref(), &arguments)
 }
 
-fn seen(own: &str, sight: Sight) -> Vec<String> {
+fn seen(own: &str, sight: SessionSight) -> Vec<String> {
     let visible = sessions(own, sight).visible().unwrap();
     visible.iter().map(|row| row.key.to_string()).collect()
 }
@@ -200,6 +205,7 @@ fn the_card() {
     Cost: $0.0123
     Compactions: 2
     Thinking: low
+    Elevated: ask
     Started: 2026-03-04 15:05:09 +00:00 (UTC, Wednesday)
     Running: exec p1: make
     "#);
@@ -207,7 +213,7 @@ fn the_card() {
     let said = run(&main, "session_status", set).text();
     assert!(said.starts_with("Model set: local/small from the next reply on."));
     let wrong = run(&main, "session_status", json!({"model": "none/such"}));
-    assert_eq!(wrong.success, Success::Failed);
+    assert_eq!(wrong.success, CallSuccess::Failed);
 }
 
 #[test]
@@ -259,7 +265,7 @@ fn what_may_not_be_seen_does_not_exist() {
         "agent:main:explicit:incognito-x",
     ] {
         let refused = run(&group, "sessions_history", json!({ "sessionKey": key }));
-        assert_eq!(refused.success, Success::Failed, "{key}");
+        assert_eq!(refused.success, CallSuccess::Failed, "{key}");
         assert!(refused.text().starts_with("There is no session"));
     }
 }

@@ -1,29 +1,28 @@
 //! Which sessions a session may see.
 
 use chela_config::model::{AgentToAgent, SandboxSessions, SessionVisibility};
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::{AgentId, SessionForm, SessionKey};
 
 use crate::SessionRow;
-use crate::policy::Sandboxed;
-use crate::toolbox::ToolboxSettings;
+use crate::policy::SandboxChoice;
 
 /// How far a session sees: `tools.sessions.visibility`, narrowed inside a sandbox.
 #[derive(Debug, Clone)]
-pub(super) struct Sight {
+pub(crate) struct SessionSight {
     pub(super) visibility: SessionVisibility,
     pub(super) agents: AgentToAgent,
     pub(super) spawned_only: bool,
 }
 
-impl Sight {
-    pub(super) fn of(settings: &ToolboxSettings<'_>) -> Self {
-        let tools = &settings.loaded.config.tools;
-        let sandbox = settings.view.sandbox.value.session_tools_visibility;
+impl SessionSight {
+    pub(crate) fn of(loaded: &LoadedConfig, agent: &AgentView, sandboxed: SandboxChoice) -> Self {
+        let tools = &loaded.config.tools;
+        let sandbox = agent.sandbox.value.session_tools_visibility;
         Self {
             visibility: tools.sessions.visibility,
             agents: tools.agent_to_agent.clone(),
-            spawned_only: settings.sandboxed == Sandboxed::Yes
-                && sandbox == SandboxSessions::Spawned,
+            spawned_only: sandboxed == SandboxChoice::Yes && sandbox == SandboxSessions::Spawned,
         }
     }
 

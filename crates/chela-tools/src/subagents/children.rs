@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Refused, Spawner, Which};
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::schema::{Kind, Schema};
-use crate::{CallTarget, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
+use super::{ChildSpawner, SpawnRefused, WhichChildren};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, CallTarget, Effect, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Arguments {
+pub(super) struct ChildrenArguments {
     action: Action,
     target: Option<String>,
     message: Option<String>,
@@ -26,44 +26,48 @@ enum Action {
     Kill,
 }
 
-pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
+pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
+    Arc::new(BlockingTool {
+        spec: ToolSpec {
             name: "subagents".into(),
             description:
                 "List the sub-agents of this session, say something to one that runs, or end one."
                     .into(),
-            parameters: Schema::object()
+            parameters: ArgumentSchema::object()
                 .required(
                     "action",
-                    Kind::one_of(&["list", "steer", "kill"]),
+                    ArgumentKind::one_of(&["list", "steer", "kill"]),
                     "What to do",
                 )
                 .optional(
                     "target",
-                    Kind::text().not_empty(),
+                    ArgumentKind::text().not_empty(),
                     "Run id, label or session key; `all` for kill",
                 )
                 .optional(
                     "message",
-                    Kind::text().not_empty(),
+                    ArgumentKind::text().not_empty(),
                     "For steer: what to say",
                 )
                 .build()
                 .into(),
             effect: Effect::WriteReversible,
             sinks: [
-                Sink::new("target", SinkKind::Name),
-                Sink::new("message", SinkKind::Text),
+                CallSink::new("target", SinkKind::Name),
+                CallSink::new("message", SinkKind::Text),
             ]
             .into(),
         },
         with: Arc::new(Arc::clone(spawner)),
         act,
-    }.foreseeing(Foresight { targets: Some(|_, arguments| arguments.target.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..Foresight::default() }))
+    }.foreseeing(CallForesight { targets: Some(|_, arguments| arguments.target.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..CallForesight::default() }))
 }
 
-fn act(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
+fn act(
+    spawner: &Arc<dyn ChildSpawner>,
+    arguments: ChildrenArguments,
+    _: &BlockingJob,
+) -> ToolOutput {
     let target = arguments.target.as_deref();
     let done = match arguments.action {
         Action::List => return list(spawner.as_ref()),
@@ -71,12 +75,12 @@ fn act(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
         Action::Kill => kill(spawner.as_ref(), target),
     };
     match done {
-        Ok(text) => Output::said(text),
-        Err(refused) => Output::failed(refused.to_string()),
+        Ok(text) => ToolOutput::said(text),
+        Err(refused) => ToolOutput::failed(refused.to_string()),
     }
 }
 
-fn list(spawner: &dyn Spawner) -> Output {
+fn list(spawner: &dyn ChildSpawner) -> ToolOutput {
     let runs = spawner.runs();
     let lines: Vec<String> = runs
         .iter()
@@ -109,27 +113,28 @@ fn list(spawner: &dyn Spawner) -> Output {
             })
         })
         .collect();
-    Output::said(text).with_details(json!({ "runs": rows }))
+    ToolOutput::said(text).with_details(json!({ "runs": rows }))
 }
 
 fn steer(
-    spawner: &dyn Spawner,
+    spawner: &dyn ChildSpawner,
     target: Option<&str>,
     message: Option<&str>,
-) -> Result<String, Refused> {
-    let missing = |what: &str| Refused(format!("steer needs `{what}`. Call it again with both."));
+) -> Result<String, SpawnRefused> {
+    let missing =
+        |what: &str| SpawnRefused(format!("steer needs `{what}`. Call it again with both."));
     let target = target.ok_or_else(|| missing("target"))?;
     let message = message.ok_or_else(|| missing("message"))?;
     let run = spawner.steer(target, message)?;
     Ok(format!("{run} hears it between two of its steps."))
 }
 
-fn kill(spawner: &dyn Spawner, target: Option<&str>) -> Result<String, Refused> {
+fn kill(spawner: &dyn ChildSpawner, target: Option<&str>) -> Result<String, SpawnRefused> {
     let target = target
-        .ok_or_else(|| Refused("kill needs `target`: a run, a label, or `all`.".to_owned()))?;
+        .ok_or_else(|| SpawnRefused("kill needs `target`: a run, a label, or `all`.".to_owned()))?;
     let which = match target {
-        "all" => Which::All,
-        one => Which::One(one),
+        "all" => WhichChildren::All,
+        one => WhichChildren::One(one),
     };
     let killed = spawner.kill(which)?;
     Ok(match killed.as_slice() {

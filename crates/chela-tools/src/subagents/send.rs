@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use chela_core::{ContentHash, Origin, Trust};
-use chela_guard::{ExternalSource, Labelled};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Answered, SendAsk, Spawner};
-use crate::schema::{Kind, Schema, read};
-use crate::sessions::Sessions;
-use crate::{Call, CallTarget, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use super::{ChildSpawner, SendAsk, SendOutcome};
+use crate::schema::{ArgumentKind, ArgumentSchema, read};
+use crate::sessions::SessionToolset;
+use crate::{
+    CallFuture, CallSink, CallTarget, Effect, RunCall, SinkKind, Tool, ToolOutput, ToolSpec,
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -25,36 +25,39 @@ const USUAL_TIMEOUT: u64 = 30;
 const LONGEST_TIMEOUT: u64 = 600;
 
 struct Send {
-    spec: Spec,
-    spawner: Arc<dyn Spawner>,
-    sessions: Arc<Sessions>,
+    spec: ToolSpec,
+    spawner: Arc<dyn ChildSpawner>,
+    sessions: Arc<SessionToolset>,
 }
 
-pub(super) fn tool(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Arc<dyn Tool> {
+pub(super) fn tool(
+    spawner: &Arc<dyn ChildSpawner>,
+    sessions: &Arc<SessionToolset>,
+) -> Arc<dyn Tool> {
     Arc::new(Send {
-        spec: Spec {
+        spec: ToolSpec {
             name: "sessions_send".into(),
             description:
                 "Write to another session and wait for its answer; timeoutSeconds 0 does not wait."
                     .into(),
-            parameters: Schema::object()
+            parameters: ArgumentSchema::object()
                 .required(
                     "sessionKey",
-                    Kind::text().not_empty().such_as("agent:main:main"),
+                    ArgumentKind::text().not_empty().such_as("agent:main:main"),
                     "Key from sessions_list",
                 )
-                .required("message", Kind::text().not_empty(), "What to say")
+                .required("message", ArgumentKind::text().not_empty(), "What to say")
                 .optional(
                     "timeoutSeconds",
-                    Kind::integer().min(0).max(600),
+                    ArgumentKind::integer().min(0).max(600),
                     "How long to wait; 30 unless given, 0 to send and go on",
                 )
                 .build()
                 .into(),
             effect: Effect::WriteOutward,
             sinks: [
-                Sink::new("sessionKey", SinkKind::Recipient),
-                Sink::new("message", SinkKind::Text),
+                CallSink::new("sessionKey", SinkKind::Recipient),
+                CallSink::new("message", SinkKind::Text),
             ]
             .into(),
         },
@@ -64,7 +67,7 @@ pub(super) fn tool(spawner: &Arc<dyn Spawner>, sessions: &Arc<Sessions>) -> Arc<
 }
 
 impl Tool for Send {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
@@ -74,7 +77,7 @@ impl Tool for Send {
             .unwrap_or_default()
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move {
             let arguments: Arguments = match read(call.arguments) {
                 Ok(arguments) => arguments,
@@ -86,7 +89,7 @@ impl Tool for Send {
             let session = match named {
                 Ok(Ok(session)) => session,
                 Ok(Err(failed)) => return failed,
-                Err(_) => return Output::failed("The sessions cannot be read."),
+                Err(_) => return ToolOutput::failed("The sessions cannot be read."),
             };
             let asked = SendAsk {
                 session: session.clone(),
@@ -98,41 +101,24 @@ impl Tool for Send {
             };
             let name = session.to_string();
             let (status, output) = match self.spawner.send(asked).await {
-                Err(refused) => return Output::failed(refused.to_string()),
-                Ok(Answered::Sent) => ("accepted", Output::said(format!("Sent to {name}."))),
-                Ok(Answered::NoReply) => (
+                Err(refused) => return ToolOutput::failed(refused.to_string()),
+                Ok(SendOutcome::Sent) => ("accepted", ToolOutput::said(format!("Sent to {name}."))),
+                Ok(SendOutcome::NoReply) => (
                     "no_reply",
-                    Output::said(format!("{name} has nothing to say. Do not ask again.")),
+                    ToolOutput::said(format!("{name} has nothing to say. Do not ask again.")),
                 ),
-                Ok(Answered::Timeout) => (
+                Ok(SendOutcome::Timeout) => (
                     "timeout",
-                    Output::said(format!(
+                    ToolOutput::said(format!(
                         "{name} has not answered in time and goes on. sessions_history shows its answer later."
                     )),
                 ),
-                Ok(Answered::Reply { text, trust }) => {
-                    ("ok", Output::of(self.labelled(&name, text, trust)))
+                Ok(SendOutcome::Reply { text, trust }) => {
+                    let said = self.sessions.label("sessions_send", &name, text, trust);
+                    ("ok", ToolOutput::of(said))
                 }
             };
             output.with_details(json!({ "status": status, "sessionKey": name }))
         })
-    }
-}
-
-impl Send {
-    fn labelled(&self, session: &str, text: String, trust: Trust) -> Labelled {
-        let origin = Origin::Tool {
-            call: format!("sessions_send {session}"),
-            hash: ContentHash::of(&text),
-        };
-        match trust {
-            Trust::External => {
-                let source = ExternalSource::Api {
-                    name: format!("session {session}"),
-                };
-                Labelled::external(&text, &source, origin, self.sessions.entropy())
-            }
-            trust => Labelled::local(text, trust.min(Trust::Agent), origin),
-        }
     }
 }

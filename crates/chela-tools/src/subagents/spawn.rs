@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Cleanup, Context, Receipt, SpawnAsk, Spawner};
-use crate::blocking::{Blocking, Foresight, Job};
-use crate::schema::{Kind, Schema};
-use crate::{CallTarget, Effect, Output, Sink, SinkKind, Spec, Tool, ToolNeed};
+use super::{ChildCleanup, ChildContext, ChildSpawner, SpawnAsk, SpawnReceipt};
+use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
+use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::{CallSink, CallTarget, Effect, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct SpawnArguments {
     task: String,
     label: Option<String>,
     agent_id: Option<String>,
@@ -26,54 +26,58 @@ pub(super) struct Arguments {
     _mode: Option<String>,
 }
 
-pub(super) fn tool(spawner: &Arc<dyn Spawner>) -> Arc<dyn Tool> {
-    Arc::new(Blocking {
-        spec: Spec {
+pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
+    Arc::new(BlockingTool {
+        spec: ToolSpec {
             name: "sessions_spawn".into(),
             description: "Start a sub-agent for a task of its own; it never has more than you have. Returns at once; its result is pushed to you when it ends.".into(),
-            parameters: Schema::object()
+            parameters: ArgumentSchema::object()
                 .required(
                     "task",
-                    Kind::text().not_empty(),
+                    ArgumentKind::text().not_empty(),
                     "What to do and what to report, complete in itself",
                 )
-                .optional("label", Kind::text().not_empty(), "Short name for lists")
+                .optional("label", ArgumentKind::text().not_empty(), "Short name for lists")
                 .optional(
                     "agentId",
-                    Kind::text().not_empty(),
+                    ArgumentKind::text().not_empty(),
                     "Agent from agents_list; yourself unless given",
                 )
-                .optional("model", Kind::text().not_empty(), "Model or alias")
-                .optional("thinking", Kind::text().not_empty(), "Thinking level")
+                .optional("model", ArgumentKind::text().not_empty(), "Model or alias")
+                .optional("thinking", ArgumentKind::text().not_empty(), "Thinking level")
                 .optional(
                     "runTimeoutSeconds",
-                    Kind::integer().min(0),
+                    ArgumentKind::integer().min(0),
                     "Ends it after so long; 0 for no limit of its own",
                 )
                 .optional(
                     "context",
-                    Kind::one_of(&["isolated", "fork"]),
+                    ArgumentKind::one_of(&["isolated", "fork"]),
                     "`fork` gives it this conversation; `isolated` unless given",
                 )
                 .optional(
                     "cleanup",
-                    Kind::one_of(&["keep", "delete"]),
+                    ArgumentKind::one_of(&["keep", "delete"]),
                     "What becomes of its transcript; `keep` unless given",
                 )
-                .optional("mode", Kind::one_of(&["run"]), "One run")
+                .optional("mode", ArgumentKind::one_of(&["run"]), "One run")
                 .build().into(),
             effect: Effect::WriteReversible,
             sinks: [
-                Sink::new("task", SinkKind::Text),
-                Sink::new("agentId", SinkKind::Name),
+                CallSink::new("task", SinkKind::Text),
+                CallSink::new("agentId", SinkKind::Name),
             ].into(),
         },
         with: Arc::new(Arc::clone(spawner)),
         act: spawn,
-    }.foreseeing(Foresight { targets: Some(|_, arguments| arguments.agent_id.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..Foresight::default() }))
+    }.foreseeing(CallForesight { targets: Some(|_, arguments| arguments.agent_id.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..CallForesight::default() }))
 }
 
-fn spawn(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
+fn spawn(
+    spawner: &Arc<dyn ChildSpawner>,
+    arguments: SpawnArguments,
+    _: &BlockingJob,
+) -> ToolOutput {
     let asked = SpawnAsk {
         task: arguments.task,
         label: arguments.label,
@@ -82,21 +86,21 @@ fn spawn(spawner: &Arc<dyn Spawner>, arguments: Arguments, _: &Job) -> Output {
         thinking: arguments.thinking,
         timeout_seconds: arguments.run_timeout_seconds,
         context: match arguments.context.as_deref() {
-            Some("fork") => Context::Fork,
-            _ => Context::Isolated,
+            Some("fork") => ChildContext::Fork,
+            _ => ChildContext::Isolated,
         },
         cleanup: match arguments.cleanup.as_deref() {
-            Some("delete") => Cleanup::Delete,
-            _ => Cleanup::Keep,
+            Some("delete") => ChildCleanup::Delete,
+            _ => ChildCleanup::Keep,
         },
     };
     match spawner.spawn(asked) {
         Ok(receipt) => said(&receipt),
-        Err(refused) => Output::failed(refused.to_string()),
+        Err(refused) => ToolOutput::failed(refused.to_string()),
     }
 }
 
-fn said(receipt: &Receipt) -> Output {
+fn said(receipt: &SpawnReceipt) -> ToolOutput {
     let list = |names: &[String]| match names {
         [] => "none".to_owned(),
         names => names.join(", "),
@@ -115,7 +119,8 @@ fn said(receipt: &Receipt) -> Output {
     ];
     lines.extend(receipt.warnings.iter().map(|text| format!("Note: {text}")));
     lines.push("Its result comes to you by itself when it ends. Do not poll.".to_owned());
-    Output::said(lines.join("\n")).with_details(json!({
+    let told = ToolOutput::said(lines.join("\n")).offering(["subagents".to_owned()]);
+    told.with_details(json!({
         "status": "accepted",
         "runId": receipt.run,
         "childSessionKey": receipt.session.to_string(),

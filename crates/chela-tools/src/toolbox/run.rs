@@ -8,16 +8,20 @@ use chela_core::suggest::nearest;
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 
+use chela_guard::SecretLook;
+
 use super::Toolbox;
-use crate::{Call, Output, Running, Tool, Verdict, schema};
+use crate::{CallFuture, PolicyVerdict, RunCall, Tool, ToolOutput, foresight, schema};
 
 /// A call whose tool exists, may be used, and whose arguments are right.
-pub struct Prepared {
+pub struct PreparedCall {
     pub tool: Arc<dyn Tool>,
     pub arguments: Map<String, Value>,
+    /// Whether an address in them looks like one with a key in it.
+    pub look: SecretLook,
 }
 
-impl std::fmt::Debug for Prepared {
+impl std::fmt::Debug for PreparedCall {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Prepared")
             .field("tool", &self.tool.spec().name)
@@ -31,36 +35,45 @@ const SLACK: usize = 2;
 
 impl Toolbox {
     /// Finds the tool of a call and puts its arguments right. What is wrong with it is an
-    /// [`Output`] that says what the model can do.
-    pub fn prepare(&self, name: &str, arguments: &Map<String, Value>) -> Result<Prepared, Output> {
+    /// [`ToolOutput`] that says what the model can do.
+    pub fn prepare(
+        &self,
+        name: &str,
+        arguments: &Map<String, Value>,
+    ) -> Result<PreparedCall, ToolOutput> {
         let Some(tool) = self.get(name) else {
             tracing::info!(tool = name, "no such tool");
-            return Err(Output::failed(self.unknown(name)));
+            return Err(ToolOutput::failed(self.unknown(name)));
         };
         if let Some(turn) = &self.turn
-            && let Verdict::Out(why) = turn.explain(name)
+            && let PolicyVerdict::Out(why) = turn.explain(name)
         {
             tracing::info!(tool = name, %why, "the policy of this message keeps a tool out");
-            return Err(Output::failed(format!(
+            return Err(ToolOutput::failed(format!(
                 "{name} may not be used for this message: {why}. Answer without it."
             )));
         }
         let arguments = schema::check(&tool.spec().parameters, arguments)
-            .map_err(|complaint| Output::failed(complaint.to_text(name)))?;
-        if let Some(refused) = self.carries(tool.spec(), &arguments) {
-            tracing::warn!(tool = name, "a call carries a secret: refused");
-            return Err(refused);
+            .map(|arguments| tool.settle(arguments))
+            .map_err(|complaint| ToolOutput::failed(complaint.to_text(name)))?;
+        if let Some(fault) = foresight::address_fault(tool.spec(), &arguments) {
+            tracing::info!(tool = name, %fault, "a call names no address");
+            return Err(ToolOutput::failed(format!("{name} was not run: {fault}.")));
         }
-        Ok(Prepared {
+        let look = self.carries(tool.spec(), &arguments).inspect_err(|_| {
+            tracing::warn!(tool = name, "a call carries a secret: refused");
+        })?;
+        Ok(PreparedCall {
             tool: Arc::clone(tool),
             arguments,
+            look,
         })
     }
 
     /// Runs a call that was prepared, and judged in between.
-    pub async fn run_prepared(&self, prepared: &Prepared, call: Call<'_>) -> Output {
+    pub async fn run_prepared(&self, prepared: &PreparedCall, call: RunCall<'_>) -> ToolOutput {
         let progress = |progress| (call.progress)(self.progress_without_secrets(progress));
-        let call = Call {
+        let call = RunCall {
             arguments: &prepared.arguments,
             progress: &progress,
             ..call
@@ -69,11 +82,18 @@ impl Toolbox {
         self.within_bounds(&prepared.tool.spec().name, output)
     }
 
-    /// Runs one call. Whatever goes wrong is an [`Output`] that says what the model can do.
-    pub fn run<'a>(&'a self, name: &'a str, call: Call<'a>) -> Running<'a> {
+    /// Runs one call. Whatever goes wrong is an [`ToolOutput`] that says what the model can do.
+    pub fn run<'a>(&'a self, name: &'a str, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move {
             match self.prepare(name, call.arguments) {
-                Ok(prepared) => self.run_prepared(&prepared, call).await,
+                Ok(prepared) => {
+                    let targets = prepared.tool.targets(&prepared.arguments);
+                    let call = RunCall {
+                        targets: &targets,
+                        ..call
+                    };
+                    self.run_prepared(&prepared, call).await
+                }
                 Err(failed) => failed,
             }
         })
@@ -103,13 +123,13 @@ impl Toolbox {
     }
 
     /// The last line: tools bound what they say themselves, and know best how.
-    fn within_bounds(&self, name: &str, output: Output) -> Output {
+    fn within_bounds(&self, name: &str, output: ToolOutput) -> ToolOutput {
         let most = self.bound.chars().saturating_mul(SLACK);
         let length = output.text().chars().count();
         if length <= most {
             return output;
         }
-        Output::failed(format!(
+        ToolOutput::failed(format!(
             "{name} gave {length} characters, more than the {most} that fit. Ask for less at once."
         ))
         .with_details(output.details)
@@ -117,13 +137,13 @@ impl Toolbox {
 }
 
 /// A tool that panics has failed, like one that says so; what it had begun may be half done.
-async fn run_or_break(tool: &dyn Tool, call: Call<'_>) -> Output {
+async fn run_or_break(tool: &dyn Tool, call: RunCall<'_>) -> ToolOutput {
     let run = AssertUnwindSafe(async { tool.run(call).await });
     run.catch_unwind().await.unwrap_or_else(|payload| {
         let panic = caught_panic(&*payload);
         let name = &tool.spec().name;
         tracing::error!(tool = %name, %panic, "a tool broke");
-        Output::failed(format!(
+        ToolOutput::failed(format!(
             "{name} broke while it ran: a fault in its code. It may have done a part of its work; look before you try again, or try another way."
         ))
     })

@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use chela_config::model::RedactMode;
+use chela_core::ok_or_warn;
 use chela_core::secret::{CANARY, KnownBy};
+use chela_guard::SecretLook;
 use serde_json::{Map, Value, json};
 
 use super::Toolbox;
-use crate::{Effect, Output, Piece, Progress, SinkKind, Spec};
+use crate::{CallProgress, Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
 
 /// Under this name the details of a result tell what was hidden or refused.
 pub const SECRETS: &str = "secrets";
@@ -16,8 +18,14 @@ const OPENING: &str = "[secret:";
 
 impl Toolbox {
     /// A refusal, if a call carries what must not leave: a value the installation holds or the
-    /// canary anywhere, anything that looks like a secret where it would be seen by others.
-    pub(super) fn carries(&self, spec: &Spec, arguments: &Map<String, Value>) -> Option<Output> {
+    /// canary anywhere, anything that looks like a secret where it would be seen by others. An
+    /// address that only looks so may be one the owner was given: the guard knows, or asks.
+    pub(super) fn carries(
+        &self,
+        spec: &ToolSpec,
+        arguments: &Map<String, Value>,
+    ) -> Result<SecretLook, ToolOutput> {
+        let mut look = SecretLook::Plain;
         let mut found = BTreeSet::new();
         let mut by_whom = None;
         for (name, value) in arguments {
@@ -30,13 +38,17 @@ impl Toolbox {
             }
             for hit in self.redactor.find_in_json(text.as_bytes()) {
                 let ours = matches!(hit.by, KnownBy::Value(_)) || &*hit.name == CANARY;
-                if ours || seen {
+                if !ours && is_address(spec, name) {
+                    look = SecretLook::InAddress;
+                } else if ours || seen {
                     found.insert(hit.name.to_string());
                     by_whom.get_or_insert(name);
                 }
             }
         }
-        let argument = by_whom?;
+        let Some(argument) = by_whom else {
+            return Ok(look);
+        };
         let names: Vec<String> = found.into_iter().collect();
         let refused = format!(
             "{} was not run: its {argument} holds a secret ({}). Secrets do not leave in commands, addresses or messages. Where one is needed, the owner can give it a name in secrets.named; then write ${{secret:NAME}} where the tool says so.",
@@ -44,14 +56,14 @@ impl Toolbox {
             names.join(", ")
         );
         let told = json!({ SECRETS: { "what": "blocked", "names": names } });
-        Some(Output::failed(refused).with_details(told))
+        Err(ToolOutput::failed(refused).with_details(told))
     }
 
     /// The same result without secrets, and which there were.
-    pub(super) fn without_secrets(&self, mut output: Output) -> Output {
+    pub(super) fn without_secrets(&self, mut output: ToolOutput) -> ToolOutput {
         let mut names = BTreeSet::new();
         for piece in &mut output.content {
-            if let Piece::Text(text) = piece {
+            if let OutputPiece::Text(text) = piece {
                 let found = text.hide_secrets(&self.redactor);
                 names.extend(found.iter().map(ToString::to_string));
                 // Tools that cut what they read hide first.
@@ -61,7 +73,9 @@ impl Toolbox {
         let details = output.details.to_string();
         let clean = self.redactor.redact_json(&details);
         if clean != details {
-            output.details = serde_json::from_str(&clean).unwrap_or_default();
+            let clean = serde_json::from_str(&clean);
+            output.details =
+                ok_or_warn!(clean, "details that hold secrets are left out").unwrap_or_default();
         }
         if names.is_empty() {
             return output;
@@ -77,12 +91,11 @@ impl Toolbox {
         let canary = canary.map(|value| self.redactor.redact(&value).into_owned());
         text.match_indices(OPENING)
             .filter_map(|(at, _)| {
-                let inside = &text[at + OPENING.len()..];
-                let end = inside.find([']', '[', '\n'])?;
-                let shown = text.get(at..=at + OPENING.len() + end)?.strip_suffix(']')?;
-                let name = inside[..end]
-                    .rsplit_once(':')
-                    .map_or(&inside[..end], |(name, _)| name);
+                let inside = text.get(at + OPENING.len()..)?;
+                let (inside, _) = inside.split_at_checked(inside.find([']', '[', '\n'])?)?;
+                let end = at + OPENING.len() + inside.len();
+                let shown = text.get(at..=end)?.strip_suffix(']')?;
+                let name = inside.rsplit_once(':').map_or(inside, |(name, _)| name);
                 let planted = || canary.as_deref().and_then(|one| one.strip_suffix(']'));
                 (name != CANARY || planted() == Some(shown)).then(|| name.to_owned())
             })
@@ -90,20 +103,25 @@ impl Toolbox {
     }
 
     /// For the owner's screen. They may want to see what only looks like a secret.
-    pub(super) fn progress_without_secrets(&self, progress: Progress) -> Progress {
+    pub(super) fn progress_without_secrets(&self, progress: CallProgress) -> CallProgress {
         let clean = |text: String| match self.on_screen {
             RedactMode::Tools => self.redactor.redact(&text).into_owned(),
             RedactMode::Off => self.redactor.redact_known(&text).into_owned(),
         };
         match progress {
-            Progress::Status(text) => Progress::Status(clean(text)),
-            Progress::Output(text) => Progress::Output(clean(text)),
+            CallProgress::Status(text) => CallProgress::Status(clean(text)),
+            CallProgress::Output(text) => CallProgress::Output(clean(text)),
         }
     }
 }
 
+fn is_address(spec: &ToolSpec, argument: &str) -> bool {
+    let mut sinks = spec.sinks.iter();
+    sinks.any(|sink| sink.argument == argument && sink.kind == SinkKind::Url)
+}
+
 /// A command line stands in the list of processes, an address in somebody's log.
-fn is_seen_by_others(spec: &Spec, argument: &str) -> bool {
+fn is_seen_by_others(spec: &ToolSpec, argument: &str) -> bool {
     let outward = matches!(
         spec.effect,
         Effect::Egress | Effect::WriteOutward | Effect::ReadUntrusted

@@ -2,26 +2,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_config::load_text;
-use chela_core::secret::{Redactor, Secret};
+use chela_core::secret::{KnownSecret, Redactor};
 use chela_core::{AgentId, Audience, Host, SessionKey, Trust};
-use chela_memory::source::Places as MemoryPlaces;
+use chela_memory::source::MemoryPlaces;
 use chela_memory::{AgentMemory, MemoryParts};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use crate::testing::{run, run_in};
 use crate::{
-    Call, Effect, ImageInput, Journal, MemoryAccess, ModelFacts, NoSessions, Output, Piece, Policy,
-    Running, Sandboxed, Spec, Success, Tool, Toolbox, ToolboxSettings,
+    CallFuture, CallSuccess, ChangeJournal, Effect, ImageInput, MemoryAccess, ModelFacts,
+    NoSessions, OutputPiece, RunCall, SandboxChoice, Tool, ToolOutput, ToolRules, ToolSpec,
+    Toolbox, ToolboxSettings, offered_tools,
 };
 
 /// A home with a workspace, and a toolbox over it.
-pub(crate) struct Bench {
+pub(crate) struct ToolboxFixture {
     pub(crate) home: TempDir,
     pub(crate) toolbox: Toolbox,
 }
 
-impl Bench {
+impl ToolboxFixture {
     pub(crate) fn new() -> Self {
         Self::with("{}", ImageInput::Yes)
     }
@@ -33,7 +34,7 @@ impl Bench {
     pub(crate) fn keeping(
         config: &str,
         images: ImageInput,
-        journal: Option<Arc<dyn Journal>>,
+        journal: Option<Arc<dyn ChangeJournal>>,
     ) -> Self {
         let home = tempfile::tempdir().unwrap();
         let host = Host::fixed(home.path());
@@ -55,7 +56,7 @@ impl Bench {
                 images,
             },
             sender: None,
-            sandboxed: Sandboxed::No,
+            sandboxed: SandboxChoice::No,
             roots: Vec::new(),
             trust_of: Some(Arc::new(|path| match path.ends_with("SOUL.md") {
                 true => Trust::Owner,
@@ -64,6 +65,7 @@ impl Bench {
             journal,
             spool: Some(home.path().join(".chela/spool/s1")),
             sessions: Arc::new(NoSessions),
+            company: crate::SessionCompany::Alone,
             spawner: None,
             memory: Some(MemoryAccess {
                 memory: Arc::new(AgentMemory::new(MemoryParts {
@@ -83,7 +85,7 @@ impl Bench {
             }),
             redactor: Arc::new(Redactor::new(
                 None,
-                vec![Secret {
+                vec![KnownSecret {
                     name: "vault".to_owned(),
                     value: "open sesame 7".to_owned(),
                 }],
@@ -114,36 +116,36 @@ impl Bench {
         String::from_utf8(self.bytes(path)).unwrap()
     }
 
-    pub(crate) fn run(&self, tool: &str, arguments: Value) -> Output {
+    pub(crate) fn run(&self, tool: &str, arguments: Value) -> ToolOutput {
         run_in(&self.toolbox, tool, arguments)
     }
 
     /// What a call that works says, with the home folder left out.
     pub(crate) fn said(&self, tool: &str, arguments: Value) -> String {
         let output = self.run(tool, arguments);
-        assert_eq!(output.success, Success::Done, "{}", output.text());
+        assert_eq!(output.success, CallSuccess::Done, "{}", output.text());
         self.plain(&output)
     }
 
     /// What a call that fails says.
     pub(crate) fn refused(&self, tool: &str, arguments: Value) -> String {
         let output = self.run(tool, arguments);
-        assert_eq!(output.success, Success::Failed, "{}", output.text());
+        assert_eq!(output.success, CallSuccess::Failed, "{}", output.text());
         self.plain(&output)
     }
 
-    fn plain(&self, output: &Output) -> String {
+    fn plain(&self, output: &ToolOutput) -> String {
         let home = self.home.path().display().to_string();
         output.text().replace(&home, "HOME")
     }
 }
 
 /// A tool from elsewhere.
-struct Shout(Spec);
+struct Shout(ToolSpec);
 
 impl Shout {
     fn new(name: &str) -> Self {
-        Self(Spec {
+        Self(ToolSpec {
             name: name.into(),
             description: "Says a lot.".into(),
             parameters: Arc::new(
@@ -156,30 +158,69 @@ impl Shout {
 }
 
 impl Tool for Shout {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.0
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         let times = call.arguments.get("times").and_then(Value::as_u64);
         let text = "AH ".repeat(times.unwrap_or(1) as usize);
-        Box::pin(async move { Output::said(text) })
+        Box::pin(async move { ToolOutput::said(text) })
     }
 }
 
 #[test]
 fn the_order_is_fixed() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let names: Vec<&str> = bench.toolbox.specs().map(|spec| &*spec.name).collect();
     assert_eq!(
         names.join(" "),
-        "read write edit apply_patch grep find ls exec agents_list sessions_list sessions_history session_status memory_search memory_get image update_plan zz_shout"
+        "read write edit apply_patch grep find ls exec agents_list sessions_list sessions_history session_status memory_search memory_get image update_plan zz_shout tools_find"
     );
 }
 
 #[test]
+fn what_nobody_needs_yet_is_found_and_not_listed() {
+    let bench = ToolboxFixture::with("{}", ImageInput::No);
+    let listed: Vec<&str> = bench.toolbox.listed().map(|spec| &*spec.name).collect();
+    assert_eq!(
+        listed.join(" "),
+        "read write edit apply_patch grep find ls exec session_status memory_search memory_get update_plan zz_shout tools_find"
+    );
+    assert!(bench.toolbox.is_deferred("sessions_list"));
+    let found = run_in(
+        &bench.toolbox,
+        "tools_find",
+        json!({ "query": "sessions_list" }),
+    );
+    assert_eq!(
+        offered_tools(&found.details).collect::<Vec<_>>(),
+        ["sessions_list"]
+    );
+    // Begun with others, it stays as it began.
+    let begun = bench.toolbox.as_begun(
+        vec!["read".into(), "tools_find".into()],
+        vec!["session_status".into()],
+    );
+    let names: Vec<&str> = begun.specs().map(|spec| &*spec.name).collect();
+    assert_eq!(names, ["read", "session_status", "tools_find"]);
+    assert!(begun.is_deferred("session_status"));
+    // Nothing is hidden where it cannot be found.
+    let closed = begun.restrict(&["read".into(), "session_status".into()]);
+    assert!(!closed.is_deferred("session_status"));
+}
+
+#[test]
+fn whoever_lists_tools_has_them_listed() {
+    let config = r#"{ "tools": { "allow": ["read", "sessions_list"] } }"#;
+    let bench = ToolboxFixture::with(config, ImageInput::No);
+    let listed: Vec<&str> = bench.toolbox.listed().map(|spec| &*spec.name).collect();
+    assert_eq!(listed, ["read", "sessions_list"]);
+}
+
+#[test]
 fn what_the_model_is_told() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let specs: Vec<Value> = bench
         .toolbox
         .specs()
@@ -188,7 +229,7 @@ fn what_the_model_is_told() {
             json!({
                 "name": *spec.name,
                 "description": *spec.description,
-                "parameters": *spec.parameters,
+                "parameters": spec.told(),
                 "effect": spec.effect,
                 "sinks": *spec.sinks,
             })
@@ -201,7 +242,7 @@ fn what_the_model_is_told() {
 /// and what is required here is required there.
 #[test]
 fn schemas_and_types_agree() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let unusable = |tool: &dyn Tool, arguments: &Map<String, Value>| {
         let output = run(tool, arguments);
         let text = output.text();
@@ -267,7 +308,7 @@ fn sample(schema: &Value) -> Value {
 
 #[test]
 fn unknown_tools_and_bad_arguments_are_explained() {
-    let bench = Bench::with("{tools: {deny: ['write']}}", ImageInput::No);
+    let bench = ToolboxFixture::with("{tools: {deny: ['write']}}", ImageInput::No);
     insta::assert_snapshot!(
         [
             bench.refused("reed", json!({})),
@@ -281,7 +322,7 @@ fn unknown_tools_and_bad_arguments_are_explained() {
         .join("\n"),
         @r#"
     There is no tool `reed`. Did you mean `read`?
-    There is no tool `make_coffee`. The tools are: read, edit, apply_patch, grep, find, ls, exec, agents_list, sessions_list, sessions_history, session_status, memory_search, memory_get, image, update_plan, zz_shout.
+    There is no tool `make_coffee`. The tools are: read, edit, apply_patch, grep, find, ls, exec, agents_list, sessions_list, sessions_history, session_status, memory_search, memory_get, update_plan, zz_shout, tools_find.
     write is not available here: tools.deny. Do not try it again.
     read: argument `path` is missing: expected text that is not empty. Example of a valid call: {"path":"notes.md"}
     read: argument `file_path` does not exist; the arguments are path, offset, limit, column, lineNumbers. Example of a valid call: {"path":"notes.md"}
@@ -293,7 +334,7 @@ fn unknown_tools_and_bad_arguments_are_explained() {
 
 #[test]
 fn a_session_keeps_the_tools_it_began_with() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let began = ["read".to_owned(), "ls".to_owned(), "gone".to_owned()];
     let toolbox = bench.toolbox.restrict(&began);
     let names: Vec<&str> = toolbox.specs().map(|spec| &*spec.name).collect();
@@ -303,30 +344,30 @@ fn a_session_keeps_the_tools_it_began_with() {
 
 #[test]
 fn a_turn_may_be_narrower_than_its_session() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.md", "hello");
     let host = Host::fixed("/home/me");
     let loaded = load_text(&host, "{tools: {toolsBySender: {'*': {allow: ['ls']}}}}");
     let view = loaded.agent(&AgentId::main()).unwrap();
-    let turn = bench.toolbox.for_turn(Policy::of(&crate::PolicyAsk {
+    let turn = bench.toolbox.for_turn(ToolRules::of(&crate::PolicyAsk {
         loaded: &loaded,
         view: &view,
         session: &SessionKey::main(&AgentId::main()),
         provider: None,
         model: None,
         sender: None,
-        sandboxed: Sandboxed::No,
+        sandboxed: SandboxChoice::No,
     }));
     assert_eq!(turn.specs().count(), bench.toolbox.specs().count());
     let refused = run_in(&turn, "read", json!({"path": "a.md"}));
     insta::assert_snapshot!(refused.text(), @r#"read may not be used for this message: tools.toolsBySender.*.allow does not name it. Answer without it."#);
-    assert_eq!(run_in(&turn, "ls", json!({})).success, Success::Done);
+    assert_eq!(run_in(&turn, "ls", json!({})).success, CallSuccess::Done);
     assert_eq!(bench.said("read", json!({"path": "a.md"})), "hello");
 }
 
 #[test]
 fn no_result_is_longer_than_the_bound() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     assert_eq!(bench.said("zz_shout", json!({"times": 2})), "AH AH ");
     let refused = bench.refused("zz_shout", json!({"times": 100_000}));
     insta::assert_snapshot!(refused, @r#"zz_shout gave 300000 characters, more than the 32000 that fit. Ask for less at once."#);
@@ -334,7 +375,7 @@ fn no_result_is_longer_than_the_bound() {
 
 #[test]
 fn what_is_kept_out_says_why() {
-    let bench = Bench::with("{tools: {profile: 'minimal'}}", ImageInput::No);
+    let bench = ToolboxFixture::with("{tools: {profile: 'minimal'}}", ImageInput::No);
     let names: Vec<&str> = bench.toolbox.specs().map(|spec| &*spec.name).collect();
     assert_eq!(names, ["session_status"]);
     let (name, why) = &bench.toolbox.left_out()[0];
@@ -347,13 +388,13 @@ fn what_is_kept_out_says_why() {
 
 #[test]
 fn labels_follow_the_file() {
-    let bench = Bench::with("{tools: {fs: {workspaceOnly: false}}}", ImageInput::No);
+    let bench = ToolboxFixture::with("{tools: {fs: {workspaceOnly: false}}}", ImageInput::No);
     bench.put("SOUL.md", "soul");
     bench.put("notes.md", "notes");
     std::fs::write(bench.home.path().join("mail.txt"), "hello").unwrap();
     let label = |path: &str| match &bench.run("read", json!({"path": path})).content[0] {
-        Piece::Text(text) => (text.trust(), text.text().to_owned()),
-        Piece::Image { .. } => panic!("text"),
+        OutputPiece::Text(text) => (text.trust(), text.text().to_owned()),
+        OutputPiece::Image { .. } => panic!("text"),
     };
     assert_eq!(label("SOUL.md"), (Trust::Owner, "soul".to_owned()));
     assert_eq!(label("notes.md"), (Trust::Agent, "notes".to_owned()));
@@ -366,7 +407,7 @@ fn labels_follow_the_file() {
     // Patches can be kept to the workspace by themselves.
     let mail = "*** Begin Patch\n*** Delete File: ~/mail.txt\n*** End Patch";
     let config = "{tools: {fs: {workspaceOnly: false}, exec: {applyPatch: {workspaceOnly: true}}}}";
-    let narrow = Bench::with(config, ImageInput::No);
+    let narrow = ToolboxFixture::with(config, ImageInput::No);
     std::fs::write(narrow.home.path().join("mail.txt"), "hello").unwrap();
     assert!(
         narrow
@@ -393,7 +434,7 @@ fn labels_follow_the_file() {
 
 #[test]
 fn secrets_stay_out_of_results_and_calls() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put(
         "notes.txt",
         "the word is open sesame 7, in base64 b3BlbiBzZXNhbWUgNw==",
@@ -411,7 +452,7 @@ fn secrets_stay_out_of_results_and_calls() {
         "write",
         json!({ "path": "out.txt", "content": "open sesame 7" }),
     );
-    assert_eq!(write.success, Success::Failed);
+    assert_eq!(write.success, CallSuccess::Failed);
     assert_eq!(write.details["secrets"]["what"], "blocked");
     assert!(!write.text().contains("sesame"), "{write:?}");
     assert!(!bench.path("out.txt").exists());
@@ -422,7 +463,7 @@ fn secrets_stay_out_of_results_and_calls() {
         "write",
         json!({ "path": "out.txt", "content": token }),
     );
-    assert_eq!(write.success, Success::Done, "{write:?}");
+    assert_eq!(write.success, CallSuccess::Done, "{write:?}");
     let read = run_in(&bench.toolbox, "read", json!({ "path": "out.txt" }));
     assert!(!read.text().contains(&token), "{read:?}");
     // What does not fit is kept, without secrets.

@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     /// Addresses of the own machine and network may be reached.
-    pub private: Private,
+    pub private: PrivateAddresses,
     /// Hosts whose address is not looked at.
     pub trusted_hosts: Vec<String>,
     /// Only these hosts, as globs; empty: all.
@@ -19,7 +19,7 @@ pub struct AddressPolicy {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Private {
+pub enum PrivateAddresses {
     #[default]
     Refused,
     Allowed,
@@ -36,8 +36,8 @@ impl AddressPolicy {
         let private = is_on("allowPrivateNetwork") || is_on("dangerouslyAllowPrivateNetwork");
         Self {
             private: match private {
-                true => Private::Allowed,
-                false => Private::Refused,
+                true => PrivateAddresses::Allowed,
+                false => PrivateAddresses::Refused,
             },
             trusted_hosts: list("allowedHostnames"),
             only_hosts: list("hostnameAllowlist"),
@@ -57,7 +57,7 @@ impl AddressPolicy {
     /// Why an address of a host may not be reached.
     pub fn refuses(&self, host: &str, address: IpAddr) -> Option<String> {
         let host = host.trim_end_matches('.').to_ascii_lowercase();
-        let free = self.private == Private::Allowed || self.trusted_hosts.contains(&host);
+        let free = self.private == PrivateAddresses::Allowed || self.trusted_hosts.contains(&host);
         (!free && !is_public(address)).then(|| {
             format!("{host} leads to {address}, an address of this machine or a private network")
         })

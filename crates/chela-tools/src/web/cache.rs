@@ -11,12 +11,12 @@ const MOST_ENTRIES: usize = 100;
 
 /// Remembers values for a time; the oldest go first.
 #[derive(Debug)]
-pub struct Cache<K, V> {
+pub struct TimedCache<K, V> {
     keep: Duration,
     entries: Mutex<HashMap<K, (Instant, V)>>,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> Cache<K, V> {
+impl<K: Eq + Hash + Clone, V: Clone> TimedCache<K, V> {
     /// Minutes as the config has them; none for nothing, negative numbers and nonsense.
     pub fn for_minutes(minutes: f64) -> Self {
         let keep = Duration::try_from_secs_f64(minutes * 60.0).unwrap_or_default();

@@ -3,21 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_config::model::{OpenMap, Secret, SecretSource, WebSearch};
+use chela_config::model::{OpenMap, SecretSetting, SecretSource, WebSearch};
 use chela_core::{ContentHash, Host, Origin};
-use chela_guard::{ExternalSource, Labelled};
+use chela_guard::{ExternalSource, LabelledText, WebAddress};
 use reqwest::Url;
 use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::address::{AddressPolicy, Private};
-use super::cache::Cache;
+use super::address::{AddressPolicy, PrivateAddresses};
+use super::cache::TimedCache;
 use super::fetch::SharedEntropy;
-use super::way::Way;
+use super::web_access::WebAccess;
 use crate::foresight;
-use crate::schema::{self, Kind, Schema};
-use crate::{Call, CallTarget, Effect, Output, Running, Sink, SinkKind, Spec, Tool};
+use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::{
+    CallFuture, CallSink, CallTarget, Effect, RedirectJudge, RunCall, SinkKind, Tool, ToolOutput,
+    ToolSpec,
+};
 use chela_sandbox::SystemLookup;
 
 const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
@@ -58,11 +61,11 @@ impl SearchService {
         }
         let brave = || {
             let key = match &config.api_key {
-                Some(Secret::Text(key)) => Some(key.trim().to_owned()),
-                Some(Secret::Reference(at)) if at.source == SecretSource::Env => {
+                Some(SecretSetting::Text(key)) => Some(key.trim().to_owned()),
+                Some(SecretSetting::Reference(at)) if at.source == SecretSource::Env => {
                     host.var(&at.id).map(str::to_owned)
                 }
-                Some(Secret::Reference(_)) => None,
+                Some(SecretSetting::Reference(_)) => None,
                 None => text(&config.other, "brave", "apiKey")
                     .or_else(|| host.var("BRAVE_API_KEY").map(str::to_owned)),
             };
@@ -95,12 +98,12 @@ fn text(map: &OpenMap, key: &str, inner: &str) -> Option<String> {
 /// The `web_search` tool.
 #[derive(Debug)]
 pub struct WebSearchTool {
-    spec: Spec,
+    spec: ToolSpec,
     service: SearchService,
     most: u64,
-    way: Way,
+    way: WebAccess,
     entropy: SharedEntropy,
-    cache: Cache<String, Vec<Found>>,
+    cache: TimedCache<String, Vec<Found>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,10 +140,12 @@ impl WebSearchTool {
     ) -> Self {
         // The operator named the address; it may be on the own network.
         let private = match &service {
-            SearchService::Brave { address, .. } if address == BRAVE => Private::Refused,
-            SearchService::Brave { .. } | SearchService::SearXng { .. } => Private::Allowed,
+            SearchService::Brave { address, .. } if address == BRAVE => PrivateAddresses::Refused,
+            SearchService::Brave { .. } | SearchService::SearXng { .. } => {
+                PrivateAddresses::Allowed
+            }
         };
-        let way = Way {
+        let way = WebAccess {
             policy: AddressPolicy {
                 private,
                 ..AddressPolicy::default()
@@ -156,31 +161,40 @@ impl WebSearchTool {
             most: u64::from(config.max_results),
             way,
             entropy,
-            cache: Cache::for_minutes(config.cache_ttl_minutes),
+            cache: TimedCache::for_minutes(config.cache_ttl_minutes),
         }
     }
 
-    async fn act(&self, call: Call<'_>) -> Result<Output, Output> {
+    async fn act(&self, call: RunCall<'_>) -> Result<ToolOutput, ToolOutput> {
         let arguments: Arguments = schema::read(call.arguments)?;
         let count = arguments.count.unwrap_or(self.most).clamp(1, MOST_RESULTS);
         let (url, headers) = self.request(&arguments, count)?;
         let found = match self.cache.get(&url) {
             Some(found) => found,
             None => {
-                let found = self.ask(&url, headers).await?;
+                let found = self.ask(&url, headers, call.redirects).await?;
                 self.cache.put(url, found.clone());
                 found
             }
         };
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        Ok(self.told(&arguments.query, &found[..found.len().min(count)], call.id))
+        Ok(self.told(
+            &arguments.query,
+            found.get(..count).unwrap_or(&found),
+            call.id,
+        ))
     }
 
-    fn request(&self, arguments: &Arguments, count: u64) -> Result<(String, HeaderMap), Output> {
+    fn request(
+        &self,
+        arguments: &Arguments,
+        count: u64,
+    ) -> Result<(String, HeaderMap), ToolOutput> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let wrong =
-            |what: &str| Output::failed(format!("The search service is not set up right: {what}."));
+        let wrong = |what: &str| {
+            ToolOutput::failed(format!("The search service is not set up right: {what}."))
+        };
         let mut url = match &self.service {
             SearchService::Brave { key, address } => {
                 let mut key = HeaderValue::from_str(key).map_err(|_| wrong("its key is no key"))?;
@@ -224,11 +238,17 @@ impl WebSearchTool {
         Ok((url.to_string(), headers))
     }
 
-    async fn ask(&self, url: &str, headers: HeaderMap) -> Result<Vec<Found>, Output> {
-        let failed = |why: String| Output::failed(format!("The search failed: {why}."));
+    async fn ask(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        redirects: &dyn RedirectJudge,
+    ) -> Result<Vec<Found>, ToolOutput> {
+        let failed = |why: String| ToolOutput::failed(format!("The search failed: {why}."));
+        let address = WebAddress::parse(url).map_err(|fault| failed(fault.to_string()))?;
         let mut response = self
             .way
-            .get(url, headers)
+            .get(&address, headers, redirects)
             .await
             .map_err(|error| failed(error.to_string()))?;
         let status = response.status().as_u16();
@@ -262,9 +282,9 @@ impl WebSearchTool {
         Ok(read(&self.service, &answer))
     }
 
-    fn told(&self, query: &str, found: &[Found], call: &str) -> Output {
+    fn told(&self, query: &str, found: &[Found], call: &str) -> ToolOutput {
         if found.is_empty() {
-            return Output::said("Nothing was found.");
+            return ToolOutput::said("Nothing was found.");
         }
         let mut text = String::new();
         for (number, found) in found.iter().enumerate() {
@@ -289,7 +309,7 @@ impl WebSearchTool {
             query: query.to_owned(),
         };
         let urls: Vec<&str> = found.iter().map(|found| found.url.as_str()).collect();
-        Output::of(Labelled::external(
+        ToolOutput::of(LabelledText::external(
             text.trim_end(),
             &source,
             origin,
@@ -301,8 +321,8 @@ impl WebSearchTool {
 
 fn read(service: &SearchService, answer: &Value) -> Vec<Found> {
     let (list, snippet) = match service {
-        SearchService::Brave { .. } => (&answer["web"]["results"], "description"),
-        SearchService::SearXng { .. } => (&answer["results"], "content"),
+        SearchService::Brave { .. } => (answer.pointer("/web/results"), "description"),
+        SearchService::SearXng { .. } => (answer.get("results"), "content"),
     };
     let one_line = |value: &Value, most: usize| {
         let words = value
@@ -313,8 +333,9 @@ fn read(service: &SearchService, answer: &Value) -> Vec<Found> {
         let words: Vec<&str> = words.split_whitespace().collect();
         words.join(" ").chars().take(most).collect::<String>()
     };
-    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter()
+    let list = list.and_then(Value::as_array);
+    list.into_iter()
+        .flatten()
         .take(usize::try_from(MOST_RESULTS).unwrap_or(usize::MAX))
         .map(|found| Found {
             title: one_line(&found["title"], 200),
@@ -327,7 +348,7 @@ fn read(service: &SearchService, answer: &Value) -> Vec<Found> {
 }
 
 impl Tool for WebSearchTool {
-    fn spec(&self) -> &Spec {
+    fn spec(&self) -> &ToolSpec {
         &self.spec
     }
 
@@ -343,33 +364,41 @@ impl Tool for WebSearchTool {
             .collect()
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> Running<'a> {
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move { self.act(call).await.unwrap_or_else(|failed| failed) })
     }
 }
 
-fn spec() -> Spec {
-    let parameters = Schema::object()
-        .required("query", Kind::text().not_empty(), "What to look for.")
-        .optional("count", Kind::integer().min(1).max(20), "How many results.")
+fn spec() -> ToolSpec {
+    let parameters = ArgumentSchema::object()
+        .required(
+            "query",
+            ArgumentKind::text().not_empty(),
+            "What to look for.",
+        )
+        .optional(
+            "count",
+            ArgumentKind::integer().min(1).max(20),
+            "How many results.",
+        )
         .optional(
             "country",
-            Kind::text().such_as("DE"),
+            ArgumentKind::text().such_as("DE"),
             "Two letters of a country to prefer.",
         )
         .optional(
             "freshness",
-            Kind::one_of(&["pd", "pw", "pm", "py"]),
+            ArgumentKind::one_of(&["pd", "pw", "pm", "py"]),
             "Only results of the past day, week, month or year.",
         )
         .build();
-    Spec {
+    ToolSpec {
         name: "web_search".into(),
         description: "Search the web: titles, addresses and short excerpts. Read a result with \
             web_fetch where it is available."
             .into(),
         parameters: parameters.into(),
         effect: Effect::ReadUntrusted,
-        sinks: [Sink::new("query", SinkKind::Text)].into(),
+        sinks: [CallSink::new("query", SinkKind::Text)].into(),
     }
 }

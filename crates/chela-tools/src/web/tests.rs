@@ -11,9 +11,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::fetch::SharedEntropy;
-use super::page::{Extract, PageError, Reduce, read};
+use super::readable_page::{PageError, PageExtract, PageReduce, read};
 use super::{SearchService, WebFetchTool, WebSearchTool};
-use crate::{Call, Headless, Output, Piece, Success, Tool};
+use crate::{CallSuccess, HeadlessApprover, OutputPiece, RunCall, Tool, ToolOutput};
 
 /// A server that answers each path with the bytes `answer` gives; counts what it was asked.
 async fn serve(
@@ -59,7 +59,7 @@ fn redirect(to: &str) -> Vec<u8> {
 #[derive(Debug)]
 struct Here;
 
-impl chela_sandbox::Lookup for Here {
+impl chela_sandbox::HostLookup for Here {
     fn addresses<'a>(
         &'a self,
         _: &'a str,
@@ -79,12 +79,16 @@ fn tool(change: impl FnOnce(&mut WebFetch)) -> WebFetchTool {
     WebFetchTool::with_lookup(&config, Arc::new(FixedEntropy(7)), Arc::new(Here))
 }
 
-async fn call(tool: &dyn Tool, arguments: Value) -> Output {
-    let call = Call {
+async fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
+    let arguments = arguments.as_object().unwrap();
+    let call = RunCall {
         id: "c1",
-        arguments: arguments.as_object().unwrap(),
+        writes: &crate::CallWrites::Anything,
+        arguments,
         progress: &|_| {},
-        approver: &Headless,
+        approver: &HeadlessApprover,
+        targets: &tool.targets(arguments),
+        redirects: &crate::AnyRedirect,
     };
     tool.run(call).await
 }
@@ -109,7 +113,7 @@ async fn a_page_comes_back_readable_and_wrapped() {
         text.contains("# Bees") && text.contains("flying insects") && !text.contains("menu"),
         "{text}"
     );
-    let Piece::Text(labelled) = &output.content[0] else {
+    let OutputPiece::Text(labelled) = &output.content[0] else {
         unreachable!()
     };
     assert_eq!(labelled.trust(), Trust::External);
@@ -133,7 +137,7 @@ async fn names_and_addresses_of_this_machine_are_refused() {
         "169.254.169.254",
     ] {
         let output = call(&tool, json!({"url": format!("http://{host}:{port}/")})).await;
-        assert_eq!(output.success, Success::Failed, "{host}");
+        assert_eq!(output.success, CallSuccess::Failed, "{host}");
         assert!(
             output.text().contains("private network"),
             "{host}: {}",
@@ -148,7 +152,7 @@ async fn names_and_addresses_of_this_machine_are_refused() {
         "data:text/plain,x",
     ] {
         let output = call(&tool, json!({"url": url})).await;
-        assert_eq!(output.success, Success::Failed, "{url}");
+        assert_eq!(output.success, CallSuccess::Failed, "{url}");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 0);
 }
@@ -249,8 +253,8 @@ fn what_is_not_a_page_is_read_or_explained() {
             body,
             kind,
             "https://x.test/",
-            Extract::Markdown,
-            Reduce::Article,
+            PageExtract::Markdown,
+            PageReduce::Article,
         )
     };
     assert_eq!(
@@ -299,8 +303,8 @@ fn a_page_made_to_hurt_is_survived() {
                     html.as_bytes(),
                     "text/html",
                     "https://x.test/",
-                    Extract::Markdown,
-                    Reduce::Article,
+                    PageExtract::Markdown,
+                    PageReduce::Article,
                 )
             })
             .unwrap()

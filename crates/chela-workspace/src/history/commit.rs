@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chela_core::{ok_or_debug, sanitize};
 
-use super::{Author, History, HistoryError, Pause, Snapshot, is_core_path, present_files};
+use super::{
+    CommitAuthor, HistoryError, HistoryPause, HistorySnapshot, WorkspaceHistory, is_core_path,
+    present_files,
+};
 use crate::core_file::CoreFile;
-use crate::git::{Call, CommitId, GitError};
+use crate::git::{CommitId, GitCall, GitError};
 
 /// Arguments per call; far below what any system allows.
 const BATCH: usize = 200;
@@ -19,11 +22,12 @@ const MOST_WHY: usize = 200;
 type Entry = (String, String);
 type Entries = BTreeMap<String, Entry>;
 
-impl History {
+impl WorkspaceHistory {
     /// Commits the core files that changed since the last commit, saying who and why.
-    pub fn snapshot(&self, who: &Author, why: &str) -> Result<Snapshot, HistoryError> {
+    pub fn snapshot(&self, who: &CommitAuthor, why: &str) -> Result<HistorySnapshot, HistoryError> {
         if let Some(pause) = self.pause()? {
-            return Ok(Snapshot::Paused(pause));
+            tracing::debug!(%pause, "the history is not written now");
+            return Ok(HistorySnapshot::Paused(pause));
         }
         let head = self.head()?;
         let before = match &head {
@@ -32,7 +36,7 @@ impl History {
         };
         let changes = self.changes(&before)?;
         if changes.is_empty() {
-            return Ok(Snapshot::Unchanged);
+            return Ok(HistorySnapshot::Unchanged);
         }
         let tree = self.build_tree(head.as_ref(), &changes)?;
         let id = self.commit_tree(
@@ -54,12 +58,16 @@ impl History {
             id.as_str(),
             old,
         ]);
-        if moved.is_err() && self.head()? != head {
-            return Ok(Snapshot::Paused(Pause::Locked));
+        if let Err(error) = &moved
+            && self.head()? != head
+        {
+            tracing::info!(%error, "somebody else committed at the same moment");
+            return Ok(HistorySnapshot::Paused(HistoryPause::Locked));
         }
         moved?;
         self.tell_index(&before, &changes)?;
-        Ok(Snapshot::Committed {
+        tracing::info!(commit = id.short(), by = %who, files = changes.len(), "the history has a new version");
+        Ok(HistorySnapshot::Committed {
             id,
             files: changes.into_keys().collect(),
         })
@@ -71,7 +79,7 @@ impl History {
         Ok(line.as_deref().and_then(CommitId::parse))
     }
 
-    fn pause(&self) -> Result<Option<Pause>, HistoryError> {
+    fn pause(&self) -> Result<Option<HistoryPause>, HistoryError> {
         let under_way = [
             "MERGE_HEAD",
             "CHERRY_PICK_HEAD",
@@ -84,13 +92,13 @@ impl History {
             .iter()
             .any(|name| self.git_dir.join(name).exists())
         {
-            return Ok(Some(Pause::Operation));
+            return Ok(Some(HistoryPause::Operation));
         }
         if self.git_dir.join("index.lock").exists() {
-            return Ok(Some(Pause::Locked));
+            return Ok(Some(HistoryPause::Locked));
         }
         let branch = self.line_if_any(&["symbolic-ref", "--quiet", "HEAD"])?;
-        Ok(branch.is_none().then_some(Pause::DetachedHead))
+        Ok(branch.is_none().then_some(HistoryPause::DetachedHead))
     }
 
     /// The core files of a commit.
@@ -98,10 +106,7 @@ impl History {
         let mut args = vec!["ls-tree", "-r", "-z", commit.as_str(), "--"];
         args.extend(CoreFile::ALL.iter().map(|file| file.name()));
         args.push("memory/");
-        let output = self.call(Call {
-            args: os(&args),
-            ..Call::default()
-        })?;
+        let output = self.output(&args)?;
         Ok(entries(&output, |facts| {
             let (mode, rest) = facts.split_once(' ')?;
             let (kind, blob) = rest.split_once(' ')?;
@@ -146,11 +151,7 @@ impl History {
         for batch in paths.chunks(BATCH) {
             let mut args = vec!["hash-object", "-w", "--no-filters", "--"];
             args.extend(batch.iter().map(String::as_str));
-            let output = self.call(Call {
-                args: os(&args),
-                ..Call::default()
-            })?;
-            blobs.extend(String::from_utf8_lossy(&output).lines().map(str::to_owned));
+            blobs.extend(self.text(&args)?.lines().map(str::to_owned));
         }
         Ok(blobs)
     }
@@ -160,7 +161,7 @@ impl History {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let call = Call {
+        let call = GitCall {
             args: os(&["check-ignore", "-z", "--stdin"]),
             stdin: Some(paths.join("\0").into_bytes()),
             // It takes paths, not patterns, and refuses to be told so.
@@ -182,18 +183,18 @@ impl History {
         let index = ScratchIndex::in_folder(&self.git_dir);
         let env = || vec![("GIT_INDEX_FILE", OsString::from(&index.0))];
         let start = head.map_or("--empty", CommitId::as_str);
-        self.call(Call {
+        self.call(GitCall {
             args: os(&["read-tree", start]),
             env: env(),
             stdin: None,
         })?;
         let stdin = Some(index_lines(changes.iter()));
-        self.call(Call {
+        self.call(GitCall {
             args: os(&["update-index", "-z", "--index-info"]),
             env: env(),
             stdin,
         })?;
-        let tree = self.call(Call {
+        let tree = self.call(GitCall {
             args: os(&["write-tree"]),
             env: env(),
             stdin: None,
@@ -210,10 +211,10 @@ impl History {
         let mut args = vec!["commit-tree", tree];
         args.extend(head.iter().flat_map(|head| ["-p", head.as_str()]));
         let (name, email) = match message.who {
-            Author::Runtime => ("Chela".to_owned(), "chela@localhost".to_owned()),
-            Author::Owner => ("Owner".to_owned(), "owner@localhost".to_owned()),
-            Author::Agent(id) => (format!("Agent {id}"), format!("{id}@localhost")),
-            Author::Other(name) => (
+            CommitAuthor::Runtime => ("Chela".to_owned(), "chela@localhost".to_owned()),
+            CommitAuthor::Owner => ("Owner".to_owned(), "owner@localhost".to_owned()),
+            CommitAuthor::Agent(id) => (format!("Agent {id}"), format!("{id}@localhost")),
+            CommitAuthor::Other(name) => (
                 sanitize::literal(name).into_owned(),
                 "other@localhost".to_owned(),
             ),
@@ -228,7 +229,7 @@ impl History {
             ("GIT_COMMITTER_DATE", date.into()),
         ];
         let stdin = Some(message.text().into_bytes());
-        let output = self.call(Call {
+        let output = self.call(GitCall {
             args: os(&args),
             env,
             stdin,
@@ -250,10 +251,7 @@ impl History {
     ) -> Result<(), HistoryError> {
         let mut args = vec!["ls-files", "--stage", "-z", "--"];
         args.extend(changes.keys().map(String::as_str));
-        let output = self.call(Call {
-            args: os(&args),
-            ..Call::default()
-        })?;
+        let output = self.output(&args)?;
         let staged = entries(&output, |facts| {
             let (mode, rest) = facts.split_once(' ')?;
             let (blob, stage) = rest.split_once(' ')?;
@@ -264,17 +262,17 @@ impl History {
             changes.iter().filter(|(path, _)| is_untouched(path)),
         ));
         let args = os(&["update-index", "-z", "--index-info"]);
-        self.call(Call {
+        self.call(GitCall {
             args,
             stdin,
-            ..Call::default()
+            ..GitCall::default()
         })
         .map(drop)
     }
 }
 
 struct Message<'a> {
-    who: &'a Author,
+    who: &'a CommitAuthor,
     why: &'a str,
     changes: &'a BTreeMap<String, Option<Entry>>,
 }

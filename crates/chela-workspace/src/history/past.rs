@@ -5,16 +5,19 @@ use std::ffi::OsStr;
 use chela_core::AgentId;
 use chela_files::{DiffLabels, unified_diff};
 
-use super::{Author, History, HistoryEntry, HistoryError, RestoreReport, Snapshot, core_path};
-use crate::disk::write_atomically;
-use crate::git::{Call, CommitId};
-use crate::read::{Look, look};
+use super::{
+    CommitAuthor, HistoryEntry, HistoryError, HistorySnapshot, RestoreReport, WorkspaceHistory,
+    core_path,
+};
+use crate::disk::replace_file;
+use crate::git::{CommitId, GitCall};
+use crate::read::{PathLook, look};
 use crate::report::FileStatus;
 
 const FIELD: char = '\u{1f}';
 const RECORD: char = '\u{1e}';
 
-impl History {
+impl WorkspaceHistory {
     /// The versions of a core file, newest first, at most `most` of them.
     pub fn entries(&self, file: &str, most: usize) -> Result<Vec<HistoryEntry>, HistoryError> {
         let path = core_path(file)?;
@@ -36,7 +39,7 @@ impl History {
             "--",
             &path,
         ];
-        let output = self.git_text(&args)?;
+        let output = self.text(&args)?;
         Ok(output.split(RECORD).filter_map(entry).collect())
     }
 
@@ -96,10 +99,10 @@ impl History {
         };
         let target = self.replaceable(&path)?;
         let saved = self.snapshot(
-            &Author::Runtime,
+            &CommitAuthor::Runtime,
             &format!("Keep {path} before restoring it"),
         )?;
-        if let Snapshot::Paused(pause) = saved {
+        if let HistorySnapshot::Paused(pause) = saved {
             return Err(HistoryError::CannotSave { file: path, pause });
         }
         let before = match self.head()? {
@@ -107,15 +110,15 @@ impl History {
             _ => None,
         };
         let args = ["cat-file", "blob", &blob].map(OsStr::new).to_vec();
-        let bytes = self.call(Call {
+        let bytes = self.call(GitCall {
             args,
-            ..Call::default()
+            ..GitCall::default()
         })?;
-        write_atomically(&target, &bytes)?;
+        replace_file(&target, &bytes)?;
         let why = format!("Restore {path} as of {}", restored.short());
-        let commit = match self.snapshot(&Author::Owner, &why)? {
-            Snapshot::Committed { id, .. } => Some(id),
-            Snapshot::Unchanged | Snapshot::Paused(_) => None,
+        let commit = match self.snapshot(&CommitAuthor::Owner, &why)? {
+            HistorySnapshot::Committed { id, .. } => Some(id),
+            HistorySnapshot::Unchanged | HistorySnapshot::Paused(_) => None,
         };
         Ok(RestoreReport {
             file: path,
@@ -130,9 +133,9 @@ impl History {
     fn replaceable(&self, path: &str) -> Result<std::path::PathBuf, HistoryError> {
         let path = self.dir.join(path);
         match look(&self.dir, &path) {
-            Look::Absent => Ok(path),
-            Look::Found(located) => Ok(located.resolved),
-            Look::Refused(status) => {
+            PathLook::Absent => Ok(path),
+            PathLook::Found(located) => Ok(located.resolved),
+            PathLook::Refused(status) => {
                 let what = match status {
                     FileStatus::NotAFile { kind } => kind,
                     FileStatus::OutsideWorkspace { .. } => "a symlink out of the workspace",
@@ -167,35 +170,26 @@ impl History {
 
     fn blob_on_disk(&self, path: &str) -> Result<Option<String>, HistoryError> {
         match look(&self.dir, &self.dir.join(path)) {
-            Look::Found(located) => {
+            PathLook::Found(located) => {
                 let resolved = located.resolved;
                 let args = ["hash-object", "-w", "--no-filters", "--"].map(OsStr::new);
                 let args = args.into_iter().chain([resolved.as_os_str()]).collect();
-                let output = self.call(Call {
+                let output = self.call(GitCall {
                     args,
-                    ..Call::default()
+                    ..GitCall::default()
                 })?;
                 Ok(Some(String::from_utf8_lossy(&output).trim().to_owned()))
             }
-            Look::Absent | Look::Refused(_) => Ok(None),
+            PathLook::Absent | PathLook::Refused(_) => Ok(None),
         }
     }
 
     /// What a version holds; a file that was not there holds nothing.
     fn text_of(&self, version: &Version) -> Result<String, HistoryError> {
         match &version.blob {
-            Some(blob) => self.git_text(&["cat-file", "blob", blob]),
+            Some(blob) => self.text(&["cat-file", "blob", blob]),
             None => Ok(String::new()),
         }
-    }
-
-    fn git_text(&self, args: &[&str]) -> Result<String, HistoryError> {
-        let args = args.iter().map(OsStr::new).collect();
-        let output = self.call(Call {
-            args,
-            ..Call::default()
-        })?;
-        Ok(String::from_utf8_lossy(&output).into_owned())
     }
 }
 
@@ -229,13 +223,13 @@ fn entry(record: &str) -> Option<HistoryEntry> {
     })
 }
 
-fn who(trailer: &str, author: &str) -> Author {
+fn who(trailer: &str, author: &str) -> CommitAuthor {
     match trailer {
-        "chela" => Author::Runtime,
-        "owner" => Author::Owner,
+        "chela" => CommitAuthor::Runtime,
+        "owner" => CommitAuthor::Owner,
         _ => match trailer.strip_prefix("agent:").map(AgentId::parse) {
-            Some(Ok(id)) => Author::Agent(id),
-            _ => Author::Other(author.to_owned()),
+            Some(Ok(id)) => CommitAuthor::Agent(id),
+            _ => CommitAuthor::Other(author.to_owned()),
         },
     }
 }

@@ -3,28 +3,30 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chela_core::{Audience, Origin, Trust, Zone, sanitize};
+use chela_core::{Audience, Origin, Trust, Zone, ok_or_debug, sanitize};
 
-use super::{Draft, LoadRequest, SessionScope, Turn, WorkspaceAge};
+use super::{ContextDraft, LoadRequest, TurnPosition};
 use crate::context_file::ContextFile;
-use crate::core_file::{CoreFile, Need, file_name, is_meant_by};
-use crate::extension::Touched;
+use crate::core_file::{CoreFile, FileNeed, SessionScope, file_name, is_meant_by};
+use crate::extension::ExtendedFile;
 use crate::glob::expand;
+use crate::record::WorkspaceAge;
 use crate::report::FileStatus;
-use crate::settings::{BootstrapSettings, ContextInjection};
+use crate::settings::{BootstrapSettings, ContextInjection, HeartbeatFile};
+use crate::spelling::CoreSpelling;
 use crate::workspace::Workspace;
 
 /// A file that might be in the prompt.
-pub(super) struct Candidate {
+pub(super) struct FileCandidate {
     pub(super) core: Option<CoreFile>,
-    pub(super) place: Place,
+    pub(super) place: FilePlace,
     /// The folder its links may not leave.
     pub(super) root: PathBuf,
     pub(super) path: PathBuf,
     /// How the operator's lists name it: relative to its folder.
     pub(super) relative: PathBuf,
     pub(super) shown_path: String,
-    pub(super) need: Need,
+    pub(super) need: FileNeed,
     pub(super) trust: Trust,
     pub(super) audience: Audience,
     pub(super) zone: Zone,
@@ -40,14 +42,15 @@ pub(super) enum NameUse {
 
 /// Workspace files stand before those of the folder a session runs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum FilePlace {
     Workspace,
     Execution,
 }
 
-pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Vec<FileCandidate> {
     let execution = request.execution.and_then(|folder| {
-        let root = std::fs::canonicalize(folder.dir).ok()?;
+        let root = std::fs::canonicalize(folder.dir);
+        let root = ok_or_debug!(root, "the folder a session runs in cannot be found")?;
         (root != workspace.root).then(|| execution_rules(root, folder.trust))
     });
     let search = Search {
@@ -55,9 +58,10 @@ pub(super) fn candidates(workspace: &Workspace, request: &LoadRequest<'_>) -> Ve
         settings: request.settings,
         is_elsewhere: execution.is_some(),
     };
+    let spelling = CoreSpelling::of(&workspace.root);
     let mut candidates: Vec<_> = CoreFile::ALL
         .iter()
-        .map(|core| search.candidate(Path::new(core.name()), NameUse::First))
+        .map(|core| search.candidate(Path::new(spelling.name(*core)), NameUse::First))
         .collect();
     candidates.push(search.candidate(Path::new(CoreFile::LOWER_MEMORY), NameUse::Second));
     candidates.extend(search.extra_files());
@@ -73,17 +77,17 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn candidate(&self, relative: &Path, name_use: NameUse) -> Candidate {
+    fn candidate(&self, relative: &Path, name_use: NameUse) -> FileCandidate {
         let core = CoreFile::of(&file_name(relative));
-        let need = match core.map_or(Need::Optional, CoreFile::need) {
-            Need::Required
+        let need = match core.map_or(FileNeed::Optional, CoreFile::need) {
+            FileNeed::Required
                 if self
                     .settings
                     .skip_optional
                     .iter()
                     .any(|e| is_skipped(e, core)) =>
             {
-                Need::Optional
+                FileNeed::Optional
             }
             need => need,
         };
@@ -100,9 +104,9 @@ impl Search<'_> {
         } else {
             sanitize::literal(&text).into_owned()
         };
-        Candidate {
+        FileCandidate {
             core,
-            place: Place::Workspace,
+            place: FilePlace::Workspace,
             root: self.workspace.root.clone(),
             path: self.workspace.root.join(relative),
             relative: relative.to_owned(),
@@ -119,14 +123,15 @@ impl Search<'_> {
         }
     }
 
-    fn extra_files(&self) -> Vec<Candidate> {
+    fn extra_files(&self) -> Vec<FileCandidate> {
         if self.settings.extra_files.is_empty() {
             return Vec::new();
         }
         let root = &self.workspace.root;
+        let spelling = CoreSpelling::of(root);
         let is_listed = |relative: &Path| {
-            let mut names = CoreFile::ALL.into_iter().map(CoreFile::name);
-            names.any(|name| Path::new(name) == relative)
+            let mut names = CoreFile::ALL.into_iter();
+            names.any(|core| Path::new(spelling.name(core)) == relative)
                 || relative == Path::new(CoreFile::LOWER_MEMORY)
         };
         expand(root, &self.settings.extra_files)
@@ -139,17 +144,17 @@ impl Search<'_> {
 }
 
 /// The rules of the folder a session runs in.
-fn execution_rules(root: PathBuf, trust: Trust) -> Candidate {
+fn execution_rules(root: PathBuf, trust: Trust) -> FileCandidate {
     let relative = PathBuf::from(CoreFile::Agents.name());
     let path = root.join(&relative);
-    Candidate {
+    FileCandidate {
         core: Some(CoreFile::Agents),
-        place: Place::Execution,
+        place: FilePlace::Execution,
         shown_path: sanitize::literal(&path.to_string_lossy()).into_owned(),
         root,
         path,
         relative,
-        need: Need::Optional,
+        need: FileNeed::Optional,
         trust: trust.min(Trust::Owner),
         audience: Audience::Shared,
         zone: Zone::Stable,
@@ -166,7 +171,7 @@ fn is_skipped(entry: &str, core: Option<CoreFile>) -> bool {
 }
 
 /// Why this session may not have the file, if so.
-pub(super) fn gate(request: &LoadRequest<'_>, candidate: &Candidate) -> Option<FileStatus> {
+pub(super) fn gate(request: &LoadRequest<'_>, candidate: &FileCandidate) -> Option<FileStatus> {
     let settings = request.settings;
     if settings.skip {
         return Some(FileStatus::DisabledByConfig {
@@ -175,7 +180,7 @@ pub(super) fn gate(request: &LoadRequest<'_>, candidate: &Candidate) -> Option<F
     }
     let is_off = match settings.injection {
         ContextInjection::Always => false,
-        ContextInjection::ContinuationSkip => request.turn == Turn::Continuation,
+        ContextInjection::ContinuationSkip => request.turn == TurnPosition::Continuation,
         ContextInjection::Never => true,
     };
     if is_off {
@@ -189,27 +194,32 @@ pub(super) fn gate(request: &LoadRequest<'_>, candidate: &Candidate) -> Option<F
     if core == CoreFile::Bootstrap && request.age == WorkspaceAge::Settled {
         return Some(FileStatus::NotBrandNew);
     }
+    if core == CoreFile::Heartbeat {
+        match settings.heartbeat {
+            HeartbeatFile::Read => {}
+            HeartbeatFile::HeartbeatsOff => return Some(FileStatus::HeartbeatsOff),
+            HeartbeatFile::OnlyHeartbeats => {
+                return Some(FileStatus::DisabledByConfig {
+                    key: "agents.defaults.heartbeat.includeSystemPromptSection",
+                });
+            }
+        }
+    }
     let is_inherited = || {
-        core != CoreFile::Bootstrap
+        matches!(request.session, SessionScope::Subagent | SessionScope::Cron)
+            && core != CoreFile::Bootstrap
             && settings
                 .inherit
                 .iter()
                 .any(|entry| is_meant_by(entry, &candidate.relative.to_string_lossy()))
     };
-    let is_for_session = match request.session {
-        SessionScope::Main => true,
-        SessionScope::Subagent | SessionScope::Cron => {
-            matches!(core, CoreFile::Agents | CoreFile::Tools) || is_inherited()
-        }
-        SessionScope::LightHeartbeat => core == CoreFile::Heartbeat,
-    };
-    if !is_for_session {
+    if !core.is_for(request.session) && !is_inherited() {
         return Some(FileStatus::FilteredBySession);
     }
     (!candidate.audience.may_reach(request.audience)).then_some(FileStatus::FilteredByAudience)
 }
 
-impl Candidate {
+impl FileCandidate {
     /// A link does not make private text public: what it leads to keeps its audience.
     pub(super) fn heed_target(&mut self, resolved: &Path) {
         if resolved == self.path {
@@ -222,10 +232,10 @@ impl Candidate {
         self.audience = self.audience.min(target);
     }
 
-    pub(super) fn into_draft(self, status: FileStatus) -> Draft {
-        Draft {
+    pub(super) fn into_draft(self, status: FileStatus) -> ContextDraft {
+        ContextDraft {
             place: self.place,
-            touched: Touched {
+            touched: ExtendedFile {
                 file: ContextFile {
                     name: file_name(&self.path),
                     path: self.path,

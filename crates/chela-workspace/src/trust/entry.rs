@@ -12,31 +12,37 @@ pub(super) const KEPT: usize = 20;
 pub struct FileEntry {
     /// The version that counts; `None` when none ever did, or trust in it was withdrawn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trusted: Option<Version>,
+    pub trusted: Option<FileVersion>,
     /// Those before it, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Version>,
+    pub earlier: Vec<FileVersion>,
     /// What is there, or no longer there, and waits for the owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<HeldVersion>,
     /// What the agent would have written, had somebody been there to ask. The file is as it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub proposed: Option<Held>,
+    pub proposed: Option<HeldVersion>,
     /// Who deleted it, where that is settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gone: Option<Gone>,
+    pub gone: Option<DeletedFile>,
+    /// A version was seen that was not the owner's: a later edit does not make its words theirs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubted: bool,
     /// When the owner withdrew trust: seconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<u64>,
+    /// The version trust was withdrawn from. Nothing puts it back but the owner's own word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<FileVersion>,
 }
 
 /// A version of a file, and how it came about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Version {
+pub struct FileVersion {
     pub hash: ContentHash,
     #[serde(flatten)]
-    pub writer: Writer,
+    pub writer: VersionWriter,
     /// Seconds since 1970.
     pub at: u64,
     /// In words: the command, the tool, the policy.
@@ -45,13 +51,13 @@ pub struct Version {
     pub trust: Trust,
     /// What the scan found in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<ScanFinding>,
 }
 
 /// Who wrote a version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "lowercase")]
-pub enum Writer {
+pub enum VersionWriter {
     /// Chela itself: a text of this build.
     Chela,
     Owner,
@@ -70,7 +76,7 @@ pub enum Writer {
 /// A version that is not used before the owner has looked at it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Held {
+pub struct HeldVersion {
     /// `None`: the file is deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<ContentHash>,
@@ -89,9 +95,9 @@ pub struct Held {
 /// A file that is no longer there, and who took it away.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Gone {
+pub struct DeletedFile {
     #[serde(flatten)]
-    pub writer: Writer,
+    pub writer: VersionWriter,
     /// Seconds since 1970.
     pub at: u64,
     pub how: String,
@@ -101,12 +107,15 @@ pub struct Gone {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RootEntry {
     pub since: u64,
+    /// The commit a checkout stood at when the owner said yes to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
 }
 
 /// What a scan found in a text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Found {
-    pub severity: Suspicion,
+pub struct ScanFinding {
+    pub severity: SuspicionLevel,
     /// For the owner, in a line.
     pub what: String,
 }
@@ -114,7 +123,7 @@ pub struct Found {
 /// How much a text reads like an instruction that somebody slipped in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Suspicion {
+pub enum SuspicionLevel {
     Low,
     Medium,
     High,
@@ -122,7 +131,7 @@ pub enum Suspicion {
 
 impl FileEntry {
     /// A new version counts from now on; the one before stays on record.
-    pub(super) fn trust(&mut self, version: Version) {
+    pub(crate) fn trust(&mut self, version: FileVersion) {
         if let Some(before) = self.trusted.replace(version)
             && self.trusted.as_ref().map(|now| now.hash) != Some(before.hash)
         {
@@ -134,41 +143,50 @@ impl FileEntry {
         self.proposed.take_if(|proposed| proposed.hash == now);
         self.held = None;
         self.gone = None;
+        self.doubted = false;
         self.revoked = None;
+        self.withdrawn = None;
     }
 
     /// The file is gone, and that is settled.
-    pub(super) fn delete(&mut self, gone: Gone) {
+    pub(crate) fn delete(&mut self, gone: DeletedFile) {
         self.proposed.take_if(|proposed| proposed.hash.is_none());
         self.held = None;
         self.gone = Some(gone);
     }
 
-    /// The version that counted counts no more, and is not put back either.
-    pub(super) fn revoke(&mut self, at: u64) {
+    /// The version that counted counts no more; one before it is put back rather than this one.
+    pub(crate) fn revoke(&mut self, at: u64) {
         if let Some(before) = self.trusted.take() {
             self.earlier.retain(|known| known.hash != before.hash);
+            self.withdrawn = Some(before);
         }
         self.held = None;
         self.proposed = None;
         self.revoked = Some(at);
     }
 
+    /// What the owner can put back: the versions on record, the newest first, and at last the one
+    /// they withdrew trust from.
+    pub fn restorable(&self) -> impl Iterator<Item = &FileVersion> {
+        self.versions().chain(&self.withdrawn)
+    }
+
     /// Every version on record, the newest first.
-    pub fn versions(&self) -> impl Iterator<Item = &Version> {
+    pub fn versions(&self) -> impl Iterator<Item = &FileVersion> {
         self.trusted.iter().chain(&self.earlier)
     }
 
     /// The hashes of every text that is kept for this file.
-    pub(super) fn kept(&self) -> impl Iterator<Item = ContentHash> {
+    pub(crate) fn kept(&self) -> impl Iterator<Item = ContentHash> {
         let waiting = self.held.iter().chain(&self.proposed);
-        self.versions()
+        self.restorable()
             .map(|version| version.hash)
             .chain(waiting.filter_map(|held| held.hash))
     }
 }
 
-impl Writer {
+impl VersionWriter {
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Chela => "chela",
@@ -179,7 +197,7 @@ impl Writer {
     }
 }
 
-impl Suspicion {
+impl SuspicionLevel {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",

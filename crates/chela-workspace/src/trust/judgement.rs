@@ -3,7 +3,7 @@
 use chela_core::{ContentHash, Trust};
 use serde::Serialize;
 
-use super::entry::{FileEntry, Suspicion};
+use super::entry::{FileEntry, ScanFinding, SuspicionLevel};
 
 /// What happens with a version nobody Chela knows wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -16,12 +16,12 @@ pub enum OnChange {
 
 /// `guard.trust`: one rule per kind of folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Policies {
+pub struct TrustPolicies {
     pub own: OnChange,
     pub foreign: OnChange,
 }
 
-impl Default for Policies {
+impl Default for TrustPolicies {
     fn default() -> Self {
         Self {
             own: OnChange::Warn,
@@ -30,11 +30,11 @@ impl Default for Policies {
     }
 }
 
-impl Policies {
-    pub fn on(self, ground: Ground) -> OnChange {
+impl TrustPolicies {
+    pub fn on(self, ground: FolderGround) -> OnChange {
         match ground {
-            Ground::Own => self.own,
-            Ground::Foreign => self.foreign,
+            FolderGround::Own => self.own,
+            FolderGround::Foreign => self.foreign,
         }
     }
 }
@@ -42,7 +42,7 @@ impl Policies {
 /// Whose folder a file lies in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ground {
+pub enum FolderGround {
     /// The agent's own workspace, or what Chela keeps.
     Own,
     /// A folder that was there with its files before Chela was: a cloned repository, a share.
@@ -51,19 +51,19 @@ pub enum Ground {
 
 /// A version of a file, and what is known about it.
 #[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
+pub struct VersionCase<'a> {
     pub entry: Option<&'a FileEntry>,
     pub hash: ContentHash,
     /// The text is, byte for byte, one that Chela itself wrote there.
     pub pristine: bool,
-    pub ground: Ground,
-    pub found: Option<Suspicion>,
+    pub ground: FolderGround,
+    pub found: Option<SuspicionLevel>,
 }
 
 /// Where a file stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum TrustStanding {
     /// As it is on record.
     Trusted,
     /// Never recorded.
@@ -83,7 +83,7 @@ pub enum State {
 /// What the prompt is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Act {
+pub enum TrustAct {
     /// The file as it is: nothing, where there is none.
     Use,
     /// The last version that was trusted.
@@ -94,92 +94,114 @@ pub enum Act {
 
 /// The outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Judgement {
-    pub state: State,
-    pub act: Act,
+pub struct FileJudgement {
+    pub state: TrustStanding,
+    pub act: TrustAct,
     /// How far the text that is used is trusted.
     pub trust: Trust,
 }
 
-pub fn judge(case: &Case<'_>, policies: Policies) -> Judgement {
+/// A version on disk, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JudgedVersion {
+    pub judgement: FileJudgement,
+    pub hash: ContentHash,
+    pub ground: FolderGround,
+    pub found: Option<ScanFinding>,
+    /// Nobody known wrote it, and the policy lets that pass in silence.
+    pub is_allowed: bool,
+}
+
+/// A file that is on record and not there, and where that stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbsentFile {
+    pub judgement: FileJudgement,
+    pub ground: FolderGround,
+    /// Nobody known deleted it, and the policy lets that pass in silence.
+    pub is_allowed: bool,
+}
+
+pub fn judge(case: &VersionCase<'_>, policies: TrustPolicies) -> FileJudgement {
     let trusted = case.entry.and_then(|entry| entry.trusted.as_ref());
-    let used = |state, trust| Judgement {
+    let used = |state, trust| FileJudgement {
         state,
-        act: Act::Use,
+        act: TrustAct::Use,
         trust,
     };
     let aside = |state| match trusted {
-        Some(version) => Judgement {
+        Some(version) => FileJudgement {
             state,
-            act: Act::UseTrusted(version.hash),
+            act: TrustAct::UseTrusted(version.hash),
             trust: version.trust,
         },
-        None => Judgement {
+        None => FileJudgement {
             state,
-            act: Act::Withhold,
+            act: TrustAct::Withhold,
             trust: Trust::Operator,
         },
     };
     if case.entry.is_some_and(|entry| entry.revoked.is_some()) {
-        return aside(State::Revoked);
+        return aside(TrustStanding::Revoked);
     }
     if let Some(version) = trusted.filter(|version| version.hash == case.hash) {
-        return used(State::Trusted, version.trust);
+        return used(TrustStanding::Trusted, version.trust);
     }
     let held = case.entry.and_then(|entry| entry.held.as_ref());
     if held.is_some_and(|held| held.hash == Some(case.hash)) {
-        return aside(State::Held);
+        return aside(TrustStanding::Held);
     }
     if case.pristine {
-        return used(State::Trusted, Trust::Owner);
+        return used(TrustStanding::Trusted, Trust::Owner);
     }
     // What was held is not settled by somebody's writing over it.
     if held.is_some() {
-        return aside(State::Held);
+        return aside(TrustStanding::Held);
     }
     let state = match trusted {
-        Some(_) => State::Changed,
-        None => State::Unknown,
+        Some(_) => TrustStanding::Changed,
+        None => TrustStanding::Unknown,
     };
     match policies.on(case.ground) {
         OnChange::Quarantine => aside(state),
         // What reads like an attack is looked at before it is used.
-        OnChange::Warn if case.found == Some(Suspicion::High) => aside(state),
-        // It may well be the owner's own editor; it is not known to be.
-        OnChange::Warn | OnChange::Allow => used(state, Trust::Agent),
+        OnChange::Warn if case.found == Some(SuspicionLevel::High) => aside(state),
+        // It may well be the owner's own editor; it is not known to be. So it is used and told, and
+        // what follows from it is asked about until the owner has said yes once.
+        OnChange::Warn => used(state, Trust::External),
+        OnChange::Allow => used(state, Trust::Agent),
     }
 }
 
 /// What becomes of a file that is on record and not there; `None` where nothing was ever trusted,
 /// so that nothing is missed.
-pub fn judge_absent(entry: &FileEntry, policy: OnChange) -> Option<Judgement> {
+pub fn judge_absent(entry: &FileEntry, policy: OnChange) -> Option<FileJudgement> {
     let version = entry.trusted.as_ref()?;
-    let stands_in = |state| Judgement {
+    let stands_in = |state| FileJudgement {
         state,
-        act: Act::UseTrusted(version.hash),
+        act: TrustAct::UseTrusted(version.hash),
         trust: version.trust,
     };
-    let nothing = |state| Judgement {
+    let nothing = |state| FileJudgement {
         state,
-        act: Act::Use,
+        act: TrustAct::Use,
         trust: Trust::Operator,
     };
     Some(match (&entry.held, &entry.gone, policy) {
-        (Some(_), _, _) => stands_in(State::Held),
-        (None, Some(_), _) => nothing(State::Deleted),
-        (None, None, OnChange::Quarantine) => stands_in(State::Gone),
-        (None, None, OnChange::Warn | OnChange::Allow) => nothing(State::Gone),
+        (Some(_), _, _) => stands_in(TrustStanding::Held),
+        (None, Some(_), _) => nothing(TrustStanding::Deleted),
+        (None, None, OnChange::Quarantine) => stands_in(TrustStanding::Gone),
+        (None, None, OnChange::Warn | OnChange::Allow) => nothing(TrustStanding::Gone),
     })
 }
 
-impl Judgement {
+impl FileJudgement {
     /// Whether the owner has something to look at.
     pub fn waits(&self) -> bool {
-        !matches!(self.state, State::Trusted | State::Deleted)
+        !matches!(self.state, TrustStanding::Trusted | TrustStanding::Deleted)
     }
 }
 
-impl State {
+impl TrustStanding {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Trusted => "trusted",
@@ -193,7 +215,7 @@ impl State {
     }
 }
 
-impl Ground {
+impl FolderGround {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Own => "own",

@@ -12,11 +12,11 @@ const LARGEST: usize = 1 << 20;
 
 /// The folder of copies.
 #[derive(Debug, Clone)]
-pub struct Versions {
+pub struct VersionCopies {
     dir: PathBuf,
 }
 
-impl Versions {
+impl VersionCopies {
     pub fn of(host: &Host) -> Self {
         Self {
             dir: host.state_dir().join("state").join("file-versions"),
@@ -25,12 +25,17 @@ impl Versions {
 
     /// The bytes of a version. A copy that is not what its name says does not count.
     pub fn bytes(&self, hash: ContentHash) -> Option<Vec<u8>> {
-        let bytes = std::fs::read(self.dir.join(hash.to_string())).ok()?;
-        (ContentHash::of(&bytes) == hash).then_some(bytes)
+        let read = std::fs::read(self.dir.join(hash.to_string()));
+        let bytes = ok_or_debug!(read, "there is no copy of a version", %hash)?;
+        let is_it = ContentHash::of(&bytes) == hash;
+        if !is_it {
+            tracing::warn!(%hash, "the copy of a version was changed and does not count");
+        }
+        is_it.then_some(bytes)
     }
 
     /// Keeps a copy. Failing to is no failure: the file is trusted all the same.
-    pub(super) fn keep(&self, bytes: &[u8]) {
+    pub(crate) fn keep(&self, bytes: &[u8]) {
         let path = self.dir.join(ContentHash::of(bytes).to_string());
         if bytes.len() <= LARGEST && !path.exists() {
             let kept = write_privately(&path, bytes);
@@ -38,7 +43,7 @@ impl Versions {
         }
     }
 
-    pub(super) fn forget(&self, hash: ContentHash) {
+    pub(crate) fn forget(&self, hash: ContentHash) {
         let removed = std::fs::remove_file(self.dir.join(hash.to_string()));
         ok_or_debug!(removed, "an old copy of a file stays");
     }

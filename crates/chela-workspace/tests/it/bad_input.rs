@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use chela_workspace::{FileStatus, Remark};
+use chela_workspace::{FileRemark, FileStatus};
 
 use crate::home::{COMPLETE, Home, complaints, file, is_root, names, set_mode, status};
 
@@ -41,7 +41,7 @@ fn a_file_too_large_to_read_is_read_at_both_ends() {
     assert!(
         row.remarks
             .iter()
-            .any(|r| matches!(r, Remark::PartlyRead { left_out } if *left_out > 3_000_000_000))
+            .any(|r| matches!(r, FileRemark::PartlyRead { left_out } if *left_out > 3_000_000_000))
     );
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use chela_core::{Audience, Origin, Trust, Zone};
 use chela_workspace::{
     BootstrapContext, BootstrapExtension, ContextFile, ExtensionAction, FileStatus, LoadRequest,
-    LoadedContext,
+    LoadedContext, load_context,
 };
 
 use crate::home::{COMPLETE, Home, Plain, file, names, status};
@@ -23,10 +23,13 @@ impl<F: Fn(&mut Vec<ContextFile>, &BootstrapContext<'_>) + Send + Sync> Bootstra
 }
 
 fn load_with(home: &Home, plain: &Plain, extensions: &[&dyn BootstrapExtension]) -> LoadedContext {
-    home.workspace().load(&LoadRequest {
-        extensions,
-        ..plain.request()
-    })
+    load_context(
+        &home.workspace(),
+        &LoadRequest {
+            extensions,
+            ..plain.request()
+        },
+    )
 }
 
 fn new_file(files: &[ContextFile], path: &str, content: &str) -> ContextFile {

@@ -2,7 +2,9 @@ use std::path::Path;
 use std::process::Command;
 
 use chela_core::AgentId;
-use chela_workspace::{Author, CommitId, History, HistoryError, Pause, Snapshot};
+use chela_workspace::{
+    CommitAuthor, CommitId, HistoryError, HistoryPause, HistorySnapshot, WorkspaceHistory,
+};
 
 use crate::home::{COMPLETE, Home};
 
@@ -24,17 +26,17 @@ fn git(dir: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-fn with_history() -> (Home, History) {
+fn with_history() -> (Home, WorkspaceHistory) {
     let home = Home::with(&COMPLETE);
-    let history = History::init(&home.host, &home.dir).unwrap();
-    committed(&history, &Author::Runtime, "first");
+    let history = WorkspaceHistory::init(&home.host, &home.dir).unwrap();
+    committed(&history, &CommitAuthor::Runtime, "first");
     (home, history)
 }
 
 #[track_caller]
-fn committed(history: &History, who: &Author, why: &str) -> (CommitId, Vec<String>) {
+fn committed(history: &WorkspaceHistory, who: &CommitAuthor, why: &str) -> (CommitId, Vec<String>) {
     match history.snapshot(who, why).unwrap() {
-        Snapshot::Committed { id, files } => (id, files),
+        HistorySnapshot::Committed { id, files } => (id, files),
         other => panic!("{other:?}"),
     }
 }
@@ -43,8 +45,8 @@ fn committed(history: &History, who: &Author, why: &str) -> (CommitId, Vec<Strin
 fn changes_are_committed_with_who_and_why() {
     let (home, history) = with_history();
     assert_eq!(
-        history.snapshot(&Author::Owner, "nothing").unwrap(),
-        Snapshot::Unchanged
+        history.snapshot(&CommitAuthor::Owner, "nothing").unwrap(),
+        HistorySnapshot::Unchanged
     );
     home.write("SOUL.md", "soul\nand wit\n");
     home.write("memory/2026-01-02.md", "a day");
@@ -52,22 +54,25 @@ fn changes_are_committed_with_who_and_why() {
     let main = AgentId::main();
     let (_, files) = committed(
         &history,
-        &Author::Agent(main.clone()),
+        &CommitAuthor::Agent(main.clone()),
         "Learn\na joke\u{202E}",
     );
     assert_eq!(files, ["SOUL.md", "memory/2026-01-02.md"]);
     home.remove("TOOLS.md");
-    assert_eq!(committed(&history, &Author::Owner, "").1, ["TOOLS.md"]);
+    assert_eq!(
+        committed(&history, &CommitAuthor::Owner, "").1,
+        ["TOOLS.md"]
+    );
 
     let entries = history.entries("soul.md", 10).unwrap();
     assert_eq!(entries.len(), 2);
-    assert_eq!(entries[0].who, Author::Agent(main));
+    assert_eq!(entries[0].who, CommitAuthor::Agent(main));
     assert_eq!(entries[0].why, "Learna joke");
     assert_eq!((entries[0].added, entries[0].removed), (2, 1));
     assert_eq!(entries[0].when, 1_700_000_000);
     assert_eq!(
         (entries[1].who.clone(), entries[1].why.as_str()),
-        (Author::Runtime, "first")
+        (CommitAuthor::Runtime, "first")
     );
     assert_eq!(
         history.entries("TOOLS.md", 1).unwrap()[0].why,
@@ -85,7 +90,7 @@ fn the_users_index_and_branch_are_respected() {
     git(&home.dir, &["add", "SOUL.md"]);
     home.write("SOUL.md", "version on disk");
     home.write("AGENTS.md", "new rules");
-    let (_, files) = committed(&history, &Author::Owner, "edit");
+    let (_, files) = committed(&history, &CommitAuthor::Owner, "edit");
     assert_eq!(files, ["AGENTS.md", "SOUL.md"]);
     // What was staged is still staged, and only that; the other core file is clean.
     assert_eq!(
@@ -104,7 +109,7 @@ fn the_users_index_and_branch_are_respected() {
         "not taken back"
     );
     let entries = history.entries("SOUL.md", 1).unwrap();
-    assert_eq!(entries[0].who, Author::Other("Ann".into()));
+    assert_eq!(entries[0].who, CommitAuthor::Other("Ann".into()));
     let config = std::fs::read_to_string(home.dir.join(".git/config")).unwrap();
     assert!(!config.contains("user"), "{config}");
 }
@@ -115,8 +120,11 @@ fn nothing_is_committed_in_the_middle_of_something() {
     home.write("SOUL.md", "changed");
     let merge = home.dir.join(".git/MERGE_HEAD");
     std::fs::write(&merge, "x").unwrap();
-    let paused = |history: &History| history.snapshot(&Author::Owner, "x").unwrap();
-    assert_eq!(paused(&history), Snapshot::Paused(Pause::Operation));
+    let paused = |history: &WorkspaceHistory| history.snapshot(&CommitAuthor::Owner, "x").unwrap();
+    assert_eq!(
+        paused(&history),
+        HistorySnapshot::Paused(HistoryPause::Operation)
+    );
     let first = history.entries("SOUL.md", 1).unwrap()[0].id.clone();
     let refused = history.restore("SOUL.md", &first).unwrap_err();
     assert!(
@@ -127,10 +135,16 @@ fn nothing_is_committed_in_the_middle_of_something() {
     std::fs::remove_file(merge).unwrap();
     let lock = home.dir.join(".git/index.lock");
     std::fs::write(&lock, "").unwrap();
-    assert_eq!(paused(&history), Snapshot::Paused(Pause::Locked));
+    assert_eq!(
+        paused(&history),
+        HistorySnapshot::Paused(HistoryPause::Locked)
+    );
     std::fs::remove_file(lock).unwrap();
     git(&home.dir, &["checkout", "-q", "--detach"]);
-    assert_eq!(paused(&history), Snapshot::Paused(Pause::DetachedHead));
+    assert_eq!(
+        paused(&history),
+        HistorySnapshot::Paused(HistoryPause::DetachedHead)
+    );
 }
 
 #[test]
@@ -140,8 +154,8 @@ fn ignored_files_stay_out() {
     home.write("MEMORY.md", "secret");
     home.write("memory/a.md", "secret");
     assert_eq!(
-        history.snapshot(&Author::Owner, "x").unwrap(),
-        Snapshot::Unchanged
+        history.snapshot(&CommitAuthor::Owner, "x").unwrap(),
+        HistorySnapshot::Unchanged
     );
 }
 
@@ -158,7 +172,7 @@ fn odd_names_are_safe() {
     for name in odd {
         home.write(name, "x");
     }
-    let (_, files) = committed(&history, &Author::Owner, "odd");
+    let (_, files) = committed(&history, &CommitAuthor::Owner, "odd");
     assert_eq!(files.len(), odd.len());
     for name in odd {
         assert_eq!(history.entries(name, 5).unwrap().len(), 1, "{name:?}");
@@ -186,7 +200,7 @@ fn diffs_show_what_changed() {
     let first = history.entries("SOUL.md", 1).unwrap()[0].id.clone();
     assert_eq!(history.diff("SOUL.md", None, None).unwrap(), "");
     home.write("SOUL.md", "soul\nwit\n");
-    let (second, _) = committed(&history, &Author::Owner, "wit");
+    let (second, _) = committed(&history, &CommitAuthor::Owner, "wit");
     home.write("SOUL.md", "wit\n");
     let diff = history.diff("SOUL.md", None, None).unwrap();
     assert_eq!(
@@ -279,7 +293,7 @@ fn commands_planted_in_the_repository_do_not_run() {
     let first = history.entries("SOUL.md", 1).unwrap()[0].id.clone();
     home.write("SOUL.md", "changed");
     history.diff("SOUL.md", None, None).unwrap();
-    committed(&history, &Author::Owner, "x");
+    committed(&history, &CommitAuthor::Owner, "x");
     history.restore("SOUL.md", &first).unwrap();
     assert!(!trap.exists());
 }
@@ -287,17 +301,17 @@ fn commands_planted_in_the_repository_do_not_run() {
 #[test]
 fn errors_say_what_to_do() {
     let mut home = Home::with(&COMPLETE);
-    let error = History::open(&home.host, &home.dir).unwrap_err();
+    let error = WorkspaceHistory::open(&home.host, &home.dir).unwrap_err();
     assert!(
         matches!(error, HistoryError::NoRepository { .. }),
         "{error}"
     );
-    History::init(&home.host, &home.dir).unwrap();
+    WorkspaceHistory::init(&home.host, &home.dir).unwrap();
     home.write("sub/SOUL.md", "x");
-    let error = History::open(&home.host, &home.dir.join("sub")).unwrap_err();
+    let error = WorkspaceHistory::open(&home.host, &home.dir.join("sub")).unwrap_err();
     assert!(matches!(error, HistoryError::InsideOther { .. }), "{error}");
     home.host.env.insert("PATH".into(), "/nowhere".into());
-    let error = History::open(&home.host, &home.dir).unwrap_err();
+    let error = WorkspaceHistory::open(&home.host, &home.dir).unwrap_err();
     assert!(matches!(error, HistoryError::NoGit), "{error}");
 
     let broken = Home::with(&COMPLETE);
@@ -305,14 +319,14 @@ fn errors_say_what_to_do() {
         std::fs::create_dir_all(broken.dir.join(part)).unwrap();
     }
     broken.write(".git/HEAD", "no reference");
-    let error = History::open(&broken.host, &broken.dir).unwrap_err();
+    let error = WorkspaceHistory::open(&broken.host, &broken.dir).unwrap_err();
     assert!(matches!(error, HistoryError::Failed { .. }), "{error}");
 }
 
 #[test]
 fn a_fresh_repository_has_no_past() {
     let home = Home::with(&COMPLETE);
-    let history = History::init(&home.host, &home.dir).unwrap();
+    let history = WorkspaceHistory::init(&home.host, &home.dir).unwrap();
     assert_eq!(history.entries("SOUL.md", 5).unwrap(), []);
     assert!(
         history

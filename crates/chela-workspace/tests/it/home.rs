@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use chela_core::{AgentId, Audience, ContentHash, Host};
 use chela_workspace::{
-    BootstrapSettings, ContextFile, FileStatus, LoadRequest, LoadedContext, SessionScope, Turn,
-    Workspace, WorkspaceAge,
+    BootstrapSettings, ContextFile, FileStatus, LoadRequest, LoadedContext, SessionScope,
+    TurnPosition, Workspace, WorkspaceAge, load_context,
 };
 
 pub struct Home {
@@ -63,7 +63,7 @@ impl Home {
 pub struct Plain {
     pub session: SessionScope,
     pub audience: Audience,
-    pub turn: Turn,
+    pub turn: TurnPosition,
     pub age: WorkspaceAge,
     pub settings: BootstrapSettings,
     pub seen: BTreeSet<ContentHash>,
@@ -74,7 +74,7 @@ impl Default for Plain {
         Self {
             session: SessionScope::Main,
             audience: Audience::Private,
-            turn: Turn::Full,
+            turn: TurnPosition::Full,
             age: WorkspaceAge::Settled,
             settings: BootstrapSettings::default(),
             seen: BTreeSet::new(),
@@ -84,7 +84,7 @@ impl Default for Plain {
 
 impl Plain {
     pub fn load(&self, workspace: &Workspace) -> LoadedContext {
-        workspace.load(&self.request())
+        load_context(workspace, &self.request())
     }
 
     pub fn request(&self) -> LoadRequest<'_> {

@@ -1,6 +1,6 @@
 //! Limits, pins and order, for all inputs.
 
-use chela_core::cut::Limit;
+use chela_core::cut::CutLimit;
 use chela_core::tokens;
 use chela_workspace::{FileStatus, PromptOrder};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn later_files_get_what_earlier_ones_leave() {
     ] {
         home.write(name, format!("# {name}\n{}", "line of text\n".repeat(300)));
     }
-    let loaded = home.load(|plain| plain.settings.total = Limit::Chars(10_000));
+    let loaded = home.load(|plain| plain.settings.total = CutLimit::Chars(10_000));
     assert_eq!(status(&loaded, "AGENTS.md"), &FileStatus::Injected);
     assert_eq!(status(&loaded, "SOUL.md"), &FileStatus::Injected);
     assert!(matches!(
@@ -27,7 +27,7 @@ fn later_files_get_what_earlier_ones_leave() {
         FileStatus::Truncated { .. }
     ));
     assert!(!names(&loaded).contains(&"MEMORY.md"));
-    let limit = Limit::Chars(10_000);
+    let limit = CutLimit::Chars(10_000);
     assert_eq!(
         status(&loaded, "MEMORY.md"),
         &FileStatus::OverTotalBudget { limit }
@@ -47,7 +47,7 @@ fn pinned_text_of_a_late_file_comes_before_plain_text_of_an_early_one() {
             "x\n".repeat(5_000)
         ),
     );
-    let loaded = home.load(|plain| plain.settings.total = Limit::Chars(3_000));
+    let loaded = home.load(|plain| plain.settings.total = CutLimit::Chars(3_000));
     assert!(
         file(&loaded, "MEMORY.md")
             .content
@@ -69,10 +69,10 @@ fn limits_may_be_given_in_tokens() {
         "Some words that cost tokens, line by line.\n".repeat(500),
     );
     for (per_file, total) in [
-        (Limit::Tokens(300), Limit::Tokens(1_000)),
-        (Limit::Tokens(300), Limit::Chars(900)),
-        (Limit::Chars(900), Limit::Tokens(150)),
-        (Limit::Chars(20_000), Limit::Tokens(400)),
+        (CutLimit::Tokens(300), CutLimit::Tokens(1_000)),
+        (CutLimit::Tokens(300), CutLimit::Chars(900)),
+        (CutLimit::Chars(900), CutLimit::Tokens(150)),
+        (CutLimit::Chars(20_000), CutLimit::Tokens(400)),
     ] {
         let loaded = home.load(|plain| {
             plain.settings.per_file = per_file;
@@ -97,16 +97,16 @@ fn limits_may_be_given_in_tokens() {
     }
 }
 
-fn amount(limit: Limit) -> usize {
+fn amount(limit: CutLimit) -> usize {
     match limit {
-        Limit::Chars(amount) | Limit::Tokens(amount) => amount,
+        CutLimit::Chars(amount) | CutLimit::Tokens(amount) => amount,
     }
 }
 
-fn size(text: &str, limit: Limit) -> usize {
+fn size(text: &str, limit: CutLimit) -> usize {
     match limit {
-        Limit::Chars(_) => text.chars().count(),
-        Limit::Tokens(_) => tokens::count(text),
+        CutLimit::Chars(_) => text.chars().count(),
+        CutLimit::Tokens(_) => tokens::count(text),
     }
 }
 
@@ -130,12 +130,12 @@ fn markdown() -> impl Strategy<Value = (String, Option<String>)> {
 }
 
 /// In characters, or in about as many tokens.
-fn limit(chars: std::ops::Range<usize>) -> impl Strategy<Value = Limit> {
+fn limit(chars: std::ops::Range<usize>) -> impl Strategy<Value = CutLimit> {
     (chars, any::<bool>()).prop_map(|(chars, in_tokens)| {
         if in_tokens {
-            Limit::Tokens(chars / 3)
+            CutLimit::Tokens(chars / 3)
         } else {
-            Limit::Chars(chars)
+            CutLimit::Chars(chars)
         }
     })
 }

@@ -1,7 +1,7 @@
 use chela_core::{Audience, Origin, Trust, Zone};
 use chela_workspace::{
-    ContextInjection, ExecutionFolder, FileStatus, HeartbeatTasks, Need, OpenError, SessionScope,
-    Turn, Workspace, WorkspaceAge,
+    ContextInjection, ExecutionFolder, FileNeed, FileStatus, HeartbeatTasks, OpenError,
+    SessionScope, TurnPosition, Workspace, WorkspaceAge, load_context,
 };
 
 use crate::home::{COMPLETE, Home, Plain, file, names, status};
@@ -55,7 +55,7 @@ fn only_a_brand_new_workspace_reads_bootstrap() {
     assert_eq!(
         status(&loaded, "BOOTSTRAP.md"),
         &FileStatus::Missing {
-            need: Need::Optional
+            need: FileNeed::Optional
         }
     );
     assert!(
@@ -152,7 +152,7 @@ fn missing_and_blank_files() {
     assert_eq!(
         identity.status,
         FileStatus::Missing {
-            need: Need::Required
+            need: FileNeed::Required
         }
     );
     assert!(
@@ -167,7 +167,7 @@ fn missing_and_blank_files() {
     assert_eq!(
         status(&loaded, "MEMORY.md"),
         &FileStatus::Missing {
-            need: Need::Optional
+            need: FileNeed::Optional
         }
     );
 
@@ -203,8 +203,8 @@ fn the_operator_can_turn_injection_off() {
             plain.turn = turn;
         })
     };
-    assert!(on_turn(Turn::Continuation).files.is_empty());
-    assert_eq!(on_turn(Turn::Full).files.len(), 7);
+    assert!(on_turn(TurnPosition::Continuation).files.is_empty());
+    assert_eq!(on_turn(TurnPosition::Full).files.len(), 7);
 }
 
 #[test]
@@ -243,10 +243,13 @@ fn w03_the_execution_folder_gives_its_rules_and_nothing_else() {
             dir,
             trust: Trust::External,
         });
-        workspace.load(&chela_workspace::LoadRequest {
-            execution,
-            ..plain.request()
-        })
+        load_context(
+            &workspace,
+            &chela_workspace::LoadRequest {
+                execution,
+                ..plain.request()
+            },
+        )
     };
     let loaded = load_in(project.as_path());
     let project = std::fs::canonicalize(&project).unwrap();

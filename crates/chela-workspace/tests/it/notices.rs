@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use chela_core::cut::Limit;
+use chela_core::cut::CutLimit;
 use chela_workspace::{NoticeStore, TruncationWarning, owner_notices};
 
 use crate::home::{COMPLETE, Home};
@@ -41,7 +41,7 @@ fn the_owner_is_told_once_per_change() {
     let home = too_long();
     let store = NoticeStore::of(&home.host);
     let tell = |limit: usize| {
-        let loaded = home.load(|plain| plain.settings.per_file = Limit::Chars(limit));
+        let loaded = home.load(|plain| plain.settings.per_file = CutLimit::Chars(limit));
         let notices = owner_notices(&store.seen(), &loaded.report);
         store
             .remember(&home.host, notices.iter().map(|notice| notice.key))

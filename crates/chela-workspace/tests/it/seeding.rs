@@ -1,7 +1,8 @@
 use chela_core::tokens;
 use chela_workspace::{
-    Condition, CoreFile, HeartbeatTasks, History, Repository, RepositoryWish, SeedError, SeedMode,
-    SeedOptions, SeedReport, Stage, WorkspaceAge, WorkspaceRecord, seed, template,
+    CoreFile, HeartbeatTasks, RepositoryMode, RepositoryOutcome, SeedError, SeedMode, SeedOptions,
+    SeedReport, WorkspaceAge, WorkspaceCondition, WorkspaceHistory, WorkspaceRecord,
+    WorkspaceStage, seed,
 };
 
 use crate::home::{Home, names};
@@ -10,7 +11,7 @@ fn options(mode: SeedMode) -> SeedOptions {
     SeedOptions {
         mode,
         skip_optional: Vec::new(),
-        repository: RepositoryWish::Create,
+        repository: RepositoryMode::Create,
     }
 }
 
@@ -27,7 +28,10 @@ fn seeded(home: &Home, mode: SeedMode) -> SeedReport {
 #[test]
 fn a_new_workspace_gets_seven_files_a_record_and_a_repository() {
     let home = fresh();
-    assert_eq!(Condition::of(&home.host, &home.dir), Condition::New);
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::New
+    );
     let report = seeded(&home, SeedMode::IfNew);
     let created: Vec<_> = report.created.iter().map(|file| file.name()).collect();
     assert_eq!(
@@ -44,20 +48,23 @@ fn a_new_workspace_gets_seven_files_a_record_and_a_repository() {
     );
     assert!(matches!(
         report.repository,
-        Repository::Created { commit: Some(_) }
+        RepositoryOutcome::Created { commit: Some(_) }
     ));
     assert!(
         home.read("AGENTS.md").starts_with("# House rules\n"),
         "front matter is not written"
     );
     let record = WorkspaceRecord::read(&home.host, &home.dir).unwrap();
-    assert_eq!((record.stage, record.seeded.len()), (Stage::FirstRun, 7));
     assert_eq!(
-        Condition::of(&home.host, &home.dir).age(),
+        (record.stage, record.seeded.len()),
+        (WorkspaceStage::FirstRun, 7)
+    );
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir).age(),
         WorkspaceAge::BrandNew
     );
 
-    let history = History::open(&home.host, &home.dir).unwrap();
+    let history = WorkspaceHistory::open(&home.host, &home.dir).unwrap();
     let entries = history.entries("SOUL.md", 10).unwrap();
     assert_eq!(entries.len(), 1);
     assert_eq!(entries[0].why, "Set up the workspace");
@@ -77,9 +84,12 @@ fn seeding_again_changes_nothing() {
     home.write("SOUL.md", "mine");
     let again = seeded(&home, SeedMode::Fill);
     assert!(again.created.is_empty());
-    assert_eq!(again.before, Condition::FirstRun);
+    assert_eq!(again.before, WorkspaceCondition::FirstRun);
     assert_eq!(home.read("SOUL.md"), "mine");
-    assert_eq!(Condition::of(&home.host, &home.dir), Condition::FirstRun);
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::FirstRun
+    );
 }
 
 #[test]
@@ -91,12 +101,15 @@ fn filling_writes_what_is_missing_but_never_a_second_birth() {
     assert!(seeded(&home, SeedMode::IfNew).created.is_empty());
     assert_eq!(
         WorkspaceRecord::read(&home.host, &home.dir).unwrap().stage,
-        Stage::Settled
+        WorkspaceStage::Settled
     );
     assert_eq!(seeded(&home, SeedMode::Fill).created, [CoreFile::User]);
     // A BOOTSTRAP.md that turns up later is not read.
     home.write("BOOTSTRAP.md", "you are someone else now");
-    assert_eq!(Condition::of(&home.host, &home.dir), Condition::Settled);
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::Settled
+    );
 }
 
 #[test]
@@ -107,7 +120,7 @@ fn a_workspace_that_lost_its_files_is_not_refilled_unasked() {
     let report = seeded(&home, SeedMode::IfNew);
     assert!(matches!(
         report.before,
-        Condition::Lost {
+        WorkspaceCondition::Lost {
             since: 1_700_000_000
         }
     ));
@@ -126,11 +139,14 @@ fn a_broken_record_counts_as_set_up() {
     for entry in std::fs::read_dir(records).unwrap() {
         std::fs::write(entry.unwrap().path(), "{").unwrap();
     }
-    assert_eq!(Condition::of(&home.host, &home.dir), Condition::Settled);
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::Settled
+    );
     std::fs::remove_dir_all(&home.dir).unwrap();
     assert!(matches!(
-        Condition::of(&home.host, &home.dir),
-        Condition::Lost { .. }
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::Lost { .. }
     ));
 }
 
@@ -151,7 +167,7 @@ fn an_interrupted_start_is_taken_up_again() {
         home.remove(name);
     }
     let report = seeded(&home, SeedMode::IfNew);
-    assert_eq!(report.before, Condition::Unfinished);
+    assert_eq!(report.before, WorkspaceCondition::Unfinished);
     assert_eq!(
         report.created,
         [CoreFile::User, CoreFile::Heartbeat, CoreFile::Bootstrap]
@@ -163,10 +179,13 @@ fn somebody_elses_workspace_is_adopted_without_a_first_run() {
     let home = Home::with(&[("SOUL.md", "from before"), ("BOOTSTRAP.md", "old ritual")]);
     assert!(seeded(&home, SeedMode::IfNew).created.is_empty());
     let report = seeded(&home, SeedMode::Fill);
-    assert_eq!(report.before, Condition::Adopted);
+    assert_eq!(report.before, WorkspaceCondition::Adopted);
     assert_eq!(report.kept, [CoreFile::Soul]);
     assert_eq!(home.read("SOUL.md"), "from before");
-    assert_eq!(Condition::of(&home.host, &home.dir), Condition::Settled);
+    assert_eq!(
+        WorkspaceCondition::of(&home.host, &home.dir),
+        WorkspaceCondition::Settled
+    );
 }
 
 #[test]
@@ -189,19 +208,19 @@ fn a_workspace_inside_a_project_gets_no_repository_of_its_own() {
     let home = fresh();
     let project = home.temp.path().join("project");
     std::fs::create_dir_all(&project).unwrap();
-    History::init(&home.host, &project).unwrap();
+    WorkspaceHistory::init(&home.host, &project).unwrap();
     let report = seed(&home.host, &project.join("ws"), &options(SeedMode::Fill)).unwrap();
-    let Repository::InsideOther { root } = report.repository else {
+    let RepositoryOutcome::InsideOther { root } = report.repository else {
         panic!("{report:?}")
     };
     assert_eq!(root, std::fs::canonicalize(&project).unwrap());
     assert!(!project.join("ws/.git").exists());
 
     // In the state folder it does, even when the home folder itself is a repository.
-    History::init(&home.host, &home.host.user_home).unwrap();
+    WorkspaceHistory::init(&home.host, &home.host.user_home).unwrap();
     assert!(matches!(
         seeded(&home, SeedMode::Fill).repository,
-        Repository::Created { .. }
+        RepositoryOutcome::Created { .. }
     ));
     assert!(home.dir.join(".git").exists());
 }
@@ -215,7 +234,7 @@ fn without_git_everything_else_works() {
     let report = seeded(&home, SeedMode::Fill);
     assert_eq!(
         (report.created.len(), report.repository),
-        (7, Repository::NoGit)
+        (7, RepositoryOutcome::NoGit)
     );
 }
 
@@ -255,7 +274,7 @@ fn the_templates_are_short_and_the_first_load_takes_them_all() {
         "an idle HEARTBEAT.md costs nothing"
     );
     assert_eq!(home.workspace().heartbeat_tasks(), HeartbeatTasks::None);
-    let texts = CoreFile::ALL.into_iter().filter_map(template);
+    let texts = CoreFile::ALL.into_iter().filter_map(CoreFile::template);
     let tokens: usize = texts.map(tokens::count).sum();
     assert!(tokens < 1_500, "{tokens} tokens");
     assert!(loaded.notice.is_none());

@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use chela_core::cut::Limit;
+use chela_core::cut::CutLimit;
 use chela_workspace::{
-    Budget, Dropped, FileStatus, HistoryError, Need, OpenError, Pause, Remark, SeedError,
+    CutBudget, DroppedLines, FileNeed, FileRemark, FileStatus, HistoryError, HistoryPause,
+    OpenError, SeedError,
 };
 
 use crate::home::{COMPLETE, Home};
 
 #[test]
 fn every_status_is_the_end_of_a_sentence() {
-    let dropped = |first_line, last_line, headings: &[&str]| Dropped {
+    let dropped = |first_line, last_line, headings: &[&str]| DroppedLines {
         first_line,
         last_line,
         chars: 10,
@@ -20,15 +21,15 @@ fn every_status_is_the_end_of_a_sentence() {
     let all = [
         FileStatus::Injected,
         FileStatus::Truncated {
-            by: Budget::PerFile,
-            limit: Limit::Chars(20_000),
+            by: CutBudget::PerFile,
+            limit: CutLimit::Chars(20_000),
             dropped: vec![dropped(10, 20, &["Tools", "Voice"]), dropped(31, 31, &[])],
         },
         FileStatus::Missing {
-            need: Need::Required,
+            need: FileNeed::Required,
         },
         FileStatus::Missing {
-            need: Need::Optional,
+            need: FileNeed::Optional,
         },
         FileStatus::Blank,
         FileStatus::FilteredBySession,
@@ -37,8 +38,9 @@ fn every_status_is_the_end_of_a_sentence() {
         FileStatus::DisabledByConfig {
             key: "agents.defaults.skipBootstrap",
         },
+        FileStatus::HeartbeatsOff,
         FileStatus::OverTotalBudget {
-            limit: Limit::Tokens(15_000),
+            limit: CutLimit::Tokens(15_000),
         },
         FileStatus::Unreadable {
             why: "permission denied".into(),
@@ -59,17 +61,17 @@ fn every_status_is_the_end_of_a_sentence() {
         .collect();
     insta::assert_snapshot!(text.join("\n"));
     let remarks = [
-        Remark::InvalidUtf8 {
+        FileRemark::InvalidUtf8 {
             offset: 12,
             line: 2,
         },
-        Remark::Utf16,
-        Remark::Invisible {
+        FileRemark::Utf16,
+        FileRemark::Invisible {
             removed: 3,
             lines: vec![1, 7],
         },
-        Remark::PartlyRead { left_out: 99 },
-        Remark::PinsOverLimit { needed: 25_000 },
+        FileRemark::PartlyRead { left_out: 99 },
+        FileRemark::PinsOverLimit { needed: 25_000 },
     ];
     let text: Vec<_> = remarks
         .iter()
@@ -95,7 +97,7 @@ fn every_error_says_what_to_do() {
         },
         HistoryError::CannotSave {
             file: "SOUL.md".into(),
-            pause: Pause::Operation,
+            pause: HistoryPause::Operation,
         },
         HistoryError::NotReplaceable {
             path: dir().join("SOUL.md"),
@@ -128,7 +130,7 @@ fn every_error_says_what_to_do() {
 fn the_report_is_readable_by_scripts() {
     let home = Home::with(&COMPLETE);
     home.remove("TOOLS.md");
-    let loaded = home.load(|plain| plain.settings.total = Limit::Chars(10_000));
+    let loaded = home.load(|plain| plain.settings.total = CutLimit::Chars(10_000));
     let json = serde_json::to_string_pretty(&loaded.report).unwrap();
     let json = json.replace(&home.dir.display().to_string(), "[workspace]");
     insta::assert_snapshot!(json);

@@ -6,7 +6,7 @@
 
 /// Takes control sequences out of text that arrives in pieces.
 #[derive(Debug, Clone, Default)]
-pub struct Cleaner {
+pub struct ControlCleaner {
     state: State,
 }
 
@@ -28,7 +28,7 @@ enum State {
     StringEscape,
 }
 
-impl Cleaner {
+impl ControlCleaner {
     /// The part of a piece that may be shown.
     pub fn push(&mut self, piece: &str) -> String {
         let mut shown = String::with_capacity(piece.len());
@@ -95,7 +95,7 @@ impl Cleaner {
 
 /// A whole text, cleaned.
 pub fn clean(text: &str) -> String {
-    let mut cleaner = Cleaner::default();
+    let mut cleaner = ControlCleaner::default();
     let mut shown = cleaner.push(text);
     shown.push_str(cleaner.finish());
     shown
@@ -119,7 +119,7 @@ fn is_harmless(c: char) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Cleaner, clean, clean_line};
+    use super::{ControlCleaner, clean, clean_line};
 
     #[test]
     fn sequences_go_and_text_stays() {
@@ -151,7 +151,7 @@ mod tests {
             raw in "[a-z\u{1b}\u{9b}\u{7}\\[\\]\\\\;0-9mJ\r\nü漢]{0,60}",
             cuts in proptest::collection::vec(0usize..60, 0..6),
         ) {
-            let mut cleaner = Cleaner::default();
+            let mut cleaner = ControlCleaner::default();
             let mut shown = String::new();
             for piece in super::super::pieces(&raw, &cuts) {
                 shown.push_str(&cleaner.push(piece));

@@ -2,22 +2,26 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::ink::{columns, without_tabs};
+use super::ink::{count_columns, without_tabs};
 
 /// Text being written, and where the cursor is in it.
 #[derive(Debug, Clone, Default)]
-pub struct Editor {
+pub struct LineEditor {
     text: String,
     /// Byte offset, always between two characters as people count them.
     cursor: usize,
     /// What was last cut out.
     cut: String,
+    /// Blocks of several lines that were pasted since it was last empty.
+    pasted: Vec<String>,
 }
 
 /// A movement or change, whatever key it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Edit {
+pub enum EditAction {
     Insert(String),
+    /// What came from the clipboard of the terminal.
+    InsertPasted(String),
     Backspace,
     Delete,
     Left,
@@ -35,7 +39,7 @@ pub enum Edit {
 
 /// The text as rows on the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
+pub struct EditorRows {
     pub rows: Vec<String>,
     /// Row and column of the cursor.
     pub cursor: (usize, usize),
@@ -43,13 +47,13 @@ pub struct Rows {
 
 /// Where a vertical move ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moved {
+pub enum VerticalMove {
     Inside,
     /// There is no line there: the history's turn.
     Beyond,
 }
 
-impl Editor {
+impl LineEditor {
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -68,28 +72,51 @@ impl Editor {
         self.cursor = self.text.len();
     }
 
+    /// Replaces everything, with the cursor in the middle of it.
+    pub fn set_at(&mut self, text: impl Into<String>, cursor: usize) {
+        self.text = text.into();
+        self.cursor = cursor.min(self.text.len());
+        self.settle();
+    }
+
+    /// Byte offset of the cursor.
+    pub fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    /// The blocks of several lines that were pasted into the text: somebody else's words.
+    pub fn take_pasted(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.pasted)
+    }
+
     /// Gives the text away and starts anew.
     pub fn take(&mut self) -> String {
         self.cursor = 0;
         std::mem::take(&mut self.text)
     }
 
-    pub fn edit(&mut self, edit: Edit) {
+    pub fn edit(&mut self, edit: EditAction) {
         match edit {
-            Edit::Insert(text) => {
+            EditAction::Insert(text) => {
                 self.text.insert_str(self.cursor, &text);
                 self.cursor += text.len();
                 self.settle();
             }
-            Edit::Backspace => drop(self.remove_to(self.left_of(self.cursor))),
-            Edit::Delete => drop(self.remove_to(self.right_of(self.cursor))),
-            Edit::Left => self.cursor = self.left_of(self.cursor),
-            Edit::Right => self.cursor = self.right_of(self.cursor),
-            Edit::WordLeft => self.cursor = self.word_left(),
-            Edit::WordRight => self.cursor = self.word_right(),
-            Edit::LineStart => self.cursor = self.line_start(),
-            Edit::LineEnd => self.cursor = self.line_end(),
-            Edit::CutToEnd => {
+            EditAction::InsertPasted(text) => {
+                if text.trim().contains('\n') {
+                    self.pasted.push(text.clone());
+                }
+                self.edit(EditAction::Insert(text));
+            }
+            EditAction::Backspace => drop(self.remove_to(self.left_of(self.cursor))),
+            EditAction::Delete => drop(self.remove_to(self.right_of(self.cursor))),
+            EditAction::Left => self.cursor = self.left_of(self.cursor),
+            EditAction::Right => self.cursor = self.right_of(self.cursor),
+            EditAction::WordLeft => self.cursor = self.word_left(),
+            EditAction::WordRight => self.cursor = self.word_right(),
+            EditAction::LineStart => self.cursor = self.line_start(),
+            EditAction::LineEnd => self.cursor = self.line_end(),
+            EditAction::CutToEnd => {
                 let end = self.line_end();
                 // At the end of a line the line end itself goes.
                 let end = if end == self.cursor {
@@ -99,10 +126,10 @@ impl Editor {
                 };
                 self.cut = self.remove_to(end);
             }
-            Edit::CutToStart => self.cut = self.remove_to(self.line_start()),
-            Edit::CutWordLeft => self.cut = self.remove_to(self.word_left()),
-            Edit::CutWordRight => self.cut = self.remove_to(self.word_right()),
-            Edit::Paste => self.edit(Edit::Insert(self.cut.clone())),
+            EditAction::CutToStart => self.cut = self.remove_to(self.line_start()),
+            EditAction::CutWordLeft => self.cut = self.remove_to(self.word_left()),
+            EditAction::CutWordRight => self.cut = self.remove_to(self.word_right()),
+            EditAction::Paste => self.edit(EditAction::Insert(self.cut.clone())),
         }
     }
 
@@ -118,34 +145,34 @@ impl Editor {
         false
     }
 
-    pub fn up(&mut self) -> Moved {
+    pub fn up(&mut self) -> VerticalMove {
         let start = self.line_start();
         if start == 0 {
-            return Moved::Beyond;
+            return VerticalMove::Beyond;
         }
-        let column = columns(&self.text[start..self.cursor]);
+        let column = count_columns(&self.text[start..self.cursor]);
         let end = start - 1;
         let start = self.text[..end].rfind('\n').map_or(0, |at| at + 1);
         self.cursor = self.at_column(start, end, column);
-        Moved::Inside
+        VerticalMove::Inside
     }
 
-    pub fn down(&mut self) -> Moved {
+    pub fn down(&mut self) -> VerticalMove {
         let end = self.line_end();
         if end == self.text.len() {
-            return Moved::Beyond;
+            return VerticalMove::Beyond;
         }
-        let column = columns(&self.text[self.line_start()..self.cursor]);
+        let column = count_columns(&self.text[self.line_start()..self.cursor]);
         let start = end + 1;
         let end = self.text[start..]
             .find('\n')
             .map_or(self.text.len(), |at| start + at);
         self.cursor = self.at_column(start, end, column);
-        Moved::Inside
+        VerticalMove::Inside
     }
 
     /// The text broken into rows of `width` columns.
-    pub fn rows(&self, width: usize) -> Rows {
+    pub fn rows(&self, width: usize) -> EditorRows {
         let width = width.max(2);
         let mut rows = vec![String::new()];
         let mut column = 0;
@@ -160,7 +187,7 @@ impl Editor {
                 continue;
             }
             let shown = without_tabs(grapheme);
-            let wide = columns(&shown);
+            let wide = count_columns(&shown);
             if column + wide > width {
                 rows.push(String::new());
                 column = 0;
@@ -180,7 +207,7 @@ impl Editor {
             }
             cursor = (rows.len() - 1, column);
         }
-        Rows { rows, cursor }
+        EditorRows { rows, cursor }
     }
 
     /// An inserted mark may have joined the character before it: the cursor goes after both.
@@ -243,7 +270,7 @@ impl Editor {
             if passed >= column {
                 return start + at;
             }
-            passed += columns(grapheme);
+            passed += count_columns(grapheme);
         }
         end
     }
@@ -253,11 +280,11 @@ impl Editor {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Edit, Editor, Moved};
-    use crate::chat::ink::columns;
+    use super::{EditAction, LineEditor, VerticalMove};
+    use crate::chat::ink::count_columns;
 
-    fn with(text: &str) -> Editor {
-        let mut editor = Editor::default();
+    fn with(text: &str) -> LineEditor {
+        let mut editor = LineEditor::default();
         editor.set(text);
         editor
     }
@@ -265,13 +292,13 @@ mod tests {
     #[test]
     fn words_are_cut_and_pasted() {
         let mut editor = with("git commit -m now");
-        editor.edit(Edit::CutWordLeft);
+        editor.edit(EditAction::CutWordLeft);
         assert_eq!(editor.text(), "git commit -m ");
-        editor.edit(Edit::WordLeft);
-        editor.edit(Edit::WordLeft);
-        editor.edit(Edit::CutToEnd);
+        editor.edit(EditAction::WordLeft);
+        editor.edit(EditAction::WordLeft);
+        editor.edit(EditAction::CutToEnd);
         assert_eq!(editor.text(), "git ");
-        editor.edit(Edit::Paste);
+        editor.edit(EditAction::Paste);
         assert_eq!(editor.text(), "git commit -m ");
     }
 
@@ -279,7 +306,7 @@ mod tests {
     fn one_press_removes_what_looks_like_one_character() {
         for text in ["👩‍👩‍👧", "e\u{301}", "漢", "🇩🇪"] {
             let mut editor = with(text);
-            editor.edit(Edit::Backspace);
+            editor.edit(EditAction::Backspace);
             assert_eq!(editor.text(), "", "{text}");
         }
     }
@@ -287,14 +314,14 @@ mod tests {
     #[test]
     fn lines_are_walked_by_column() {
         let mut editor = with("漢字 one\ntwo\nthree");
-        assert_eq!(editor.up(), Moved::Inside);
-        assert_eq!(editor.up(), Moved::Inside);
-        assert_eq!(editor.up(), Moved::Beyond);
-        editor.edit(Edit::Insert("|".into()));
+        assert_eq!(editor.up(), VerticalMove::Inside);
+        assert_eq!(editor.up(), VerticalMove::Inside);
+        assert_eq!(editor.up(), VerticalMove::Beyond);
+        editor.edit(EditAction::Insert("|".into()));
         assert_eq!(editor.text(), "漢字| one\ntwo\nthree");
-        assert_eq!(editor.down(), Moved::Inside);
-        assert_eq!(editor.down(), Moved::Inside);
-        assert_eq!(editor.down(), Moved::Beyond);
+        assert_eq!(editor.down(), VerticalMove::Inside);
+        assert_eq!(editor.down(), VerticalMove::Inside);
+        assert_eq!(editor.down(), VerticalMove::Beyond);
     }
 
     #[test]
@@ -320,22 +347,22 @@ mod tests {
         assert!(!with("a\\\\").continues());
     }
 
-    fn any_edit() -> impl Strategy<Value = Edit> {
+    fn any_edit() -> impl Strategy<Value = EditAction> {
         prop_oneof![
-            "[a-z漢 \n\u{301}👍\u{200d}]{1,3}".prop_map(Edit::Insert),
-            Just(Edit::Backspace),
-            Just(Edit::Delete),
-            Just(Edit::Left),
-            Just(Edit::Right),
-            Just(Edit::WordLeft),
-            Just(Edit::WordRight),
-            Just(Edit::LineStart),
-            Just(Edit::LineEnd),
-            Just(Edit::CutToEnd),
-            Just(Edit::CutToStart),
-            Just(Edit::CutWordLeft),
-            Just(Edit::CutWordRight),
-            Just(Edit::Paste),
+            "[a-z漢 \n\u{301}👍\u{200d}]{1,3}".prop_map(EditAction::Insert),
+            Just(EditAction::Backspace),
+            Just(EditAction::Delete),
+            Just(EditAction::Left),
+            Just(EditAction::Right),
+            Just(EditAction::WordLeft),
+            Just(EditAction::WordRight),
+            Just(EditAction::LineStart),
+            Just(EditAction::LineEnd),
+            Just(EditAction::CutToEnd),
+            Just(EditAction::CutToStart),
+            Just(EditAction::CutWordLeft),
+            Just(EditAction::CutWordRight),
+            Just(EditAction::Paste),
         ]
     }
 
@@ -347,7 +374,7 @@ mod tests {
             ups in 0usize..3,
             width in 2usize..12,
         ) {
-            let mut editor = Editor::default();
+            let mut editor = LineEditor::default();
             for edit in edits {
                 editor.edit(edit);
                 for _ in 0..ups {
@@ -357,9 +384,9 @@ mod tests {
                 prop_assert!(editor.text.is_char_boundary(editor.cursor));
                 let rows = editor.rows(width);
                 prop_assert!(rows.cursor.0 < rows.rows.len());
-                prop_assert!(rows.cursor.1 <= columns(&rows.rows[rows.cursor.0]));
+                prop_assert!(rows.cursor.1 <= count_columns(&rows.rows[rows.cursor.0]));
                 for row in &rows.rows {
-                    prop_assert!(columns(row) <= width);
+                    prop_assert!(count_columns(row) <= width);
                 }
             }
         }

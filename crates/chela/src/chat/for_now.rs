@@ -1,13 +1,13 @@
 //! Settings that hold for one message.
 
 use chela_agent::conversation::Conversation;
-use chela_agent::slash::{self, Directive, Id, Setting, Talk};
+use chela_agent::slash::{self, CommandContext, CommandId, InlineDirective, SessionSetting};
 use chela_core::ok_or_debug;
 
-/// Settings of the session that are put back when this is dropped.
+/// Settings of the session that hold until [`ForNow::put_back`].
 pub struct ForNow<'a> {
     talk: &'a Conversation,
-    before: Vec<(Setting, Option<String>)>,
+    before: Vec<(SessionSetting, Option<String>)>,
 }
 
 impl<'a> ForNow<'a> {
@@ -19,34 +19,34 @@ impl<'a> ForNow<'a> {
     }
 
     /// Sets one thing for now.
-    pub fn set(&mut self, setting: Setting, value: &str) -> Result<(), String> {
+    pub async fn set(&mut self, setting: SessionSetting, value: &str) -> Result<(), String> {
         let before = self.talk.setting(setting);
-        self.talk.set(setting, Some(value))?;
+        self.talk.set(setting, Some(value)).await?;
         self.before.push((setting, before));
         Ok(())
     }
 
     /// What a directive inside a message does: it holds for that message, but a model is kept.
     /// Gives what there is to say about it.
-    pub fn direct(&mut self, directive: &Directive) -> String {
+    pub async fn direct(&mut self, directive: &InlineDirective) -> String {
         let setting = match directive.command.id {
-            Id::Think => Setting::Thinking,
-            Id::Reasoning => Setting::Reasoning,
-            Id::Verbose => Setting::Verbose,
-            _ => return slash::apply(self.talk, directive).text,
+            CommandId::Think => SessionSetting::Thinking,
+            CommandId::Reasoning => SessionSetting::Reasoning,
+            CommandId::Verbose => SessionSetting::Verbose,
+            _ => return slash::apply(self.talk, directive).await.text,
         };
+        self.talk.refresh().await;
         let before = self.talk.setting(setting);
-        slash::apply(self.talk, directive);
+        slash::apply(self.talk, directive).await;
         self.before.push((setting, before));
         String::new()
     }
-}
 
-impl Drop for ForNow<'_> {
-    fn drop(&mut self) {
+    /// The settings are again what they were.
+    pub async fn put_back(self) {
         // The oldest value of a setting is the one that counted before.
         for (setting, value) in self.before.iter().rev() {
-            let set = self.talk.set(*setting, value.as_deref());
+            let set = self.talk.set(*setting, value.as_deref()).await;
             ok_or_debug!(set, "a setting for now stays");
         }
     }

@@ -14,14 +14,14 @@ const LONGEST: usize = 32 * 1024;
 
 /// Earlier messages, oldest first. Each is one JSON string on a line of its file.
 #[derive(Debug, Default)]
-pub struct History {
+pub struct InputHistory {
     file: Option<PathBuf>,
     entries: Vec<String>,
     /// Where one is while going back, and what was being written before.
     at: Option<(usize, String)>,
 }
 
-impl History {
+impl InputHistory {
     /// Reads what is there; a file that cannot be read is no history.
     pub fn open(file: PathBuf) -> Self {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -85,6 +85,17 @@ impl History {
         }
     }
 
+    /// The newest entry that holds `wanted` in any casing, older than the `skip` newest of them.
+    pub fn search(&self, wanted: &str, skip: usize) -> Option<&str> {
+        let wanted = wanted.to_lowercase();
+        let found = self.entries.iter().rev();
+        let mut seen = std::collections::BTreeSet::new();
+        found
+            .filter(|entry| entry.to_lowercase().contains(&wanted) && seen.insert(entry.as_str()))
+            .nth(skip)
+            .map(String::as_str)
+    }
+
     /// Whatever is typed next is a new message.
     pub fn leave(&mut self) {
         self.at = None;
@@ -115,19 +126,19 @@ impl History {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::History;
+    use super::InputHistory;
 
     #[test]
     fn entries_come_back_in_the_next_chat_for_nobody_else_to_read() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("chat/main.jsonl");
-        let mut history = History::open(file.clone());
+        let mut history = InputHistory::open(file.clone());
         for entry in ["one", "two\nlines", "two\nlines", " secret", ""] {
             history.add(entry);
         }
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        let mut history = History::open(file);
+        let mut history = InputHistory::open(file);
         assert_eq!(history.back("draft"), None, "nothing begins with it");
         assert_eq!(history.back(""), Some("two\nlines"));
         assert_eq!(history.back("two\nlines"), Some("one"));
@@ -138,8 +149,20 @@ mod tests {
     }
 
     #[test]
+    fn a_search_walks_from_the_newest_to_the_oldest() {
+        let mut history = InputHistory::default();
+        for entry in ["deploy staging", "hello", "Deploy production", "hello"] {
+            history.add(entry);
+        }
+        assert_eq!(history.search("deploy", 0), Some("Deploy production"));
+        assert_eq!(history.search("deploy", 1), Some("deploy staging"));
+        assert_eq!(history.search("deploy", 2), None);
+        assert_eq!(history.search("hello", 1), None, "the same twice is one");
+    }
+
+    #[test]
     fn what_is_typed_narrows_the_search() {
-        let mut history = History::default();
+        let mut history = InputHistory::default();
         for entry in ["/model a", "hello", "/model b", "/new"] {
             history.add(entry);
         }

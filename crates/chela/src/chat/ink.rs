@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::screen::Paint;
+use crate::screen::ColourMode;
 
 /// How text looks in the chat.
 pub mod look {
@@ -30,11 +30,11 @@ pub mod look {
 
 /// A line, as runs of text that look alike.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Line {
+pub struct StyledLine {
     runs: Vec<(String, Style)>,
 }
 
-impl Line {
+impl StyledLine {
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         let mut line = Self::default();
         line.push(&text.into(), style);
@@ -67,9 +67,14 @@ impl Line {
         self.runs.is_empty()
     }
 
+    /// How its first words look.
+    pub fn first_style(&self) -> Style {
+        self.runs.first().map_or(look::PLAIN, |(_, style)| *style)
+    }
+
     /// Columns it takes.
     pub fn width(&self) -> usize {
-        self.runs.iter().map(|(text, _)| columns(text)).sum()
+        self.runs.iter().map(|(text, _)| count_columns(text)).sum()
     }
 
     /// The words alone.
@@ -78,7 +83,7 @@ impl Line {
     }
 
     /// As it is written to a terminal.
-    pub fn ansi(&self, paint: Paint) -> String {
+    pub fn ansi(&self, paint: ColourMode) -> String {
         self.runs
             .iter()
             .map(|(text, style)| {
@@ -107,7 +112,7 @@ impl Line {
         let mut clipped = Self::default();
         let mut room = width;
         for (grapheme, style) in self.graphemes() {
-            let wide = columns(grapheme);
+            let wide = count_columns(grapheme);
             if wide > room {
                 break;
             }
@@ -144,7 +149,7 @@ impl Line {
 }
 
 /// Columns a text takes on a terminal.
-pub fn columns(text: &str) -> usize {
+pub fn count_columns(text: &str) -> usize {
     text.width()
 }
 
@@ -156,7 +161,7 @@ pub fn without_tabs(text: &str) -> String {
     let mut spread = String::new();
     for (at, part) in text.split('\t').enumerate() {
         if at > 0 {
-            let to_stop = 4 - columns(&spread) % 4;
+            let to_stop = 4 - count_columns(&spread) % 4;
             spread.extend(std::iter::repeat_n(' ', to_stop));
         }
         spread.push_str(part);
@@ -166,9 +171,9 @@ pub fn without_tabs(text: &str) -> String {
 
 struct Wrapping<'a> {
     width: usize,
-    rest: &'a Line,
-    lines: Vec<Line>,
-    line: Line,
+    rest: &'a StyledLine,
+    lines: Vec<StyledLine>,
+    line: StyledLine,
     /// Columns of `line`.
     at: usize,
     /// A blank that is written only if something follows on the same line.
@@ -187,7 +192,7 @@ impl<'a> Wrapping<'a> {
             }
             return;
         }
-        let wide = columns(grapheme);
+        let wide = count_columns(grapheme);
         // Scripts without blanks break anywhere.
         if wide > 1 {
             self.end_word();
@@ -217,7 +222,7 @@ impl<'a> Wrapping<'a> {
             self.break_line();
         }
         for (grapheme, style) in word {
-            let wide = columns(grapheme);
+            let wide = count_columns(grapheme);
             if self.at + wide > self.width && self.at > self.rest.width() {
                 self.break_line();
             }
@@ -232,7 +237,7 @@ impl<'a> Wrapping<'a> {
         self.lines.push(std::mem::replace(&mut self.line, next));
     }
 
-    fn finish(mut self) -> Vec<Line> {
+    fn finish(mut self) -> Vec<StyledLine> {
         self.end_word();
         self.lines.push(self.line);
         self.lines
@@ -243,14 +248,14 @@ impl<'a> Wrapping<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Line, columns, look, without_tabs};
+    use super::{StyledLine, count_columns, look, without_tabs};
 
     fn wrapped(text: &str, width: usize) -> Vec<String> {
-        let none = Line::default();
-        Line::new(text, look::PLAIN)
+        let none = StyledLine::default();
+        StyledLine::new(text, look::PLAIN)
             .wrap(width, &none, &none)
             .iter()
-            .map(Line::text)
+            .map(StyledLine::text)
             .collect()
     }
 
@@ -264,18 +269,21 @@ mod tests {
 
     #[test]
     fn hanging_lines_start_where_they_should() {
-        let lines = Line::new("one two three", look::PLAIN).wrap(
+        let lines = StyledLine::new("one two three", look::PLAIN).wrap(
             8,
-            &Line::new("- ", look::DIM),
-            &Line::new("  ", look::PLAIN),
+            &StyledLine::new("- ", look::DIM),
+            &StyledLine::new("  ", look::PLAIN),
         );
-        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        let text: Vec<String> = lines.iter().map(StyledLine::text).collect();
         assert_eq!(text, ["- one", "  two", "  three"]);
     }
 
     #[test]
     fn cut_and_tabs() {
-        assert_eq!(Line::new("漢字漢字", look::PLAIN).cut(6).text(), "漢字…");
+        assert_eq!(
+            StyledLine::new("漢字漢字", look::PLAIN).cut(6).text(),
+            "漢字…"
+        );
         assert_eq!(without_tabs("a\tb"), "a   b");
     }
 
@@ -286,7 +294,7 @@ mod tests {
         ) {
             let lines = wrapped(&text, width);
             for line in &lines {
-                prop_assert!(columns(line) <= width, "{line:?}");
+                prop_assert!(count_columns(line) <= width, "{line:?}");
             }
             let letters = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
             prop_assert_eq!(letters(&lines.concat()), letters(&text));

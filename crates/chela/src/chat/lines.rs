@@ -1,74 +1,102 @@
 //! The chat line by line: for dumb terminals, screen readers and programs that talk to it.
 
 use std::io::{self, IsTerminal};
-use std::time::Duration;
 
-use chela_agent::conversation::{Conversation, Inbound};
-use chela_agent::slash::{self, Answer, Parsed, Talk, Then};
+use chela_agent::conversation::{Conversation, InboundMessage};
+use chela_agent::slash::{self, CommandAnswer, CommandContext, ParsedLine, SurfaceAction};
 
-use super::asking;
 use super::for_now::ForNow;
-use super::once::{Asked, Form, once, page};
-use crate::fail::{Exit, Fail};
+use super::line_questions;
+use super::once::{AfterAnswer, OneShotRequest, OutputForm, WaitAfter, print_markdown, run_once};
+use super::room::ChatLeave;
+use super::stop_signals::StopSignals;
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 /// Reads messages from standard input, one a line, until it ends.
-pub async fn lines(
+pub async fn run_line_chat(
     talk: &Conversation,
     screen: &mut Screen,
     notes: &[String],
-    wait: Duration,
-) -> Result<Exit, Fail> {
+    wait: WaitAfter,
+) -> Result<ChatLeave, CommandError> {
     for note in notes {
-        page(screen, note)?;
+        print_markdown(screen, note)?;
     }
     let prompt = if io::stdin().is_terminal() { "> " } else { "" };
     loop {
         screen.flush()?;
-        let Some(line) = asking::line(prompt) else {
-            return Ok(Exit::Fine);
+        // Anew each time: one that stopped a turn has been heard.
+        let mut signals = StopSignals::listen()
+            .map_err(|error| CommandError::new(format!("cannot listen to signals: {error}")))?;
+        let line = tokio::select! {
+            line = line_questions::ask_line_and_wait(prompt) => line,
+            () = signals.next() => None,
+        };
+        let Some(line) = line else {
+            return Ok(ChatLeave::Over(CommandExit::Fine));
         };
         let step = match slash::parse(&line) {
             _ if line.trim().is_empty() => continue,
-            Parsed::Command { command, args } => slash::run(talk, command, &args),
-            Parsed::Directives(directives) => {
+            ParsedLine::Command { command, args } => slash::run(talk, command, &args).await,
+            ParsedLine::Directives(directives) => {
                 for directive in &directives {
-                    page(screen, &slash::apply(talk, directive).text)?;
+                    print_markdown(screen, &slash::apply(talk, directive).await.text)?;
                 }
                 continue;
             }
-            Parsed::Unknown { name, args } => match slash::find("skill") {
+            ParsedLine::Unknown { name, args } => match slash::find("skill") {
                 Some(skill) if is_skill(talk, &name) => {
-                    slash::run(talk, skill, &format!("{name} {args}"))
+                    slash::run(talk, skill, &format!("{name} {args}")).await
                 }
-                _ => Answer::text(slash::help(&name)),
+                _ => CommandAnswer::text(slash::help(&name)),
             },
-            Parsed::Message {
+            ParsedLine::Message {
                 text, directives, ..
             } => {
                 let mut for_now = ForNow::new(talk);
+                let mut told = Vec::new();
                 for directive in &directives {
-                    page(screen, &for_now.direct(directive))?;
+                    told.push(for_now.direct(directive).await);
                 }
-                say(talk, screen, text, wait).await?;
+                let said = match told
+                    .iter()
+                    .try_for_each(|told| print_markdown(screen, told))
+                {
+                    Ok(()) => say(talk, screen, text, wait).await,
+                    Err(fail) => Err(fail),
+                };
+                for_now.put_back().await;
+                said?;
                 continue;
             }
         };
         if !step.text.is_empty() {
-            page(screen, &step.text)?;
+            print_markdown(screen, &step.text)?;
         }
         match step.then {
-            Then::Say(text) | Then::Begun(Some(text)) => say(talk, screen, text, wait).await?,
-            Then::Leave => return Ok(Exit::Fine),
-            Then::Compact(keep) => {
+            SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
+                say(talk, screen, text, wait).await?
+            }
+            SurfaceAction::Leave => return Ok(ChatLeave::Over(CommandExit::Fine)),
+            SurfaceAction::Resume(id) => return Ok(ChatLeave::Resume(id)),
+            SurfaceAction::Folder(folder) => return Ok(ChatLeave::Folder(folder)),
+            SurfaceAction::Choose(rows) => {
+                print_markdown(screen, &slash::list_conversations(&rows))?;
+            }
+            SurfaceAction::Compact(keep) => {
                 let told = match talk.compact(keep.as_deref()).await {
                     Ok(compacted) => compacted.in_words(),
                     Err(error) => error.to_string(),
                 };
-                page(screen, &told)?;
+                print_markdown(screen, &told)?;
             }
-            Then::Edit(text) => page(screen, &text)?,
-            Then::Nothing | Then::Begun(None) | Then::Stop | Then::Approve { .. } => {}
+            SurfaceAction::Edit(text) => print_markdown(screen, &text)?,
+            SurfaceAction::Copy => print_markdown(screen, "Copying needs a terminal.")?,
+            SurfaceAction::Approve { id, .. } => {
+                print_markdown(screen, &format!("No question waits as `{id}`."))?;
+            }
+            SurfaceAction::Nothing | SurfaceAction::Begun(None) | SurfaceAction::Stop => {}
         }
     }
 }
@@ -77,17 +105,18 @@ async fn say(
     talk: &Conversation,
     screen: &mut Screen,
     text: String,
-    wait: Duration,
-) -> Result<(), Fail> {
-    let asked = Asked {
-        message: Inbound {
+    wait: WaitAfter,
+) -> Result<(), CommandError> {
+    let asked = OneShotRequest {
+        message: InboundMessage {
             text,
-            ..Inbound::default()
+            ..InboundMessage::default()
         },
-        form: Form::Plain,
+        form: OutputForm::Plain,
         wait,
+        afterwards: AfterAnswer::ChatGoesOn,
     };
-    match once(talk, screen, asked).await {
+    match run_once(talk, screen, asked).await {
         Ok(_) => Ok(()),
         Err(fail) if fail.silent => Err(fail),
         Err(fail) => {
@@ -95,7 +124,7 @@ async fn say(
                 .hint
                 .map(|hint| format!("\n\n{hint}"))
                 .unwrap_or_default();
-            page(screen, &format!("{}{hint}", fail.message))
+            print_markdown(screen, &format!("{}{hint}", fail.message))
         }
     }
 }

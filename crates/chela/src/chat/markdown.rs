@@ -6,23 +6,25 @@
 //! arrives make no difference.
 
 mod block;
+mod code;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::ink::{Line, look, without_tabs};
-use crate::screen::Paint;
+use super::ink::{StyledLine, without_tabs};
+use crate::screen::ColourMode;
+use code::code_rows;
 
 /// Narrower than this nothing is readable anyway.
 const NARROWEST: usize = 8;
 
 /// A reply on its way to the screen.
 #[derive(Debug, Clone)]
-pub struct Flow {
+pub struct MarkdownStream {
     width: usize,
-    paint: Paint,
+    paint: ColourMode,
     /// Whole lines that are not settled, and the beginning of the next one.
     source: String,
     /// Length of the whole lines in `source`.
@@ -40,10 +42,11 @@ struct Fence {
     mark: char,
     length: usize,
     indent: usize,
+    language: String,
 }
 
-impl Flow {
-    pub fn new(width: usize, paint: Paint) -> Self {
+impl MarkdownStream {
+    pub fn new(width: usize, paint: ColourMode) -> Self {
         Self {
             width: width.max(NARROWEST),
             paint,
@@ -71,7 +74,7 @@ impl Flow {
     }
 
     /// Takes a piece; gives back what is settled.
-    pub fn push(&mut self, piece: &str) -> Vec<Line> {
+    pub fn push(&mut self, piece: &str) -> Vec<StyledLine> {
         let mut settled = Vec::new();
         for part in piece.split_inclusive('\n') {
             self.source.push_str(part);
@@ -83,7 +86,7 @@ impl Flow {
     }
 
     /// How the rest would look if nothing more came.
-    pub fn tail(&self) -> Vec<Line> {
+    pub fn tail(&self) -> Vec<StyledLine> {
         match &self.fence {
             Some(_) if self.source.is_empty() => Vec::new(),
             Some(fence) => self.code_line(fence, &self.source),
@@ -95,7 +98,7 @@ impl Flow {
     }
 
     /// The end of the text.
-    pub fn finish(&mut self) -> Vec<Line> {
+    pub fn finish(&mut self) -> Vec<StyledLine> {
         if !self.source.is_empty() && !self.source.ends_with('\n') {
             let mut settled = self.push("\n");
             settled.extend(self.finish());
@@ -106,7 +109,7 @@ impl Flow {
         rest
     }
 
-    fn line_ended(&mut self, settled: &mut Vec<Line>) {
+    fn line_ended(&mut self, settled: &mut Vec<StyledLine>) {
         if let Some(fence) = self.fence.take() {
             let line = std::mem::take(&mut self.source);
             if !fence.is_closed_by(&line) {
@@ -130,13 +133,10 @@ impl Flow {
             BlockKind::Fence(language) => {
                 if let Some(fence) = Fence::opened_by(&self.source) {
                     if self.begun {
-                        settled.push(Line::default());
+                        settled.push(StyledLine::default());
                     }
                     self.begun = true;
-                    if !language.is_empty() {
-                        settled.push(Line::new(format!("│ {language}"), look::DIM));
-                    }
-                    self.fence = Some(fence);
+                    self.fence = Some(Fence { language, ..fence });
                     self.source.clear();
                 }
             }
@@ -163,18 +163,19 @@ impl Flow {
     }
 
     /// Unsettled source as lines, set apart from what came before.
-    fn rendered(&self, source: &str) -> Vec<Line> {
+    fn rendered(&self, source: &str) -> Vec<StyledLine> {
         let mut lines = block::render(source, self.width, self.paint);
         if self.begun && !lines.is_empty() {
-            lines.insert(0, Line::default());
+            lines.insert(0, StyledLine::default());
         }
         lines
     }
 
-    fn code_line(&self, fence: &Fence, line: &str) -> Vec<Line> {
+    fn code_line(&self, fence: &Fence, line: &str) -> Vec<StyledLine> {
         let line = line.trim_end_matches('\n');
         let blanks = line.len() - line.trim_start_matches(' ').len();
-        block::code(&without_tabs(&line[blanks.min(fence.indent)..]), self.width)
+        let line = without_tabs(&line[blanks.min(fence.indent)..]);
+        code_rows(&line, &fence.language, self.width)
     }
 }
 
@@ -187,6 +188,7 @@ impl Fence {
             mark,
             length,
             indent: line.len() - inner.len(),
+            language: String::new(),
         })
     }
 

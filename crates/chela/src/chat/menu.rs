@@ -1,24 +1,47 @@
-//! What Tab offers, under the line people type on.
+//! What Tab and the arrow keys offer, under the line people type on.
 
-use chela_agent::slash::Candidate;
+use chela_agent::slash::CommandCompletion;
 
-use super::ink::{Line, look};
+use super::ink::{StyledLine, look};
 
 /// The choices for the line as it is.
 #[derive(Debug, Default)]
-pub struct Menu {
+pub struct CompletionMenu {
     /// The line the choices were made for.
     typed: String,
-    choices: Vec<Candidate>,
+    choices: Vec<MenuChoice>,
     /// Which one Tab has put in.
     chosen: Option<usize>,
 }
 
+/// One way to go on with what is being written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MenuChoice {
+    /// Everything that stands on the line with this choice made.
+    pub line: String,
+    /// Where the cursor goes then.
+    pub cursor: usize,
+    /// What is shown: the word chosen, and what it is.
+    pub word: String,
+    pub about: String,
+}
+
+impl From<CommandCompletion> for MenuChoice {
+    fn from(completion: CommandCompletion) -> Self {
+        Self {
+            cursor: completion.line.len(),
+            line: completion.line,
+            word: completion.word,
+            about: completion.about,
+        }
+    }
+}
+
 const MOST_ROWS: usize = 6;
 
-impl Menu {
+impl CompletionMenu {
     /// Looks again, unless the line is one of its own choices.
-    pub fn follow(&mut self, line: &str, look_up: impl FnOnce(&str) -> Vec<Candidate>) {
+    pub fn follow(&mut self, line: &str, look_up: impl FnOnce(&str) -> Vec<MenuChoice>) {
         let own = self
             .chosen
             .and_then(|at| self.choices.get(at))
@@ -37,8 +60,18 @@ impl Menu {
         }
     }
 
-    /// The line with the next choice put in.
-    pub fn next(&mut self, back: bool) -> Option<&str> {
+    /// Whether there is anything to choose.
+    pub fn is_open(&self) -> bool {
+        !self.choices.is_empty()
+    }
+
+    /// Whether a choice stands on the line that nobody has confirmed.
+    pub fn is_walking(&self) -> bool {
+        self.chosen.is_some()
+    }
+
+    /// The next choice, to be put in.
+    pub fn next(&mut self, back: bool) -> Option<MenuChoice> {
         let count = self.choices.len();
         if count == 0 {
             return None;
@@ -49,43 +82,38 @@ impl Menu {
             (Some(at), false) => (at + 1) % count,
             (Some(at), true) => (at + count - 1) % count,
         });
-        let only = count == 1;
-        let line = self
-            .chosen
-            .and_then(|at| self.choices.get(at))?
-            .line
-            .as_str();
-        if only {
+        let choice = self.chosen.and_then(|at| self.choices.get(at)).cloned();
+        if count == 1 {
             // The line goes on from here: its own choices come next.
             self.chosen = None;
         }
-        Some(line)
+        choice
     }
 
     pub fn close(&mut self) {
         *self = Self::default();
     }
 
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    pub fn lines(&self, width: usize) -> Vec<StyledLine> {
         let first = self.chosen.map_or(0, |at| at.saturating_sub(MOST_ROWS - 1));
         let shown = self.choices.iter().enumerate().skip(first).take(MOST_ROWS);
         let longest = self
             .choices
             .iter()
-            .map(|choice| super::ink::columns(&choice.word))
+            .map(|choice| super::ink::count_columns(&choice.word))
             .max()
             .unwrap_or(0)
             .min(width / 2);
-        let mut lines: Vec<Line> = shown
+        let mut lines: Vec<StyledLine> = shown
             .map(|(at, choice)| {
                 let style = if self.chosen == Some(at) {
                     look::CODE.bold()
                 } else {
                     look::CODE
                 };
-                let word = Line::new(choice.word.as_str(), style).cut(longest);
+                let word = StyledLine::new(choice.word.as_str(), style).cut(longest);
                 let gap = longest.saturating_sub(word.width()) + 2;
-                let mut line = Line::new("  ", look::PLAIN);
+                let mut line = StyledLine::new("  ", look::PLAIN);
                 line.append(&word);
                 line.push(&" ".repeat(gap), look::PLAIN);
                 line.push(&choice.about, look::DIM);
@@ -94,7 +122,7 @@ impl Menu {
             .collect();
         let hidden = self.choices.len().saturating_sub(first + MOST_ROWS);
         if hidden > 0 {
-            lines.push(Line::new(format!("  … {hidden} more"), look::DIM));
+            lines.push(StyledLine::new(format!("  … {hidden} more"), look::DIM));
         }
         lines
     }
@@ -102,39 +130,44 @@ impl Menu {
 
 #[cfg(test)]
 mod tests {
-    use chela_agent::slash::Candidate;
+    use super::{CompletionMenu, MenuChoice};
 
-    use super::Menu;
-
-    fn choices(words: &[&str]) -> Vec<Candidate> {
+    fn choices(words: &[&str]) -> Vec<MenuChoice> {
         words
             .iter()
-            .map(|word| Candidate {
+            .map(|word| MenuChoice {
                 line: format!("/{word}"),
+                cursor: word.len() + 1,
                 word: format!("/{word}"),
                 about: "something".to_owned(),
             })
             .collect()
     }
 
+    fn next(menu: &mut CompletionMenu, back: bool) -> String {
+        menu.next(back)
+            .map(|choice| choice.line)
+            .unwrap_or_default()
+    }
+
     #[test]
     fn tab_walks_round_and_typing_looks_again() {
-        let mut menu = Menu::default();
+        let mut menu = CompletionMenu::default();
         menu.follow("/st", |_| choices(&["status", "stop"]));
-        assert_eq!(menu.next(false), Some("/status"));
+        assert_eq!(next(&mut menu, false), "/status");
         menu.follow("/status", |_| panic!("its own choice"));
-        assert_eq!(menu.next(false), Some("/stop"));
-        assert_eq!(menu.next(false), Some("/status"));
-        assert_eq!(menu.next(true), Some("/stop"));
+        assert_eq!(next(&mut menu, false), "/stop");
+        assert_eq!(next(&mut menu, false), "/status");
+        assert_eq!(next(&mut menu, true), "/stop");
         menu.follow("/stopx", |_| Vec::new());
-        assert_eq!(menu.next(false), None);
+        assert_eq!(next(&mut menu, false), "");
         menu.follow("/stop", |_| choices(&["stop"]));
         assert!(menu.lines(40).is_empty(), "nothing is left to choose");
     }
 
     #[test]
     fn many_choices_scroll() {
-        let mut menu = Menu::default();
+        let mut menu = CompletionMenu::default();
         let words = ["a", "b", "c", "d", "e", "f", "g", "h"];
         menu.follow("/", |_| choices(&words));
         assert_eq!(menu.lines(40).len(), 7);

@@ -4,56 +4,92 @@ mod output;
 
 use std::time::Duration;
 
-use chela_agent::conversation::{Conversation, Inbound};
+use chela_agent::conversation::{Conversation, InboundMessage};
 use chela_agent::turn::{TurnError, TurnOutcome};
 use chela_reply::Reply;
 use tokio::sync::mpsc;
 
-use super::relay::{News, Relay};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
-use output::Output;
+use super::relay::{RelaySurface, TurnNews};
+use super::stop_signals::StopSignals;
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
+use output::OneShotOutput;
 
-pub use output::{note, page};
+pub use output::{print_markdown, print_note, print_warning};
 
 /// How the answer is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum OutputForm {
     /// The words as they come, and nothing else, on standard output.
     Plain,
     /// As in the chat: Markdown drawn, tools shown.
     Drawn,
     /// One object at the end.
     Json,
+    /// An object a line for everything that happens, the last one as with `Json`.
+    JsonStream,
 }
 
-impl Form {
-    pub fn of(json: bool, screen: &Screen, can_draw: bool) -> Self {
-        match (json, screen.is_terminal && can_draw) {
-            (true, _) => Self::Json,
-            (false, true) => Self::Drawn,
-            (false, false) => Self::Plain,
+impl OutputForm {
+    /// For people: drawn where there is a screen to draw on.
+    pub fn for_people(screen: &Screen, can_draw: bool) -> Self {
+        match screen.is_terminal && can_draw {
+            true => Self::Drawn,
+            false => Self::Plain,
         }
+    }
+
+    pub fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::JsonStream)
     }
 }
 
 /// One message, and what may come of it.
-pub struct Asked {
-    pub message: Inbound,
-    pub form: Form,
-    /// How long sub-agents are waited for once the answer is there.
-    pub wait: Duration,
+pub struct OneShotRequest {
+    pub message: InboundMessage,
+    pub form: OutputForm,
+    pub wait: WaitAfter,
+    pub afterwards: AfterAnswer,
+}
+
+/// How long is waited once the answer is there, and for what.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitAfter {
+    pub limit: Duration,
+    pub awaited: AwaitedWork,
+}
+
+/// What of the work in the background is waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AwaitedWork {
+    Subagents,
+    /// Commands, too.
+    Everything,
+}
+
+/// What comes after the answer: what still runs in the background ends with the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterAnswer {
+    ProcessEnds,
+    ChatGoesOn,
 }
 
 /// Says one thing and prints what comes back; then waits for the sub-agents it started, and prints
 /// what the agent says to their ends.
-pub async fn once(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Result<Exit, Fail> {
-    let (relay, news) = Relay::new();
+pub async fn run_once(
+    talk: &Conversation,
+    screen: &mut Screen,
+    asked: OneShotRequest,
+) -> Result<CommandExit, CommandError> {
+    let (relay, news) = RelaySurface::new(OneShotOutput::presence(asked.form));
+    let signals = StopSignals::listen()
+        .map_err(|error| CommandError::new(format!("cannot listen to signals: {error}")))?;
     let mut run = Run {
+        signals,
         talk,
         relay: &relay,
         news,
-        output: Output::new(screen, asked.form),
+        output: OneShotOutput::new(screen, asked.form),
         interrupts: 0,
     };
     let mut outcome = match run.turn(talk.say(asked.message, &relay)).await? {
@@ -62,8 +98,9 @@ pub async fn once(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Res
     };
     run.output.turn_ended(&outcome)?;
     let mut left = Vec::new();
-    let deadline = tokio::time::Instant::now() + asked.wait;
-    while let Some(next) = run.wait(deadline, &mut left).await? {
+    let deadline = tokio::time::Instant::now() + asked.wait.limit;
+    let awaited = asked.wait.awaited;
+    while let Some(next) = run.wait(deadline, awaited, &mut left).await? {
         match next {
             Ok(next) => {
                 run.output.turn_ended(&next)?;
@@ -72,44 +109,63 @@ pub async fn once(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Res
             Err(error) => return run.output.failed(talk, &error),
         }
     }
-    left.extend(talk.background().in_words());
+    if asked.afterwards == AfterAnswer::ProcessEnds {
+        left.extend(talk.background().running().in_words());
+    }
     run.output.end(talk, &outcome, &left)
 }
 
 /// A message and its consequences, under way.
 struct Run<'a> {
     talk: &'a Conversation,
-    relay: &'a Relay,
-    news: mpsc::UnboundedReceiver<News>,
-    output: Output<'a>,
+    relay: &'a RelaySurface,
+    news: mpsc::UnboundedReceiver<TurnNews>,
+    output: OneShotOutput<'a>,
     interrupts: u32,
+    signals: StopSignals,
 }
 
 type Turned = Result<TurnOutcome, TurnError>;
 
 impl Run<'_> {
     /// Runs something to its end, showing what happens meanwhile.
-    async fn turn<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Fail> {
+    async fn turn<T>(&mut self, work: impl Future<Output = T>) -> Result<T, CommandError> {
         tokio::pin!(work);
         let done = loop {
             tokio::select! {
                 biased;
-                Some(item) = self.news.recv() => self.output.hear(item).await?,
+                Some(item) = self.news.recv() => self.hear(item).await?,
                 done = &mut work => break done,
-                _ = tokio::signal::ctrl_c() => {
-                    self.interrupts += 1;
-                    self.talk.stop();
-                    if self.interrupts > 1 {
-                        return Err(stopped());
-                    }
-                }
+                () = self.signals.next() => self.interrupted()?,
                 () = tokio::time::sleep(self.output.pause()) => self.output.tick()?,
             }
         };
         while let Ok(item) = self.news.try_recv() {
-            self.output.hear(item).await?;
+            self.hear(item).await?;
         }
         Ok(done)
+    }
+
+    /// Shows what happened. A question waits for a person, who may press Ctrl-C instead.
+    async fn hear(&mut self, item: TurnNews) -> Result<(), CommandError> {
+        tokio::select! {
+            biased;
+            heard = self.output.hear(item) => heard,
+            () = self.signals.next() => {
+                self.output.question_abandoned();
+                self.interrupted()
+            }
+        }
+    }
+
+    /// The first time the turn is stopped, the second time nothing is waited for.
+    fn interrupted(&mut self) -> Result<(), CommandError> {
+        self.interrupts += 1;
+        self.talk.stop();
+        match self.interrupts {
+            1 => Ok(()),
+            _ => Err(stopped()),
+        }
     }
 
     /// Waits for what the agent started and lets it hear of the ends; `None` when nothing runs
@@ -117,27 +173,40 @@ impl Run<'_> {
     async fn wait(
         &mut self,
         deadline: tokio::time::Instant,
+        awaited: AwaitedWork,
         left: &mut Vec<String>,
-    ) -> Result<Option<Turned>, Fail> {
+    ) -> Result<Option<Turned>, CommandError> {
         let (talk, relay) = (self.talk, self.relay);
         loop {
-            let running = talk.background().subagents;
-            if talk.ended_untold().is_empty() && running.is_empty() {
+            let background = talk.background();
+            let work = background.running();
+            let (running, commands) = match awaited {
+                AwaitedWork::Subagents => (work.subagents, Vec::new()),
+                AwaitedWork::Everything => (work.subagents, work.commands),
+            };
+            let is_idle = running.is_empty() && commands.is_empty();
+            if background.ended_untold().is_empty() && is_idle {
                 return Ok(None);
             }
-            if talk.ended_untold().is_empty() {
-                let told = format!(
-                    "waiting for {} (Ctrl-C stops)",
-                    counted(running.len(), "sub-agent")
-                );
+            if talk.background().ended_untold().is_empty() {
+                let counts = [(running.len(), "sub-agent"), (commands.len(), "command")];
+                let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+                let what: Vec<String> = counts.map(|(count, of)| count_noun(count, of)).collect();
+                let told = format!("waiting for {} (Ctrl-C stops)", what.join(" and "));
                 self.output.waiting(&told)?;
-                let woken = tokio::time::timeout_at(deadline, talk.until_woken_or_quiet(relay));
+                let woken = async {
+                    match commands.is_empty() {
+                        true => background.until_woken_or_quiet(relay).await,
+                        false => background.until_woken(relay).await,
+                    }
+                };
+                let woken = tokio::time::timeout_at(deadline, woken);
                 let in_time = self.turn(woken).await?.is_ok();
                 if !in_time || self.interrupts > 0 {
                     left.extend(running.iter().map(|label| format!("sub-agent `{label}`")));
                     talk.stop();
                     // Each writes down that it was stopped.
-                    let _ = tokio::time::timeout(PATIENCE, talk.until_quiet()).await;
+                    let _ = tokio::time::timeout(PATIENCE, talk.background().until_quiet()).await;
                     return Ok(None);
                 }
                 continue;
@@ -168,10 +237,10 @@ fn joined(before: TurnOutcome, after: TurnOutcome) -> TurnOutcome {
     }
 }
 
-fn stopped() -> Fail {
-    Fail {
-        code: Exit::Stopped.code(),
-        ..Fail::new("stopped")
+fn stopped() -> CommandError {
+    CommandError {
+        code: CommandExit::Stopped.code(),
+        ..CommandError::new("stopped")
     }
 }
 

@@ -2,26 +2,28 @@
 
 use std::pin::Pin;
 
-use chela_agent::turn::{Surface, TurnEvent};
-use chela_tools::{Answer, Approver, Question, Scope};
+use chela_agent::turn::{TurnEvent, TurnSurface};
+use chela_tools::{ApprovalQuestion, Approver, OwnerAnswer, OwnerPresence};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a turn has to tell.
-pub enum News {
+pub enum TurnNews {
     Event(TurnEvent),
-    Question(Asked),
+    Question(PendingQuestion),
 }
 
 /// Something the owner must allow, and who waits for the answer.
-pub struct Asked {
-    pub question: Question,
-    answer: oneshot::Sender<Answer>,
+pub struct PendingQuestion {
+    pub question: ApprovalQuestion,
+    answer: oneshot::Sender<OwnerAnswer>,
 }
 
-impl Asked {
-    /// Passes on what the person at this terminal said; `None` for silence.
-    pub fn answer(self, scope: Option<Scope>) {
-        let answer = Answer::given(scope, &self.question);
+impl PendingQuestion {
+    /// Passes on which choice the person at this terminal made, by its word; `None` for silence.
+    pub fn answer(self, word: Option<&str>) {
+        let answer = word
+            .and_then(|word| OwnerAnswer::choosing(word, &self.question))
+            .unwrap_or(OwnerAnswer::NOBODY);
         // Nobody waits any more when the turn was stopped.
         let _ = self.answer.send(answer);
     }
@@ -33,20 +35,23 @@ impl Asked {
 }
 
 /// A surface that passes everything on.
-pub struct Relay(mpsc::UnboundedSender<News>);
+pub struct RelaySurface {
+    news: mpsc::UnboundedSender<TurnNews>,
+    presence: OwnerPresence,
+}
 
-impl Relay {
-    pub fn new() -> (Self, mpsc::UnboundedReceiver<News>) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        (Self(sender), receiver)
+impl RelaySurface {
+    pub fn new(presence: OwnerPresence) -> (Self, mpsc::UnboundedReceiver<TurnNews>) {
+        let (news, receiver) = mpsc::unbounded_channel();
+        (Self { news, presence }, receiver)
     }
 }
 
-impl Surface for Relay {
+impl TurnSurface for RelaySurface {
     fn event(&self, event: TurnEvent) {
         #[cfg(debug_assertions)]
         break_if_told(&event);
-        let _ = self.0.send(News::Event(event));
+        let _ = self.news.send(TurnNews::Event(event));
     }
 }
 
@@ -63,26 +68,30 @@ fn break_if_told(event: &TurnEvent) {
     }
 }
 
-impl Approver for Relay {
+impl Approver for RelaySurface {
     fn ask<'a>(
         &'a self,
-        question: &'a Question,
-    ) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        question: &'a ApprovalQuestion,
+    ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         let (answer, answered) = oneshot::channel();
-        let asked = Asked {
+        let asked = PendingQuestion {
             question: question.clone(),
             answer,
         };
-        let sent = self.0.send(News::Question(asked));
+        let sent = self.news.send(TurnNews::Question(asked));
         Box::pin(async move {
             if sent.is_err() {
-                return Answer::NOBODY;
+                return OwnerAnswer::NOBODY;
             }
             let patience = tokio::time::timeout(question.lasts(), answered);
             match patience.await {
                 Ok(Ok(answer)) => answer,
-                _ => Answer::NOBODY,
+                _ => OwnerAnswer::NOBODY,
             }
         })
+    }
+
+    fn presence(&self) -> OwnerPresence {
+        self.presence
     }
 }

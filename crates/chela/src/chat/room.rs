@@ -4,6 +4,7 @@
 //! channel, so that typing, stopping and answering questions go on while it runs.
 
 mod foot;
+mod owner_commands;
 mod recap;
 mod saying;
 mod typing;
@@ -12,71 +13,117 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use chela_agent::conversation::{CompactError, Compacted, Conversation, Inbound};
-use chela_agent::slash::{self, Setting, Talk};
-use chela_agent::turn::{Ended, TurnError, TurnOutcome};
+use chela_agent::conversation::{
+    CompactError, CompactionOutcome, Conversation, InboundMessage, OwnerCommandOutcome,
+};
+use chela_agent::slash::{self, CommandContext, SessionSetting};
+use chela_agent::turn::{TurnEnd, TurnError, TurnOutcome};
+use chela_model::FallbackChain;
+use chela_tools::OwnerPresence;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::clean::clean_line;
-use super::editor::Editor;
+use super::editor::LineEditor;
+use super::file_words::FileWords;
 use super::for_now::ForNow;
-use super::history::History;
-use super::ink::{Line, look};
-use super::keys::Act;
-use super::menu::Menu;
-use super::questions::Questions;
-use super::relay::{News, Relay};
-use super::stage::Stage;
-use super::terminal::{self, Raw};
-use super::trouble;
-use super::view::{Detail, Shown, Taste, View, usage_line};
-use crate::fail::Fail;
+use super::history::InputHistory;
+use super::history_search::HistorySearch;
+use super::ink::{StyledLine, look};
+use super::keys::KeyAction;
+use super::menu::CompletionMenu;
+use super::outside_editor;
+use super::picker::SessionPicker;
+use super::questions::QuestionQueue;
+use super::relay::{RelaySurface, TurnNews};
+use super::stage::FramePainter;
+use super::terminal::{self, KeyReader, RawTerminal};
+use super::turn_errors;
+use super::view::{ReasoningDisplay, ToolDetail, TurnView, ViewSettings, usage_line};
+use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
-use crate::screen::Paint;
+use crate::screen::ColourMode;
+
+/// What a chat begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChatStart {
+    Writing,
+    /// Choosing an earlier conversation.
+    Picking,
+}
+
+/// What a chat is left for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChatLeave {
+    Over(CommandExit),
+    /// The conversation of this id.
+    Resume(String),
+    /// The same in this folder.
+    Folder(String),
+}
 
 /// How a chat begins.
-pub struct Opening<'a> {
+pub struct ChatOpening<'a> {
     pub talk: &'a Conversation,
-    pub paint: Paint,
-    pub history: History,
+    pub paint: ColourMode,
+    pub history: InputHistory,
     /// Lines above everything: what was found, what is missing.
     pub notes: Vec<String>,
+    pub start: ChatStart,
 }
 
 /// The chat, until the person leaves.
-pub async fn chat(opening: Opening<'_>) -> Result<(), Fail> {
-    let raw = Raw::enter().map_err(|error| {
-        Fail::new(format!("cannot use this terminal: {error}"))
+pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandError> {
+    let raw = RawTerminal::enter().map_err(|error| {
+        CommandError::new(format!("cannot use this terminal: {error}"))
             .hint("`chela chat -m MESSAGE` needs none")
     })?;
     process_log::leave_terminal();
-    let (relay, news) = Relay::new();
-    let mut room = Room::new(&opening, io::stdout());
-    room.greet(&opening.notes);
+    let (relay, news) = RelaySurface::new(OwnerPresence::There);
+    let mut room = ChatRoom::new(&opening, io::stdout()).await;
+    room.greet(&opening.notes).await;
     room.history = opening.history;
+    if opening.start == ChatStart::Picking {
+        room.say("/resume", Vec::new()).await;
+    }
     let told = room.run(&relay, news, raw).await;
+    room.put_back_settings().await;
     let left = room.leave();
     terminal::restore();
     told?;
-    left.map_err(Fail::from)
+    left.map_err(CommandError::from)?;
+    let over = ChatLeave::Over(CommandExit::Fine);
+    Ok(room.leave_for.take().unwrap_or(over))
 }
 
 /// Everything on and behind the screen.
-struct Room<'a, W> {
+struct ChatRoom<'a, W> {
     talk: &'a Conversation,
-    stage: Stage<W>,
-    view: View,
-    editor: Editor,
-    history: History,
-    menu: Menu,
-    questions: Questions,
+    stage: FramePainter<W>,
+    view: TurnView,
+    editor: LineEditor,
+    history: InputHistory,
+    menu: CompletionMenu,
+    file_words: FileWords,
+    /// Looking for something typed earlier.
+    search: Option<HistorySearch>,
+    /// Earlier conversations, while one is being chosen.
+    picker: Option<SessionPicker>,
+    /// What this one is left for.
+    leave_for: Option<ChatLeave>,
+    questions: QuestionQueue,
+    /// Whether all of the question was within the frame that was made last.
+    question_fits: bool,
     /// Who answers, looked up when it may have changed.
     model: Option<String>,
     /// What is to be done next, when nothing else is.
-    next: Option<Next>,
+    next: Option<ChatWork>,
     /// When the work under way began.
     busy: Option<Instant>,
+    /// What commands printed that the person typed: the next message takes it along.
+    ran: Vec<String>,
+    /// The work under way is such a command.
+    is_command: bool,
     /// Settings of the message under way.
     for_now: Option<ForNow<'a>>,
     /// Whether the agent is woken when something in the background ends. Not after that has
@@ -88,9 +135,11 @@ struct Room<'a, W> {
 }
 
 /// Work that takes time.
-enum Next {
-    Say(Inbound),
+enum ChatWork {
+    Say(InboundMessage),
     Compact(Option<String>),
+    /// A command the person typed.
+    Command(String),
     /// Something in the background has ended: the agent is to hear of it.
     Wake,
 }
@@ -98,7 +147,8 @@ enum Next {
 /// What came of it.
 enum Done {
     Turn(Result<TurnOutcome, TurnError>),
-    Compact(Result<Compacted, CompactError>),
+    Compact(Result<CompactionOutcome, CompactError>),
+    Command(String, Result<OwnerCommandOutcome, String>),
     /// There was nothing to be woken for.
     Nothing,
 }
@@ -110,8 +160,8 @@ type Work<'a> = Pin<Box<dyn Future<Output = Done> + 'a>>;
 
 /// What the loop woke up for.
 enum Woken {
-    Act(Act),
-    News(News),
+    Act(KeyAction),
+    News(TurnNews),
     Done(Done),
     Ended,
     Tick,
@@ -120,25 +170,34 @@ enum Woken {
 
 /// A paint per screen refresh is enough.
 const REFRESH: Duration = Duration::from_millis(16);
+/// How long a command may run that the person typed.
+const OWNER_COMMAND_TIME: Duration = Duration::from_secs(600);
 /// The pace of spinners.
 const TICK: Duration = Duration::from_millis(100);
 
-impl<'a, W: Write> Room<'a, W> {
-    fn new(opening: &Opening<'a>, out: W) -> Self {
+impl<'a, W: Write> ChatRoom<'a, W> {
+    async fn new(opening: &ChatOpening<'a>, out: W) -> Self {
         let size = terminal::size();
-        let mut view = View::new(size.0, opening.paint);
-        view.meter = opening.talk.status().context;
+        let mut view = TurnView::new(size.0, opening.paint);
+        view.meter = opening.talk.status().await.context;
         Self {
             talk: opening.talk,
-            stage: Stage::new(out, opening.paint, size),
+            stage: FramePainter::new(out, opening.paint, size),
             view,
-            editor: Editor::default(),
-            history: History::default(),
-            menu: Menu::default(),
-            questions: Questions::default(),
+            editor: LineEditor::default(),
+            history: InputHistory::default(),
+            menu: CompletionMenu::default(),
+            file_words: FileWords::of(opening.talk.file_roots()),
+            search: None,
+            picker: None,
+            leave_for: None,
+            questions: QuestionQueue::default(),
+            question_fits: false,
             model: opening.talk.model().selected,
             next: None,
             busy: None,
+            ran: Vec::new(),
+            is_command: false,
             for_now: None,
             wakes: true,
             leaving: false,
@@ -146,12 +205,12 @@ impl<'a, W: Write> Room<'a, W> {
         }
     }
 
-    fn greet(&mut self, notes: &[String]) {
-        let mut title = Line::new("Chela", look::AGENT);
+    async fn greet(&mut self, notes: &[String]) {
+        let mut title = StyledLine::new("Chela", look::AGENT);
         title.push(&format!(" · {}", self.talk.agent()), look::DIM);
         if !self.talk.session().fresh {
             title.push(
-                " · going on where you left off, /new begins anew",
+                " · continuing your last conversation; /new starts fresh",
                 look::DIM,
             );
         } else {
@@ -161,8 +220,8 @@ impl<'a, W: Write> Room<'a, W> {
             );
         }
         self.view.say(title);
-        self.view.say(Line::default());
-        if let Some(recap) = recap::Recap::of(self.talk) {
+        self.view.say(StyledLine::default());
+        if let Some(recap) = recap::LastExchange::of(self.talk).await {
             self.echo(&recap.said);
             self.view
                 .page(recap.answered.as_deref().unwrap_or("*(no answer)*"));
@@ -174,14 +233,16 @@ impl<'a, W: Write> Room<'a, W> {
 
     async fn run(
         &mut self,
-        relay: &'a Relay,
-        mut news: mpsc::UnboundedReceiver<News>,
-        mut raw: Raw,
-    ) -> Result<(), Fail> {
-        let unheard = |error: io::Error| Fail::new(format!("cannot listen to signals: {error}"));
+        relay: &'a RelaySurface,
+        mut news: mpsc::UnboundedReceiver<TurnNews>,
+        mut raw: RawTerminal,
+    ) -> Result<(), CommandError> {
+        let unheard =
+            |error: io::Error| CommandError::new(format!("cannot listen to signals: {error}"));
         let mut terminated = signal(SignalKind::terminate()).map_err(unheard)?;
         let mut hung_up = signal(SignalKind::hangup()).map_err(unheard)?;
-        let mut acts = terminal::acts();
+        let mut keys = KeyReader::start();
+        let mut gone = std::pin::pin!(terminal::until_gone());
         let mut work: Option<Work<'a>> = None;
         let mut waiting: Option<Waiting<'a>> = None;
         let mut painted = Instant::now();
@@ -197,7 +258,7 @@ impl<'a, W: Write> Room<'a, W> {
             }
             if work.is_none() && waiting.is_none() && self.wakes {
                 let talk = self.talk;
-                waiting = Some(Box::pin(talk.until_woken(relay)));
+                waiting = Some(Box::pin(talk.background().until_woken(relay)));
             }
             if dirty && painted.elapsed() >= REFRESH {
                 self.paint()?;
@@ -209,7 +270,8 @@ impl<'a, W: Write> Room<'a, W> {
                 biased;
                 _ = terminated.recv() => Woken::Over,
                 _ = hung_up.recv() => Woken::Over,
-                act = acts.recv() => act.map_or(Woken::Over, Woken::Act),
+                () = &mut gone => Woken::Over,
+                act = keys.next() => act.map_or(Woken::Over, Woken::Act),
                 Some(item) = news.recv() => Woken::News(item),
                 done = finish(&mut work), if work.is_some() => Woken::Done(done),
                 () = until(&mut waiting), if waiting.is_some() => Woken::Ended,
@@ -218,13 +280,39 @@ impl<'a, W: Write> Room<'a, W> {
             dirty = true;
             match woken {
                 Woken::Over => self.over = true,
-                Woken::Act(Act::Suspend) => {
-                    self.stage.leave().map_err(Fail::from)?;
+                Woken::Act(KeyAction::Suspend) => {
+                    self.stage.leave().map_err(CommandError::from)?;
                     drop(raw);
-                    raw = terminal::suspend().map_err(Fail::from)?;
+                    raw = terminal::suspend().map_err(CommandError::from)?;
                     self.resize();
                 }
-                Woken::Act(act) => self.act(act)?,
+                Woken::Act(KeyAction::OpenEditor) => {
+                    self.stage.leave().map_err(CommandError::from)?;
+                    drop(raw);
+                    // What is typed now is for the editor.
+                    drop(keys);
+                    let draft = self.editor.text().to_owned();
+                    let host = self.talk.agents().host();
+                    // What runs goes on meanwhile, and is shown afterwards.
+                    let (written, ended) =
+                        beside(&mut work, outside_editor::write_in_editor(host, &draft)).await;
+                    keys = KeyReader::start();
+                    raw = RawTerminal::enter().map_err(CommandError::from)?;
+                    self.resize();
+                    self.take_written(written);
+                    if let Some(done) = ended {
+                        while let Ok(item) = news.try_recv() {
+                            self.hear(item);
+                        }
+                        self.done(done).await;
+                    }
+                }
+                // Dropping is stopping.
+                Woken::Act(KeyAction::Stop | KeyAction::Interrupt) if self.is_running_command() => {
+                    work = None;
+                    self.command_stopped();
+                }
+                Woken::Act(act) => self.act(act).await?,
                 Woken::News(item) => {
                     self.hear(item);
                     while let Ok(item) = news.try_recv() {
@@ -236,31 +324,39 @@ impl<'a, W: Write> Room<'a, W> {
                     while let Ok(item) = news.try_recv() {
                         self.hear(item);
                     }
-                    self.done(done);
+                    self.done(done).await;
                 }
                 Woken::Ended => {
                     waiting = None;
-                    self.next.get_or_insert(Next::Wake);
+                    self.next.get_or_insert(ChatWork::Wake);
                 }
-                Woken::Tick => self.questions.tidy(Instant::now()),
+                Woken::Tick => self.questions.tidy(),
             }
         }
         Ok(())
     }
 
-    fn start(&mut self, next: Next, relay: &'a Relay) -> Work<'a> {
+    fn start(&mut self, next: ChatWork, relay: &'a RelaySurface) -> Work<'a> {
         let now = Instant::now();
         self.busy = Some(now);
-        self.view.begin(self.taste(), now);
+        self.view.begin(self.settings(), now);
+        self.is_command = matches!(next, ChatWork::Command(_));
         let talk = self.talk;
         match next {
-            Next::Say(message) => {
+            ChatWork::Say(message) => {
                 Box::pin(async move { Done::Turn(talk.say(message, relay).await) })
             }
-            Next::Compact(keep) => {
+            ChatWork::Compact(keep) => {
                 Box::pin(async move { Done::Compact(talk.compact(keep.as_deref()).await) })
             }
-            Next::Wake => Box::pin(async move {
+            ChatWork::Command(line) => Box::pin(async move {
+                let outcome = talk
+                    .background()
+                    .run_for_owner(&line, OWNER_COMMAND_TIME)
+                    .await;
+                Done::Command(line, outcome)
+            }),
+            ChatWork::Wake => Box::pin(async move {
                 match talk.wake(relay).await {
                     Ok(Some(outcome)) => Done::Turn(Ok(outcome)),
                     Ok(None) => Done::Nothing,
@@ -270,21 +366,21 @@ impl<'a, W: Write> Room<'a, W> {
         }
     }
 
-    fn hear(&mut self, item: News) {
+    fn hear(&mut self, item: TurnNews) {
         let now = Instant::now();
         match item {
-            News::Event(event) => self.view.event(event, now),
-            News::Question(question) => self.questions.add(question, now),
+            TurnNews::Event(event) => self.view.event(event, now),
+            TurnNews::Question(question) => self.questions.add(question),
         }
     }
 
-    fn done(&mut self, done: Done) {
+    async fn done(&mut self, done: Done) {
         let now = Instant::now();
         let took = self
             .busy
             .take()
             .map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.questions.tidy(now);
+        self.questions.tidy();
         match done {
             Done::Nothing => {
                 self.view.broke();
@@ -300,65 +396,81 @@ impl<'a, W: Write> Room<'a, W> {
                 self.wakes = false;
                 self.view.broke();
                 let width = self.stage.width().saturating_sub(1);
-                for line in trouble::lines(&error, self.talk, width) {
+                for line in turn_errors::error_lines(&error, self.talk, width) {
                     self.view.say(line);
                 }
             }
+            Done::Command(line, outcome) => {
+                self.view.broke();
+                self.show_ran(&line, outcome);
+            }
             Done::Compact(Ok(compacted)) => {
                 self.view.broke();
-                self.view.meter = self.talk.status().context;
-                self.view.say(Line::new(compacted.in_words(), look::DIM));
+                self.view.meter = self.talk.status().await.context;
+                self.view
+                    .say(StyledLine::new(compacted.in_words(), look::DIM));
             }
             Done::Compact(Err(error)) => {
                 self.view.broke();
-                self.view.say(Line::new(error.to_string(), look::WARN));
+                self.view
+                    .say(StyledLine::new(error.to_string(), look::WARN));
             }
         }
-        self.view.say(Line::default());
-        self.for_now = None;
+        self.view.say(StyledLine::default());
+        self.put_back_settings().await;
         self.model = self.talk.model().selected;
+    }
+
+    async fn put_back_settings(&mut self) {
+        if let Some(for_now) = self.for_now.take() {
+            for_now.put_back().await;
+        }
     }
 
     /// A word that came when the turn had already made its last step begins the next one.
     fn take_up_unheard(&mut self, outcome: &TurnOutcome) {
-        if outcome.ended != Ended::Done || self.next.is_some() {
+        if outcome.ended != TurnEnd::Done || self.next.is_some() {
             return;
         }
         let unheard = self.talk.take_unheard();
         if !unheard.is_empty() {
-            self.next = Some(Next::Say(Inbound {
-                text: unheard.join("\n\n"),
-                ..Inbound::default()
+            let texts: Vec<&str> = unheard.iter().map(|word| word.text.as_str()).collect();
+            self.next = Some(ChatWork::Say(InboundMessage {
+                text: texts.join("\n\n"),
+                pasted: unheard
+                    .iter()
+                    .flat_map(|word| word.pasted.clone())
+                    .collect(),
+                ..InboundMessage::default()
             }));
         }
     }
 
     /// Tokens under the reply, when the person wants them.
     fn footer(&mut self, outcome: &TurnOutcome, took: Duration) {
-        let cost = |talk: &dyn Talk| {
-            talk.status()
-                .price
-                .map(|price| price.dollars(&outcome.usage))
+        let cost = |chain: FallbackChain| {
+            let price = chain.primary().info().cost;
+            price.map(|price| price.dollars(&outcome.usage))
         };
-        let line = match slash::value(self.talk, Setting::Usage).as_str() {
+        let line = match slash::value(self.talk, SessionSetting::Usage).as_str() {
             "tokens" => usage_line(&outcome.usage, took, None),
-            "full" => usage_line(&outcome.usage, took, cost(self.talk)),
+            "full" => usage_line(&outcome.usage, took, self.talk.chain().ok().and_then(cost)),
             _ => return,
         };
         self.view.say(line);
     }
 
-    fn taste(&self) -> Taste {
-        Taste {
-            reasoning: match slash::value(self.talk, Setting::Reasoning).as_str() {
-                "on" => Shown::After,
-                "stream" => Shown::AsItComes,
-                _ => Shown::Off,
+    fn settings(&self) -> ViewSettings {
+        ViewSettings {
+            reasoning: match slash::value(self.talk, SessionSetting::Reasoning).as_str() {
+                "on" => ReasoningDisplay::After,
+                "stream" => ReasoningDisplay::AsItComes,
+                _ => ReasoningDisplay::Off,
             },
-            tools: match slash::value(self.talk, Setting::Verbose).as_str() {
-                "on" => Detail::Some,
-                "full" => Detail::All,
-                _ => Detail::Folded,
+            tools: match slash::value(self.talk, SessionSetting::Verbose).as_str() {
+                "on" => ToolDetail::Some,
+                "full" => ToolDetail::All,
+                _ => ToolDetail::Folded,
             },
         }
     }
@@ -367,10 +479,16 @@ impl<'a, W: Write> Room<'a, W> {
         self.busy.is_some() || !self.questions.is_empty()
     }
 
-    fn paint(&mut self) -> Result<(), Fail> {
+    fn paint(&mut self) -> Result<(), CommandError> {
         let settled = self.view.take_settled();
         let frame = self.frame(Instant::now());
-        self.stage.show(&settled, frame).map_err(Fail::from)
+        self.stage
+            .show(&settled, frame)
+            .map_err(CommandError::from)?;
+        if self.question_fits {
+            self.questions.note_drawn(Instant::now());
+        }
+        Ok(())
     }
 
     fn resize(&mut self) {
@@ -382,15 +500,35 @@ impl<'a, W: Write> Room<'a, W> {
     fn leave(&mut self) -> io::Result<()> {
         let mut settled = self.view.take_settled();
         if self.busy.is_some() {
-            settled.push(Line::new("■ stopped", look::WARN));
+            settled.push(StyledLine::new("■ stopped", look::WARN));
         }
-        let left = self.talk.background().in_words();
+        let left = self.talk.background().running().in_words();
         if !left.is_empty() {
             let told = format!("ended with this chat: {}", left.join(", "));
-            settled.push(Line::new(clean_line(&told), look::WARN));
+            settled.push(StyledLine::new(clean_line(&told), look::WARN));
         }
-        self.stage.show(&settled, super::stage::Frame::default())?;
+        self.stage
+            .show(&settled, super::stage::ScreenFrame::default())?;
         self.stage.leave()
+    }
+}
+
+/// Waits for something else while the work goes on; what came of the work, where it ended first.
+async fn beside<T>(
+    work: &mut Option<Work<'_>>,
+    other: impl Future<Output = T>,
+) -> (T, Option<Done>) {
+    let mut other = std::pin::pin!(other);
+    let mut ended = None;
+    loop {
+        tokio::select! {
+            biased;
+            value = &mut other => return (value, ended),
+            done = finish(work), if work.is_some() => {
+                *work = None;
+                ended = Some(done);
+            }
+        }
     }
 }
 

@@ -6,36 +6,39 @@
 
 use std::io::{self, Write};
 
-use super::ink::Line;
-use crate::screen::Paint;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::ink::StyledLine;
+use crate::screen::ColourMode;
 
 /// Rows that are painted over, and the cursor among them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
-    pub lines: Vec<Line>,
+pub struct ScreenFrame {
+    pub lines: Vec<StyledLine>,
     /// Row and column; hidden without one.
     pub cursor: Option<(usize, usize)>,
 }
 
 /// A terminal, or whatever stands for one.
-pub struct Stage<W> {
+pub struct FramePainter<W> {
     out: W,
-    paint: Paint,
+    paint: ColourMode,
     width: usize,
     height: usize,
-    shown: Frame,
+    shown: ScreenFrame,
     /// Rows between the first of ours and the cursor.
     above: usize,
 }
 
-impl<W: Write> Stage<W> {
-    pub fn new(out: W, paint: Paint, size: (usize, usize)) -> Self {
+impl<W: Write> FramePainter<W> {
+    pub fn new(out: W, paint: ColourMode, size: (usize, usize)) -> Self {
         Self {
             out,
             paint,
             width: size.0.max(1),
             height: size.1.max(1),
-            shown: Frame::default(),
+            shown: ScreenFrame::default(),
             above: 0,
         }
     }
@@ -48,8 +51,15 @@ impl<W: Write> Stage<W> {
         self.height
     }
 
+    /// Puts a text into the clipboard of the terminal, which is wherever the person sits.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        let coded = STANDARD.encode(text);
+        write!(self.out, "\u{1b}]52;c;{coded}\u{7}")?;
+        self.out.flush()
+    }
+
     /// Prints what is settled, and the frame below it.
-    pub fn show(&mut self, settled: &[Line], frame: Frame) -> io::Result<()> {
+    pub fn show(&mut self, settled: &[StyledLine], frame: ScreenFrame) -> io::Result<()> {
         if settled.is_empty() && frame == self.shown {
             return Ok(());
         }
@@ -113,12 +123,12 @@ impl<W: Write> Stage<W> {
         }
         self.width = width;
         self.height = height;
-        self.shown.lines.push(Line::default());
+        self.shown.lines.push(StyledLine::default());
     }
 
     /// Everything is painted anew at the next change.
     pub fn forget(&mut self) {
-        self.shown = Frame::default();
+        self.shown = ScreenFrame::default();
         self.above = 0;
     }
 
@@ -149,15 +159,15 @@ impl<W: Write> Stage<W> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Frame, Stage};
-    use crate::chat::ink::{Line, look};
-    use crate::screen::Paint;
+    use super::{FramePainter, ScreenFrame};
+    use crate::chat::ink::{StyledLine, look};
+    use crate::screen::ColourMode;
 
-    fn frame(lines: &[&str], cursor: (usize, usize)) -> Frame {
-        Frame {
+    fn frame(lines: &[&str], cursor: (usize, usize)) -> ScreenFrame {
+        ScreenFrame {
             lines: lines
                 .iter()
-                .map(|text| Line::new(*text, look::PLAIN))
+                .map(|text| StyledLine::new(*text, look::PLAIN))
                 .collect(),
             cursor: Some(cursor),
         }
@@ -174,10 +184,10 @@ mod tests {
     #[test]
     fn frames_are_painted_over_and_settled_lines_stay() {
         let mut out = Vec::new();
-        let mut stage = Stage::new(&mut out, Paint::Plain, (20, 10));
+        let mut stage = FramePainter::new(&mut out, ColourMode::Plain, (20, 10));
         stage.show(&[], frame(&["> a", "status"], (0, 3))).unwrap();
         stage.show(&[], frame(&["> a", "status"], (0, 3))).unwrap();
-        let settled = [Line::new("reply", look::PLAIN)];
+        let settled = [StyledLine::new("reply", look::PLAIN)];
         stage
             .show(&settled, frame(&["> ", "status"], (0, 2)))
             .unwrap();
@@ -193,7 +203,7 @@ mod tests {
     #[test]
     fn what_is_taller_than_the_window_loses_its_top() {
         let mut out = Vec::new();
-        let mut stage = Stage::new(&mut out, Paint::Plain, (20, 3));
+        let mut stage = FramePainter::new(&mut out, ColourMode::Plain, (20, 3));
         stage
             .show(&[], frame(&["1", "2", "3", "4"], (3, 0)))
             .unwrap();
@@ -203,7 +213,7 @@ mod tests {
     #[test]
     fn a_narrower_window_breaks_lines() {
         let mut out = Vec::new();
-        let mut stage = Stage::new(&mut out, Paint::Plain, (20, 10));
+        let mut stage = FramePainter::new(&mut out, ColourMode::Plain, (20, 10));
         stage
             .show(&[], frame(&["0123456789", "> abc"], (1, 5)))
             .unwrap();

@@ -1,16 +1,22 @@
 //! Raw mode, and back out of it whatever happens.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crossterm::terminal;
+use chela_core::ok_or_warn;
+use crossterm::{event, terminal};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
-use super::keys::{Act, meaning};
+use super::keys::{KeyAction, read_key_action};
 
 /// The terminal in raw mode, until dropped.
 #[derive(Debug)]
-pub struct Raw(());
+pub struct RawTerminal(());
 
 static IS_RAW: AtomicBool = AtomicBool::new(false);
 
@@ -19,7 +25,7 @@ const ENTER: &[u8] = b"\x1b[?2004h";
 /// The cursor is shown, colours are off, pastes are plain again.
 const LEAVE: &[u8] = b"\x1b[?2026l\x1b[?2004l\x1b[0m\x1b[?25h";
 
-impl Raw {
+impl RawTerminal {
     pub fn enter() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
         IS_RAW.store(true, Ordering::SeqCst);
@@ -31,7 +37,7 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawTerminal {
     fn drop(&mut self) {
         restore();
     }
@@ -55,24 +61,88 @@ pub fn size() -> (usize, usize) {
 }
 
 /// What the person does, read on a thread of its own: reading a terminal cannot be waited for
-/// otherwise. The thread ends with the process, or when nobody listens.
-pub fn acts() -> mpsc::UnboundedReceiver<Act> {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    std::thread::spawn(move || {
-        while let Ok(event) = crossterm::event::read() {
-            if let Some(act) = meaning(event)
-                && sender.send(act).is_err()
-            {
-                break;
+/// otherwise. Dropped, it takes no key any more: the next one to read is somebody else.
+pub struct KeyReader {
+    acts: mpsc::UnboundedReceiver<KeyAction>,
+    stop: Arc<AtomicBool>,
+    ended: std::sync::mpsc::Receiver<()>,
+}
+
+/// How soon a reader that is to stop notices.
+const LOOK_UP: Duration = Duration::from_millis(50);
+/// One whose terminal is gone may never notice.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+impl KeyReader {
+    pub fn start() -> Self {
+        let (sender, acts) = mpsc::unbounded_channel();
+        let (over, ended) = std::sync::mpsc::channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            while !told.load(Ordering::SeqCst) {
+                match event::poll(LOOK_UP) {
+                    Ok(false) => continue,
+                    Ok(true) => {}
+                    Err(_) => break,
+                }
+                let Ok(event) = event::read() else {
+                    break;
+                };
+                if let Some(act) = read_key_action(event)
+                    && sender.send(act).is_err()
+                {
+                    break;
+                }
             }
+            // Nobody waits when the process ends.
+            let _ = over.send(());
+        });
+        Self { acts, stop, ended }
+    }
+
+    pub async fn next(&mut self) -> Option<KeyAction> {
+        self.acts.recv().await
+    }
+}
+
+impl Drop for KeyReader {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if self.ended.recv_timeout(PATIENCE).is_err() {
+            tracing::debug!("the thread that reads keys does not end");
         }
-    });
-    receiver
+    }
+}
+
+/// Waits until the other end of the terminal is gone. Nobody need send a signal then, and whoever
+/// only reads is answered with nothing, again and again.
+pub async fn until_gone() {
+    #[expect(
+        deprecated,
+        reason = "unsound for a file that is closed; this one is closed by whoever watches it"
+    )]
+    let watched = io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .and_then(|terminal| AsyncFd::with_interest(terminal, Interest::READABLE));
+    let Some(terminal) = ok_or_warn!(
+        watched,
+        "whether the terminal is still there cannot be watched"
+    ) else {
+        return std::future::pending().await;
+    };
+    while let Ok(mut woken) = terminal.readable().await {
+        if woken.ready().is_read_closed() {
+            return;
+        }
+        woken.clear_ready();
+    }
 }
 
 /// Stops the process as Ctrl-Z does, and goes on when the shell says so.
-pub fn suspend() -> io::Result<Raw> {
+pub fn suspend() -> io::Result<RawTerminal> {
     restore();
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
-    Raw::enter()
+    RawTerminal::enter()
 }

@@ -6,26 +6,28 @@ mod tool;
 
 use std::time::{Duration, Instant};
 
-use chela_agent::turn::{ContextMeter, Ended, TurnEvent, TurnOutcome};
+use chela_agent::turn::{ContextMeter, TurnEnd, TurnEvent, TurnOutcome};
 use chela_model::Usage;
-use chela_reply::{Delivery, Reply};
+use chela_reply::{Reply, ReplyDelivery};
 
-use super::clean::{Cleaner, clean_line};
-use super::ink::{Line, look};
-use super::markdown::Flow;
-use crate::screen::Paint;
-use tool::{Finished, Running};
+use super::clean::{ControlCleaner, clean_line};
+use super::ink::{StyledLine, look};
+use super::markdown::MarkdownStream;
+use crate::screen::ColourMode;
+use tool::{FinishedCall, RunningCall};
+
+pub use tool::diff_line;
 
 /// How much a person wants to see.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Taste {
-    pub reasoning: Shown,
-    pub tools: Detail,
+pub struct ViewSettings {
+    pub reasoning: ReasoningDisplay,
+    pub tools: ToolDetail,
 }
 
 /// Whether reasoning is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Shown {
+pub enum ReasoningDisplay {
     #[default]
     Off,
     /// When it is complete.
@@ -35,7 +37,7 @@ pub enum Shown {
 
 /// How much of a tool call is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Detail {
+pub enum ToolDetail {
     #[default]
     Folded,
     /// The first lines of what it gave.
@@ -47,28 +49,28 @@ pub enum Detail {
 const WIDEST: usize = 100;
 
 /// What a turn has shown so far, and what is on its way.
-pub struct View {
+pub struct TurnView {
     width: usize,
-    paint: Paint,
-    taste: Taste,
-    settled: Vec<Line>,
-    cleaner: Cleaner,
-    flow: Flow,
+    paint: ColourMode,
+    settings: ViewSettings,
+    settled: Vec<StyledLine>,
+    cleaner: ControlCleaner,
+    flow: MarkdownStream,
     /// Whether reply text stands on the screen that a blank line must set apart.
-    after: After,
+    after: SettledKind,
     thought: Thought,
-    running: Vec<Running>,
-    finished: Vec<Finished>,
+    running: Vec<RunningCall>,
+    finished: Vec<FinishedCall>,
     phase: Phase,
     pub meter: ContextMeter,
     /// Whether any of the reply was shown as it came.
     streamed: bool,
     /// What was said while a block of the reply was open: it is printed after that block.
-    held: Vec<Line>,
+    held: Vec<StyledLine>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
+enum SettledKind {
     Nothing,
     Text,
     Tools,
@@ -76,8 +78,8 @@ enum After {
 
 #[derive(Debug, Default)]
 struct Thought {
-    cleaner: Cleaner,
-    /// Whole text for `After`, unfinished line for `AsItComes`.
+    cleaner: ControlCleaner,
+    /// Whole text for `SettledKind`, unfinished line for `AsItComes`.
     text: String,
 }
 
@@ -89,16 +91,16 @@ enum Phase {
     Writing,
 }
 
-impl View {
-    pub fn new(width: usize, paint: Paint) -> Self {
+impl TurnView {
+    pub fn new(width: usize, paint: ColourMode) -> Self {
         Self {
             width: page_width(width),
             paint,
-            taste: Taste::default(),
+            settings: ViewSettings::default(),
             settled: Vec::new(),
-            cleaner: Cleaner::default(),
-            flow: Flow::new(page_width(width), paint),
-            after: After::Nothing,
+            cleaner: ControlCleaner::default(),
+            flow: MarkdownStream::new(page_width(width), paint),
+            after: SettledKind::Nothing,
             thought: Thought::default(),
             running: Vec::new(),
             finished: Vec::new(),
@@ -114,37 +116,37 @@ impl View {
         self.flow.resize(self.width);
     }
 
-    pub fn begin(&mut self, taste: Taste, now: Instant) {
-        self.taste = taste;
+    pub fn begin(&mut self, settings: ViewSettings, now: Instant) {
+        self.settings = settings;
         self.phase = Phase::Waiting(now);
         self.streamed = false;
-        self.after = After::Nothing;
+        self.after = SettledKind::Nothing;
         self.finished.clear();
     }
 
     /// What can be printed for good.
-    pub fn take_settled(&mut self) -> Vec<Line> {
+    pub fn take_settled(&mut self) -> Vec<StyledLine> {
         std::mem::take(&mut self.settled)
     }
 
     /// A line of the chat's own.
-    pub fn say(&mut self, line: Line) {
-        let none = Line::default();
+    pub fn say(&mut self, line: StyledLine) {
+        let none = StyledLine::default();
         let lines = line.wrap(self.width, &none, &none);
         self.put(lines);
     }
 
     /// Markdown that is there as a whole: the answer to a command.
     pub fn page(&mut self, markdown: &str) {
-        let mut flow = Flow::new(self.width, self.paint);
+        let mut flow = MarkdownStream::new(self.width, self.paint);
         let mut lines = flow.push(&super::clean::clean(markdown));
         lines.extend(flow.finish());
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         self.put(lines);
     }
 
     /// Prints lines, unless that would tear a block of the reply in two.
-    fn put(&mut self, lines: Vec<Line>) {
+    fn put(&mut self, lines: Vec<StyledLine>) {
         if matches!(self.phase, Phase::Writing) {
             self.held.extend(lines);
         } else {
@@ -161,10 +163,10 @@ impl View {
             }
             TurnEvent::Text(piece) => {
                 self.end_thought();
-                if self.after == After::Tools {
-                    self.settled.push(Line::default());
+                if self.after == SettledKind::Tools {
+                    self.settled.push(StyledLine::default());
                 }
-                self.after = After::Text;
+                self.after = SettledKind::Text;
                 self.phase = Phase::Writing;
                 self.streamed = true;
                 let piece = self.cleaner.push(&piece);
@@ -181,7 +183,8 @@ impl View {
             } => {
                 self.end_text();
                 self.set_tools_apart(now);
-                self.running.push(Running::new(id, &tool, &summary, now));
+                self.running
+                    .push(RunningCall::new(id, &tool, &summary, now));
             }
             TurnEvent::ToolProgress { id, progress } => {
                 if let Some(running) = self.running.iter_mut().find(|running| running.id == id) {
@@ -193,29 +196,29 @@ impl View {
                 tool,
                 success,
                 text,
-                ..
+                details,
             } => {
                 self.end_text();
                 self.set_tools_apart(now);
                 let at = self.running.iter().position(|running| running.id == id);
                 let running = match at {
                     Some(at) => self.running.remove(at),
-                    None => Running::new(id, &tool, "", now),
+                    None => RunningCall::new(id, &tool, "", now),
                 };
-                let finished = running.finish(success, &text, now);
+                let finished = running.finish(success, &text, &details, now);
                 self.settled
-                    .extend(finished.lines(self.taste.tools, self.width));
+                    .extend(finished.lines(self.settings.tools, self.width));
                 self.finished.push(finished);
             }
             TurnEvent::Retracted => {
                 let printed = !self.flow.is_untouched();
-                self.flow = Flow::new(self.width, self.paint);
-                self.cleaner = Cleaner::default();
+                self.flow = MarkdownStream::new(self.width, self.paint);
+                self.cleaner = ControlCleaner::default();
                 self.streamed = false;
                 self.phase = Phase::Thinking(now);
                 if printed {
-                    self.say(Line::new("↑ that was thinking aloud", look::DIM));
-                    self.settled.push(Line::default());
+                    self.say(StyledLine::new("↑ that was thinking aloud", look::DIM));
+                    self.settled.push(StyledLine::default());
                 }
             }
             TurnEvent::Restarted { why } => {
@@ -223,11 +226,14 @@ impl View {
                 self.broke();
                 self.streamed = false;
                 let why = clean_line(&why);
-                self.say(Line::new(format!("↻ begun again: {why}"), look::WARN));
+                self.say(StyledLine::new(format!("↻ begun again: {why}"), look::WARN));
             }
-            TurnEvent::Notice(text) | TurnEvent::Unrecorded(text) => {
+            TurnEvent::Notice(text)
+            | TurnEvent::Waiting(text)
+            | TurnEvent::Unrecorded(text)
+            | TurnEvent::Tampered(text) => {
                 let text = clean_line(&text);
-                self.say(Line::new(format!("· {text}"), look::DIM));
+                self.say(StyledLine::new(format!("· {text}"), look::DIM));
             }
             TurnEvent::Called { context, .. } => self.meter = context,
         }
@@ -241,26 +247,26 @@ impl View {
         }
         match &outcome.reply {
             Reply::Deliver(delivery) => self.deliver(delivery),
-            Reply::Silent { .. } if outcome.ended == Ended::Done && !self.streamed => {
-                self.say(Line::new("(it chose to say nothing)", look::DIM));
+            Reply::Silent { .. } if outcome.ended == TurnEnd::Done && !self.streamed => {
+                self.say(StyledLine::new("(it chose to say nothing)", look::DIM));
             }
             Reply::Silent { .. } => {}
         }
         match &outcome.ended {
-            Ended::Done => {}
-            Ended::Stopped => self.stopped(""),
-            Ended::Limit(what) => self.stopped(&format!(" at a limit: {}", clean_line(what))),
-            Ended::Loop(what) => {
+            TurnEnd::Done => {}
+            TurnEnd::Stopped => self.stopped(""),
+            TurnEnd::Limit(what) => self.stopped(&format!(" at a limit: {}", clean_line(what))),
+            TurnEnd::Loop(what) => {
                 self.stopped(&format!(", it went in circles: {}", clean_line(what)));
             }
         }
     }
 
     fn stopped(&mut self, why: &str) {
-        if self.after != After::Nothing {
-            self.settled.push(Line::default());
+        if self.after != SettledKind::Nothing {
+            self.settled.push(StyledLine::default());
         }
-        self.say(Line::new(format!("■ stopped{why}"), look::WARN));
+        self.say(StyledLine::new(format!("■ stopped{why}"), look::WARN));
     }
 
     /// The turn broke off without an outcome.
@@ -275,27 +281,30 @@ impl View {
     /// Every tool call of the last turn with what it gave.
     pub fn unfold(&mut self) {
         let width = self.width;
-        let lines: Vec<Line> = self
+        let lines: Vec<StyledLine> = self
             .finished
             .iter()
-            .flat_map(|finished| finished.lines(Detail::All, width))
+            .flat_map(|finished| finished.lines(ToolDetail::All, width))
             .collect();
         if lines.is_empty() {
-            self.say(Line::new("· no tool was used in this turn", look::DIM));
+            self.say(StyledLine::new(
+                "· no tool was used in this turn",
+                look::DIM,
+            ));
         } else {
             self.settled.extend(lines);
         }
     }
 
     /// The rows that still change: unfinished text, running tools, a sign of life.
-    pub fn live(&self, now: Instant) -> Vec<Line> {
+    pub fn live(&self, now: Instant) -> Vec<StyledLine> {
         let mut lines = Vec::new();
-        if self.taste.reasoning == Shown::AsItComes && !self.thought.text.is_empty() {
+        if self.settings.reasoning == ReasoningDisplay::AsItComes && !self.thought.text.is_empty() {
             lines.extend(thought_lines(&self.thought.text, self.width));
         }
         lines.extend(self.flow.tail());
         if !self.held.is_empty() {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
             lines.extend(self.held.iter().cloned());
         }
         lines.extend(
@@ -310,7 +319,7 @@ impl View {
                 Phase::Writing | Phase::Idle => None,
             };
             if let Some((word, since)) = told {
-                let mut line = Line::new(format!("{} ", spinner(since, now)), look::AGENT);
+                let mut line = StyledLine::new(format!("{} ", spinner(since, now)), look::AGENT);
                 line.push(word, look::DIM);
                 let waited = now.saturating_duration_since(since);
                 if waited >= Duration::from_secs(2) {
@@ -322,24 +331,27 @@ impl View {
         lines
     }
 
-    fn deliver(&mut self, delivery: &Delivery) {
+    fn deliver(&mut self, delivery: &ReplyDelivery) {
         if !self.streamed && !delivery.text.trim().is_empty() {
-            let mut flow = Flow::new(self.width, self.paint);
+            let mut flow = MarkdownStream::new(self.width, self.paint);
             let text = super::clean::clean(&delivery.text);
             self.settled.extend(flow.push(&text));
             self.settled.extend(flow.finish());
         }
         for media in &delivery.media {
-            self.say(Line::new(format!("📎 {}", clean_line(media)), look::CODE));
+            self.say(StyledLine::new(
+                format!("📎 {}", clean_line(media)),
+                look::CODE,
+            ));
         }
     }
 
     fn think(&mut self, piece: &str) {
         let piece = self.thought.cleaner.push(piece);
-        match self.taste.reasoning {
-            Shown::Off => {}
-            Shown::After => self.thought.text.push_str(&piece),
-            Shown::AsItComes => {
+        match self.settings.reasoning {
+            ReasoningDisplay::Off => {}
+            ReasoningDisplay::After => self.thought.text.push_str(&piece),
+            ReasoningDisplay::AsItComes => {
                 self.end_flow();
                 self.thought.text.push_str(&piece);
                 while let Some(end) = self.thought.text.find('\n') {
@@ -354,21 +366,21 @@ impl View {
     fn end_thought(&mut self) {
         let thought = std::mem::take(&mut self.thought);
         let text = thought.text.trim();
-        if text.is_empty() || self.taste.reasoning == Shown::Off {
+        if text.is_empty() || self.settings.reasoning == ReasoningDisplay::Off {
             return;
         }
         for line in text.lines() {
             self.settled.extend(thought_lines(line, self.width));
         }
-        self.settled.push(Line::default());
+        self.settled.push(StyledLine::default());
     }
 
     fn set_tools_apart(&mut self, now: Instant) {
         self.phase = Phase::Waiting(now);
-        if self.after == After::Text {
-            self.settled.push(Line::default());
+        if self.after == SettledKind::Text {
+            self.settled.push(StyledLine::default());
         }
-        self.after = After::Tools;
+        self.after = SettledKind::Tools;
     }
 
     fn end_text(&mut self) {
@@ -381,14 +393,14 @@ impl View {
         self.settled.extend(self.flow.push(rest));
         self.settled.extend(self.flow.finish());
         if !self.held.is_empty() {
-            self.settled.push(Line::default());
+            self.settled.push(StyledLine::default());
             self.settled.append(&mut self.held);
         }
     }
 }
 
 /// The line under a reply, when a person wants one.
-pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> Line {
+pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> StyledLine {
     let mut text = format!(
         "{} in · {} out",
         chela_core::grouped(usize::try_from(usage.input).unwrap_or(usize::MAX)),
@@ -404,12 +416,12 @@ pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> Line {
         text.push_str(&format!(" · ${cost:.4}"));
     }
     text.push_str(&format!(" · {}", seconds(took)));
-    Line::new(text, look::DIM)
+    StyledLine::new(text, look::DIM)
 }
 
-fn thought_lines(text: &str, width: usize) -> Vec<Line> {
-    let bar = Line::new("┆ ", look::DIM);
-    Line::new(super::ink::without_tabs(text), look::DIM.italic()).wrap(width, &bar, &bar)
+fn thought_lines(text: &str, width: usize) -> Vec<StyledLine> {
+    let bar = StyledLine::new("┆ ", look::DIM);
+    StyledLine::new(super::ink::without_tabs(text), look::DIM.italic()).wrap(width, &bar, &bar)
 }
 
 fn page_width(width: usize) -> usize {

@@ -23,19 +23,21 @@ pub enum ApprovalsCommand {
     },
     /// Take one back: the command asks again
     Revoke {
-        /// Its id, from `list`
+        /// Its id, from `list`, or the program it is for
         id: String,
     },
     /// Let a program run without asking, or say yes to a call that waits
     #[command(after_help = "\
 Examples:
   chela approvals allow git --args 'status|log( .*)?'
-                                     git from PATH, with these arguments only
-  chela approvals allow '~/bin/*'    every program of a folder
+                                      git from PATH, with these arguments only
+  chela approvals allow 'git commit'  git, where its arguments begin so
+  chela approvals allow '~/bin/*'     every program of a folder
   chela approvals allow rg --every-agent
 
 --args is a regular expression for all arguments joined by blanks. Programs that run other
-programs (sh, env, xargs, find …) are allowed only by approving an exact command when asked.")]
+programs (sh, env, xargs, find …), and options that make one run or write something else
+(git -c, curl -o, tar --to-command …), are allowed only by approving an exact command when asked.")]
     Allow {
         /// The id of a call that waits, a name found on PATH, or a path; `*` stands for anything but `/`
         pattern: String,
@@ -46,7 +48,7 @@ programs (sh, env, xargs, find …) are allowed only by approving an exact comma
         #[arg(long)]
         always: bool,
         #[command(flatten)]
-        whose: Whose,
+        whose: ApprovalsAgentArg,
     },
     /// What happens with commands: config, document, and what counts
     Get {
@@ -70,7 +72,7 @@ The document and tools.exec of the config both count; the stricter wins.")]
 }
 
 #[derive(Debug, Args)]
-pub struct Whose {
+pub struct ApprovalsAgentArg {
     /// Which agent (default: the default agent)
     #[arg(long, short = 'a', value_name = "ID", conflicts_with = "every_agent")]
     pub agent: Option<String>,
@@ -87,7 +89,7 @@ pub struct SetArgs {
         required_unless_present_any = ["security", "ask", "ask_fallback"],
         conflicts_with_all = ["security", "ask", "ask_fallback"]
     )]
-    pub preset: Option<Preset>,
+    pub preset: Option<ApprovalPreset>,
     /// What may run at all
     #[arg(long, value_enum, value_name = "SECURITY")]
     pub security: Option<SecurityName>,
@@ -103,7 +105,7 @@ pub struct SetArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
+pub enum ApprovalPreset {
     /// Everything may run, nobody is asked
     Yolo,
     /// Listed commands run, a person is asked about the rest, nobody there means no

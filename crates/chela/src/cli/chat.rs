@@ -1,7 +1,6 @@
 //! `chela chat`.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, ValueHint};
 
@@ -16,9 +15,18 @@ pub struct ChatArgs {
     #[command(flatten)]
     pub agent: AgentArg,
 
-    /// Which conversation: a session key, its last part, or the id of a session
+    /// Which conversation: its id or the start of one, its name, or a session key. A full key
+    /// (agent:main:notes) is begun where there is none
     #[arg(long, short, value_name = "KEY")]
     pub session: Option<String>,
+
+    /// Begin a conversation of this name
+    #[arg(long, value_name = "NAME", conflicts_with = "session")]
+    pub new_session: Option<String>,
+
+    /// Go on with the conversation that was used last
+    #[arg(long = "continue", short, conflicts_with_all = ["session", "new_session"])]
+    pub continue_last: bool,
 
     /// Which model, this time only: provider/model or an alias
     #[arg(long, value_name = "MODEL")]
@@ -28,15 +36,27 @@ pub struct ChatArgs {
     #[arg(long, value_name = "LEVEL")]
     pub thinking: Option<String>,
 
+    /// Use this skill for the message, as `/skill NAME` does
+    #[arg(long, value_name = "NAME", requires = "message")]
+    pub skill: Option<String>,
+
     /// Show it a picture (PNG, JPEG, GIF or WebP); may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub image: Vec<PathBuf>,
+
+    /// Stand in this folder instead of the current one
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub cd: Option<PathBuf>,
+
+    /// Let it work in this folder besides the workspace, this time only; may be repeated
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub add_dir: Vec<PathBuf>,
 
     /// Offer it no tools
     #[arg(long)]
     pub no_tools: bool,
 
-    /// Use the model that is found, without asking
+    /// Use the model that is found, without asking, this time only
     #[arg(long, short)]
     pub yes: bool,
 
@@ -44,16 +64,28 @@ pub struct ChatArgs {
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 
+    /// Wait for commands in the background, too
+    #[arg(long)]
+    pub wait_commands: bool,
+
     /// Print one JSON object at the end, for scripts
     #[arg(long)]
     pub json: bool,
+
+    /// Print a JSON object a line while it works, the last one as with --json
+    #[arg(long, conflicts_with = "json")]
+    pub json_stream: bool,
 }
 
-impl ChatArgs {
-    /// How long sub-agents are waited for.
-    pub fn wait(&self) -> Duration {
-        Duration::from_secs(self.wait.unwrap_or(600))
-    }
+/// `chela resume`.
+#[derive(Debug, Default, Args)]
+pub struct ResumeArgs {
+    /// Its id, the start of one, its name, or words you wrote in it; without any you pick one
+    #[arg(value_name = "ID|WORDS")]
+    pub which: Vec<String>,
+
+    #[command(flatten)]
+    pub chat: ChatArgs,
 }
 
 /// Examples and exit codes, under the options.
@@ -63,10 +95,28 @@ Examples:
   chela chat -m 'what is on my list today?'      one answer
   git diff | chela chat -m 'review this'         what is piped in follows the message
   chela chat -m hi --json | jq -r .reply         for scripts
-  chela chat --session agent:main:notes          another conversation
+  chela chat --continue                          the conversation you used last
+  chela chat --new-session notes                 another conversation, with a name
+  chela chat -s notes -m 'and eggs'              back in it
+  chela chat --add-dir . -m 'what is this?'      let it read and write here, this time
 
 In the chat: Enter sends, Alt-Enter or a trailing \\ begins a new line, Esc stops, Tab completes
 commands, what you type while it works is read before its next step. /help lists the commands.
 
-Exit codes: 0 answered (or chose silence), 1 failed, 2 cannot be meant, 3 no model answers,
-4 stopped or at a limit, 78 broken config.";
+With --json the object has reply, silent, session, sessionId, model, usage, context, steps, toolCalls,
+ended (done, stopped, limit, loop), stop (end, length, refused) and refused: [{tool, what, why}]. A
+command that fails prints {\"error\": {message, hint, code}}. With --json-stream each line has a type:
+calling, text, reasoning, tool-started, tool-ended (outcome done, failed, refused), retracted and
+restarted (what was said since calling does not count), notice, waiting, warning, called, and at the
+end result or error.
+
+Exit codes: 0 answered (or chose silence), 1 failed or an empty answer, 2 usage error, 3 no model
+answers, 4 stopped or at a limit, 5 answered, but something it wanted to do was refused,
+78 broken config.";
+
+pub const RESUME_HELP: &str = "\
+Examples:
+  chela resume                     pick one: arrow keys, Enter
+  chela resume 3f2a                by the start of its id
+  chela resume trip lisbon         by words you wrote first or last in it
+  chela resume 3f2a -m 'go on'     one answer in it";

@@ -23,9 +23,9 @@ Examples:
     #[command(after_help = "\
 Examples:
   chela config set agents.defaults.userTimezone Europe/Berlin
-  chela config set agents.defaults.heartbeat.every 30m
+  chela config set agents.defaults.model anthropic/claude-opus-4-5
   chela config set agents.defaults.skills '[\"deploy\", \"review\"]'
-  chela config set --text gateway.auth.token 12345
+  chela config set --text agents.defaults.additionalSystemPrompt 12345
 
 A value that reads as JSON5 is taken as such, anything else as text (--text forces text).")]
     Set {
@@ -53,7 +53,7 @@ Examples:
     /// Replace the whole config by a JSON5 document, if it is valid
     Apply(PatchArgs),
     /// Print the JSON Schema of the config, or of one part of it
-    #[command(after_help = "Example:\n  chela config schema agents.defaults.heartbeat")]
+    #[command(after_help = "Example:\n  chela config schema agents.defaults.sandbox")]
     Schema {
         /// Path of the key
         path: Option<String>,

@@ -42,6 +42,25 @@ arguments came from, the rule that decided, and the verdict.")]
         json: bool,
     },
 
+    /// Who wrote a file, and how that is known
+    #[command(after_help = "\
+Examples:
+  chela guard why README.md
+  chela guard why notes/plan.md --json
+
+A file is your agent's own when a turn that had read nothing foreign wrote this very version, a
+command of yours did, or you answered for it (`chela trust approve`). Everything else is foreign:
+reading it is free, and what follows from it is asked about.")]
+    Why {
+        /// A file or folder, from the workspace or from here
+        path: String,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+
     /// Texts from outside that were held back
     Withheld {
         /// Print JSON for scripts
@@ -53,7 +72,7 @@ arguments came from, the rule that decided, and the verdict.")]
     #[command(after_help = "\
 Examples:
   chela guard release held-3f2a4c0d91be   the model reads this text with your next message
-  chela guard release                     what the main session read is no reason to ask any more")]
+  chela guard release                     stop asking because of what the main session read")]
     Release {
         /// A text that was held back, from `chela guard withheld`
         id: Option<String>,

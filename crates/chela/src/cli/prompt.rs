@@ -19,6 +19,9 @@ pub struct PromptChoice {
     /// Render for this session key (default: the agent's main session)
     #[arg(long, value_name = "KEY")]
     pub session: Option<String>,
+    /// List this skill alone
+    #[arg(long, value_name = "NAME")]
+    pub skill: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -34,7 +37,7 @@ pub struct PromptArgs {
     pub choice: PromptChoice,
     /// Render from a JSON document of facts instead (`-` for standard input)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
-          conflicts_with_all = ["agent", "mode", "channel", "session"])]
+          conflicts_with_all = ["agent", "mode", "channel", "session", "skill"])]
     pub facts: Option<PathBuf>,
     /// Print text, boundary and sections as JSON
     #[arg(long)]
@@ -47,11 +50,13 @@ pub struct PromptArgs {
 pub enum PromptCommand {
     /// Write golden prompts of all agents and kinds of session into a folder
     Snapshot {
+        /// The folder they are written into; it is made if there is none
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
     /// Compare with the golden prompts in a folder; exit 1 when one differs
     Check {
+        /// The folder `chela prompt snapshot` wrote
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },

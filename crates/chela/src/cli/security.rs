@@ -37,7 +37,7 @@ pub enum RiskName {
     Critical,
 }
 
-impl From<RiskName> for chela_inspect::security::Severity {
+impl From<RiskName> for chela_inspect::security::RiskSeverity {
     fn from(name: RiskName) -> Self {
         match name {
             RiskName::Note => Self::Note,

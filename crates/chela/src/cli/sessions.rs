@@ -163,6 +163,15 @@ Each conversation is written to an archive beside the session file before it goe
         json: bool,
     },
     /// Save what can be read of a damaged session file, and begin a new one with it
+    #[command(after_help = "\
+Examples:
+  chela sessions rescue                the default agent's
+  chela sessions rescue --agent research
+
+The damaged file is put aside, never deleted.
+
+Exit codes: 0 everything was saved, or the file is sound; 1 something could
+not be read, or nothing is left to rescue.")]
     Rescue {
         #[command(flatten)]
         agent: AgentArg,

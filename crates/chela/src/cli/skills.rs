@@ -22,7 +22,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Stay and tell when a skill comes, changes or goes
+    /// Watch for added, changed or removed skills
     Watch {
         #[command(flatten)]
         of: WhoseSkills,

@@ -43,6 +43,8 @@ Ends with exit code 1 when something differs.")]
 Examples:
   chela trust approve SOUL.md
   chela trust approve --all --yes
+  chela trust approve vendor/lib  answer for everything in a folder as it is now: a checkout, an
+                                  unpacked archive; shown first with what it holds
   chela trust approve --folder    take the workspace for your own: later changes are told, not
                                   set aside, and what is in it now is approved")]
     Approve(ApproveArgs),
@@ -103,7 +105,7 @@ The text it replaces is kept in the history of the workspace, where there is one
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// Files, such as SOUL.md
+    /// Files, such as SOUL.md, or one folder
     #[arg(required_unless_present_any = ["all", "folder"], conflicts_with_all = ["all", "folder"])]
     pub files: Vec<String>,
     /// Every file that waits

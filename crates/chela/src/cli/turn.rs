@@ -27,10 +27,12 @@ Examples:
     /// What a request was made of, what came of it and what it cost
     #[command(after_help = "\
 Examples:
+  chela turn show last
   chela turn show 12
   chela turn show 12 --raw | jq .messages     the bytes, names standing for secrets")]
     Show {
-        /// Its number, from `list`
+        /// Its number, from `list`, or `last`
+        #[arg(value_parser = request_number)]
         id: i64,
         /// Print the request itself, byte for byte
         #[arg(long, conflicts_with = "json")]
@@ -42,8 +44,10 @@ Examples:
     /// What differs between two requests, part by part
     Diff {
         /// The number of the first
+        #[arg(value_parser = request_number)]
         one: i64,
         /// The number of the second
+        #[arg(value_parser = request_number)]
         other: i64,
         /// Print JSON for scripts
         #[arg(long)]
@@ -53,7 +57,8 @@ Examples:
     #[command(after_help = "\
 Secrets are not on record. Their values are taken from the config and the environment of now.")]
     Replay {
-        /// Its number, from `list`
+        /// Its number, from `list`, or `last`
+        #[arg(value_parser = request_number)]
         id: i64,
         /// Print JSON for scripts
         #[arg(long)]
@@ -81,4 +86,15 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+}
+
+/// Stands for the newest request; none has this number.
+pub const LAST_REQUEST: i64 = 0;
+
+fn request_number(typed: &str) -> Result<i64, String> {
+    if typed.eq_ignore_ascii_case("last") {
+        return Ok(LAST_REQUEST);
+    }
+    let number = typed.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| format!("`{typed}` is not a request number; `chela turn list` shows them"))
 }

@@ -33,9 +33,9 @@ pub enum WorkspaceCommand {
     /// Show what changed in a core file
     #[command(after_help = "\
 Examples:
-  chela workspace diff SOUL.md             since the last recorded version
-  chela workspace diff SOUL.md 3f2a1c      since that version
-  chela workspace diff SOUL.md 3f2a1c 9b0e between two versions")]
+  chela workspace diff SOUL.md              since the last recorded version
+  chela workspace diff SOUL.md 3f2a1c       since that version
+  chela workspace diff SOUL.md 3f2a1c 9b0e  between two versions")]
     Diff {
         /// A core file, such as SOUL.md
         file: String,

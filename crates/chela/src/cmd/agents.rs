@@ -2,18 +2,19 @@
 
 mod matrix;
 
+use chela_agent::prompt_knobs::PromptKnobs;
 use chela_config::KeyPath;
 use chela_config::text::edit;
 use chela_core::{AgentId, Host};
 use chela_workspace::SeedMode;
 use serde_json::{Map, Value, json};
 
-use super::{Outcome, Setup, config, init};
+use super::{CommandOutcome, Setup, config, init};
 use crate::cli::AgentsCommand;
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
-pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -39,7 +40,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> Outcome 
     }
 }
 
-fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
+/// The name with what stands beside it.
+fn shown_name(knobs: &PromptKnobs) -> String {
+    let parts = [knobs.emoji.as_deref(), knobs.name.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn list(setup: &Setup, screen: &mut Screen, json: bool) -> CommandOutcome {
     let default = setup.loaded.default_agent();
     let agents = setup.agents();
     if json {
@@ -48,13 +55,13 @@ fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
             .map(|knobs| {
                 let id = &knobs.agent;
                 json!({
-                    "id": id, "default": *id == default, "name": knobs.name, "model": knobs.model,
+                    "id": id, "default": *id == default, "name": knobs.name, "emoji": knobs.emoji, "model": knobs.model,
                     "workspace": knobs.workspace, "exists": knobs.workspace.is_dir(),
                 })
             })
             .collect();
         screen.json(&rows)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = agents
@@ -63,7 +70,7 @@ fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
             let id = &knobs.agent;
             vec![
                 paint.bold(id),
-                knobs.name.clone().unwrap_or_default(),
+                shown_name(knobs),
                 knobs.model.clone().unwrap_or_else(|| paint.dim("no model")),
                 setup.host.compact(&knobs.workspace),
                 if *id == default {
@@ -75,7 +82,7 @@ fn list(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
         })
         .collect();
     screen.table("", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 struct New {
@@ -85,11 +92,13 @@ struct New {
     workspace: Option<String>,
 }
 
-fn add(setup: &Setup, screen: &mut Screen, new: &New) -> Outcome {
-    let id = AgentId::parse(&new.id).map_err(Fail::usage)?;
+fn add(setup: &Setup, screen: &mut Screen, new: &New) -> CommandOutcome {
+    let id = AgentId::parse(&new.id).map_err(CommandError::usage)?;
     if setup.loaded.agents().contains(&id) && setup.agent_path(&id).is_some() {
-        return Err(Fail::new(format!("there is an agent `{id}` already"))
-            .hint(format!("chela agents show {id}")));
+        return Err(
+            CommandError::new(format!("there is an agent `{id}` already"))
+                .hint(format!("chela agents show {id}")),
+        );
     }
     let mut entry = Map::new();
     entry.insert("id".into(), json!(id));
@@ -118,7 +127,7 @@ fn add(setup: &Setup, screen: &mut Screen, new: &New) -> Outcome {
     screen.line(screen.paint.dim(format!(
         "chela agents show {id} shows its settings; chela prompt --agent {id} what it reads."
     )))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The config with one agent more, in the shape the roster already has. A first list also names
@@ -154,10 +163,10 @@ fn with_agent(
     }
 }
 
-fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> Outcome {
+fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> CommandOutcome {
     let id = setup.agent(Some(id))?;
     let Some(path) = setup.agent_path(&id) else {
-        return Err(Fail::new(format!(
+        return Err(CommandError::new(format!(
             "agent `{id}` is not written in the config, so there is nothing to remove"
         ))
         .hint("it is the agent there is when none is configured"));
@@ -171,11 +180,11 @@ fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> Outcome {
         setup.host.compact(&outcome.path)
     ))?;
     screen.line(format!("Its files stay in {dir}."))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// Writes the workspace of an agent into the config.
-pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(), Fail> {
+pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(), CommandError> {
     let absolute = setup.host.expand(folder);
     let value = Value::String(setup.host.compact(&absolute));
     let key = match setup.agent_path(agent) {
@@ -188,7 +197,7 @@ pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(),
     config::change(&setup.host, |source| edit::set(source, &key, &value)).map(|_| ())
 }
 
-fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> Outcome {
+fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> CommandOutcome {
     let id = setup.agent(Some(id))?;
     let view = setup.view(&id)?;
     let entries = view.entries();
@@ -203,7 +212,7 @@ fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> Outcome {
             })
             .collect();
         screen.json(&json!({ "id": id, "settings": settings }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     screen.line(paint.bold(format!("Agent {id}")))?;
@@ -224,5 +233,5 @@ fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> Outcome {
         })
         .collect();
     screen.table("  ", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

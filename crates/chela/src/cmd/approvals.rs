@@ -1,6 +1,7 @@
 //! `chela approvals …`: what waits for the owner, and what may happen without asking.
 
 mod calls;
+mod open;
 
 use std::path::PathBuf;
 
@@ -8,47 +9,50 @@ use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::{AgentId, Host};
 use chela_ledger::AuditKind;
 use chela_tools::approvals::{
-    AgentApprovals, Answer, Document, DocumentError, EVERY_AGENT, Entry, KnownCall, Rules, shown,
+    AgentApprovals, ApprovalEntry, ApprovalsDocument, CommandRules, DocumentError, EVERY_AGENT,
+    HostGrant, KnownCall, OpenQuestion, RuleAnswer, shown,
 };
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, Setup, noted};
-use crate::cli::approvals::{ApprovalsCommand, AskName, Preset, SecurityName, SetArgs, Whose};
-use crate::fail::{Exit, Fail};
+use super::{CommandOutcome, Setup, change_records};
+use crate::cli::approvals::{
+    ApprovalPreset, ApprovalsAgentArg, ApprovalsCommand, AskName, SecurityName, SetArgs,
+};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
-pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
-    let desk = Desk {
-        file: Document::path(host),
+    let approvals = ApprovalsFile {
+        file: ApprovalsDocument::path(host),
         setup,
     };
     match command {
-        ApprovalsCommand::List { agent, json } => desk.list(screen, agent.as_deref(), json),
-        ApprovalsCommand::Show { id, json } => desk.show(screen, &id, json),
-        ApprovalsCommand::Revoke { id } => desk.revoke(screen, &id),
+        ApprovalsCommand::List { agent, json } => approvals.list(screen, agent.as_deref(), json),
+        ApprovalsCommand::Show { id, json } => approvals.show(screen, &id, json),
+        ApprovalsCommand::Revoke { id } => approvals.revoke(screen, &id),
         ApprovalsCommand::Allow {
             pattern,
             args,
             always,
             whose,
-        } => match calls::find(&desk.document()?, &pattern) {
-            Some(_) => desk.allow_call(screen, &pattern, always),
-            None => desk.allow(screen, pattern, args, &whose),
+        } => match calls::find(&approvals.document()?, &pattern) {
+            Some((agent, call)) => approvals.allow_call(screen, (agent, call), always),
+            None => approvals.allow(screen, pattern, args, &whose),
         },
-        ApprovalsCommand::Get { agent, json } => desk.get(screen, agent.as_deref(), json),
-        ApprovalsCommand::Set(args) => desk.set(screen, &args),
+        ApprovalsCommand::Get { agent, json } => approvals.get(screen, agent.as_deref(), json),
+        ApprovalsCommand::Set(args) => approvals.set(screen, &args),
     }
 }
 
-struct Desk {
+struct ApprovalsFile {
     setup: Setup,
     file: PathBuf,
 }
 
-impl From<DocumentError> for Fail {
+impl From<DocumentError> for CommandError {
     fn from(error: DocumentError) -> Self {
         let hint = match &error {
             DocumentError::Broken { .. } | DocumentError::Version { .. } => {
@@ -59,32 +63,30 @@ impl From<DocumentError> for Fail {
                 "check the rights of the file and its folder"
             }
         };
-        Fail::new(error).hint(hint)
+        CommandError::new(error).hint(hint)
     }
 }
 
-impl Desk {
-    fn document(&self) -> Result<Document, Fail> {
-        Ok(Document::load(&self.file)?)
+impl ApprovalsFile {
+    fn document(&self) -> Result<ApprovalsDocument, CommandError> {
+        Ok(ApprovalsDocument::load(&self.file)?)
     }
 
-    /// Changes the document, unless an agent's command is asking.
-    fn change(&self, what: &str, change: impl FnOnce(&mut Document)) -> Result<Document, Fail> {
-        if self.setup.host.var("CHELA_SHELL").is_some() {
-            return Err(Fail::new(
-                "approvals are changed by the owner, not by a command of an agent",
-            )
-            .hint("run it in a terminal of your own"));
-        }
+    /// Changes the document.
+    fn change(
+        &self,
+        what: &str,
+        change: impl FnOnce(&mut ApprovalsDocument),
+    ) -> Result<ApprovalsDocument, CommandError> {
         let body = json!({ "change": what, "about": "approvals" });
-        noted::change(&self.setup.host, AuditKind::TrustChange, &body);
-        Ok(Document::change(&self.file, |document| {
+        change_records::record_change(&self.setup.host, AuditKind::TrustChange, &body);
+        Ok(ApprovalsDocument::change(&self.file, |document| {
             change(document);
             document.number(&self.setup.host);
         })?)
     }
 
-    fn list(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> Outcome {
+    fn list(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> CommandOutcome {
         let document = self.document()?;
         let agent = agent.map(|id| self.setup.agent(Some(id))).transpose()?;
         let wanted = |id: &str| {
@@ -92,7 +94,7 @@ impl Desk {
                 .as_ref()
                 .is_none_or(|agent| id == agent.as_str() || id == EVERY_AGENT)
         };
-        let entries: Vec<(&String, &Entry)> = document
+        let entries: Vec<(&String, &ApprovalEntry)> = document
             .agents
             .iter()
             .filter(|(id, _)| wanted(id))
@@ -104,11 +106,29 @@ impl Desk {
             .filter(|(id, _)| wanted(id))
             .flat_map(|(id, agent)| agent.calls.iter().map(move |call| (id, call)))
             .collect();
+        let hosts: Vec<(&String, &HostGrant)> = document
+            .agents
+            .iter()
+            .filter(|(id, _)| wanted(id))
+            .flat_map(|(id, agent)| agent.hosts.iter().map(move |grant| (id, grant)))
+            .collect();
+        let open: Vec<OpenQuestion> = OpenQuestion::all(&self.setup.host)
+            .into_iter()
+            .filter(|question| wanted(&question.agent))
+            .collect();
         if json {
+            let asked = open
+                .iter()
+                .map(|question| json!({ "agent": question.agent, "open": question }));
             let waiting = known
                 .iter()
                 .map(|(agent, call)| json!({ "agent": agent, "call": call }));
-            let rows: Vec<_> = waiting
+            let hosts = hosts
+                .iter()
+                .map(|(agent, grant)| json!({ "agent": agent, "host": grant }));
+            let rows: Vec<_> = asked
+                .chain(waiting)
+                .chain(hosts)
                 .chain(
                     entries
                         .iter()
@@ -116,19 +136,24 @@ impl Desk {
                 )
                 .collect();
             screen.json(&rows)?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
-        if entries.is_empty() && known.is_empty() {
+        if entries.is_empty() && known.is_empty() && hosts.is_empty() && open.is_empty() {
             screen.line("Nothing waits, and no command is on the list.")?;
             let hint = "`chela approvals allow PROGRAM` adds one; `chela approvals get` says what happens with the rest.";
             screen.paragraph("", hint)?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let paint = screen.paint;
-        let mut rows: Vec<Vec<String>> = known
+        let mut rows: Vec<Vec<String>> = open
             .iter()
-            .map(|(agent, call)| calls::row(agent, call, paint))
+            .map(|question| open::row(question, paint))
             .collect();
+        rows.extend(
+            known
+                .iter()
+                .map(|(agent, call)| calls::row(agent, call, paint)),
+        );
         rows.extend(entries.iter().map(|(agent, entry)| {
             let used = entry.last_used_at.map(|at| utc(at / 1000));
             let used = used.unwrap_or_else(|| "never used".to_owned());
@@ -139,11 +164,22 @@ impl Desk {
                 paint.dim(used),
             ]
         }));
+        rows.extend(hosts.iter().map(|(agent, grant)| {
+            vec![
+                paint.accent(&grant.id),
+                shown(agent),
+                format!("sandboxed commands reach {}", shown(&grant.host)),
+                paint.dim(utc(grant.granted_at / 1000)),
+            ]
+        }));
         screen.table("", &rows)?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    fn show(&self, screen: &mut Screen, id: &str, json: bool) -> Outcome {
+    fn show(&self, screen: &mut Screen, id: &str, json: bool) -> CommandOutcome {
+        if let Some(question) = open::find(&self.setup.host, id) {
+            return open::show(screen, &question, json);
+        }
         let document = self.document()?;
         if let Some((agent, call)) = calls::find(&document, id) {
             return self.show_call(screen, (agent, call), json);
@@ -151,7 +187,7 @@ impl Desk {
         let (agent, entry) = find(&document, id)?;
         if json {
             screen.json(&json!({ "agent": agent, "entry": entry }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let mut rows = vec![
             vec!["id".to_owned(), shown(&entry.id)],
@@ -160,6 +196,11 @@ impl Desk {
         ];
         let optional = [
             ("arguments", &entry.arg_pattern),
+            (
+                "begin with",
+                &entry.prefix.as_ref().map(|words| words.join(" ")),
+            ),
+            ("in", &entry.folder),
             ("command", &entry.command),
             ("content", &entry.sha256),
             ("came from", &entry.source),
@@ -174,23 +215,42 @@ impl Desk {
             rows.push(vec!["last used".to_owned(), utc(at / 1000)]);
         }
         screen.table("", &rows)?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    fn revoke(&self, screen: &mut Screen, id: &str) -> Outcome {
+    fn revoke(&self, screen: &mut Screen, id: &str) -> CommandOutcome {
         if self.revoke_call(screen, id)? {
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
-        find(&self.document()?, id)?;
+        let document = self.document()?;
+        if document
+            .agents
+            .values()
+            .any(|agent| agent.hosts.iter().any(|grant| grant.id == id))
+        {
+            let mut revoked = None;
+            self.change(&format!("revoke {id}"), |document| {
+                revoked = document.revoke_host(id);
+            })?;
+            if let Some((agent, grant)) = revoked {
+                screen.line(format!(
+                    "Revoked: the way to {} of {} asks again.",
+                    shown(&grant.host),
+                    shown(&agent)
+                ))?;
+            }
+            return Ok(CommandExit::Fine);
+        }
+        let id = &find_by_name(&document, id)?;
         let mut revoked = None;
         self.change(&format!("revoke {id}"), |document| {
             revoked = document.revoke(id);
         })?;
         if let Some((agent, entry)) = revoked {
             let (command, agent) = (shorten(&command(&entry), 60), shown(&agent));
-            screen.line(format!("Taken back: `{command}` of {agent} asks again."))?;
+            screen.line(format!("Revoked: `{command}` of {agent} asks again."))?;
         }
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
     fn allow(
@@ -198,38 +258,48 @@ impl Desk {
         screen: &mut Screen,
         pattern: String,
         args: Option<String>,
-        whose: &Whose,
-    ) -> Outcome {
-        if pattern.trim().is_empty() {
-            return Err(Fail::usage("name a program"));
-        }
+        whose: &ApprovalsAgentArg,
+    ) -> CommandOutcome {
+        // `git commit` is the program and the words its arguments begin with.
+        let mut words = pattern.split_whitespace().map(str::to_owned);
+        let Some(pattern) = words.next() else {
+            return Err(CommandError::usage("name a program"));
+        };
+        let prefix: Vec<String> = words.collect();
         if let Some(args) = &args
             && let Err(why) = chela_tools::approvals::check_pattern(args)
         {
-            return Err(Fail::usage(format!(
-                "--args is no regular expression: {why}"
+            return Err(CommandError::usage(format!(
+                "--args is not a regular expression: {why}"
             )));
         }
         let agent = match whose.every_agent {
             true => EVERY_AGENT.to_owned(),
             false => self.setup.agent(whose.agent.as_deref())?.to_string(),
         };
-        let entry = Entry {
-            pattern: pattern.trim().to_owned(),
+        let entry = ApprovalEntry {
+            pattern: pattern.clone(),
             arg_pattern: args,
+            prefix: (!prefix.is_empty()).then_some(prefix),
+            granted_at: Some(self.setup.host.unix_millis()),
             id: self.setup.host.random_hex(4),
             source: Some("owner".to_owned()),
-            ..Entry::default()
+            ..ApprovalEntry::default()
         };
+        let missing = !is_found(&self.setup.host, &entry.pattern);
         let command = command(&entry);
         self.change(&format!("allow `{command}` for {agent}"), |document| {
             document.allow(&agent, entry);
         })?;
         screen.line(format!("`{command}` may run without asking."))?;
-        Ok(Exit::Fine)
+        if missing {
+            let told = format!("note: there is no program `{}` on PATH", shown(&pattern));
+            screen.line(screen.paint.warn(told))?;
+        }
+        Ok(CommandExit::Fine)
     }
 
-    fn get(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> Outcome {
+    fn get(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> CommandOutcome {
         let document = self.document()?;
         let agent = self.setup.agent(agent)?;
         let config = &self.setup.loaded.config.tools.exec;
@@ -238,11 +308,11 @@ impl Desk {
             .as_ref()
             .and_then(|view| view.tools.value.exec.as_ref())
             .unwrap_or(config);
-        let rules = Rules::of(exec, &document, &agent);
+        let rules = CommandRules::of(exec, &document, &agent);
         let word = |answer| match answer {
-            Answer::Run => "run",
-            Answer::Ask => "ask",
-            Answer::Deny => "deny",
+            RuleAnswer::Run => "run",
+            RuleAnswer::Ask => "ask",
+            RuleAnswer::Deny => "deny",
         };
         if json {
             screen.json(&json!({
@@ -254,7 +324,7 @@ impl Desk {
                 "defaults": document.defaults,
                 "config": { "mode": exec.mode, "ask": exec.ask, "askFallback": exec.ask_fallback },
             }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let nobody = match rules.fallback {
             ExecSecurity::Deny => "it does not run",
@@ -262,9 +332,9 @@ impl Desk {
             ExecSecurity::Full => "it runs",
         };
         let say = |answer| match answer {
-            Answer::Run => "runs",
-            Answer::Ask => "asks",
-            Answer::Deny => "does not run",
+            RuleAnswer::Run => "runs",
+            RuleAnswer::Ask => "asks",
+            RuleAnswer::Deny => "does not run",
         };
         let count = document.allowlist(&agent).count();
         let file = self.setup.host.compact(&self.file);
@@ -281,27 +351,27 @@ impl Desk {
                 vec!["document".into(), file],
             ],
         )?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    fn set(&self, screen: &mut Screen, args: &SetArgs) -> Outcome {
+    fn set(&self, screen: &mut Screen, args: &SetArgs) -> CommandOutcome {
         let agent = args
             .agent
             .as_deref()
             .map(|id| self.setup.agent(Some(id)))
             .transpose()?;
         let (security, ask, fallback) = match args.preset {
-            Some(Preset::Yolo) => (
+            Some(ApprovalPreset::Yolo) => (
                 Some(ExecSecurity::Full),
                 Some(ExecAsk::Off),
                 Some(ExecSecurity::Full),
             ),
-            Some(Preset::Cautious) => (
+            Some(ApprovalPreset::Cautious) => (
                 Some(ExecSecurity::Allowlist),
                 Some(ExecAsk::OnMiss),
                 Some(ExecSecurity::Deny),
             ),
-            Some(Preset::DenyAll) => (
+            Some(ApprovalPreset::DenyAll) => (
                 Some(ExecSecurity::Deny),
                 Some(ExecAsk::Off),
                 Some(ExecSecurity::Deny),
@@ -342,20 +412,61 @@ impl Desk {
     }
 }
 
-fn find<'a>(document: &'a Document, id: &str) -> Result<(&'a String, &'a Entry), Fail> {
+fn find<'a>(
+    document: &'a ApprovalsDocument,
+    id: &str,
+) -> Result<(&'a String, &'a ApprovalEntry), CommandError> {
     document
         .agents
         .iter()
         .flat_map(|(agent, approvals)| approvals.allowlist.iter().map(move |entry| (agent, entry)))
         .find(|(_, entry)| !entry.id.is_empty() && entry.id == id)
         .ok_or_else(|| {
-            Fail::new(format!("there is no approval `{}`", shown(id)))
+            CommandError::new(format!("there is no approval `{}`", shown(id)))
                 .hint("`chela approvals list` shows them")
         })
 }
 
+/// The id of an approval by its id or by the program it is for, where that is one only.
+fn find_by_name(document: &ApprovalsDocument, given: &str) -> Result<String, CommandError> {
+    if let Ok((_, entry)) = find(document, given) {
+        return Ok(entry.id.clone());
+    }
+    let is_for = |entry: &&ApprovalEntry| {
+        let file = std::path::Path::new(&entry.pattern).file_name();
+        entry.pattern == given
+            || entry.command.as_deref() == Some(given)
+            || file.is_some_and(|file| file == given)
+    };
+    let approvals = document.agents.values();
+    let found: Vec<&ApprovalEntry> = approvals
+        .flat_map(|approvals| &approvals.allowlist)
+        .filter(|entry| !entry.id.is_empty())
+        .filter(is_for)
+        .collect();
+    match found.as_slice() {
+        [] => find(document, given).map(|(_, entry)| entry.id.clone()),
+        [one] => Ok(one.id.clone()),
+        many => {
+            let ids = many
+                .iter()
+                .map(|entry| format!("{} ({})", entry.id, command(entry)));
+            let ids: Vec<String> = ids.collect();
+            Err(CommandError::new(format!(
+                "`{}` may mean {} approvals",
+                shown(given),
+                many.len()
+            ))
+            .hint(format!("give the id: {}", ids.join(", "))))
+        }
+    }
+}
+
 /// An entry in one line, safe to print.
-fn command(entry: &Entry) -> String {
+fn command(entry: &ApprovalEntry) -> String {
+    if let (None, Some(prefix)) = (&entry.command, &entry.prefix) {
+        return format!("{} {} …", shown(&entry.pattern), shown(&prefix.join(" ")));
+    }
     match (&entry.command, &entry.arg_pattern) {
         (Some(command), _) => shown(command),
         (None, Some(pattern)) => format!("{} /{}/", shown(&entry.pattern), shown(pattern)),
@@ -377,4 +488,11 @@ fn ask(name: AskName) -> ExecAsk {
         AskName::OnMiss => ExecAsk::OnMiss,
         AskName::Always => ExecAsk::Always,
     }
+}
+
+/// Whether a bare name is a program on PATH. Paths and patterns may come to mean one later.
+fn is_found(host: &Host, name: &str) -> bool {
+    let is_bare = !name.contains(['/', '*', '?', '[', '~']);
+    let folders = host.var("PATH").unwrap_or_default();
+    !is_bare || std::env::split_paths(folders).any(|folder| folder.join(name).is_file())
 }

@@ -5,19 +5,21 @@ use std::path::Path;
 
 use chela_core::Host;
 use chela_ledger::{
-    AuditFilter, AuditKind, Damage, ExportError, Ledger, Verdict, verify_absent, verify_export,
+    AuditFilter, AuditKind, DamageKind, DamagedPlace, ExportError, InstallationKey, Ledger,
+    LedgerDamage, VerifyReport, ledger_file, verify_absent, verify_export,
 };
+use chela_session::RecordLoss;
 use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::time::utc;
 use super::turn::number;
-use super::{Outcome, ledger};
+use super::{CommandOutcome, ledger};
 use crate::cli::audit::AuditCommand;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, shorten};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, shorten};
 
-impl From<ExportError> for Fail {
+impl From<ExportError> for CommandError {
     fn from(error: ExportError) -> Self {
         match error {
             ExportError::Ledger(error) => error.into(),
@@ -27,16 +29,21 @@ impl From<ExportError> for Fail {
     }
 }
 
-pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> CommandOutcome {
     match command {
         AuditCommand::Verify {
             file: Some(file),
             json,
-        } => verify_file(screen, &host.expand(&file.to_string_lossy()), json),
-        AuditCommand::Verify { file: None, json } => match Ledger::open_existing(host)? {
-            Some(ledger) => tell_verdict(screen, &block_on(ledger.verify())?, json),
-            None => tell_absent(host, screen, json),
-        },
+        } => verify_file(host, screen, &host.expand(&file.to_string_lossy()), json),
+        AuditCommand::Verify { file: None, json } => {
+            if let Some(loss) = ledger::ledger_loss(host) {
+                return tell_absent(host, screen, Some(&loss), json);
+            }
+            match Ledger::open_existing(host)? {
+                Some(ledger) => tell_verdict(screen, &block_on(ledger.verify())?, json),
+                None => tell_absent(host, screen, None, json),
+            }
+        }
         AuditCommand::Show {
             kind,
             about,
@@ -51,38 +58,49 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> Outcome {
                 about,
                 limit: Some(limit),
             };
-            ledger::with(host, screen, |ledger, screen| {
+            ledger::with_ledger(host, screen, |ledger, screen| {
                 show(ledger, screen, &filter, json)
             })
         }
-        AuditCommand::Export { output } => ledger::with(host, screen, |ledger, screen| {
+        AuditCommand::Export { output } => ledger::with_ledger(host, screen, |ledger, screen| {
             export(host, ledger, screen, output.as_deref())
         }),
     }
 }
 
 /// A ledger that was never begun is no damage; one that is gone is.
-fn tell_absent(host: &Host, screen: &mut Screen, as_json: bool) -> Outcome {
-    let verdict = verify_absent(host);
+fn tell_absent(
+    host: &Host,
+    screen: &mut Screen,
+    loss: Option<&RecordLoss>,
+    as_json: bool,
+) -> CommandOutcome {
+    let mut verdict = verify_absent(host);
+    if let Some(loss) = loss
+        && verdict.is_sound()
+    {
+        verdict.damage.push(LedgerDamage {
+            place: DamagedPlace::File,
+            what: DamageKind::Missing,
+            words: loss.words_before_new_one(),
+        });
+    }
     match verdict.is_sound() && !as_json {
         true => ledger::tell_none(screen),
         false => tell_verdict(screen, &verdict, as_json),
     }
 }
 
-fn tell_verdict(screen: &mut Screen, verdict: &Verdict, as_json: bool) -> Outcome {
+fn tell_verdict(screen: &mut Screen, verdict: &VerifyReport, as_json: bool) -> CommandOutcome {
     if as_json {
         screen.json(verdict)?;
         return Ok(exit(&verdict.damage));
     }
     let size = format!(
         "{}, {}, {}",
-        match verdict.entries {
-            1 => "1 entry".to_owned(),
-            many => format!("{} entries", chela_core::grouped(number(many))),
-        },
-        counted(number(verdict.requests), "request"),
-        counted(number(verdict.contents), "content"),
+        count_noun(number(verdict.entries), "entry"),
+        count_noun(number(verdict.requests), "request"),
+        count_noun(number(verdict.contents), "stored text"),
     );
     tell(screen, &verdict.damage, &size)?;
     if let (true, Some((seq, hash))) = (verdict.is_sound(), verdict.newest) {
@@ -91,19 +109,25 @@ fn tell_verdict(screen: &mut Screen, verdict: &Verdict, as_json: bool) -> Outcom
     Ok(exit(&verdict.damage))
 }
 
-fn verify_file(screen: &mut Screen, file: &Path, as_json: bool) -> Outcome {
+fn verify_file(host: &Host, screen: &mut Screen, file: &Path, as_json: bool) -> CommandOutcome {
     let opened = std::fs::File::open(file)
-        .map_err(|error| Fail::new(format!("cannot read {}: {error}", file.display())))?;
-    let damage = verify_export(&mut BufReader::new(opened))?;
+        .map_err(|error| CommandError::new(format!("cannot read {}: {error}", file.display())))?;
+    let key = InstallationKey::beside(&ledger_file(host));
+    let report = verify_export(&mut BufReader::new(opened), key)?;
     if as_json {
-        screen.json(&damage)?;
-    } else {
-        tell(screen, &damage, &file.display().to_string())?;
+        screen.json(&report.damage)?;
+        return Ok(exit(&report.damage));
     }
-    Ok(exit(&damage))
+    tell(screen, &report.damage, &file.display().to_string())?;
+    if !report.proofs_checked {
+        screen.line(
+            "  only its hashes were looked at: who wrote the entries can be checked only where the key of that installation is",
+        )?;
+    }
+    Ok(exit(&report.damage))
 }
 
-fn tell(screen: &mut Screen, damage: &[Damage], what: &str) -> Result<(), Fail> {
+fn tell(screen: &mut Screen, damage: &[LedgerDamage], what: &str) -> Result<(), CommandError> {
     let paint = screen.paint;
     if damage.is_empty() {
         screen.line(format!(
@@ -122,18 +146,23 @@ fn tell(screen: &mut Screen, damage: &[Damage], what: &str) -> Result<(), Fail> 
     Ok(())
 }
 
-fn exit(damage: &[Damage]) -> Exit {
+fn exit(damage: &[LedgerDamage]) -> CommandExit {
     match damage {
-        [] => Exit::Fine,
-        _ => Exit::Findings,
+        [] => CommandExit::Fine,
+        _ => CommandExit::Findings,
     }
 }
 
-fn show(ledger: &Ledger, screen: &mut Screen, filter: &AuditFilter, as_json: bool) -> Outcome {
+fn show(
+    ledger: &Ledger,
+    screen: &mut Screen,
+    filter: &AuditFilter,
+    as_json: bool,
+) -> CommandOutcome {
     let entries = block_on(ledger.audit(filter))?;
     if as_json {
         screen.json(&entries)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = entries
@@ -148,27 +177,34 @@ fn show(ledger: &Ledger, screen: &mut Screen, filter: &AuditFilter, as_json: boo
         })
         .collect();
     screen.table("", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn export(host: &Host, ledger: &Ledger, screen: &mut Screen, output: Option<&Path>) -> Outcome {
+fn export(
+    host: &Host,
+    ledger: &Ledger,
+    screen: &mut Screen,
+    output: Option<&Path>,
+) -> CommandOutcome {
     let mut lines = Vec::new();
     let count = block_on(ledger.export_audit(&mut lines))?;
     match output {
         None => screen.bytes(&lines)?,
         Some(path) => {
             let path = host.expand(&path.to_string_lossy());
-            std::fs::write(&path, &lines)
-                .map_err(|error| Fail::new(format!("cannot write {}: {error}", path.display())))?;
+            std::fs::write(&path, &lines).map_err(|error| {
+                CommandError::new(format!("cannot write {}: {error}", path.display()))
+            })?;
             screen.line(format!("{count} entries are in {}", host.compact(&path)))?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn kind_named(word: &str) -> Result<AuditKind, Fail> {
+fn kind_named(word: &str) -> Result<AuditKind, CommandError> {
     AuditKind::named(word).ok_or_else(|| {
         let all = AuditKind::ALL.map(AuditKind::as_str).join(", ");
-        Fail::usage(format!("`{word}` is no kind of entry")).hint(format!("there are {all}"))
+        CommandError::usage(format!("`{word}` is not a kind of entry"))
+            .hint(format!("there are {all}"))
     })
 }

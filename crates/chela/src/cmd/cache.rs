@@ -8,16 +8,16 @@ use chela_tools::approvals::shown;
 
 use super::time::utc;
 use super::turn::{number, percent};
-use super::{Outcome, Setup, ledger};
+use super::{CommandOutcome, Setup, ledger};
 use crate::cli::cache::CacheCommand;
-use crate::fail::Exit;
-use crate::screen::{Paint, Screen, counted, grouped};
+use crate::fail::CommandExit;
+use crate::screen::{ColourMode, Screen, count_noun, grouped};
 
-pub fn run(host: &Host, screen: &mut Screen, command: CacheCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: CacheCommand) -> CommandOutcome {
     let CacheCommand::Why { session, json } = command;
     let setup = Setup::look(host);
     let models = Models::of(host, &setup.loaded);
-    ledger::with(host, screen, |ledger, screen| {
+    ledger::with_ledger(host, screen, |ledger, screen| {
         why(ledger, &models, screen, (session.as_deref(), json))
     })
 }
@@ -27,15 +27,16 @@ fn why(
     models: &Models,
     screen: &mut Screen,
     (given, as_json): (Option<&str>, bool),
-) -> Outcome {
-    let session = ledger::session(ledger, given)?;
-    let report = block_on(ledger.cache_report(&session, &|model| ledger::prices(models, model)))?;
+) -> CommandOutcome {
+    let session = ledger::resolve_session(ledger, given)?;
+    let report =
+        block_on(ledger.cache_report(&session, &|model| ledger::model_prices(models, model)))?;
     let Some(report) = report else {
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     };
     if as_json {
         screen.json(&report)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     screen.line(format!(
@@ -46,10 +47,10 @@ fn why(
     let rows: Vec<Vec<String>> = report.turns.iter().map(|turn| row(turn, paint)).collect();
     screen.table("  ", &rows)?;
     screen.paragraph("", &in_words(&report))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn row(turn: &CacheTurn, paint: Paint) -> Vec<String> {
+fn row(turn: &CacheTurn, paint: ColourMode) -> Vec<String> {
     let reuse = &turn.reuse;
     let said = match &reuse.broken {
         None => paint.good("the rest is new"),
@@ -89,7 +90,7 @@ fn in_words(report: &CacheReport) -> String {
     let part = percent(report.reused_tokens, report.total_tokens);
     let breaks = match report.avoidable_breaks {
         0 => "nothing broke the prefix that did not have to".to_owned(),
-        many => format!("{} that could have been avoided", counted(many, "break")),
+        many => format!("{} that could have been avoided", count_noun(many, "break")),
     };
     let price = match (report.reread_tokens, report.reread_cost) {
         (0, _) | (_, None) => String::new(),

@@ -1,88 +1,248 @@
 //! `chela chat`: the conversation, in a terminal or in a script.
 
-mod found;
-mod given;
+mod local_models;
+mod message_input;
+mod which_session;
+mod work_folder;
 
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, Inbound, ToolUse};
-use chela_agent::slash::{self, Answer, Parsed, Setting, Then};
-use chela_core::{AgentId, Host, OwnerProof, SessionKey, Speaker};
-use chela_model::{Input, ResolveError};
-use chela_store::block_on;
+use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, ToolUse};
+use chela_agent::slash::{self, CommandAnswer, ParsedLine, SessionSetting, SurfaceAction};
+use chela_config::model::ChatTheme;
+use chela_core::{Host, OwnerProof, Speaker};
+use chela_model::{ModelHttp, ResolveError};
 use chela_workspace::SeedMode;
 
-use super::{Outcome, Setup, init};
-use crate::chat::{self, Asked, ForNow, Form, History};
-use crate::cli::ChatArgs;
-use crate::fail::{Exit, Fail};
+use super::{CommandOutcome, Setup, auth, init, ledger};
+use crate::chat::{
+    self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, InputHistory, OneShotRequest,
+    OutputForm, WaitAfter,
+};
+use crate::cli::{ChatArgs, ResumeArgs};
+use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
-use crate::screen::Screen;
+use crate::screen::{ColourMode, Screen};
+use which_session::SessionChoice;
+use work_folder::FolderChoice;
 
-pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> CommandOutcome {
+    let chosen = SessionChoice::of(args);
+    run_chosen(host, screen, args, chosen, ChatStart::Writing)
+}
+
+/// `chela resume`.
+pub fn resume(host: &Host, screen: &mut Screen, args: ResumeArgs) -> CommandOutcome {
+    if args.chat.session.is_some() || args.chat.new_session.is_some() {
+        return Err(CommandError::usage(
+            "which one? `resume` takes the id or the words by themselves",
+        )
+        .hint("chela resume 3f2a"));
+    }
+    let words = args.which.join(" ");
+    if !words.trim().is_empty() {
+        let chosen = SessionChoice::Found(words);
+        return run_chosen(host, screen, &args.chat, chosen, ChatStart::Writing);
+    }
+    if args.chat.message.is_some() || !screen.is_terminal || !io::stdin().is_terminal() {
+        return Err(CommandError::usage(
+            "which conversation? Without a terminal none can be picked",
+        )
+        .hint("`chela sessions list --all` shows them; `chela chat --continue` takes the newest"));
+    }
+    run_chosen(
+        host,
+        screen,
+        &args.chat,
+        SessionChoice::Main,
+        ChatStart::Picking,
+    )
+}
+
+fn run_chosen(
+    host: &Host,
+    screen: &mut Screen,
+    args: &ChatArgs,
+    chosen: SessionChoice,
+    start: ChatStart,
+) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
-    let thinking = args.thinking.as_deref().map(level).transpose()?;
-    let way = Way::of(args, screen, host)?;
+    args.thinking.as_deref().map(level).transpose()?;
+    let way = ChatMode::of(args, screen, host)?;
     make_workspace(&setup, args, screen)?;
     // One thread: a chat waits for one person and one model.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
+    let lost_ledger = ledger::ledger_loss(host);
     let outcome = runtime.block_on(async {
-        let mut talk = open(setup, args)?;
-        for loss in talk.agents().record_losses(talk.agent()) {
-            chat::note(screen.paint, &loss.to_string());
+        let mut plan = ChatPlan {
+            args,
+            chosen,
+            start,
+            folder: None,
+            for_now: None,
+        };
+        let mut talk = open(setup, &plan, screen, &way).await?;
+        let losses = talk.agents().record_losses(talk.agent());
+        for loss in lost_ledger.into_iter().chain(losses) {
+            chat::print_warning(screen.paint, &loss.to_string());
+        }
+        for survivor in chela_sandbox::end_surviving_commands(host) {
+            let told = format!(
+                "a command of an earlier process still ran and was ended: {}",
+                survivor.shown
+            );
+            chat::print_warning(screen.paint, &told);
         }
         let mut notes = Vec::new();
         if let Err(ResolveError::Nothing) = talk.chain() {
-            match found::offer(&talk, screen, args, &way).await? {
-                found::Offered::Taken => {
-                    talk = open(Setup::load(host), args)?;
+            match local_models::offer_found_model(&talk, screen, args, &way).await? {
+                local_models::OfferOutcome::Taken => {
+                    talk = open(plan.setup(host), &plan, screen, &way).await?;
                 }
-                found::Offered::Nothing(told) => notes = told,
+                local_models::OfferOutcome::ForNow(patch) => {
+                    plan.for_now = Some(patch);
+                    talk = open(plan.setup(host), &plan, screen, &way).await?;
+                }
+                local_models::OfferOutcome::Nothing(told) => notes = told,
             }
         }
-        let mut for_now = ForNow::new(&talk);
-        if let Some(level) = thinking {
-            for_now.set(Setting::Thinking, level).map_err(Fail::new)?;
+        let mut way = way;
+        loop {
+            let next = way.again();
+            let held = talk_until_left(&talk, screen, &plan, way, &mut notes).await;
+            ledger::note_ledger(host);
+            way = next;
+            plan.start = ChatStart::Writing;
+            let old = SessionChoice::Found(talk.session().id.to_string());
+            let came_from = (plan.chosen.clone(), plan.folder.clone());
+            match held? {
+                ChatLeave::Over(exit) => return Ok(exit),
+                ChatLeave::Resume(id) => plan.chosen = SessionChoice::Found(id),
+                ChatLeave::Folder(folder) => {
+                    plan.folder = Some(PathBuf::from(folder));
+                    // What was written so far goes on there.
+                    if !talk.session().fresh {
+                        plan.chosen = old;
+                    }
+                }
+            }
+            drop(talk);
+            talk = match open(plan.setup(host), &plan, screen, &way).await {
+                Ok(talk) => talk,
+                // Whoever mistyped a folder is still in a conversation.
+                Err(fail) => {
+                    chat::print_warning(screen.paint, &fail.message);
+                    (plan.chosen, plan.folder) = came_from;
+                    open(plan.setup(host), &plan, screen, &way).await?
+                }
+            };
         }
-        let held = hold(&talk, screen, args, way, notes).await;
-        screen.flush()?;
-        talk.agents().finish_keeping();
-        held
     });
     // A thread that still waits for a line of input must not keep the process.
     runtime.shutdown_background();
     outcome
 }
 
+/// A conversation that is to be held.
+struct ChatPlan<'a> {
+    args: &'a ChatArgs,
+    chosen: SessionChoice,
+    start: ChatStart,
+    /// The folder `/cd` named.
+    folder: Option<PathBuf>,
+    /// What the config says besides, this time only.
+    for_now: Option<serde_json::Value>,
+}
+
+impl ChatPlan<'_> {
+    /// The config as it is now, with what holds for this time.
+    fn setup(&self, host: &Host) -> Setup {
+        match &self.for_now {
+            Some(patch) => local_models::load_with(host, patch),
+            None => Setup::load(host),
+        }
+    }
+}
+
+/// Holds a conversation with the settings of this time only.
+async fn talk_until_left(
+    talk: &Conversation,
+    screen: &mut Screen,
+    plan: &ChatPlan<'_>,
+    way: ChatMode,
+    notes: &mut Vec<String>,
+) -> Result<ChatLeave, CommandError> {
+    let mut for_now = ForNow::new(talk);
+    if let Some(level) = plan.args.thinking.as_deref().map(level).transpose()? {
+        let set = for_now.set(SessionSetting::Thinking, level).await;
+        set.map_err(CommandError::new)?;
+    }
+    let held = hold(talk, screen, plan, way, std::mem::take(notes)).await;
+    if let Err(error) = talk.note_left_commands().await {
+        chat::print_warning(screen.paint, &error.to_string());
+    }
+    for_now.put_back().await;
+    screen.flush()?;
+    talk.agents().finish_keeping();
+    if let Some(notice) = talk.agents().take_upkeep_notice() {
+        chat::print_warning(screen.paint, &notice);
+    }
+    held
+}
+
 /// What kind of conversation it is.
-pub(super) enum Way {
-    Once(String),
+pub(super) enum ChatMode {
+    Once(InboundMessage),
     /// In the terminal, with everything.
     Room,
     /// Line by line.
     Lines,
 }
 
-impl Way {
-    fn of(args: &ChatArgs, screen: &Screen, host: &Host) -> Result<Self, Fail> {
-        let piped = given::piped(args.message.is_some())?;
+impl ChatMode {
+    /// How the next conversation is held, after this one was left for it.
+    fn again(&self) -> Self {
+        match self {
+            Self::Lines => Self::Lines,
+            Self::Once(_) | Self::Room => Self::Room,
+        }
+    }
+
+    fn of(args: &ChatArgs, screen: &Screen, host: &Host) -> Result<Self, CommandError> {
+        let piped = message_input::read_piped_text(args.message.is_some())?;
         match (&args.message, piped) {
-            (Some(message), None) => Ok(Self::Once(message.clone())),
-            (Some(message), Some(piped)) => Ok(Self::Once(format!("{message}\n\n{piped}"))),
-            (None, Some(piped)) if piped.trim().is_empty() => {
-                Err(Fail::usage("there is no message: standard input is empty")
+            (Some(message), None) if message.trim().is_empty() && args.image.is_empty() => {
+                Err(CommandError::usage("there is no message: it is empty")
                     .hint("chela chat -m MESSAGE"))
             }
-            (None, Some(piped)) => Ok(Self::Once(piped)),
-            (None, None) if !args.image.is_empty() => Ok(Self::Once(String::new())),
-            (None, None) if args.json => {
-                Err(Fail::usage("--json needs a message").hint("chela chat -m MESSAGE --json"))
+            (Some(message), piped) => Ok(Self::Once(InboundMessage {
+                text: match &args.skill {
+                    Some(skill) => format!("/skill {skill} {message}"),
+                    None => message.clone(),
+                },
+                piped,
+                ..InboundMessage::default()
+            })),
+            (None, Some(piped)) if piped.trim().is_empty() => Err(CommandError::usage(
+                "there is no message: standard input is empty",
+            )
+            .hint("chela chat -m MESSAGE")),
+            (None, Some(piped)) => Ok(Self::Once(InboundMessage {
+                piped: Some(piped),
+                ..InboundMessage::default()
+            })),
+            (None, None) if !args.image.is_empty() => Ok(Self::Once(InboundMessage::default())),
+            (None, None) if args.json || args.json_stream => {
+                Err(CommandError::usage("--json needs a message")
+                    .hint("chela chat -m MESSAGE --json"))
             }
             (None, None) if screen.is_terminal && host.var("TERM") != Some("dumb") => {
                 Ok(Self::Room)
@@ -93,28 +253,42 @@ impl Way {
 }
 
 /// The files an agent is made of, on first use.
-fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(), Fail> {
+fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(), CommandError> {
     let agent = setup.agent(args.agent.agent.as_deref())?;
     if setup.workspace_dir(&agent).is_dir() {
         return Ok(());
     }
     if let Err(fail) = init::seed_agent(setup, Some(agent.as_str()), SeedMode::IfNew) {
-        chat::note(screen.paint, &fail.message);
+        chat::print_warning(screen.paint, &fail.message);
     }
     Ok(())
 }
 
-fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
+async fn open(
+    setup: Setup,
+    plan: &ChatPlan<'_>,
+    screen: &Screen,
+    way: &ChatMode,
+) -> Result<Conversation, CommandError> {
+    let args = plan.args;
     let agent = setup.agent(args.agent.agent.as_deref())?;
+    let workspace = setup.workspace_dir(&agent);
+    let choice = FolderChoice {
+        host: &setup.host,
+        workspace: &workspace,
+        args,
+        chosen: plan.folder.as_deref(),
+    };
+    let folders = choice.choose(screen, way)?;
+    let http = ModelHttp::new(&setup.host, &setup.loaded);
+    auth::renew_logins(&setup.host, &http, screen.paint).await;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
     process_log::hide_with(agents.redactor());
-    let session = args
-        .session
-        .as_deref()
-        .map(|typed| session_key(&agents, &agent, typed))
-        .transpose()?;
+    work_folder::ask_about_rules(&agents, &agent, &folders, screen, way)?;
+    let session = plan.chosen.open(&agents, &agent).await?;
     let ask = ConversationAsk {
         own: chela_agent::conversation::OwnTools::default(),
+        folders,
         // A session key names its agent.
         agent: (args.agent.agent.is_some() || session.is_none()).then_some(agent),
         session,
@@ -126,60 +300,45 @@ fn open(setup: Setup, args: &ChatArgs) -> Result<Conversation, Fail> {
             false => ToolUse::AsConfigured,
         },
     };
-    block_on(agents.conversation(ask)).map_err(|error| {
-        Fail::new(error)
-            .hint("`chela sessions list` shows the conversations, `chela doctor` what is wrong")
+    agents.conversation(ask).await.map_err(|error| {
+        CommandError::new(error).hint("`chela doctor` says what is wrong, and what to do")
     })
-}
-
-/// A key, the last part of one, or the id of a session.
-fn session_key(agents: &Agents, agent: &AgentId, typed: &str) -> Result<SessionKey, Fail> {
-    if typed.contains(':') {
-        return SessionKey::parse(typed).map_err(Fail::usage);
-    }
-    let known = agents
-        .sessions(agent)
-        .and_then(|sessions| block_on(sessions.list(&chela_session::Filter::default())))
-        .unwrap_or_default();
-    if let Some(info) = known
-        .iter()
-        .find(|info| info.session_id.to_string() == typed || info.name() == Some(typed))
-    {
-        return Ok(info.key.clone());
-    }
-    SessionKey::parse(&format!("agent:{agent}:{typed}")).map_err(Fail::usage)
 }
 
 async fn hold(
     talk: &Conversation,
     screen: &mut Screen,
-    args: &ChatArgs,
-    way: Way,
+    plan: &ChatPlan<'_>,
+    way: ChatMode,
     notes: Vec<String>,
-) -> Outcome {
-    let images = given::images(&args.image)?;
+) -> Result<ChatLeave, CommandError> {
+    let args = plan.args;
+    let images = chat::read_images(&args.image)?;
     if !images.is_empty()
-        && let Ok(chain) = talk.chain()
-        && !chain.primary().info().reads(Input::Image)
+        && let Some(told) = chat::who_looks_at_pictures(talk)
     {
-        let model = chain.primary().reference();
-        chat::note(screen.paint, &format!("{model} reads no pictures"));
+        chat::print_warning(screen.paint, &told);
     }
     match way {
-        Way::Once(text) => {
+        ChatMode::Once(message) => {
             let host = talk.agents().host();
             // Lines of the log would stand in the middle of what is drawn.
             let can_draw = host.var("TERM") != Some("dumb") && !process_log::is_on_terminal();
-            let form = Form::of(args.json, screen, can_draw);
-            let asked = Asked {
-                message: Inbound { text, images },
-                form,
-                wait: args.wait(),
+            let form = match (args.json_stream, args.json) {
+                (true, _) => OutputForm::JsonStream,
+                (false, true) => OutputForm::Json,
+                (false, false) => OutputForm::for_people(screen, can_draw),
             };
-            one(talk, screen, asked).await
+            let asked = OneShotRequest {
+                message: InboundMessage { images, ..message },
+                form,
+                wait: wait_after(args),
+                afterwards: AfterAnswer::ProcessEnds,
+            };
+            one(talk, screen, asked).await.map(ChatLeave::Over)
         }
-        Way::Lines => chat::lines(talk, screen, &notes, args.wait()).await,
-        Way::Room => {
+        ChatMode::Lines => chat::run_line_chat(talk, screen, &notes, wait_after(args)).await,
+        ChatMode::Room => {
             screen.flush()?;
             let _memory = talk.keep_memory();
             let file = talk
@@ -188,74 +347,124 @@ async fn hold(
                 .state_dir()
                 .join("state/chat")
                 .join(format!("{}.jsonl", talk.agent()));
-            let opening = chat::Opening {
+            let opening = chat::ChatOpening {
                 talk,
-                paint: screen.paint,
-                history: History::open(file),
+                paint: themed(screen.paint, talk.agents().loaded().config.ui.theme),
+                history: InputHistory::open(file),
                 notes,
+                start: plan.start,
             };
-            chat::chat(opening).await.map(|()| Exit::Fine)
+            chat::run_chat(opening).await
         }
+    }
+}
+
+/// The colours the owner chose, where there are colours at all.
+fn themed(paint: ColourMode, theme: ChatTheme) -> ColourMode {
+    match (paint, theme) {
+        (ColourMode::Plain, _) | (_, ChatTheme::Terminal) => paint,
+        (_, ChatTheme::Light) => ColourMode::Light,
+        (_, ChatTheme::Mono) => ColourMode::Mono,
     }
 }
 
 /// One message; commands work here too, so that scripts can use them.
-async fn one(talk: &Conversation, screen: &mut Screen, asked: Asked) -> Outcome {
+async fn one(talk: &Conversation, screen: &mut Screen, asked: OneShotRequest) -> CommandOutcome {
     let mut for_now = ForNow::new(talk);
-    let Asked {
+    let outcome = one_for_now(talk, screen, asked, &mut for_now).await;
+    for_now.put_back().await;
+    outcome
+}
+
+async fn one_for_now(
+    talk: &Conversation,
+    screen: &mut Screen,
+    asked: OneShotRequest,
+    for_now: &mut ForNow<'_>,
+) -> CommandOutcome {
+    let OneShotRequest {
         message,
         form,
         wait,
+        afterwards,
     } = asked;
+    // What was piped in gives no orders to Chela: only what was typed is looked through for them.
     let answer = match slash::parse(&message.text) {
-        Parsed::Command { command, args } => slash::run(talk, command, &args),
-        Parsed::Directives(directives) => {
-            let told = directives
-                .iter()
-                .map(|directive| slash::apply(talk, directive).text);
-            Answer::text(told.collect::<Vec<_>>().join("\n\n"))
-        }
-        Parsed::Unknown { name, args } => match slash::find("skill") {
-            Some(skill) if chat::is_skill(talk, &name) => {
-                slash::run(talk, skill, &format!("{name} {args}"))
+        ParsedLine::Command { command, args } => slash::run(talk, command, &args).await,
+        ParsedLine::Directives(directives) => {
+            let mut told = Vec::new();
+            for directive in &directives {
+                told.push(slash::apply(talk, directive).await.text);
             }
-            _ => Answer::then(Then::Say(message.text.clone())),
+            CommandAnswer::text(told.join("\n\n"))
+        }
+        ParsedLine::Unknown { name, args } => match slash::find("skill") {
+            Some(skill) if chat::is_skill(talk, &name) => {
+                slash::run(talk, skill, &format!("{name} {args}")).await
+            }
+            _ => CommandAnswer::then(SurfaceAction::Say(message.text.clone())),
         },
-        Parsed::Message {
+        ParsedLine::Message {
             text, directives, ..
         } => {
             for directive in &directives {
-                for_now.direct(directive);
+                for_now.direct(directive).await;
             }
-            Answer::then(Then::Say(text))
+            CommandAnswer::then(SurfaceAction::Say(text))
         }
     };
     let text = match answer.then {
-        Then::Say(text) | Then::Begun(Some(text)) => {
-            let asked = Asked {
-                message: Inbound { text, ..message },
+        SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
+            let asked = OneShotRequest {
+                message: InboundMessage { text, ..message },
                 form,
                 wait,
+                afterwards,
             };
-            return chat::once(talk, screen, asked).await;
+            return chat::run_once(talk, screen, asked).await;
         }
-        Then::Compact(keep) => talk
+        SurfaceAction::Compact(keep) => talk
             .compact(keep.as_deref())
             .await
-            .map_err(Fail::new)?
+            .map_err(CommandError::new)?
             .in_words(),
+        SurfaceAction::Approve { id, .. } => format!("No question waits as `{id}`."),
+        SurfaceAction::Choose(rows) => slash::list_conversations(&rows),
+        SurfaceAction::Folder(_) => {
+            "`--cd DIR` or `--add-dir DIR` says where one message works.".to_owned()
+        }
+        SurfaceAction::Resume(id) => {
+            let chosen = SessionChoice::Found(id.clone());
+            let key = chosen.open(talk.agents(), talk.agent()).await?;
+            let key = key.map_or_else(String::new, |key| key.to_string());
+            format!("{key} goes on with the conversation `{id}`.")
+        }
         _ => answer.text,
     };
     match form {
-        Form::Json => screen.json(&serde_json::json!({ "reply": text, "command": true }))?,
-        Form::Plain | Form::Drawn => chat::page(screen, &text)?,
+        OutputForm::Json => screen.json(&serde_json::json!({ "reply": text, "command": true }))?,
+        OutputForm::JsonStream => {
+            screen.line(serde_json::json!({ "type": "result", "reply": text, "command": true }))?
+        }
+        OutputForm::Plain | OutputForm::Drawn => chat::print_markdown(screen, &text)?,
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn level(typed: &str) -> Result<&'static str, Fail> {
+/// How long is waited once the answer is there, and for what.
+fn wait_after(args: &ChatArgs) -> WaitAfter {
+    WaitAfter {
+        limit: Duration::from_secs(args.wait.unwrap_or(600)),
+        awaited: match args.wait_commands {
+            true => AwaitedWork::Everything,
+            false => AwaitedWork::Subagents,
+        },
+    }
+}
+
+fn level(typed: &str) -> Result<&'static str, CommandError> {
     slash::thinking_level(typed).ok_or_else(|| {
-        Fail::usage(format!("`{typed}` is no level of thinking"))
+        CommandError::usage(format!("`{typed}` is not a level of thinking"))
             .hint("off, minimal, low, medium, high or xhigh")
     })
 }

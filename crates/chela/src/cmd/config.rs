@@ -2,33 +2,31 @@
 
 use std::path::Path;
 
-use chela_config::store::{Changed, ConfigStore, EditOutcome, StoreError};
+use chela_config::store::{ConfigChanged, ConfigStore, EditOutcome, StoreError};
 use chela_config::text::edit::{self, EditError};
 use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
 use chela_ledger::AuditKind;
 use serde_json::{Value, json};
 
-use super::{Outcome, Setup, input};
+use super::{CommandOutcome, Setup, input};
 use crate::cli::{ConfigCommand, PatchArgs};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> CommandOutcome {
     match command {
         ConfigCommand::Get { path, json } => get(host, screen, path.as_deref(), json),
         ConfigCommand::Set { path, value, text } => {
             let path = key_path(&path)?;
             let value = typed_value(&value, text);
+            check_time_zone(&path, &value)?;
             let outcome = change(host, |source| edit::set(source, &path, &value))?;
             tell(screen, host, &outcome, &format!("{path} is set"))?;
-            let idle = |found: &ConfigDiagnostic| {
-                found.code == "not-in-use" && path.starts_with(&found.path)
-            };
-            if outcome.diagnostics.iter().any(idle) {
-                screen.line(screen.paint.dim("note: nothing uses it yet"))?;
+            if let Some(kept) = chela_config::kept_unused(&path) {
+                screen.line(screen.paint.dim(format!("note: {kept}")))?;
             }
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
         ConfigCommand::Unset { path } => unset(host, screen, &path),
         ConfigCommand::Patch(args) => patch(host, screen, &args),
@@ -43,13 +41,26 @@ pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> Outcome 
             } else {
                 screen.line(file.display())?;
             }
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
     }
 }
 
-pub fn key_path(text: &str) -> Result<KeyPath, Fail> {
-    KeyPath::parse(text).map_err(Fail::usage)
+pub fn key_path(text: &str) -> Result<KeyPath, CommandError> {
+    KeyPath::parse(text).map_err(CommandError::usage)
+}
+
+/// A time zone nobody knows would count as UTC, and every time of day would be wrong.
+fn check_time_zone(path: &KeyPath, value: &Value) -> Result<(), CommandError> {
+    match value.as_str() {
+        Some(zone)
+            if path.to_string().ends_with(".userTimezone") && !chela_agent::is_time_zone(zone) =>
+        {
+            Err(CommandError::usage(format!("`{zone}` is not a time zone"))
+                .hint("write it as Europe/Berlin, America/New_York or UTC"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// JSON5 where it reads as such, text otherwise.
@@ -61,7 +72,7 @@ fn typed_value(typed: &str, as_text: bool) -> Value {
     }
 }
 
-fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> Outcome {
+fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     let path = key_path(path.unwrap_or_default())?;
@@ -81,13 +92,13 @@ fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> Outc
         } else {
             unknown_hint(&path)
         };
-        return Err(Fail::new(message).hint(hint));
+        return Err(CommandError::new(message).hint(hint));
     };
     match &value {
         Value::String(text) if !json => screen.line(text)?,
         value => screen.json(value)?,
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 pub fn unknown_hint(path: &KeyPath) -> String {
@@ -121,7 +132,7 @@ fn nearest_key(path: &KeyPath) -> Option<KeyPath> {
 pub fn change(
     host: &Host,
     edit: impl Fn(&str) -> Result<String, EditError>,
-) -> Result<EditOutcome, Fail> {
+) -> Result<EditOutcome, CommandError> {
     let store = ConfigStore::new(host);
     let before = super::trust::heartbeat_prompts(&chela_config::load(host));
     let outcome = store
@@ -133,34 +144,34 @@ pub fn change(
                     "file": host.compact(&store.path()),
                     "hash": chela_core::ContentHash::of(source),
                 });
-                super::noted::change(host, AuditKind::ConfigChange, &body);
+                super::change_records::record_change(host, AuditKind::ConfigChange, &body);
             }
             found
         })
         .map_err(store_fail)?;
-    if outcome.changed == Changed::Yes {
+    if outcome.changed == ConfigChanged::Yes {
         super::trust::owner_configured(host, &before);
     }
     Ok(outcome)
 }
 
-fn store_fail(error: StoreError) -> Fail {
+fn store_fail(error: StoreError) -> CommandError {
     match error {
         StoreError::Invalid { .. } => {
-            Fail::config(error).hint("chela config explain KEY tells what a key takes")
+            CommandError::config(error).hint("chela config explain KEY tells what a key takes")
         }
         StoreError::Edit(EditError::Syntax { .. }) => {
-            Fail::config(error).hint("chela config validate")
+            CommandError::config(error).hint("chela config validate")
         }
-        other => Fail::new(other),
+        other => CommandError::new(other),
     }
 }
 
-fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> Outcome {
+fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> CommandOutcome {
     let path = host.compact(&outcome.path);
     match outcome.changed {
-        Changed::No => screen.line(format!("Nothing to change: {path} already says so."))?,
-        Changed::Yes => screen.line(format!("{what} in {path}."))?,
+        ConfigChanged::No => screen.line(format!("Nothing to change: {path} already says so."))?,
+        ConfigChanged::Yes => screen.line(format!("{what} in {path}."))?,
     }
     for diagnostic in outcome
         .diagnostics
@@ -169,20 +180,20 @@ fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> 
     {
         screen.line(format!("{} {diagnostic}", screen.paint.warn("warning:")))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn unset(host: &Host, screen: &mut Screen, path: &str) -> Outcome {
+fn unset(host: &Host, screen: &mut Screen, path: &str) -> CommandOutcome {
     let path = key_path(path)?;
     let outcome = mend(host, |source| {
         edit::unset(source, &path).map(|(text, _)| text)
     })?;
-    if outcome.changed == Changed::No {
+    if outcome.changed == ConfigChanged::No {
         screen.line(format!(
             "{path} is not set in {}.",
             host.compact(&outcome.path)
         ))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     tell(screen, host, &outcome, &format!("{path} is removed"))
 }
@@ -192,7 +203,7 @@ fn unset(host: &Host, screen: &mut Screen, path: &str) -> Outcome {
 pub fn mend(
     host: &Host,
     edit: impl Fn(&str) -> Result<String, EditError>,
-) -> Result<EditOutcome, Fail> {
+) -> Result<EditOutcome, CommandError> {
     let before = errors(&chela_config::validate(host));
     let no_new = |source: &str| {
         let mut found = chela_config::validate_source(host, source);
@@ -213,7 +224,7 @@ fn errors(diagnostics: &[ConfigDiagnostic]) -> Vec<(&'static str, KeyPath)> {
         .collect()
 }
 
-fn patch(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
+fn patch(host: &Host, screen: &mut Screen, args: &PatchArgs) -> CommandOutcome {
     let (value, _) = document(args)?;
     if args.dry_run {
         return dry_run(host, screen, |source| {
@@ -226,7 +237,7 @@ fn patch(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
     tell(screen, host, &outcome, "The patch is merged")
 }
 
-fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
+fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> CommandOutcome {
     let (value, text) = document(args)?;
     if args.dry_run {
         return dry_run(host, screen, |source| edit::replace_all(source, &value));
@@ -234,7 +245,7 @@ fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
     match change(host, |source| edit::replace_all(source, &value)) {
         Ok(outcome) => tell(screen, host, &outcome, "The config is replaced"),
         Err(fail) => match ConfigStore::new(host).save_rejected(&text) {
-            Ok(kept) => Err(Fail {
+            Ok(kept) => Err(CommandError {
                 hint: Some(format!("your text is kept in {}", host.compact(&kept))),
                 ..fail
             }),
@@ -244,7 +255,7 @@ fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> Outcome {
 }
 
 /// What was handed over, as a value and as written.
-fn document(args: &PatchArgs) -> Result<(Value, String), Fail> {
+fn document(args: &PatchArgs) -> Result<(Value, String), CommandError> {
     let (text, name) = match (&args.file, args.document.as_deref()) {
         (Some(file), _) => (input::read(file)?, file.display().to_string()),
         (None, Some("-")) => (input::read(Path::new("-"))?, "standard input".to_owned()),
@@ -258,10 +269,11 @@ fn document(args: &PatchArgs) -> Result<(Value, String), Fail> {
         Some(root) if matches!(root.kind, chela_config::NodeKind::Object(_)) => {
             Ok((root.to_json(), text))
         }
-        Some(root) => Err(
-            Fail::usage(format!("{name} is {}, not an object", root.type_name()))
-                .hint("write it like {agents: {defaults: {…}}}"),
-        ),
+        Some(root) => Err(CommandError::usage(format!(
+            "{name} is {}, not an object",
+            root.type_name()
+        ))
+        .hint("write it like {agents: {defaults: {…}}}")),
         None => {
             let lines = chela_config::text::LineIndex::new(&text);
             let problem = parsed.problems.first();
@@ -269,7 +281,7 @@ fn document(args: &PatchArgs) -> Result<(Value, String), Fail> {
                 let (line, column) = lines.position(&text, problem.at);
                 format!("line {line}, column {column}: {}", problem.message)
             });
-            Err(Fail::usage(format!("{name} is not JSON5: {told}")))
+            Err(CommandError::usage(format!("{name} is not JSON5: {told}")))
         }
     }
 }
@@ -279,7 +291,7 @@ fn dry_run(
     host: &Host,
     screen: &mut Screen,
     edit: impl Fn(&str) -> Result<String, EditError>,
-) -> Outcome {
+) -> CommandOutcome {
     let path = host.config_file();
     let source = if path.exists() {
         input::read(&path)?
@@ -294,25 +306,25 @@ fn dry_run(
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .collect();
     if errors.is_empty() {
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    Err(Fail::config(format!(
+    Err(CommandError::config(format!(
         "this would not be valid:\n  {}",
         told.join("\n  ")
     )))
 }
 
-fn schema(screen: &mut Screen, path: Option<&str>) -> Outcome {
+fn schema(screen: &mut Screen, path: Option<&str>) -> CommandOutcome {
     let path = key_path(path.unwrap_or_default())?;
     let Some(schema) = chela_config::schema_at(&path) else {
-        return Err(Fail::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
+        return Err(CommandError::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
     };
     screen.json(&schema)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn validate(host: &Host, screen: &mut Screen, file: Option<&Path>, json: bool) -> Outcome {
+fn validate(host: &Host, screen: &mut Screen, file: Option<&Path>, json: bool) -> CommandOutcome {
     let host = match file {
         Some(file) => with_config(host, file)?,
         None => host.clone(),
@@ -322,34 +334,66 @@ fn validate(host: &Host, screen: &mut Screen, file: Option<&Path>, json: bool) -
         .iter()
         .filter(|diagnostic| diagnostic.severity == Severity::Error)
         .count();
+    let warnings = found
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Warning)
+        .count();
+    let problems = errors + warnings;
+    let without_effect = without_effect(&host);
     if json {
-        screen.json(
-            &json!({ "file": host.config_file(), "valid": errors == 0, "diagnostics": found }),
-        )?;
+        screen.json(&json!({
+            "file": host.config_file(),
+            "valid": errors == 0,
+            "diagnostics": found,
+            "withoutEffect": without_effect,
+        }))?;
     } else {
         print_diagnostics(screen, &host, &found)?;
+        for told in &without_effect {
+            screen.line(format!("{} {told}", screen.paint.severity(Severity::Note)))?;
+        }
         let path = host.compact(&host.config_file());
         match (errors, host.config_file().exists()) {
             (0, false) => screen.line(format!("There is no {path} yet; the defaults count."))?,
             (0, true) => screen.line(screen.paint.good(format!("{path} is valid.")))?,
-            (errors, _) => screen.line(format!(
+            (_, _) => screen.line(format!(
                 "{} in {path}",
-                screen.paint.bad(counted(errors, "error"))
+                screen.paint.bad(count_noun(problems, "problem"))
             ))?,
         }
     }
     Ok(if errors == 0 {
-        Exit::Fine
+        CommandExit::Fine
     } else {
-        Exit::BadConfig
+        CommandExit::BadConfig
     })
 }
 
+/// Keys that are set and change nothing as the others are set, each with the reason.
+fn without_effect(host: &Host) -> Vec<String> {
+    let loaded = chela_config::load(host);
+    let mut told = Vec::new();
+    for view in loaded.agents().iter().filter_map(|id| loaded.agent(id)) {
+        let memory = chela_memory::settings::keys_without_effect(&view).into_iter();
+        let memory = memory.map(|key| format!("memorySearch.{key}"));
+        let sandbox = chela_sandbox::keys_without_effect(&view.sandbox.value);
+        for line in memory.chain(sandbox) {
+            if !told.contains(&line) {
+                told.push(line);
+            }
+        }
+    }
+    told
+}
+
 /// The same machine with another config file.
-fn with_config(host: &Host, file: &Path) -> Result<Host, Fail> {
+fn with_config(host: &Host, file: &Path) -> Result<Host, CommandError> {
     let path = host.cwd.join(file);
     if !path.exists() {
-        return Err(Fail::new(format!("there is no file {}", path.display())));
+        return Err(CommandError::new(format!(
+            "there is no file {}",
+            path.display()
+        )));
     }
     let mut host = host.clone();
     host.env.insert(

@@ -7,16 +7,16 @@ pub mod map;
 mod why;
 
 use chela_core::{Host, ok_or_warn};
-use chela_inspect::report::{ContextReport, Reconciled};
+use chela_inspect::report::{ContextReport, RequestCount};
 use chela_store::block_on;
 
-use super::prompt::assembled;
-use super::{Outcome, Setup};
+use super::prompt::assemble_prompt;
+use super::{CommandOutcome, Setup};
 use crate::cli::{ContextArgs, ContextCommand, PromptChoice};
-use crate::fail::Exit;
+use crate::fail::CommandExit;
 use crate::screen::Screen;
 
-pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -24,20 +24,20 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
         ContextCommand::Detail(args) => list(&setup, screen, &args, breakdown::detail),
         ContextCommand::Json(args) => {
             screen.json(&report(&setup, &args.choice)?)?;
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
         ContextCommand::Map { choice, output } => {
             let report = report(&setup, &choice)?;
             match output {
                 Some(path) => map::write(screen, &report, &path),
-                None => map::bars(screen, &report),
+                None => map::print_bars(screen, &report),
             }
         }
         ContextCommand::Why { what, choice, json } => {
-            why::run(&setup, screen, &why::Question { what, choice, json })
+            why::run(&setup, screen, &why::WhyQuestion { what, choice, json })
         }
         ContextCommand::Diff { a, b, json } => {
-            diff::run(&setup, screen, &diff::Sides { a, b, json })
+            diff::run(&setup, screen, &diff::DiffSides { a, b, json })
         }
         ContextCommand::Lint {
             agent,
@@ -46,7 +46,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
         } => lint::run(
             &setup,
             screen,
-            &lint::Request {
+            &lint::LintRequest {
                 agent: agent.agent,
                 json,
                 fail_on,
@@ -56,9 +56,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Outcome
 }
 
 /// The report on the prompt a person asked for.
-fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::fail::Fail> {
+fn report(
+    setup: &Setup,
+    choice: &PromptChoice,
+) -> Result<ContextReport, crate::fail::CommandError> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
-    let assembled = assembled(setup, choice)?;
+    let assembled = assemble_prompt(setup, choice)?;
     let sessions = chela_session::Sessions::open_existing(&setup.host, &assembled.agent);
     let known = ok_or_warn!(sessions, "the sessions cannot be opened")
         .flatten()
@@ -69,7 +72,7 @@ fn report(setup: &Setup, choice: &PromptChoice) -> Result<ContextReport, crate::
     let last_request = known.as_ref().and_then(|info| {
         let ledger = chela_ledger::Ledger::open_existing(&setup.host);
         let ledger = ok_or_warn!(ledger, "the ledger cannot be opened")??;
-        Reconciled::last(&ledger, info.session_id.as_str())
+        RequestCount::last(&ledger, info.session_id.as_str())
     });
     let used = known
         .map(|info| info.totals.context)
@@ -86,20 +89,20 @@ fn list(
     screen: &mut Screen,
     args: &ContextArgs,
     print: fn(&mut Screen, &ContextReport) -> std::io::Result<()>,
-) -> Outcome {
+) -> CommandOutcome {
     let report = report(setup, &args.choice)?;
     if args.json {
         screen.json(&report)?;
     } else {
         print(screen, &report)?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// What the lint says about one agent, for the doctor.
 pub fn lint_findings(
     setup: &Setup,
     agent: &chela_core::AgentId,
-) -> Result<Vec<chela_inspect::lint::Finding>, crate::fail::Fail> {
-    lint::findings(setup, Some(agent.to_string()))
+) -> Result<Vec<chela_inspect::lint::LintFinding>, crate::fail::CommandError> {
+    lint::lint_findings(setup, Some(agent.to_string()))
 }

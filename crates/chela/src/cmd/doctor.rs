@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use chela_core::{Host, Severity};
 use serde::Serialize;
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::DoctorArgs;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
 /// The checks, in the order they are run.
 pub const CHECKS: [&str; 10] = [
@@ -31,7 +31,7 @@ pub const CHECKS: [&str; 10] = [
 /// One thing that is not as it should be.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct DoctorFinding {
     pub check: &'static str,
     pub severity: Severity,
     /// What kind of trouble it is, where a script may want to know.
@@ -44,12 +44,12 @@ pub struct Finding {
     pub hint: Option<String>,
     /// What `--fix` would do, or did.
     #[serde(skip)]
-    pub remedy: Option<fix::Remedy>,
+    pub remedy: Option<fix::DoctorFix>,
     pub fixable: bool,
     pub fixed: bool,
 }
 
-impl Finding {
+impl DoctorFinding {
     pub fn new(check: &'static str, severity: Severity, message: impl Into<String>) -> Self {
         Self {
             check,
@@ -69,17 +69,26 @@ impl Finding {
         self
     }
 
-    pub fn remedy(mut self, remedy: fix::Remedy) -> Self {
+    /// Whether this, found after mending, is what was found before. How much is left over of
+    /// interrupted writes may differ.
+    fn is_still(&self, before: &Self) -> bool {
+        let same = self.check == before.check && self.remedy == before.remedy;
+        same && (self.message == before.message || self.remedy == Some(fix::DoctorFix::Sweep))
+    }
+
+    pub fn remedy(mut self, remedy: fix::DoctorFix) -> Self {
         self.remedy = Some(remedy);
         self.fixable = true;
         self
     }
 }
 
-pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> CommandOutcome {
     for name in args.only.iter().chain(&args.skip) {
         if !CHECKS.contains(&name.as_str()) {
-            return Err(Fail::usage(format!("there is no check `{name}`")).hint(CHECKS.join(", ")));
+            return Err(
+                CommandError::usage(format!("there is no check `{name}`")).hint(CHECKS.join(", "))
+            );
         }
     }
     let setup = Setup::look(host);
@@ -92,7 +101,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
         .copied()
         .filter(|check| wanted(check))
         .collect();
-    let mut findings: Vec<Finding> = checks
+    let mut findings: Vec<DoctorFinding> = checks
         .iter()
         .flat_map(|check| checks::run(&setup, check))
         .collect();
@@ -100,62 +109,62 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> Outcome {
     findings.retain(|finding| finding.severity >= least);
     let mut undo = Vec::new();
     if args.fix {
-        undo = fix::apply(&setup, &mut findings)?;
+        undo = fix::apply(&setup, &mut findings);
+        let setup = Setup::look(host);
+        let left: Vec<DoctorFinding> = checks
+            .iter()
+            .flat_map(|check| checks::run(&setup, check))
+            .collect();
+        for finding in &mut findings {
+            finding.fixed &= !left.iter().any(|left| left.is_still(finding));
+        }
     }
     if args.json {
         screen.json(
             &serde_json::json!({ "checks": checks, "findings": findings, "changes": undo }),
         )?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
-    print(screen, &checks, &findings, &undo)?;
+    if args.lint {
+        print_findings(screen, &findings)?;
+    } else {
+        print(screen, &checks, &findings, &undo)?;
+    }
     let failed = match args.lint {
         true => !findings.is_empty(),
         false => findings
             .iter()
             .any(|finding| finding.severity == Severity::Error && !finding.fixed),
     };
-    Ok(if failed { Exit::Findings } else { Exit::Fine })
+    Ok(if failed {
+        CommandExit::Findings
+    } else {
+        CommandExit::Fine
+    })
 }
 
 fn print(
     screen: &mut Screen,
     checks: &[&'static str],
-    findings: &[Finding],
+    findings: &[DoctorFinding],
     undo: &[String],
 ) -> std::io::Result<()> {
     let paint = screen.paint;
     for check in checks {
-        let own: Vec<&Finding> = findings
+        let own: Vec<&DoctorFinding> = findings
             .iter()
             .filter(|finding| finding.check == *check)
             .collect();
         if own.is_empty() {
             screen.line(marked(&paint.good("ok"), check))?;
-            continue;
         }
-        for finding in own {
-            let mark = match finding.fixed {
-                true => paint.good("fixed"),
-                false => paint.severity(finding.severity),
-            };
-            let room = screen.width.saturating_sub(8);
-            let mut lines =
-                crate::screen::wrap(&format!("{check}: {}", finding.message), room).into_iter();
-            screen.line(marked(&mark, &lines.next().unwrap_or_default()))?;
-            for line in lines {
-                screen.line(format!("        {line}"))?;
-            }
-            if let Some(hint) = finding.hint.as_ref().filter(|_| !finding.fixed) {
-                screen.paragraph("        ", &format!("→ {hint}"))?;
-            }
-        }
+        print_findings(screen, own)?;
     }
     screen.blank()?;
     for change in undo {
         screen.paragraph("", change)?;
     }
-    let open: Vec<&Finding> = findings.iter().filter(|finding| !finding.fixed).collect();
+    let open: Vec<&DoctorFinding> = findings.iter().filter(|finding| !finding.fixed).collect();
     if open.is_empty() {
         return screen.line(paint.good("All is well."));
     }
@@ -165,7 +174,31 @@ fn print(
     } else {
         String::new()
     };
-    screen.line(format!("{}{more}", counted(open.len(), "finding")))
+    screen.line(format!("{}{more}", count_noun(open.len(), "finding")))
+}
+
+fn print_findings<'f>(
+    screen: &mut Screen,
+    findings: impl IntoIterator<Item = &'f DoctorFinding>,
+) -> std::io::Result<()> {
+    let paint = screen.paint;
+    for finding in findings {
+        let mark = match finding.fixed {
+            true => paint.good("fixed"),
+            false => paint.severity(finding.severity),
+        };
+        let room = screen.width.saturating_sub(8);
+        let told = format!("{}: {}", finding.check, finding.message);
+        let mut lines = crate::screen::wrap(&told, room).into_iter();
+        screen.line(marked(&mark, &lines.next().unwrap_or_default()))?;
+        for line in lines {
+            screen.line(format!("        {line}"))?;
+        }
+        if let Some(hint) = finding.hint.as_ref().filter(|_| !finding.fixed) {
+            screen.paragraph("        ", &format!("→ {hint}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A line with its mark in a column of its own.

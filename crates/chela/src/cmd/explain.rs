@@ -5,23 +5,23 @@ use chela_core::Host;
 use serde_json::{Value, json};
 
 use super::config::{key_path, unknown_hint};
-use super::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
+use super::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> CommandOutcome {
     let setup = Setup::look(host);
     setup.warn_on_stderr(screen.paint);
     let path = key_path(path)?;
     let Some(explanation) = explain(&setup.loaded, &path) else {
-        return Err(Fail::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
+        return Err(CommandError::new(format!("there is no key {path}")).hint(unknown_hint(&path)));
     };
     if json {
         screen.json(&as_json(&setup, &explanation))?;
     } else {
         print(screen, &setup, &explanation)?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn source(setup: &Setup, source: &ValueSource) -> String {
@@ -51,6 +51,9 @@ fn print(screen: &mut Screen, setup: &Setup, explanation: &KeyExplanation) -> st
     screen.line(paint.bold(&explanation.path))?;
     if let Some(doc) = &explanation.doc {
         screen.paragraph("  ", doc)?;
+    }
+    if let Some(kept) = &explanation.kept {
+        screen.line(format!("  {}", paint.warn(kept)))?;
     }
     let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "-".to_owned(), compact);
     let rows = vec![
@@ -105,6 +108,7 @@ fn as_json(setup: &Setup, explanation: &KeyExplanation) -> Value {
         "source": source(setup, &explanation.source),
         "default": explanation.default,
         "doc": explanation.doc,
+        "kept": explanation.kept,
         "type": explanation.kind,
         "allowed": explanation.allowed.iter().map(|(word, doc)| json!({ "value": word, "doc": doc })).collect::<Vec<_>>(),
         "overriddenBy": explanation.overridden_by.iter().map(|other| json!({

@@ -2,21 +2,22 @@
 
 use std::io::IsTerminal;
 
-use chela_agent::knobs::Knobs;
+use chela_agent::prompt_knobs::PromptKnobs;
 use chela_core::{Host, ok_or_warn};
 use chela_workspace::{
-    Author, CoreFile, History, Repository, RepositoryWish, SeedMode, SeedOptions, SeedReport, seed,
+    CommitAuthor, CoreFile, RepositoryMode, RepositoryOutcome, SeedMode, SeedOptions, SeedReport,
+    WorkspaceCondition, WorkspaceHistory, seed, seed_folder,
 };
 
-use super::{Outcome, Setup, chat, status};
+use super::{CommandOutcome, Setup, chat, status};
 use crate::cli::{ChatArgs, InitArgs};
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 /// Why a change is recorded that no command of Chela made.
 pub const OUTSIDE_CHANGE: &str = "Changed outside of Chela";
 
-pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> CommandOutcome {
     let mut setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     if let Some(folder) = &args.workspace {
@@ -30,16 +31,16 @@ pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> Outcome {
     let report = seed_agent(&setup, args.agent.as_deref(), mode)?;
     if args.json {
         screen.json(&report)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     print(screen, &setup, &report)?;
-    next_steps(screen)?;
-    Ok(Exit::Fine)
+    next_steps(screen, WhatFollows::Nothing)?;
+    Ok(CommandExit::Fine)
 }
 
 /// Bare `chela`: sets up on first use, and talks. Where nobody can talk - in a pipe - it tells how
 /// things stand.
-pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
+pub fn init_home(host: &Host, screen: &mut Screen) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     let report = seed_agent(&setup, None, SeedMode::IfNew)?;
@@ -49,68 +50,80 @@ pub fn home(host: &Host, screen: &mut Screen) -> Outcome {
         if somebody {
             return chat::run(host, screen, &ChatArgs::default());
         }
-        status::print(screen, &status::Status::of(&setup))?;
+        status::print(screen, &status::report(&setup))?;
         screen.blank()?;
         screen.line(
             screen
                 .paint
                 .dim("chela --help lists the commands; chela doctor looks for problems."),
         )?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(screen.paint.bold("Welcome to Chela."))?;
     screen.blank()?;
     print(screen, &setup, &report)?;
-    next_steps(screen)?;
+    let follows = match somebody {
+        true => WhatFollows::Chat,
+        false => WhatFollows::Nothing,
+    };
+    next_steps(screen, follows)?;
     if somebody {
         screen.blank()?;
         screen.flush()?;
         return chat::run(host, screen, &ChatArgs::default());
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// Records what changed in the core files of every agent since the last look. Whoever changed them
 /// did so outside of Chela; without git or in the middle of a merge nothing is recorded.
 fn record_changes(setup: &Setup) {
     for agent in setup.loaded.agents() {
-        if let Ok(past) = History::open(&setup.host, &setup.workspace_dir(&agent)) {
-            let kept = past.snapshot(&Author::Runtime, OUTSIDE_CHANGE);
+        if let Ok(past) = WorkspaceHistory::open(&setup.host, &setup.workspace_dir(&agent)) {
+            let kept = past.snapshot(&CommitAuthor::Runtime, OUTSIDE_CHANGE);
             ok_or_warn!(kept, "the history of the workspace has a gap");
         }
     }
 }
 
 /// Makes the workspace of an agent, as far as `mode` allows.
-pub fn seed_agent(setup: &Setup, agent: Option<&str>, mode: SeedMode) -> Result<SeedReport, Fail> {
+pub fn seed_agent(
+    setup: &Setup,
+    agent: Option<&str>,
+    mode: SeedMode,
+) -> Result<SeedReport, CommandError> {
     let agent = setup.agent(agent)?;
-    let settings = Knobs::of(&setup.loaded, &setup.view(&agent)?).bootstrap;
+    let settings = PromptKnobs::of(&setup.loaded, &setup.view(&agent)?).bootstrap;
     let dir = setup.workspace_dir(&agent);
-    if settings.skip {
-        return Err(Fail::new(format!(
-            "agents.defaults.skipBootstrap is set, so no files are made in {}",
-            setup.host.compact(&dir)
-        ))
-        .hint("chela config unset agents.defaults.skipBootstrap"));
-    }
-    let options = SeedOptions {
-        mode,
-        skip_optional: settings.skip_optional,
-        repository: RepositoryWish::Create,
+    let seeded = match settings.skip {
+        true => seed_folder(&setup.host, &dir, mode),
+        false => {
+            let options = SeedOptions {
+                mode,
+                skip_optional: settings.skip_optional,
+                repository: RepositoryMode::Create,
+            };
+            seed(&setup.host, &dir, &options)
+        }
     };
-    seed(&setup.host, &dir, &options).map_err(|error| {
-        Fail::new(error).hint("choose another folder with CHELA_HOME, CHELA_WORKSPACE or `chela init --workspace DIR`")
+    seeded.map_err(|error| {
+        CommandError::new(error).hint("choose another folder with CHELA_HOME, CHELA_WORKSPACE or `chela init --workspace DIR`")
     })
 }
 
 fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
     let paint = screen.paint;
     let dir = setup.host.compact(&report.dir);
+    if report.created.is_empty() && report.before == WorkspaceCondition::New {
+        let told =
+            format!("{dir} is there; no files were made in it (agents.defaults.skipBootstrap).");
+        return screen.paragraph("", &told);
+    }
     if report.created.is_empty() {
         screen.line(format!("{dir} is complete; nothing was changed."))?;
     } else {
         screen.line(format!(
-            "Made the files your agent is made of, in {}:",
+            "Created your agent's files in {}:",
             paint.bold(&dir)
         ))?;
         let rows: Vec<Vec<String>> = report
@@ -135,17 +148,17 @@ fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Re
         )?;
     }
     match &report.repository {
-        Repository::Created { .. } => screen.paragraph(
+        RepositoryOutcome::Created { .. } => screen.paragraph(
             "",
             "Every change of these files is kept in git: `chela workspace history SOUL.md`, `chela workspace restore SOUL.md`.",
         ),
-        Repository::InsideOther { root } => screen.paragraph(
+        RepositoryOutcome::InsideOther { root } => screen.paragraph(
             "",
             &format!("The folder belongs to the repository {}, so Chela keeps no history of its own there.", setup.host.compact(root)),
         ),
-        Repository::NoGit => screen.paragraph("", "git was not found, so changes of these files cannot be undone; everything else works."),
-        Repository::Failed { why } => screen.paragraph("", &format!("No history is kept: {why}")),
-        Repository::Present { .. } | Repository::NotAsked => Ok(()),
+        RepositoryOutcome::NoGit => screen.paragraph("", "git was not found, so changes of these files cannot be undone; everything else works."),
+        RepositoryOutcome::Failed { why } => screen.paragraph("", &format!("No history is kept: {why}")),
+        RepositoryOutcome::Present { .. } | RepositoryOutcome::NotAsked => Ok(()),
     }
 }
 
@@ -163,7 +176,7 @@ fn is_foreign(setup: &Setup, report: &SeedReport) -> bool {
     };
     let custody = chela_agent::trust::custody_of(&setup.host, &setup.loaded, &view);
     let path = custody.root().join(kept.name());
-    custody.foreign_root(&custody.book(), &path).is_some()
+    custody.foreign_root(&custody.records(), &path).is_some()
 }
 
 fn purpose(file: CoreFile) -> &'static str {
@@ -179,19 +192,31 @@ fn purpose(file: CoreFile) -> &'static str {
     }
 }
 
-fn next_steps(screen: &mut Screen) -> std::io::Result<()> {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum WhatFollows {
+    /// It opens below.
+    Chat,
+    Nothing,
+}
+
+fn next_steps(screen: &mut Screen, follows: WhatFollows) -> std::io::Result<()> {
     let soul = format!("chela workspace edit {}", CoreFile::Soul.name());
+    let talk = ("chela chat".to_owned(), "talk to it");
     let steps = [
-        ("chela chat".to_owned(), "talk to it"),
         (soul, "make it yours"),
         ("chela prompt".to_owned(), "read what a model would read"),
         ("chela context map".to_owned(), "see where the tokens go"),
         ("chela doctor".to_owned(), "check everything"),
     ];
     screen.blank()?;
-    screen.line(screen.paint.bold("Next:"))?;
-    let rows: Vec<Vec<String>> = steps
+    screen.line(screen.paint.bold(match follows {
+        WhatFollows::Chat => "Later:",
+        WhatFollows::Nothing => "Next:",
+    }))?;
+    let rows: Vec<Vec<String>> = Some(talk)
+        .filter(|_| follows == WhatFollows::Nothing)
         .iter()
+        .chain(&steps)
         .map(|(command, what)| vec![command.clone(), screen.paint.dim(what)])
         .collect();
     screen.table("  ", &rows)
@@ -203,7 +228,7 @@ fn remember_workspace(
     setup: Setup,
     agent: Option<&str>,
     folder: &str,
-) -> Result<Setup, Fail> {
+) -> Result<Setup, CommandError> {
     let agent = setup.agent(agent)?;
     super::agents::set_workspace(&setup, &agent, folder)?;
     Ok(Setup::load(host))

@@ -3,13 +3,13 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::fail::Fail;
+use crate::fail::CommandError;
 
 /// No document a person hands over is larger.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// The text of a file; `-` is standard input.
-pub fn read(path: &Path) -> Result<String, Fail> {
+pub fn read(path: &Path) -> Result<String, CommandError> {
     let mut bytes = Vec::new();
     let outcome = if path == Path::new("-") {
         std::io::stdin()
@@ -18,16 +18,17 @@ pub fn read(path: &Path) -> Result<String, Fail> {
             .read_to_end(&mut bytes)
     } else {
         if path.is_dir() {
-            return Err(Fail::new(format!(
+            return Err(CommandError::new(format!(
                 "{} is a folder, not a file",
                 path.display()
             )));
         }
         std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
     };
-    outcome.map_err(|error| Fail::new(format!("cannot read {}: {error}", path.display())))?;
+    outcome
+        .map_err(|error| CommandError::new(format!("cannot read {}: {error}", path.display())))?;
     String::from_utf8(bytes).map_err(|error| {
-        Fail::new(format!(
+        CommandError::new(format!(
             "{} is not UTF-8: {}",
             path.display(),
             error.utf8_error()

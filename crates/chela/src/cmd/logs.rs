@@ -1,26 +1,28 @@
 //! `chela logs`: what the program itself did.
 
+use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{Host, sanitize};
 use chela_log::{LogFollower, LogLevel, LogLine, LogQuery, pretty, read_newest};
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::logs::{LevelName, LogsArgs};
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
-use crate::screen::{Paint, Screen};
+use crate::screen::{ColourMode, Screen};
 
 /// How often a followed log is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome {
     let setup = Setup::look(host);
     let path = process_log::file_of(host, &setup.loaded);
     let query = query_of(host, args)?;
     let cannot = |error: std::io::Error| {
         let path = host.compact(&path);
-        Fail::new(format!("cannot read the log {path}: {error}"))
+        CommandError::new(format!("cannot read the log {path}: {error}"))
             .hint("`logging.file` in the config names another file")
     };
     // From before the newest lines are read, so that none falls between.
@@ -33,10 +35,11 @@ pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> Outcome {
         print(screen, line, args.json)?;
     }
     let Some(mut follower) = follower else {
-        if lines.is_empty() && !args.json && screen.is_terminal {
-            screen.line(format!("Nothing like that is in {}.", host.compact(&path)))?;
+        if lines.is_empty() && args.lines > 0 {
+            // Not where the lines go: whoever reads them reads nothing else.
+            let _ = writeln!(std::io::stderr(), "{}", why_empty(host, &path, args));
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     };
     loop {
         screen.flush()?;
@@ -47,15 +50,28 @@ pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> Outcome {
     }
 }
 
-fn print(screen: &mut Screen, line: &LogLine, json: bool) -> Result<(), Fail> {
+/// Why there is nothing to show.
+fn why_empty(host: &Host, path: &Path, args: &LogsArgs) -> String {
+    let shown = host.compact(path);
+    let any = read_newest(path, &LogQuery::default(), 1).unwrap_or_default();
+    match (any.is_empty(), &args.turn) {
+        (true, _) => format!("Nothing is logged yet ({shown})."),
+        (false, Some(turn)) if args.level.is_none() && args.since.is_none() => {
+            format!("No line of turn {} ({shown}).", sanitize::literal(turn))
+        }
+        (false, _) => format!("No line like that ({shown})."),
+    }
+}
+
+fn print(screen: &mut Screen, line: &LogLine, json: bool) -> Result<(), CommandError> {
     let text = match json {
         true => line.to_json(),
-        false => pretty(line, screen.paint == Paint::Colour),
+        false => pretty(line, screen.paint == ColourMode::Colour),
     };
     Ok(screen.line(text)?)
 }
 
-fn query_of(host: &Host, args: &LogsArgs) -> Result<LogQuery, Fail> {
+fn query_of(host: &Host, args: &LogsArgs) -> Result<LogQuery, CommandError> {
     let since = match args.since.as_deref() {
         Some(age) => {
             let age = i64::try_from(millis_of(age)?).unwrap_or(i64::MAX);
@@ -82,8 +98,9 @@ fn level_named(name: LevelName) -> LogLevel {
 }
 
 /// Milliseconds of `30s`, `10m`, `2h`, `3d`.
-fn millis_of(age: &str) -> Result<u64, Fail> {
-    let wrong = || Fail::usage(format!("`{age}` is no age")).hint("write 30s, 10m, 2h or 3d");
+fn millis_of(age: &str) -> Result<u64, CommandError> {
+    let wrong =
+        || CommandError::usage(format!("`{age}` is not an age")).hint("write 30s, 10m, 2h or 3d");
     let age = age.trim();
     let digits = age.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;

@@ -12,14 +12,15 @@ use std::sync::Arc;
 use chela_agent::agent::Agents;
 use chela_config::AgentView;
 use chela_core::Host;
+use chela_memory::status::IndexStatus;
 use chela_memory::{AgentMemory, Memory};
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::{AgentArg, MemoryCommand};
-use crate::fail::Fail;
-use crate::screen::Screen;
+use crate::fail::CommandError;
+use crate::screen::{Screen, count_noun, grouped};
 
-pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -30,8 +31,8 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
             agent,
             json,
         } => {
-            let wish = index::Wish { force, yes, json };
-            index::run(&setup, screen, &agent, wish)
+            let request = index::IndexRequest { force, yes, json };
+            index::run(&setup, screen, &agent, request)
         }
         MemoryCommand::Search {
             query,
@@ -42,7 +43,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
             agent,
             json,
         } => {
-            let wish = search::Wish {
+            let request = search::SearchRequest {
                 question: query.join(" "),
                 max_results,
                 min_score,
@@ -50,7 +51,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
                 no_sync,
                 json,
             };
-            search::run(&setup, screen, &agent, &wish)
+            search::run(&setup, screen, &agent, &request)
         }
         MemoryCommand::Get {
             path,
@@ -67,7 +68,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> Outcome 
             agent,
             json,
         } => {
-            let what = keep::what(text, file, lines.as_deref())?;
+            let what = keep::parse_target(text, file, lines.as_deref())?;
             keep::forget(&setup, screen, &agent, &what, yes, json)
         }
         MemoryCommand::Lint { diff, agent, json } => keep::lint(&setup, screen, &agent, diff, json),
@@ -82,7 +83,7 @@ struct Opened {
 }
 
 impl Opened {
-    fn memory(&self) -> Result<Memory<'_>, Fail> {
+    fn memory(&self) -> Result<Memory<'_>, CommandError> {
         self.shared.open().map_err(explained)
     }
 
@@ -92,24 +93,36 @@ impl Opened {
     }
 }
 
-fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, Fail> {
+fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, CommandError> {
     let id = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&id)?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));
     let shared = agents.memory(&id).ok_or_else(|| {
-        Fail::new("memory search is switched off for this agent")
+        CommandError::new("memory search is switched off for this agent")
             .hint("chela config set agents.defaults.memorySearch.enabled true")
     })?;
     Ok(Opened { view, shared })
 }
 
 /// The message of an error and of what is behind it.
-fn explained(error: impl std::error::Error) -> Fail {
+fn explained(error: impl std::error::Error) -> CommandError {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
         text.push_str(&format!(": {inner}"));
         source = inner.source();
     }
-    Fail::new(text)
+    CommandError::new(text)
+}
+
+/// By which model how much of the index has vectors.
+fn vectors_of(status: &IndexStatus) -> String {
+    match &status.model {
+        Some(model) => format!(
+            "{model}: {} of {}",
+            grouped(status.embedded),
+            count_noun(status.chunks, "chunk")
+        ),
+        None => "off: words only".to_owned(),
+    }
 }

@@ -4,17 +4,18 @@ use std::time::{Duration, Instant};
 
 use chela_core::Host;
 use chela_model::{
-    FoundModel, HOW_TO_GET_ONE, Http, Input, KNOWN_SINCE, Message, ModelError, ModelInfo, Models,
-    Request, ResolveError, Response, Target, discover,
+    FoundModel, HOW_TO_GET_ONE, KNOWN_SINCE, ModelError, ModelHttp, ModelInfo, ModelInput,
+    ModelMessage, ModelRequest, ModelResponse, ModelTarget, Models, ResolveError, call_model,
+    discover, learn_from_server,
 };
 use serde_json::{Value, json};
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::ModelsCommand;
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, grouped};
 
-pub fn run(host: &Host, screen: &mut Screen, command: ModelsCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: ModelsCommand) -> CommandOutcome {
     let setup = Setup::look(host);
     setup.warn_on_stderr(screen.paint);
     let models = Models::of(host, &setup.loaded);
@@ -24,17 +25,17 @@ pub fn run(host: &Host, screen: &mut Screen, command: ModelsCommand) -> Outcome 
             models: names,
             json,
         } => {
-            let http = Http::new(host, &setup.loaded);
+            let http = ModelHttp::new(host, &setup.loaded);
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
+                .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
             runtime.block_on(probe(&models, &http, screen, names, json))
         }
     }
 }
 
-fn list(models: &Models, screen: &mut Screen, as_json: bool) -> Outcome {
+fn list(models: &Models, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     let known = models.list();
     let default = default_reference(models);
     let key_of = |info: &ModelInfo| {
@@ -61,7 +62,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> Outcome {
             "models": entries,
             "figuresOf": KNOWN_SINCE,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if known.is_empty() {
         screen.line("No model is configured.")?;
@@ -73,7 +74,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> Outcome {
         }
         screen.raw(HOW_TO_GET_ONE)?;
         screen.line("`chela models probe` looks for a server on this machine.")?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let mut rows = vec![
@@ -97,7 +98,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> Outcome {
             aliases(models, &info.reference).join(", "),
             info.context_window
                 .map_or("?".to_owned(), |window| grouped(window as usize)),
-            if info.reads(Input::Image) {
+            if info.reads(ModelInput::Image) {
                 "text, image"
             } else {
                 "text"
@@ -113,7 +114,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> Outcome {
     screen.line(paint.dim(format!(
         "* is the default. Windows and prices that the config does not give are of {KNOWN_SINCE}."
     )))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn default_reference(models: &Models) -> Option<String> {
@@ -132,11 +133,11 @@ fn aliases(models: &Models, reference: &str) -> Vec<String> {
 
 async fn probe(
     models: &Models,
-    http: &Http,
+    http: &ModelHttp,
     screen: &mut Screen,
     names: Vec<String>,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let names = if names.is_empty() {
         configured(models)
     } else {
@@ -161,9 +162,9 @@ async fn probe(
         screen.json(&json!({ "probes": told }))?;
     }
     Ok(if all_answered {
-        Exit::Fine
+        CommandExit::Fine
     } else {
-        Exit::Findings
+        CommandExit::Findings
     })
 }
 
@@ -173,7 +174,12 @@ fn configured(models: &Models) -> Vec<String> {
 }
 
 /// Nothing is configured: what is here?
-async fn found(models: &Models, http: &Http, screen: &mut Screen, as_json: bool) -> Outcome {
+async fn found(
+    models: &Models,
+    http: &ModelHttp,
+    screen: &mut Screen,
+    as_json: bool,
+) -> CommandOutcome {
     let found = discover(http, models).await.models;
     if as_json {
         let entries: Vec<Value> = found
@@ -197,21 +203,21 @@ async fn found(models: &Models, http: &Http, screen: &mut Screen, as_json: bool)
         ))?;
     }
     Ok(if found.is_empty() {
-        Exit::NoModel
+        CommandExit::NoModel
     } else {
-        Exit::Fine
+        CommandExit::Fine
     })
 }
 
 /// What came of asking one model.
 struct Probed {
     name: String,
-    target: Option<Target>,
+    target: Option<ModelTarget>,
     answer: Result<Answered, Trouble>,
 }
 
 struct Answered {
-    response: Response,
+    response: ModelResponse,
     first: Duration,
     whole: Duration,
 }
@@ -240,9 +246,9 @@ impl From<ModelError> for Trouble {
 }
 
 impl Probed {
-    async fn of(models: &Models, http: &Http, name: &str) -> Self {
+    async fn of(models: &Models, http: &ModelHttp, name: &str) -> Self {
         let target = match models.resolve(name) {
-            Ok(target) => target.learned(http).await,
+            Ok(target) => learn_from_server(http, target).await,
             Err(error) => {
                 return Self {
                     name: name.to_owned(),
@@ -251,17 +257,17 @@ impl Probed {
                 };
             }
         };
-        let request = Request {
-            messages: vec![Message::user("Answer with the one word: pong")],
+        let request = ModelRequest {
+            messages: vec![ModelMessage::user("Answer with the one word: pong").into()],
             max_tokens: Some(64),
-            ..Request::default()
+            ..ModelRequest::default()
         };
         let start = Instant::now();
         let mut first = None;
         let mut listen = |_| {
             first.get_or_insert_with(|| start.elapsed());
         };
-        let answer = target.stream(http, &request, &mut listen).await;
+        let answer = call_model(&target, http, &request, &mut listen).await;
         let whole = start.elapsed();
         Self {
             name: target.reference().to_owned(),

@@ -2,13 +2,13 @@
 
 use std::io::Write;
 
-use chela_agent::assemble::Assembled;
+use chela_agent::assemble::AssembledPrompt;
 use chela_core::{Host, ok_or_debug};
 use chela_workspace::{FileReport, NoticeStore, OwnerNotice, owner_notices};
 
 /// Says on standard error what has not been said yet, and remembers it. A home that cannot be
 /// written to hears it every time, which is better than never.
-pub fn tell_once(host: &Host, assembled: &Assembled) {
+pub fn tell_once(host: &Host, assembled: &AssembledPrompt) {
     let files = &assembled.files;
     if !files.iter().any(FileReport::wants_attention) && assembled.notices.is_empty() {
         return;

@@ -1,46 +1,160 @@
-//! Whether it is the owner who runs a command, or an agent.
+//! Whether it is the owner who runs a command, or an agent; and what is left to the owner.
 
+use chela_config::LoadedConfig;
 use chela_core::Host;
+use chela_ledger::AuditKind;
+use chela_sandbox::command_origin;
 
-use crate::fail::Fail;
+use super::change_records;
 
-/// Commands an agent runs carry this in their environment.
-const MARK: &str = "CHELA_SHELL";
+use crate::cli::approvals::ApprovalsCommand;
+use crate::cli::auth::AuthCommand;
+use crate::cli::guard::GuardCommand;
+use crate::cli::sandbox::SandboxCommand;
+use crate::cli::security::SecurityCommand;
+use crate::cli::skills::SkillsCommand;
+use crate::cli::trust::TrustCommand;
+use crate::cli::turn::TurnCommand;
+use crate::cli::{
+    AgentsCommand, CliCommand, ConfigCommand, FoldersCommand, MemoryCommand, MemoryModelCommand,
+    ModelsCommand, PromptCommand, SessionsCommand, WorkspaceCommand,
+};
+use crate::fail::CommandError;
 
 /// Refuses what only the owner may do, when a command of an agent asks for it.
-pub fn only(host: &Host, what: &str) -> Result<(), Fail> {
+pub fn require_owner(host: &Host, what: &str) -> Result<(), CommandError> {
     match is_agent(host) {
         false => Ok(()),
-        true => Err(
-            Fail::new(format!("{what} by the owner, not by a command of an agent"))
-                .hint("run it in a terminal of your own"),
-        ),
+        true => Err(CommandError::new(format!(
+            "{what} by the owner, not by a command of an agent"
+        ))
+        .hint("the owner runs it in a terminal of their own")),
     }
 }
 
-/// Whether this runs as a command of an agent: it, or whoever started it, carries the mark.
-/// Taking the mark out of one's own environment does not help.
+/// Whether this runs as a command of an agent, or was started by one. What a command does to its
+/// environment does not help.
 pub fn is_agent(host: &Host) -> bool {
-    host.var(MARK).is_some() || ancestors().any(has_mark)
+    command_origin(host).is_some()
 }
 
-/// The processes above this one, the nearest first.
-fn ancestors() -> impl Iterator<Item = u32> {
-    const MOST: usize = 64;
-    let parent = |pid: &u32| {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-        line.trim().parse().ok().filter(|pid| *pid > 1)
+/// What the owner edited since is theirs, where it is the owner who looks.
+pub fn take_owner_edits(host: &Host, loaded: &LoadedConfig) {
+    if is_agent(host) {
+        return;
+    }
+    for taken in chela_agent::owner_edits::take_owner_edits(host, loaded) {
+        change_records::record_change(host, AuditKind::TrustChange, &taken.on_record());
+    }
+}
+
+/// A command of an agent may look and nothing else.
+pub fn require_owner_for(host: &Host, command: Option<&CliCommand>) -> Result<(), CommandError> {
+    match only_looks(command) {
+        true => Ok(()),
+        false => require_owner(host, "this command of Chela is run"),
+    }
+}
+
+/// Whether a command changes nothing an agent works with: no setting, no trust, no approval, no
+/// file, no session, and speaks to nobody. What is not listed here does.
+fn only_looks(command: Option<&CliCommand>) -> bool {
+    let Some(command) = command else {
+        return false;
     };
-    let own = std::process::id();
-    std::iter::successors(parent(&own), parent).take(MOST)
-}
-
-fn has_mark(pid: u32) -> bool {
-    let start = format!("{MARK}=");
-    std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
-        environ
-            .split(|byte| *byte == 0)
-            .any(|variable| variable.starts_with(start.as_bytes()))
-    })
+    match command {
+        CliCommand::Status(_)
+        | CliCommand::Audit(_)
+        | CliCommand::Cache(_)
+        | CliCommand::Usage(_)
+        | CliCommand::Logs(_)
+        | CliCommand::Context(_)
+        | CliCommand::Testkit(_)
+        | CliCommand::Completion { .. }
+        | CliCommand::Man => true,
+        CliCommand::Docs(args) => args.write.is_none(),
+        CliCommand::Doctor(args) => !args.fix,
+        CliCommand::Undo(args) => args.list || args.dry_run,
+        // Stopping only ever narrows.
+        CliCommand::Stop(args) => !args.lift,
+        CliCommand::Prompt(args) => {
+            matches!(args.command, None | Some(PromptCommand::Check { .. }))
+        }
+        CliCommand::Config(command) => matches!(
+            command,
+            ConfigCommand::Get { .. }
+                | ConfigCommand::Schema { .. }
+                | ConfigCommand::Validate { .. }
+                | ConfigCommand::Explain { .. }
+                | ConfigCommand::File { .. }
+        ),
+        CliCommand::Workspace(command) => matches!(
+            command,
+            WorkspaceCommand::Path { .. }
+                | WorkspaceCommand::List { .. }
+                | WorkspaceCommand::History { .. }
+                | WorkspaceCommand::Diff { .. }
+        ),
+        CliCommand::Memory(command) => matches!(
+            command,
+            MemoryCommand::Status { .. }
+                | MemoryCommand::Search { .. }
+                | MemoryCommand::Get { .. }
+                | MemoryCommand::Lint { .. }
+                | MemoryCommand::Model(MemoryModelCommand::Status { .. })
+        ),
+        CliCommand::Models(command) => matches!(command, ModelsCommand::List { .. }),
+        CliCommand::Sessions(command) => matches!(
+            command,
+            SessionsCommand::List { .. }
+                | SessionsCommand::Show { .. }
+                | SessionsCommand::Export { .. }
+        ),
+        CliCommand::Turn(command) => matches!(
+            command,
+            TurnCommand::List { .. } | TurnCommand::Show { .. } | TurnCommand::Diff { .. }
+        ),
+        CliCommand::Agents(command) => matches!(
+            command,
+            AgentsCommand::List(_) | AgentsCommand::Show { .. } | AgentsCommand::Matrix(_)
+        ),
+        CliCommand::Skills(command) => matches!(
+            command,
+            SkillsCommand::List { .. }
+                | SkillsCommand::Info { .. }
+                | SkillsCommand::Check { .. }
+                | SkillsCommand::Scan { .. }
+                | SkillsCommand::Verify { .. }
+                | SkillsCommand::Why { .. }
+                | SkillsCommand::Diff { .. }
+        ),
+        CliCommand::Guard(command) => match command {
+            GuardCommand::Canary(args) => !args.plant && !args.remove,
+            GuardCommand::Explain { .. }
+            | GuardCommand::Policy { .. }
+            | GuardCommand::Withheld { .. } => true,
+            _ => false,
+        },
+        CliCommand::Trust(command) => {
+            matches!(
+                command,
+                TrustCommand::Status { .. } | TrustCommand::Diff { .. }
+            )
+        }
+        CliCommand::Security(SecurityCommand::Audit(args)) => !args.fix,
+        CliCommand::Approvals(command) => matches!(
+            command,
+            ApprovalsCommand::List { .. }
+                | ApprovalsCommand::Show { .. }
+                | ApprovalsCommand::Get { .. }
+        ),
+        CliCommand::Auth(command) => matches!(command, AuthCommand::List(_)),
+        CliCommand::Folders(command) => matches!(command, FoldersCommand::List(_)),
+        CliCommand::Sandbox(command) => matches!(command, SandboxCommand::Explain { .. }),
+        CliCommand::Init(_)
+        | CliCommand::Setup(_)
+        | CliCommand::Chat(_)
+        | CliCommand::Resume(_)
+        | CliCommand::Update(_) => false,
+    }
 }

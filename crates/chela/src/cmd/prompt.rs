@@ -2,16 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_agent::assemble::{Ask, Assembled, assemble};
-use chela_core::{AgentId, Host, SessionKey};
+use chela_agent::assemble::{
+    AssembleError, AssembledPrompt, ChosenLevels, PromptRequest, assemble,
+};
+use chela_core::{AgentId, Host, SessionKey, ok_or_warn};
 use chela_prompt::{Prompt, PromptMode, TokenCount};
+use chela_session::{SessionError, SessionSettings, Sessions};
+use chela_store::block_on;
 
-use super::{Outcome, Setup, input};
+use super::{CommandOutcome, Setup, input};
 use crate::cli::{ModeName, PromptArgs, PromptChoice, PromptCommand};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> CommandOutcome {
     if let Some(facts) = &args.facts {
         let prompt = from_facts(facts)?;
         return print(screen, &prompt, args.json);
@@ -19,58 +23,109 @@ pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> Outcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match args.command {
-        None => print(screen, &assembled(&setup, &args.choice)?.prompt, args.json),
+        None => print(
+            screen,
+            &assemble_prompt(&setup, &args.choice)?.prompt,
+            args.json,
+        ),
         Some(PromptCommand::Snapshot { dir }) => snapshot(&setup, screen, &dir),
         Some(PromptCommand::Check { dir }) => check(&setup, screen, &dir),
     }
 }
 
+const NO_PROMPT: &str = "`chela agents list` shows the agents, `chela doctor` what is wrong";
+
 /// The prompt a person asked for, from the live setup. What was cut or skipped on the way is told
 /// on standard error, once per change.
-pub fn assembled(setup: &Setup, choice: &PromptChoice) -> Result<Assembled, Fail> {
-    let ask = ask(choice)?;
+pub fn assemble_prompt(
+    setup: &Setup,
+    choice: &PromptChoice,
+) -> Result<AssembledPrompt, CommandError> {
+    let mut ask = ask(choice)?;
+    ask.levels = chosen_levels(setup, &ask);
     let assembled = assemble(&setup.host, &setup.loaded, &ask).map_err(|error| {
-        Fail::new(error).hint("`chela agents list` shows the agents, `chela doctor` what is wrong")
+        let hint = match &error {
+            AssembleError::NoSkill { skill, .. } => {
+                return CommandError::new(&error).hint(format!("chela skills why {skill}"));
+            }
+            AssembleError::NoAgent { agent, .. } => match setup.agent(Some(agent)) {
+                Err(told) => return told,
+                Ok(_) => NO_PROMPT,
+            },
+            _ => NO_PROMPT,
+        };
+        CommandError::new(error).hint(hint)
     })?;
     super::notices::tell_once(&setup.host, &assembled);
     Ok(assembled)
 }
 
-fn ask(choice: &PromptChoice) -> Result<Ask, Fail> {
+/// What was chosen for the session that is meant, where there is one.
+fn chosen_levels(setup: &Setup, ask: &PromptRequest) -> ChosenLevels {
+    let Some(key) = &ask.session else {
+        return ChosenLevels::default();
+    };
+    let owner = key.agent.as_deref().map(AgentId::normalize);
+    let agent = ask.agent.clone().or(owner);
+    let agent = agent.unwrap_or_else(|| setup.loaded.default_agent());
+    let known = block_on(known_settings(&setup.host, &agent, key));
+    let known = ok_or_warn!(known, "what was chosen for the session cannot be read");
+    known
+        .flatten()
+        .as_ref()
+        .map_or_else(ChosenLevels::default, ChosenLevels::from)
+}
+
+async fn known_settings(
+    host: &Host,
+    agent: &AgentId,
+    key: &SessionKey,
+) -> Result<Option<SessionSettings>, SessionError> {
+    let Some(sessions) = Sessions::open_existing(host, agent)? else {
+        return Ok(None);
+    };
+    let Some(session) = sessions.look_up(key).await? else {
+        return Ok(None);
+    };
+    Ok(Some(sessions.info(&session).await?.settings))
+}
+
+fn ask(choice: &PromptChoice) -> Result<PromptRequest, CommandError> {
     let agent = choice
         .agent
         .as_deref()
         .map(AgentId::parse)
         .transpose()
-        .map_err(Fail::usage)?;
+        .map_err(CommandError::usage)?;
     let session = choice
         .session
         .as_deref()
         .map(SessionKey::parse)
         .transpose()
-        .map_err(Fail::usage)?;
+        .map_err(CommandError::usage)?;
     let mode = choice.mode.map(|mode| match mode {
         ModeName::Full => PromptMode::Full,
         ModeName::Minimal => PromptMode::Minimal,
         ModeName::None => PromptMode::None,
     });
-    Ok(Ask {
+    Ok(PromptRequest {
         agent,
         session,
         mode,
         channel: choice.channel.clone(),
-        ..Ask::default()
+        skill: choice.skill.clone(),
+        ..PromptRequest::default()
     })
 }
 
-fn from_facts(path: &Path) -> Result<Prompt, Fail> {
+fn from_facts(path: &Path) -> Result<Prompt, CommandError> {
     let document = input::read(path)?;
     let facts = chela_prompt::PromptInput::from_facts(&document)
-        .map_err(|error| Fail::new(format!("{}: {error}", path.display())))?;
-    chela_prompt::render(&facts).map_err(Fail::new)
+        .map_err(|error| CommandError::new(format!("{}: {error}", path.display())))?;
+    chela_prompt::render(&facts).map_err(CommandError::new)
 }
 
-fn print(screen: &mut Screen, prompt: &Prompt, json: bool) -> Outcome {
+fn print(screen: &mut Screen, prompt: &Prompt, json: bool) -> CommandOutcome {
     if json {
         screen.json(&prompt.to_json(TokenCount::With))?;
     } else {
@@ -79,7 +134,7 @@ fn print(screen: &mut Screen, prompt: &Prompt, json: bool) -> Outcome {
             screen.blank()?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The kinds of session a golden prompt is kept of, and the key of each.
@@ -94,19 +149,20 @@ const SCENARIOS: &[(&str, &str)] = &[
 ];
 
 /// Golden prompts of every agent: name of the file, and the text.
-fn golden(setup: &Setup) -> Result<Vec<(PathBuf, String)>, Fail> {
+fn golden(setup: &Setup) -> Result<Vec<(PathBuf, String)>, CommandError> {
     let mut all = Vec::new();
     for agent in setup.loaded.agents() {
         for (name, rest) in SCENARIOS {
             let key = format!("agent:{agent}:{rest}");
-            let session = SessionKey::parse(&key).map_err(Fail::new)?;
-            let ask = Ask {
+            let session = SessionKey::parse(&key).map_err(CommandError::new)?;
+            let ask = PromptRequest {
                 agent: Some(agent.clone()),
                 session: Some(session),
-                machine: chela_agent::assemble::Machine::Anywhere,
-                ..Ask::default()
+                machine: chela_agent::assemble::MachineMention::Anywhere,
+                ..PromptRequest::default()
             };
-            let assembled = assemble(&setup.host, &setup.loaded, &ask).map_err(Fail::new)?;
+            let assembled =
+                assemble(&setup.host, &setup.loaded, &ask).map_err(CommandError::new)?;
             all.push((
                 PathBuf::from(format!("{agent}.{name}.md")),
                 assembled.prompt.text,
@@ -116,28 +172,29 @@ fn golden(setup: &Setup) -> Result<Vec<(PathBuf, String)>, Fail> {
     Ok(all)
 }
 
-fn snapshot(setup: &Setup, screen: &mut Screen, dir: &Path) -> Outcome {
+fn snapshot(setup: &Setup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
     std::fs::create_dir_all(dir)
-        .map_err(|error| Fail::new(format!("cannot make {}: {error}", dir.display())))?;
+        .map_err(|error| CommandError::new(format!("cannot make {}: {error}", dir.display())))?;
     let golden = golden(setup)?;
     for (name, text) in &golden {
         let path = dir.join(name);
-        std::fs::write(&path, text)
-            .map_err(|error| Fail::new(format!("cannot write {}: {error}", path.display())))?;
+        std::fs::write(&path, text).map_err(|error| {
+            CommandError::new(format!("cannot write {}: {error}", path.display()))
+        })?;
     }
     screen.line(format!(
         "Wrote {} to {}",
-        counted(golden.len(), "prompt"),
+        count_noun(golden.len(), "prompt"),
         dir.display()
     ))?;
     screen.line(format!(
         "Check them with: chela prompt check {}",
         dir.display()
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn check(setup: &Setup, screen: &mut Screen, dir: &Path) -> Outcome {
+fn check(setup: &Setup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
     let golden = golden(setup)?;
     let mut drifted = 0;
     for (name, text) in &golden {
@@ -155,19 +212,18 @@ fn check(setup: &Setup, screen: &mut Screen, dir: &Path) -> Outcome {
         ))?;
     }
     if drifted == 0 {
-        screen.line(
-            screen
-                .paint
-                .good(format!("{} as they were", counted(golden.len(), "prompt"))),
-        )?;
-        return Ok(Exit::Fine);
+        screen.line(screen.paint.good(format!(
+            "{} as they were",
+            count_noun(golden.len(), "prompt")
+        )))?;
+        return Ok(CommandExit::Fine);
     }
     screen.line(format!(
         "{drifted} of {} differ; if that is right: chela prompt snapshot {}",
-        counted(golden.len(), "prompt"),
+        count_noun(golden.len(), "prompt"),
         dir.display()
     ))?;
-    Ok(Exit::Findings)
+    Ok(CommandExit::Findings)
 }
 
 fn first_difference(kept: &str, now: &str) -> String {

@@ -5,39 +5,39 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 
-use super::Outcome;
+use super::CommandOutcome;
 use crate::cli::Cli;
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn completion(screen: &mut Screen, shell: clap_complete::Shell) -> Outcome {
+pub fn completion(screen: &mut Screen, shell: clap_complete::Shell) -> CommandOutcome {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "chela", &mut script);
     screen.bytes(&script)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn man(screen: &mut Screen) -> Outcome {
+pub fn man(screen: &mut Screen) -> CommandOutcome {
     screen.bytes(&man_page()?)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The pages under `docs/generated`.
-pub fn write_pages(dir: &Path) -> Outcome {
+pub fn write_pages(dir: &Path) -> CommandOutcome {
     let write = |name: &str, bytes: &[u8]| {
         let path = dir.join(name);
         std::fs::write(&path, bytes)
-            .map_err(|error| Fail::new(format!("cannot write {}: {error}", path.display())))
+            .map_err(|error| CommandError::new(format!("cannot write {}: {error}", path.display())))
     };
     std::fs::create_dir_all(dir)
-        .map_err(|error| Fail::new(format!("cannot make {}: {error}", dir.display())))?;
+        .map_err(|error| CommandError::new(format!("cannot make {}: {error}", dir.display())))?;
     write("CLI.md", commands_page().as_bytes())?;
     write("CONFIG.md", chela_config::reference::page().as_bytes())?;
     write("chela.1", &man_page()?)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn man_page() -> Result<Vec<u8>, Fail> {
+fn man_page() -> Result<Vec<u8>, CommandError> {
     let mut page = Vec::new();
     let man = clap_mangen::Man::new(Cli::command())
         .date("")
@@ -75,7 +75,7 @@ fn roff(text: &str) -> String {
     }
 }
 
-fn commands_page() -> String {
+pub fn commands_page() -> String {
     let mut page = String::from(
         "# Commands\n\nGenerated from the program by `cargo xtask docs`; do not edit.\n",
     );

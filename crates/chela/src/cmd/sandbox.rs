@@ -6,28 +6,28 @@ mod prune;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_agent::sandbox::Session;
+use chela_agent::sandbox::SandboxedSession;
 use chela_agent::skills::skills_of;
 use chela_config::AgentView;
 use chela_config::model::WorkspaceAccess;
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey};
 use chela_skills::AgentSkills;
-use chela_tools::exec::{Commands, CommandsAsk, CommandsSetup};
-use chela_tools::process::{Ended, Job};
+use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
+use chela_tools::process::{CommandEnd, CommandJob};
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::sandbox::{SandboxCommand, WhoseSandbox};
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         SandboxCommand::Explain { whose, json } => {
-            let desk = Desk::of(setup, whose)?;
-            explain::explain(&desk, screen, json)
+            let session = SandboxSession::of(setup, whose)?;
+            explain::explain(&session, screen, json)
         }
         SandboxCommand::Prune {
             dry_run,
@@ -36,7 +36,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Outcome
         } => prune::prune(
             &setup,
             screen,
-            &prune::Asked {
+            &prune::SandboxPruneRequest {
                 dry_run,
                 work,
                 json,
@@ -47,7 +47,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Outcome
             timeout,
             command,
         } => try_out(
-            &Desk::of(setup, whose)?,
+            &SandboxSession::of(setup, whose)?,
             screen,
             command,
             Duration::from_secs(timeout),
@@ -56,7 +56,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Outcome
 }
 
 /// The session that is asked about.
-struct Desk {
+struct SandboxSession {
     setup: Setup,
     view: AgentView,
     key: SessionKey,
@@ -64,16 +64,16 @@ struct Desk {
     skills: AgentSkills,
 }
 
-impl Desk {
-    fn of(setup: Setup, whose: WhoseSandbox) -> Result<Self, Fail> {
+impl SandboxSession {
+    fn of(setup: Setup, whose: WhoseSandbox) -> Result<Self, CommandError> {
         let key = whose.session.as_deref().map(SessionKey::parse);
-        let key = key.transpose().map_err(Fail::usage)?;
+        let key = key.transpose().map_err(CommandError::usage)?;
         // A session key names its agent.
         let owner = key.as_ref().and_then(|key| key.agent.clone());
         if let (Some(agent), Some(owner)) = (&whose.agent, &owner)
             && agent != owner
         {
-            return Err(Fail::usage(format!(
+            return Err(CommandError::usage(format!(
                 "the session belongs to agent `{owner}`, not to `{agent}`"
             ))
             .hint("leave one of the two out"));
@@ -83,7 +83,7 @@ impl Desk {
         let view = setup
             .loaded
             .agent(&agent)
-            .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))?;
+            .ok_or_else(|| CommandError::new(format!("there is no agent `{agent}`")))?;
         let skills = skills_of(&setup.host, &setup.loaded, &view);
         let channel = whose.channel.or_else(|| key.channel().map(str::to_owned));
         Ok(Self {
@@ -95,18 +95,19 @@ impl Desk {
         })
     }
 
-    fn session(&self) -> Session<'_> {
-        Session {
+    fn session(&self) -> SandboxedSession<'_> {
+        SandboxedSession {
             host: &self.setup.host,
             loaded: &self.setup.loaded,
             view: &self.view,
             key: &self.key,
             channel: self.channel.as_deref(),
             skills: &self.skills,
+            folders: &[],
         }
     }
 
-    fn commands(&self) -> Commands {
+    fn commands(&self) -> CommandTools {
         let known = chela_agent::known_secrets(&self.setup.host, &self.setup.loaded);
         let setup = CommandsSetup::of(CommandsAsk {
             host: &self.setup.host,
@@ -115,7 +116,7 @@ impl Desk {
             spool: self.setup.host.state_dir().join("state/spool/sandbox-run"),
             sandbox: self.session().standing(),
         });
-        Commands::new(CommandsSetup {
+        CommandTools::new(CommandsSetup {
             redactor: Arc::new(Redactor::new(None, known)),
             ..setup
         })
@@ -123,37 +124,42 @@ impl Desk {
 }
 
 /// Runs a command the owner typed where the agent's would run.
-fn try_out(desk: &Desk, screen: &mut Screen, command: Vec<String>, timeout: Duration) -> Outcome {
+fn try_out(
+    session: &SandboxSession,
+    screen: &mut Screen,
+    command: Vec<String>,
+    timeout: Duration,
+) -> CommandOutcome {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let workspace = &desk.view.workspace.value;
-        let needs_it = desk.session().standing().access() != Some(WorkspaceAccess::None);
+        let workspace = &session.view.workspace.value;
+        let needs_it = session.session().standing().access() != Some(WorkspaceAccess::None);
         if needs_it && !workspace.exists() {
-            let shown = desk.setup.host.compact(workspace);
+            let shown = session.setup.host.compact(workspace);
             return Err(
-                Fail::new(format!("the workspace {shown} does not exist yet"))
+                CommandError::new(format!("the workspace {shown} does not exist yet"))
                     .hint("`chela init` makes it"),
             );
         }
-        let commands = desk.commands();
+        let commands = session.commands();
         let job = commands
             .exec
             .for_the_owner(command, timeout)
             .map_err(|failed| {
-                Fail::new(failed.text()).hint("`chela sandbox explain` says more about it")
+                CommandError::new(failed.text()).hint("`chela sandbox explain` says more about it")
             })?;
         let ended = follow(&job, screen).await?;
-        let code = |code: i32| Exit::Command(u8::try_from(code & 0xff).unwrap_or(u8::MAX));
+        let code = |code: i32| CommandExit::Command(u8::try_from(code & 0xff).unwrap_or(u8::MAX));
         match ended {
-            Ended::Code(number) => Ok(code(number)),
-            Ended::Signal(signal) => Ok(code(128 + signal)),
-            other => Err(Fail::new(match other {
-                Ended::TimedOut => "its time was up",
-                Ended::TooManyProcesses => "it started more processes than it may",
-                Ended::TooMuchMemory => "it used more memory than it may",
-                Ended::TooMuchOutput => "it printed too much",
+            CommandEnd::Code(number) => Ok(code(number)),
+            CommandEnd::Signal(signal) => Ok(code(128 + signal)),
+            other => Err(CommandError::new(match other {
+                CommandEnd::TimedOut => "its time was up",
+                CommandEnd::TooManyProcesses => "it started more processes than it may",
+                CommandEnd::TooMuchMemory => "it used more memory than it may",
+                CommandEnd::TooMuchOutput => "it printed too much",
                 _ => "it was stopped",
             })),
         }
@@ -161,7 +167,7 @@ fn try_out(desk: &Desk, screen: &mut Screen, command: Vec<String>, timeout: Dura
 }
 
 /// Shows what is printed, as it comes.
-async fn follow(job: &Job, screen: &mut Screen) -> Result<Ended, Fail> {
+async fn follow(job: &CommandJob, screen: &mut Screen) -> Result<CommandEnd, CommandError> {
     const AT_ONCE: usize = 1 << 20;
     let mut watch = job.watch();
     loop {
@@ -174,7 +180,7 @@ async fn follow(job: &Job, screen: &mut Screen) -> Result<Ended, Fail> {
             return Ok(ended);
         }
         if watch.changed().await.is_err() {
-            return Ok(Ended::Stopped);
+            return Ok(CommandEnd::Stopped);
         }
     }
 }

@@ -4,24 +4,25 @@ use std::os::unix::fs::PermissionsExt;
 
 use chela_config::text::edit;
 use chela_core::Host;
-use chela_inspect::security::{Finding, Remedy, Severity, audit};
+use chela_inspect::security::{RiskFinding, RiskSeverity, SecurityRemedy, audit};
 use chela_ledger::AuditKind;
 use chela_tools::approvals::shown;
 use serde_json::{Value, json};
 
-use super::{Outcome, Setup, config, noted};
+use super::{CommandOutcome, Setup, change_records, config, owner};
 use crate::cli::security::{AuditArgs, SecurityCommand};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, wrap};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, wrap};
 
-pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> CommandOutcome {
     match command {
         SecurityCommand::Audit(args) => look(host, screen, &args),
     }
 }
 
-fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
-    let least = Severity::from(args.min);
+fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> CommandOutcome {
+    owner::take_owner_edits(host, &Setup::look(host).loaded);
+    let least = RiskSeverity::from(args.min);
     let found = |host: &Host| {
         let mut findings = audit(&chela_agent::audit_ground(host, &Setup::look(host).loaded));
         findings.retain(|finding| finding.severity >= least);
@@ -39,8 +40,8 @@ fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
         findings = found(host);
     }
     let exit = match findings.is_empty() {
-        true => Exit::Fine,
-        false => Exit::Findings,
+        true => CommandExit::Fine,
+        false => CommandExit::Findings,
     };
     if args.json {
         let done: Vec<Value> = done
@@ -72,7 +73,7 @@ fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> Outcome {
     Ok(exit)
 }
 
-fn as_json(finding: &Finding) -> Value {
+fn as_json(finding: &RiskFinding) -> Value {
     let mut value = json!(finding);
     value["fixable"] = Value::Bool(finding.remedy.is_some());
     value
@@ -81,15 +82,15 @@ fn as_json(finding: &Finding) -> Value {
 fn print(
     host: &Host,
     screen: &mut Screen,
-    findings: &[Finding],
+    findings: &[RiskFinding],
     args: &AuditArgs,
-) -> Result<(), Fail> {
+) -> Result<(), CommandError> {
     let paint = screen.paint;
     for finding in findings {
         let mark = match finding.severity {
-            Severity::Critical => paint.bad("critical"),
-            Severity::Warning => paint.warn("warning "),
-            Severity::Note => paint.dim("note    "),
+            RiskSeverity::Critical => paint.bad("critical"),
+            RiskSeverity::Warning => paint.warn("warning "),
+            RiskSeverity::Note => paint.dim("note    "),
         };
         let room = screen.width.saturating_sub(9);
         let text = format!("{}: {}", finding.id, shown(&finding.message));
@@ -132,24 +133,24 @@ fn print(
     };
     screen.line(format!(
         "{}: {} critical, {}, {}{more}",
-        counted(findings.len(), "finding"),
-        count(Severity::Critical),
-        counted(count(Severity::Warning), "warning"),
-        counted(count(Severity::Note), "note"),
+        count_noun(findings.len(), "finding"),
+        count(RiskSeverity::Critical),
+        count_noun(count(RiskSeverity::Warning), "warning"),
+        count_noun(count(RiskSeverity::Note), "note"),
     ))?;
     Ok(())
 }
 
 /// Does what can be done without a person; says what.
-fn mend(host: &Host, remedy: &Remedy) -> Result<String, Fail> {
+fn mend(host: &Host, remedy: &SecurityRemedy) -> Result<String, CommandError> {
     let done = match remedy {
-        Remedy::Chmod { path, mode } => {
+        SecurityRemedy::Chmod { path, mode } => {
             // Another remedy may have taken more away by now.
             let now = std::fs::metadata(path).map_or(0o777, |meta| meta.permissions().mode());
             let mode = &(*mode & now & 0o7777);
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).map_err(
                 |error| {
-                    Fail::new(format!(
+                    CommandError::new(format!(
                         "cannot change the permissions of {}: {error}",
                         path.display()
                     ))
@@ -157,14 +158,14 @@ fn mend(host: &Host, remedy: &Remedy) -> Result<String, Fail> {
             )?;
             format!("chmod {mode:o} {}", host.compact(path))
         }
-        Remedy::Unset(key) => {
+        SecurityRemedy::Unset(key) => {
             config::change(host, |source| {
                 edit::unset(source, key).map(|(text, _)| text)
             })?;
             format!("took {key} out of the config")
         }
     };
-    noted::change(
+    change_records::record_change(
         host,
         AuditKind::ConfigChange,
         &json!({ "by": "security audit --fix", "done": done }),

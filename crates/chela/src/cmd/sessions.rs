@@ -6,19 +6,16 @@ mod list;
 mod show;
 mod transfer;
 
-use chela_core::{AgentId, Host, SessionKey, suggest};
-use chela_session::{Session, Sessions, session_file};
+use chela_core::{AgentId, Host};
+use chela_session::{OpenSession, SessionMatch, Sessions, session_file};
 use chela_store::block_on;
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::{AgentArg, SessionsCommand};
-use crate::fail::Fail;
+use crate::fail::CommandError;
 use crate::screen::Screen;
 
-/// An id can be shortened to this many characters.
-const SHORTEST: usize = 4;
-
-pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -31,7 +28,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             agent,
             json,
         } => {
-            let wish = list::Wish {
+            let request = list::ListRequest {
                 kinds: kind.into_iter().map(Into::into).collect(),
                 active,
                 label,
@@ -39,20 +36,26 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
                 limit,
                 json,
             };
-            list::run(&setup, screen, &agent, wish)
+            list::run(&setup, screen, &agent, request)
         }
         SessionsCommand::Show {
             session,
             last,
             agent,
             json,
-        } => show::run(&Place::of(&setup, &agent)?, screen, &session, last, json),
+        } => show::run(
+            &SessionOwner::of(&setup, &agent)?,
+            screen,
+            &session,
+            last,
+            json,
+        ),
         SessionsCommand::Export {
             session,
             output,
             agent,
         } => transfer::export(
-            &Place::of(&setup, &agent)?,
+            &SessionOwner::of(&setup, &agent)?,
             screen,
             &session,
             output.as_deref(),
@@ -63,15 +66,15 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             agent,
             json,
         } => {
-            let place = Place::of(&setup, &agent)?;
-            transfer::import(&place, screen, &path, key.as_deref(), json)
+            let owner = SessionOwner::of(&setup, &agent)?;
+            transfer::import(&owner, screen, &path, key.as_deref(), json)
         }
         SessionsCommand::Rename {
             session,
             name,
             agent,
         } => keep::rename(
-            &Place::of(&setup, &agent)?,
+            &SessionOwner::of(&setup, &agent)?,
             screen,
             &session,
             name.as_deref(),
@@ -83,19 +86,19 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             agent,
             json,
         } => {
-            let wish = compact::Wish {
+            let request = compact::CompactRequest {
                 session,
                 keep,
                 json,
             };
             let host = setup.host.clone();
-            let place = Place {
+            let owner = SessionOwner {
                 host: &host,
                 agent: setup.agent(agent.agent.as_deref())?,
             };
             match undo {
-                true => compact::undo(&place, screen, &wish),
-                false => compact::run(setup, &place, screen, &wish),
+                true => compact::undo(&owner, screen, &request),
+                false => compact::run(setup, &owner, screen, &request),
             }
         }
         SessionsCommand::Rm {
@@ -103,7 +106,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             yes,
             agent,
             json,
-        } => keep::remove(&Place::of(&setup, &agent)?, screen, &sessions, yes, json),
+        } => keep::remove(
+            &SessionOwner::of(&setup, &agent)?,
+            screen,
+            &sessions,
+            yes,
+            json,
+        ),
         SessionsCommand::Cleanup {
             dry_run,
             enforce,
@@ -111,26 +120,32 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Outcom
             json,
         } => {
             let how = match (dry_run, enforce) {
-                (true, _) => keep::How::DryRun,
-                (_, true) => keep::How::Enforce,
-                _ => keep::How::AsConfigured,
+                (true, _) => keep::CleanupMode::DryRun,
+                (_, true) => keep::CleanupMode::Enforce,
+                _ => keep::CleanupMode::AsConfigured,
             };
-            keep::cleanup(&setup, &Place::of(&setup, &agent)?, screen, how, json)
+            keep::cleanup(
+                &setup,
+                &SessionOwner::of(&setup, &agent)?,
+                screen,
+                how,
+                json,
+            )
         }
         SessionsCommand::Rescue { agent, json } => {
-            transfer::rescue(&Place::of(&setup, &agent)?, screen, json)
+            transfer::rescue(&SessionOwner::of(&setup, &agent)?, screen, json)
         }
     }
 }
 
 /// Whose sessions are meant.
-struct Place<'a> {
+struct SessionOwner<'a> {
     host: &'a Host,
     agent: AgentId,
 }
 
-impl<'a> Place<'a> {
-    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, Fail> {
+impl<'a> SessionOwner<'a> {
+    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, CommandError> {
         Ok(Self {
             host: &setup.host,
             agent: setup.agent(agent.agent.as_deref())?,
@@ -138,79 +153,47 @@ impl<'a> Place<'a> {
     }
 
     /// The sessions there are; `None` when there were never any.
-    fn existing(&self) -> Result<Option<Sessions>, Fail> {
+    fn existing(&self) -> Result<Option<Sessions>, CommandError> {
         let found = Sessions::open_existing(self.host, &self.agent).map_err(explained)?;
         match Sessions::missing_file(self.host, &self.agent) {
-            Some(loss) if found.is_none() => Err(Fail::new(loss)),
+            Some(loss) if found.is_none() => Err(CommandError::new(loss.words_before_new_one())),
             _ => Ok(found),
         }
     }
 
-    fn open(&self) -> Result<Sessions, Fail> {
+    fn open(&self) -> Result<Sessions, CommandError> {
         Sessions::open(self.host, &self.agent).map_err(explained)
     }
 
     /// The session a person means by an id, the start of one, a key, or a name.
-    fn find(&self, given: &str) -> Result<(Sessions, Session), Fail> {
+    fn find(&self, given: &str) -> Result<(Sessions, OpenSession), CommandError> {
         let Some(sessions) = self.existing()? else {
-            return Err(
-                Fail::new(format!("agent `{}` has no conversations yet", self.agent))
-                    .hint("chela chat begins one"),
-            );
+            return Err(CommandError::new(format!(
+                "agent `{}` has no conversations yet",
+                self.agent
+            ))
+            .hint("chela chat begins one"));
         };
         let session = self.find_in(&sessions, given)?;
         Ok((sessions, session))
     }
 
-    fn find_in(&self, sessions: &Sessions, given: &str) -> Result<Session, Fail> {
+    fn find_in(&self, sessions: &Sessions, given: &str) -> Result<OpenSession, CommandError> {
         let given = given.trim();
-        for text in [given.to_owned(), format!("agent:{}:{given}", self.agent)] {
-            if let Ok(key) = SessionKey::parse(&text)
-                && let Some(session) = block_on(sessions.look_up(&key)).map_err(explained)?
-            {
-                return Ok(session);
-            }
-        }
-        let all = block_on(sessions.list(&chela_session::Filter {
-            show: chela_session::Show::Everything,
-            ..Default::default()
-        }))
-        .map_err(explained)?;
-        let matching: Vec<&str> = all
-            .iter()
-            .filter(|info| {
-                let id = info.session_id.as_str();
-                let by_name = info
-                    .name()
-                    .is_some_and(|name| name.eq_ignore_ascii_case(given));
-                let by_id = given.len() >= SHORTEST && id.starts_with(&given.to_lowercase());
-                id == given || by_id || by_name || info.key.to_string() == given
-            })
-            .map(|info| info.session_id.as_str())
-            .collect();
-        match matching[..] {
-            [id] => block_on(sessions.by_id(id))
-                .map_err(explained)?
-                .ok_or_else(|| Fail::new(format!("session {id} is gone"))),
-            [] => {
-                let keys: Vec<String> = all.iter().map(|info| info.key.to_string()).collect();
-                let own = format!("agent:{}:", self.agent);
-                let candidates = all
-                    .iter()
-                    .flat_map(|info| [Some(info.session_id.as_str()), info.name()])
-                    .flatten()
-                    .chain(keys.iter().map(String::as_str))
-                    .chain(keys.iter().filter_map(|key| key.strip_prefix(&own)));
-                let hint = match suggest::nearest(given, candidates) {
+        match block_on(sessions.find(&self.agent, given)).map_err(explained)? {
+            SessionMatch::One(session) => Ok(session),
+            SessionMatch::Nothing { nearest } => {
+                let hint = match nearest {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "`chela sessions list --all` shows them".to_owned(),
                 };
-                Err(Fail::new(format!("there is no session `{given}`")).hint(hint))
+                Err(CommandError::new(format!("there is no session `{given}`")).hint(hint))
             }
-            [..] => Err(
-                Fail::new(format!("`{given}` may mean {} sessions", matching.len()))
-                    .hint(format!("give more of the id: {}", matching.join(", "))),
-            ),
+            SessionMatch::Several(ids) => Err(CommandError::new(format!(
+                "`{given}` may mean {} sessions",
+                ids.len()
+            ))
+            .hint(format!("give more of the id: {}", ids.join(", ")))),
         }
     }
 
@@ -220,7 +203,7 @@ impl<'a> Place<'a> {
 }
 
 /// The message of an error and of what is behind it.
-fn explained(error: impl std::error::Error) -> Fail {
+fn explained(error: impl std::error::Error) -> CommandError {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {
@@ -230,7 +213,7 @@ fn explained(error: impl std::error::Error) -> Fail {
         }
         source = inner.source();
     }
-    Fail::new(text)
+    CommandError::new(text)
 }
 
 /// Text of a conversation as a terminal may show it: no escapes, no control characters.

@@ -5,26 +5,32 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_agent::file_trust::FileTrust;
-use chela_agent::knobs::Knobs;
-use chela_config::{AgentView, ConfigSource, KeyPath, Loaded, Severity};
+use chela_agent::prompt_knobs::PromptKnobs;
+use chela_config::{AgentView, ConfigSource, KeyPath, LoadedConfig};
 use chela_core::{AgentId, Host, suggest};
-use chela_session::journal::{Journal, Retention};
+use chela_inspect::status::config_problems;
+use chela_session::journal::{FileJournal, JournalRetention};
 
-use crate::fail::Fail;
+use super::owner;
+use crate::fail::CommandError;
 use crate::process_log;
-use crate::screen::{Paint, counted};
+use crate::screen::{ColourMode, count_noun};
 
 /// The machine and the config that counts on it.
 pub struct Setup {
     pub host: Host,
-    pub loaded: Loaded,
+    pub loaded: LoadedConfig,
 }
 
 impl Setup {
     /// Never fails: a config that cannot be used is replaced by the last good one, or by the
-    /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered.
+    /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered, unless a command
+    /// of an agent asks: it may have named another file.
     pub fn load(host: &Host) -> Self {
         let setup = Self::look(host);
+        if owner::is_agent(host) {
+            return setup;
+        }
         // Best effort: a read-only home still works.
         if let Some(found) = chela_config::remember(&setup.loaded) {
             tracing::debug!(problem = %found, "the config is not kept as the last good one");
@@ -43,38 +49,51 @@ impl Setup {
     }
 
     /// Tells, apart from the output, what is wrong with the config.
-    pub fn warn_on_stderr(&self, paint: Paint) {
+    pub fn warn_on_stderr(&self, paint: ColourMode) {
         let mut stderr = std::io::stderr().lock();
-        let problems = self
-            .loaded
-            .diagnostics
-            .iter()
-            .filter(|found| found.severity >= Severity::Warning);
-        let count = problems.clone().count();
+        let problems = config_problems(&self.host, &self.loaded);
+        let own = match self.loaded.problems_of_last_good() {
+            0 => String::new(),
+            many => format!(" and has {} itself", count_noun(many, "problem")),
+        };
         let instead = match &self.loaded.source {
-            ConfigSource::File | ConfigSource::Defaults(_) if count == 0 => return,
+            ConfigSource::File | ConfigSource::Defaults(_) if problems.is_empty() => return,
             ConfigSource::LastGood { .. } => "; the last good one is used instead",
             ConfigSource::Defaults(_) => "; the defaults count instead",
             ConfigSource::File => "",
         };
-        let file = self.host.compact(&self.host.config_file());
+        // What is wrong may all be in another file, such as a .env.
+        let config = self.host.config_file();
+        let mut files = problems.iter().filter_map(|found| found.place.as_ref());
+        let file = match files.next().map(|place| place.file.clone()) {
+            Some(first) if files.all(|place| place.file == first) => first,
+            _ => config,
+        };
+        let file = self.host.compact(&file);
         // The one with a place says most.
         let first = problems
-            .clone()
+            .iter()
             .find(|found| found.place.is_some())
-            .or_else(|| problems.clone().next())
+            .or_else(|| problems.first())
             .map(|found| format!("\n  {}", shown(&self.host, found)))
             .unwrap_or_default();
+        let them = match problems.len() {
+            1 => "it",
+            _ => "them",
+        };
         let _ = writeln!(
             stderr,
-            "{} {file} has {}{instead}; `chela config validate` lists them{first}",
+            "{} {file} has {}{instead}{own}; `chela config validate` lists {them}{first}",
             paint.warn("warning:"),
-            counted(count, "problem"),
+            count_noun(problems.len(), "problem"),
         );
+        if let Some(closed) = chela_tools::tools_closed(&self.loaded) {
+            let _ = writeln!(stderr, "{} {closed}", paint.warn("warning:"));
+        }
     }
 
     /// The agent that was named, or the default one.
-    pub fn agent(&self, named: Option<&str>) -> Result<AgentId, Fail> {
+    pub fn agent(&self, named: Option<&str>) -> Result<AgentId, CommandError> {
         let Some(named) = named else {
             return Ok(self.loaded.default_agent());
         };
@@ -86,11 +105,12 @@ impl Setup {
         let hint = match suggest::nearest(named, known.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
-                "there is {}; `chela agents add ID` adds one",
-                known.join(", ")
+                "there is {}; `chela agents add {}` adds it",
+                known.join(", "),
+                AgentId::normalize(named)
             ),
         };
-        Err(Fail::new(format!("there is no agent `{named}`")).hint(hint))
+        Err(CommandError::new(format!("there is no agent `{named}`")).hint(hint))
     }
 
     /// Where the config file lists an agent; `None` for one that is there without being written.
@@ -118,26 +138,33 @@ impl Setup {
     }
 
     /// The agents in the order of the config.
-    pub fn agents(&self) -> Vec<Knobs> {
+    pub fn agents(&self) -> Vec<PromptKnobs> {
         let views = self
             .loaded
             .agents()
             .into_iter()
             .filter_map(|id| self.loaded.agent(&id));
-        views.map(|view| Knobs::of(&self.loaded, &view)).collect()
+        views
+            .map(|view| PromptKnobs::of(&self.loaded, &view))
+            .collect()
     }
 
-    pub fn view(&self, agent: &AgentId) -> Result<AgentView, Fail> {
+    pub fn view(&self, agent: &AgentId) -> Result<AgentView, CommandError> {
         self.loaded
             .agent(agent)
-            .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))
+            .ok_or_else(|| CommandError::new(format!("there is no agent `{agent}`")))
+    }
+
+    /// What the file tools of an agent changed, and which files it answers for.
+    pub fn journal(&self, agent: &AgentId) -> FileJournal {
+        FileJournal::of(&self.host, agent, JournalRetention::of(&self.loaded))
     }
 
     /// How far files are trusted.
     pub fn file_trust(&self) -> FileTrust {
-        let retention = Retention::of(&self.loaded);
+        let retention = JournalRetention::of(&self.loaded);
         let agents = self.loaded.agents();
-        let journal = |agent| Arc::new(Journal::of(&self.host, agent, retention));
+        let journal = |agent| Arc::new(FileJournal::of(&self.host, agent, retention));
         FileTrust {
             journals: agents.iter().map(journal).collect(),
             custodies: chela_agent::trust::custodies_of(&self.host, &self.loaded),

@@ -12,16 +12,16 @@ mod why;
 
 use chela_core::{AgentId, Host, suggest};
 use chela_skills::{
-    AgentSkill, AgentSkills, FirstLook, Library, Places, Presence, SkillsSettings, TrustState,
+    AgentSkill, AgentSkills, FirstLook, SkillLibrary, SkillPlaces, SkillPresence, TrustState,
     config_is_on,
 };
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::skills::{SkillsCommand, WhoseSkills};
-use crate::fail::Fail;
-use crate::screen::{Paint, Screen};
+use crate::fail::CommandError;
+use crate::screen::{ColourMode, Screen};
 
-pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -60,17 +60,28 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
             of,
             yes,
         } => {
-            let mut desk = open(&setup, &of)?;
+            let mut installed = open(&setup, &of)?;
             match (name, folder) {
-                (_, Some(folder)) => trust::folder(&mut desk, screen, &folder, trust::Trusted::Yes),
-                (name, None) => trust::skill(&mut desk, screen, &name.unwrap_or_default(), yes),
+                (_, Some(folder)) => trust::set_folder_trust(
+                    &mut installed,
+                    screen,
+                    &folder,
+                    trust::FolderTrust::Yes,
+                ),
+                (name, None) => {
+                    trust::trust_skill(&mut installed, screen, &name.unwrap_or_default(), yes)
+                }
             }
         }
         SkillsCommand::Untrust { name, folder, of } => {
-            let mut desk = open(&setup, &of)?;
+            let mut installed = open(&setup, &of)?;
             match (name, folder) {
-                (_, Some(folder)) => trust::folder(&mut desk, screen, &folder, trust::Trusted::No),
-                (name, None) => trust::untrust(&mut desk, screen, &name.unwrap_or_default()),
+                (_, Some(folder)) => {
+                    trust::set_folder_trust(&mut installed, screen, &folder, trust::FolderTrust::No)
+                }
+                (name, None) => {
+                    trust::untrust_skill(&mut installed, screen, &name.unwrap_or_default())
+                }
             }
         }
         SkillsCommand::Diff { name, of } => diff::run(&open(&setup, &of)?, screen, &name),
@@ -79,7 +90,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
             description,
             shared,
             of,
-        } => author::new(
+        } => author::create_skill(
             &open(&setup, &of)?,
             screen,
             &name,
@@ -97,27 +108,29 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> Outcome 
 }
 
 /// The skills of one agent and all that is needed to talk about them.
-pub struct Desk {
+pub struct InstalledSkills {
     pub host: Host,
     pub agent: AgentId,
-    pub shelf: Library,
+    pub shelf: SkillLibrary,
     pub skills: AgentSkills,
+    /// The tools its main session has.
+    tools: Vec<String>,
 }
 
 /// Finds the skills of an agent, and locks at first sight what lies in the owner's folders. A
 /// home that cannot be written to is no reason to say nothing.
-fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
+fn open(setup: &Setup, of: &WhoseSkills) -> Result<InstalledSkills, CommandError> {
     let agent = setup.agent(of.agent.as_deref())?;
     let view = setup
         .loaded
         .agent(&agent)
-        .ok_or_else(|| Fail::new(format!("there is no agent `{agent}`")))?;
+        .ok_or_else(|| CommandError::new(format!("there is no agent `{agent}`")))?;
     let mut host = setup.host.clone();
     host.env = setup.loaded.env().clone();
-    let mut settings = SkillsSettings::of(&setup.loaded, &view);
+    let mut settings = chela_agent::skills::settings_of(&host, &setup.loaded, &view);
     settings.explicit = of.explicit.iter().map(|path| host.cwd.join(path)).collect();
-    let places = Places::of(&setup.loaded, &view);
-    let mut shelf = Library::open(&host, places, settings);
+    let places = SkillPlaces::of(&setup.loaded, &view);
+    let mut shelf = SkillLibrary::open(&host, places, settings);
     let before = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
     let quarantined = shelf.settle(&FirstLook).is_ok_and(|notices| {
         notices
@@ -130,26 +143,37 @@ fn open(setup: &Setup, of: &WhoseSkills) -> Result<Desk, Fail> {
     } else {
         before
     };
-    Ok(Desk {
+    let tools = chela_agent::effects(&setup.host, &setup.loaded, &agent, &skills);
+    let tools: Vec<String> = tools.into_iter().map(|known| known.tool).collect();
+    let has_tool = |name: &str| tools.iter().any(|known| known == name);
+    Ok(InstalledSkills {
+        skills: skills.gated_by_tools(&has_tool),
         host,
         agent,
         shelf,
-        skills,
+        tools,
     })
 }
 
-impl Desk {
+impl InstalledSkills {
+    /// The skills as they are now.
+    fn skills_now(&mut self, setup: &Setup) -> AgentSkills {
+        let config = |path: &str| config_is_on(&setup.loaded, path);
+        let has_tool = |name: &str| self.tools.iter().any(|known| known == name);
+        self.shelf.for_agent(&config).gated_by_tools(&has_tool)
+    }
+
     /// The skill of a name, or the nearest one as a hint.
-    pub fn skill(&self, name: &str) -> Result<&AgentSkill, Fail> {
+    pub fn skill(&self, name: &str) -> Result<&AgentSkill, CommandError> {
         self.skills.get(name).ok_or_else(|| self.unknown(name))
     }
 
-    pub fn unknown(&self, name: &str) -> Fail {
-        let fail = Fail::new(format!("there is no skill `{name}`"));
+    pub fn unknown(&self, name: &str) -> CommandError {
+        let fail = CommandError::new(format!("there is no skill `{name}`"));
         let skipped = self.shelf.catalog().skipped_by_name(name).next();
         if let Some(skipped) = skipped {
             let path = self.host.compact(&skipped.path);
-            return Fail::new(format!("{path} is no usable skill: {}", skipped.reason));
+            return CommandError::new(format!("{path} is not a usable skill: {}", skipped.reason));
         }
         let known = self.skills.skills().iter();
         let names: Vec<&str> = known.map(|skill| skill.skill().name.as_str()).collect();
@@ -161,11 +185,11 @@ impl Desk {
 }
 
 /// One word for where a skill stands, in its colour.
-fn mark(presence: Presence, paint: Paint) -> String {
+fn mark(presence: SkillPresence, paint: ColourMode) -> String {
     match presence {
-        Presence::Listed => paint.good("in"),
-        Presence::OnCall => paint.accent("on call"),
-        Presence::Hidden => paint.dim("hidden"),
-        Presence::Quarantined => paint.warn("quarantined"),
+        SkillPresence::Listed => paint.good("in"),
+        SkillPresence::OnCall => paint.accent("on call"),
+        SkillPresence::Hidden => paint.dim("hidden"),
+        SkillPresence::Quarantined => paint.warn("quarantined"),
     }
 }

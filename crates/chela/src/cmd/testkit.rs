@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::mpsc;
 
-use chela_testkit::{EXAMPLE, Endpoint, Options, Recorded, Script};
+use chela_testkit::{EXAMPLE, EndpointOptions, EndpointScript, ReceivedRequest, ScriptedEndpoint};
 
-use super::Outcome;
+use super::CommandOutcome;
 use crate::cli::TestkitCommand;
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn run(screen: &mut Screen, command: TestkitCommand) -> Outcome {
+pub fn run(screen: &mut Screen, command: TestkitCommand) -> CommandOutcome {
     match command {
         TestkitCommand::Serve {
             script: Some(script),
@@ -20,14 +20,15 @@ pub fn run(screen: &mut Screen, command: TestkitCommand) -> Outcome {
         } => serve(screen, &script, port, once),
         TestkitCommand::Serve { script: None, .. } => {
             screen.raw(EXAMPLE)?;
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
     }
 }
 
-fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> Outcome {
-    let script = Script::read(path)
-        .map_err(|error| Fail::usage(error).hint("`chela testkit serve --example` prints one"))?;
+fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> CommandOutcome {
+    let script = EndpointScript::read(path).map_err(|error| {
+        CommandError::usage(error).hint("`chela testkit serve --example` prints one")
+    })?;
     let model = script
         .models
         .first()
@@ -35,14 +36,14 @@ fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> Outcome {
         .to_owned();
     let key = script.key.clone();
     let (seen, requests) = mpsc::channel();
-    let endpoint = Endpoint::start_with(Options {
+    let endpoint = ScriptedEndpoint::start_with(EndpointOptions {
         script,
         port,
-        watch: Some(Box::new(move |request: &Recorded| {
+        watch: Some(Box::new(move |request: &ReceivedRequest| {
             let _ = seen.send(line(request));
         })),
     })
-    .map_err(Fail::new)?;
+    .map_err(CommandError::new)?;
     introduce(screen, &endpoint.url(), &model, key.as_deref())?;
     let waiting = std::thread::spawn(move || {
         if once {
@@ -57,11 +58,16 @@ fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> Outcome {
         screen.flush()?;
     }
     let _ = waiting.join();
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The address, and what to put into the config.
-fn introduce(screen: &mut Screen, url: &str, model: &str, key: Option<&str>) -> Result<(), Fail> {
+fn introduce(
+    screen: &mut Screen,
+    url: &str,
+    model: &str,
+    key: Option<&str>,
+) -> Result<(), CommandError> {
     let paint = screen.paint;
     let key = key.map_or(String::new(), |key| format!(", apiKey: \"{key}\""));
     screen.line(format!("Serving at {}", paint.accent(url)))?;
@@ -86,7 +92,7 @@ fn introduce(screen: &mut Screen, url: &str, model: &str, key: Option<&str>) -> 
     Ok(())
 }
 
-fn line(request: &Recorded) -> String {
+fn line(request: &ReceivedRequest) -> String {
     let call = request
         .call
         .map_or(String::new(), |call| format!("#{call}"));

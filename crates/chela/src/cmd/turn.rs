@@ -3,21 +3,22 @@
 mod prune;
 
 use chela_core::Host;
+use chela_inspect::turn_audit::{CallEvent, call_events};
 use chela_ledger::{
-    AuditFilter, AuditKind, Change, Ledger, Record, RecordFilter, RecordId, Summary, dollars,
+    Ledger, RecordFilter, RecordId, RecordedRequest, RequestChange, RequestSummary, dollars,
 };
 use chela_store::block_on;
 use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, Setup, ledger};
-use crate::cli::turn::TurnCommand;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, grouped, shorten};
+use super::{CommandOutcome, Setup, ledger};
+use crate::cli::turn::{LAST_REQUEST, TurnCommand};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped, shorten};
 
-pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
-    ledger::with(host, screen, |ledger, screen| match command {
+pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> CommandOutcome {
+    ledger::with_ledger(host, screen, |ledger, screen| match command {
         TurnCommand::List {
             session,
             agent,
@@ -25,7 +26,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
             json,
         } => {
             let session = session
-                .map(|given| ledger::session(ledger, Some(&given)))
+                .map(|given| ledger::resolve_session(ledger, Some(&given)))
                 .transpose()?;
             let filter = RecordFilter {
                 agent,
@@ -36,12 +37,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
             list(ledger, screen, &filter, json)
         }
         TurnCommand::Show { id, raw: true, .. } => {
-            screen.bytes(&block_on(ledger.raw(RecordId(id)))?)?;
-            Ok(Exit::Fine)
+            screen.bytes(&block_on(ledger.raw(meant(ledger, id)?))?)?;
+            Ok(CommandExit::Fine)
         }
-        TurnCommand::Show { id, json, .. } => show(ledger, screen, RecordId(id), json),
+        TurnCommand::Show { id, json, .. } => show(ledger, screen, meant(ledger, id)?, json),
         TurnCommand::Diff { one, other, json } => {
-            diff(ledger, screen, (RecordId(one), RecordId(other)), json)
+            let ids = (meant(ledger, one)?, meant(ledger, other)?);
+            diff(ledger, screen, ids, json)
         }
         TurnCommand::Prune {
             older_than,
@@ -49,7 +51,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
             dry_run,
             json,
         } => {
-            let asked = prune::Asked {
+            let asked = prune::TurnPruneRequest {
                 older_than,
                 max_size,
                 dry_run,
@@ -57,15 +59,38 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> Outcome {
             };
             prune::prune(host, ledger, screen, &asked)
         }
-        TurnCommand::Replay { id, json } => replay(host, ledger, screen, (RecordId(id), json)),
+        TurnCommand::Replay { id, json } => {
+            let id = meant(ledger, id)?;
+            replay(host, ledger, screen, (id, json))
+        }
     })
 }
 
-fn list(ledger: &Ledger, screen: &mut Screen, filter: &RecordFilter, as_json: bool) -> Outcome {
+/// The request a number stands for: itself, or the newest.
+fn meant(ledger: &Ledger, number: i64) -> Result<RecordId, CommandError> {
+    if number != LAST_REQUEST {
+        return Ok(RecordId(number));
+    }
+    let newest = RecordFilter {
+        limit: Some(1),
+        ..RecordFilter::default()
+    };
+    let newest = block_on(ledger.list(&newest))?.into_iter().next();
+    newest
+        .map(|request| request.id)
+        .ok_or_else(|| CommandError::new("there is no request on record yet"))
+}
+
+fn list(
+    ledger: &Ledger,
+    screen: &mut Screen,
+    filter: &RecordFilter,
+    as_json: bool,
+) -> CommandOutcome {
     let list = block_on(ledger.list(filter))?;
     if as_json {
         screen.json(&list)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = list
@@ -83,14 +108,14 @@ fn list(ledger: &Ledger, screen: &mut Screen, filter: &RecordFilter, as_json: bo
         })
         .collect();
     screen.table("", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Outcome {
+fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> CommandOutcome {
     let record = block_on(ledger.show(id))?;
     if as_json {
         screen.json(&record)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.table("", &head(&record))?;
     let paint = screen.paint;
@@ -105,53 +130,25 @@ fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Ou
                     shown(&mark.id),
                     shown(&mark.origin.to_string()),
                     mark.trust.as_str().to_owned(),
-                    counted(number(mark.bytes), "byte"),
+                    count_noun(number(mark.bytes), "byte"),
                     paint.dim(mark.hash.short()),
                 ]
             })
             .collect();
         screen.table("  ", &rows)?;
     }
-    let calls = calls(ledger, &record)?;
-    if !calls.is_empty() {
+    let events = block_on(call_events(ledger, &record.summary.turn))?;
+    if !events.is_empty() {
         screen.blank()?;
         screen.line(paint.bold("What the turn did"))?;
-        screen.table("  ", &calls)?;
+        let cells =
+            |event: &CallEvent| vec![shown(&event.tool), shown(&event.said), shown(&event.call)];
+        screen.table("  ", &events.iter().map(cells).collect::<Vec<_>>())?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-/// What the turn of a request decided and did, from the audit chain.
-fn calls(ledger: &Ledger, record: &Record) -> Result<Vec<Vec<String>>, Fail> {
-    let mut rows = Vec::new();
-    for kind in [
-        AuditKind::ToolDecision,
-        AuditKind::Approval,
-        AuditKind::ToolOutcome,
-    ] {
-        let entries = block_on(ledger.audit(&AuditFilter {
-            kind: Some(kind),
-            about: Some(format!("\"turn\":{}", json!(record.summary.turn))),
-            ..AuditFilter::default()
-        }))?;
-        for entry in entries {
-            let body = entry.json();
-            let word = |name: &str| shown(body[name].as_str().unwrap_or_default());
-            let said = ["decision", "answer", "outcome"]
-                .map(word)
-                .into_iter()
-                .find(|word| !word.is_empty());
-            rows.push((
-                entry.seq,
-                vec![word("tool"), said.unwrap_or_default(), word("call")],
-            ));
-        }
-    }
-    rows.sort();
-    Ok(rows.into_iter().map(|(_, row)| row).collect())
-}
-
-fn head(record: &Record) -> Vec<Vec<String>> {
+fn head(record: &RecordedRequest) -> Vec<Vec<String>> {
     let summary = &record.summary;
     let mut rows = vec![
         ("request", summary.id.to_string()),
@@ -176,7 +173,7 @@ fn head(record: &Record) -> Vec<Vec<String>> {
             "sent",
             format!(
                 "{}, SHA-256 {}",
-                counted(number(summary.length), "byte"),
+                count_noun(number(summary.length), "byte"),
                 record.sent
             ),
         ),
@@ -217,7 +214,7 @@ fn head(record: &Record) -> Vec<Vec<String>> {
         );
         rows.push(("tokens", text));
     }
-    rows.push(("tools", counted(record.tools.len(), "tool")));
+    rows.push(("tools", count_noun(record.tools.len(), "tool")));
     rows.push(("ended", how_it_ended(summary)));
     rows.into_iter()
         .map(|(name, value)| vec![name.to_owned(), value])
@@ -229,23 +226,25 @@ fn diff(
     screen: &mut Screen,
     (one, other): (RecordId, RecordId),
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let found = block_on(ledger.diff(one, other))?;
     if as_json {
         screen.json(&found)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if found.is_empty() {
         screen.line("Both requests are the same.")?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     for one in &found {
-        let bytes = |side: &Option<chela_ledger::Side>| side.as_ref().map_or(0, |side| side.bytes);
+        let bytes = |side: &Option<chela_ledger::DifferenceSide>| {
+            side.as_ref().map_or(0, |side| side.bytes)
+        };
         let (mark, size) = match one.change {
-            Change::Added => (paint.good("+"), format!("{} bytes", bytes(&one.after))),
-            Change::Removed => (paint.bad("-"), format!("{} bytes", bytes(&one.before))),
-            Change::Changed => (
+            RequestChange::Added => (paint.good("+"), format!("{} bytes", bytes(&one.after))),
+            RequestChange::Removed => (paint.bad("-"), format!("{} bytes", bytes(&one.before))),
+            RequestChange::Changed => (
                 paint.warn("~"),
                 format!("{} → {} bytes", bytes(&one.before), bytes(&one.after)),
             ),
@@ -259,7 +258,7 @@ fn diff(
             }
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn replay(
@@ -267,15 +266,15 @@ fn replay(
     ledger: &Ledger,
     screen: &mut Screen,
     (id, as_json): (RecordId, bool),
-) -> Outcome {
+) -> CommandOutcome {
     let secrets = chela_agent::known_secrets(host, &Setup::look(host).loaded);
     let replayed = block_on(ledger.replay(id, &|name| {
         let known = secrets.iter().find(|secret| secret.name == name);
         known.map(|secret| secret.value.clone())
     }))?;
     let exit = match replayed.matches() {
-        true => Exit::Fine,
-        false => Exit::Findings,
+        true => CommandExit::Fine,
+        false => CommandExit::Findings,
     };
     if as_json {
         screen.json(&json!({
@@ -288,7 +287,7 @@ fn replay(
         return Ok(exit);
     }
     let paint = screen.paint;
-    let size = counted(replayed.bytes.len(), "byte");
+    let size = count_noun(replayed.bytes.len(), "byte");
     if replayed.matches() {
         let line = format!(
             "Request {id} is what was sent: {size}, SHA-256 {}",
@@ -316,7 +315,7 @@ fn replay(
     Ok(exit)
 }
 
-fn how_it_ended(summary: &Summary) -> String {
+fn how_it_ended(summary: &RequestSummary) -> String {
     match (&summary.error, summary.ended, summary.cost) {
         (Some(error), _, _) => shorten(&shown(error), 60),
         (None, None, _) => "no answer on record".to_owned(),
@@ -326,7 +325,7 @@ fn how_it_ended(summary: &Summary) -> String {
 }
 
 /// What the provider counted, or what we did.
-fn input(summary: &Summary) -> u64 {
+fn input(summary: &RequestSummary) -> u64 {
     summary.usage.map_or(summary.tokens, |usage| usage.input)
 }
 

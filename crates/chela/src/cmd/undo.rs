@@ -6,19 +6,19 @@ use chela_agent::file_trust::FileTrust;
 use chela_core::{AgentId, Host};
 use chela_ledger::AuditKind;
 use chela_session::journal::{
-    Change, Conflict, Conflicts, Journal, JournalError, ListAsk, Retention, UndoError, UndoPlan,
-    Undone, Which, undone_in_words,
+    ConflictRule, FileJournal, JournalChange, JournalError, JournalRetention, ListAsk,
+    UndoConflict, UndoError, UndoPlan, UndoTarget, UndoneChange, undone_in_words,
 };
 use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{Outcome, Setup, noted, owner};
+use super::{CommandOutcome, Setup, change_records, owner};
 use crate::cli::undo::UndoArgs;
-use crate::fail::{Exit, Fail};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
-impl From<JournalError> for Fail {
+impl From<JournalError> for CommandError {
     fn from(error: JournalError) -> Self {
         let cause = std::error::Error::source(&error)
             .map(|source| format!(": {source}"))
@@ -27,18 +27,18 @@ impl From<JournalError> for Fail {
     }
 }
 
-impl From<UndoError> for Fail {
+impl From<UndoError> for CommandError {
     fn from(error: UndoError) -> Self {
         match error {
             UndoError::Journal(error) => error.into(),
             UndoError::Conflicts(ref steps) => {
                 let later = steps.iter().find_map(|step| match step.conflict {
-                    Some(Conflict::ChangedLater { by }) => Some(by),
+                    Some(UndoConflict::ChangedLater { by }) => Some(by),
                     _ => None,
                 });
                 let copied = steps
                     .iter()
-                    .any(|step| step.conflict == Some(Conflict::OtherHome));
+                    .any(|step| step.conflict == Some(UndoConflict::OtherHome));
                 let hint = match later {
                     _ if copied => {
                         "take it back in the home it was made in; --force does it from here"
@@ -57,12 +57,12 @@ impl From<UndoError> for Fail {
     }
 }
 
-pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     let agent = setup.agent(args.agent.as_deref())?;
     let desk = Desk {
-        journal: Journal::of(host, &agent, Retention::of(&setup.loaded))
+        journal: FileJournal::of(host, &agent, JournalRetention::of(&setup.loaded))
             .with_workspace(real(&setup.workspace_dir(&agent))),
         trust: setup.file_trust(),
         workspace: real(&setup.workspace_dir(&agent)),
@@ -73,7 +73,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
         return desk.list(screen, args);
     }
     if !args.dry_run {
-        owner::only(host, "changes are taken back")?;
+        owner::require_owner(host, "changes are taken back")?;
     }
     match &args.keep {
         Some(file) => desk.keep(screen, file, args.json),
@@ -85,21 +85,24 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> Outcome {
 struct Desk<'a> {
     host: &'a Host,
     agent: AgentId,
-    journal: Journal,
+    journal: FileJournal,
     trust: FileTrust,
     workspace: PathBuf,
 }
 
 impl Desk<'_> {
-    fn list(&self, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+    fn list(&self, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome {
         let changes = self.journal.list(ListAsk { limit: args.limit })?;
+        if let Some(loss) = self.journal.loss() {
+            return Err(CommandError::new(loss.words_before_new_one()));
+        }
         if args.json {
             screen.json(&json!({ "agent": self.agent, "changes": changes }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         if changes.is_empty() {
             screen.line("Nothing can be taken back: no file was changed by a file tool yet.")?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let paint = screen.paint;
         let mut rows = vec![
@@ -110,10 +113,10 @@ impl Desk<'_> {
         ];
         rows.extend(changes.iter().map(|change| self.row(change, screen)));
         screen.table("", &rows)?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    fn row(&self, change: &Change, screen: &Screen) -> Vec<String> {
+    fn row(&self, change: &JournalChange, screen: &Screen) -> Vec<String> {
         let paint = screen.paint;
         let mut what = change.what.clone();
         if change.tool == "undo" {
@@ -138,56 +141,75 @@ impl Desk<'_> {
         ]
     }
 
-    fn undo(&self, screen: &mut Screen, args: &UndoArgs) -> Outcome {
+    fn undo(&self, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome {
         let which = match &args.what {
-            Some(given) => Which::Named(given.clone()),
-            None => Which::LastTurn,
+            Some(given) => UndoTarget::Named(given.clone()),
+            None => UndoTarget::LastTurn,
         };
-        let plan = self.journal.plan_undo(&which)?;
+        let plan = match self.journal.plan_undo(&which) {
+            Err(UndoError::Nothing) => return Err(self.nothing_to_undo()?),
+            planned => planned?,
+        };
         if args.dry_run {
             if args.json {
                 screen.json(&json!({ "agent": self.agent, "plan": plan }))?;
             } else {
                 self.show(screen, &plan)?;
             }
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let conflicts = match args.force {
-            true => Conflicts::Overwrite,
-            false => Conflicts::Refuse,
+            true => ConflictRule::Overwrite,
+            false => ConflictRule::Refuse,
         };
         let undone = self.journal.undo(&plan, conflicts)?;
-        noted::change(
+        change_records::record_change(
             self.host,
             AuditKind::Undo,
             &json!({ "agent": self.agent, "forced": args.force, "files": undone }),
         );
         if args.json {
             screen.json(&json!({ "agent": self.agent, "undone": undone }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         for line in undone_in_words(&undone, |path| self.called(path)) {
             screen.line(format!("  {line}"))?;
         }
         screen.line(match back(&undone) {
-            Some(again) => format!("Taken back. `chela undo {again}` brings it back."),
+            Some(again) => format!("Undone. Run `chela undo {again}` to redo."),
             None => "Nothing had to be done: everything was as it was before.".to_owned(),
         })?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    fn show(&self, screen: &mut Screen, plan: &UndoPlan) -> Result<(), Fail> {
+    /// Why there is nothing to take back.
+    fn nothing_to_undo(&self) -> Result<CommandError, CommandError> {
+        if let Some(loss) = self.journal.loss() {
+            return Ok(CommandError::new(loss.words_before_new_one()));
+        }
+        let listed = self.journal.list(ListAsk { limit: 1 })?;
+        Ok(match listed.is_empty() {
+            true => UndoError::Nothing.into(),
+            false => {
+                CommandError::new("everything is taken back already; `chela undo --list` shows it")
+            }
+        })
+    }
+
+    fn show(&self, screen: &mut Screen, plan: &UndoPlan) -> Result<(), CommandError> {
         let paint = screen.paint;
         screen.line("Taking this back would do this to the files:")?;
         for step in &plan.steps {
             let against = match &step.conflict {
                 None => String::new(),
-                Some(Conflict::ChangedLater { by }) => {
+                Some(UndoConflict::ChangedLater { by }) => {
                     paint.warn(format!(" - changed again later, by change {by}"))
                 }
-                Some(Conflict::ChangedElsewhere) => paint.warn(" - changed by someone else since"),
-                Some(Conflict::OtherHome) => paint.warn(" - a file of another home"),
-                Some(Conflict::Unreadable { why }) => paint.bad(format!(" - {}", shown(why))),
+                Some(UndoConflict::ChangedElsewhere) => {
+                    paint.warn(" - changed by someone else since")
+                }
+                Some(UndoConflict::OtherHome) => paint.warn(" - a file of another home"),
+                Some(UndoConflict::Unreadable { why }) => paint.bad(format!(" - {}", shown(why))),
             };
             screen.line(format!(
                 "  {}: {}{against}",
@@ -199,7 +221,7 @@ impl Desk<'_> {
     }
 
     /// The owner stands for a file.
-    fn keep(&self, screen: &mut Screen, file: &Path, as_json: bool) -> Outcome {
+    fn keep(&self, screen: &mut Screen, file: &Path, as_json: bool) -> CommandOutcome {
         let given = file.to_string_lossy();
         let in_workspace = self.workspace.join(file);
         let path = match in_workspace.exists() {
@@ -207,18 +229,18 @@ impl Desk<'_> {
             false => self.host.expand(&given),
         };
         let path = path.canonicalize().map_err(|error| {
-            Fail::new(format!("{} cannot be read: {error}", shown(&given)))
+            CommandError::new(format!("{} cannot be read: {error}", shown(&given)))
                 .hint("a path relative to the workspace, or an absolute one")
         })?;
         let was_foreign = self.trust.vouch(&path)?;
         if was_foreign {
             let body = json!({ "agent": self.agent, "file": path, "trust": "vouched" });
-            noted::change(self.host, AuditKind::TrustChange, &body);
+            change_records::record_change(self.host, AuditKind::TrustChange, &body);
         }
         if as_json {
             screen
                 .json(&json!({ "agent": self.agent, "file": path, "wasForeign": was_foreign }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         let name = self.called(&path);
         screen.line(match was_foreign {
@@ -227,7 +249,7 @@ impl Desk<'_> {
                 format!("{name} holds nothing that was written after reading text from outside.")
             }
         })?;
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
     fn called(&self, path: &Path) -> String {
@@ -239,7 +261,7 @@ impl Desk<'_> {
 }
 
 /// What brings back what was just taken back.
-fn back(undone: &[Undone]) -> Option<String> {
+fn back(undone: &[UndoneChange]) -> Option<String> {
     let mut made = undone.iter().filter(|one| one.change.is_some());
     let first = made.next()?;
     match made.next() {

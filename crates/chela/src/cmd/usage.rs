@@ -1,22 +1,22 @@
 //! `chela usage`: what was used, summed up.
 
-use chela_agent::Calendar;
+use chela_agent::OwnerCalendar;
 use chela_core::Host;
 use chela_ledger::{UsageBy, UsageRange, UsageSum, dollars};
 use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::turn::{number, percent};
-use super::{Outcome, Setup, ledger};
+use super::{CommandOutcome, Setup, ledger};
 use crate::cli::usage::{ByName, UsageArgs};
-use crate::fail::Exit;
-use crate::screen::{Paint, Screen, counted, grouped, shorten};
+use crate::fail::CommandExit;
+use crate::screen::{ColourMode, Screen, count_noun, grouped, shorten};
 
 /// How long the longest bar is.
 const BAR: u64 = 24;
 const DAY: u64 = 86_400_000;
 
-pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> CommandOutcome {
     let by = match args.by {
         ByName::Agent => UsageBy::Agent,
         ByName::Model => UsageBy::Model,
@@ -26,7 +26,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> Outcome {
     };
     let setup = Setup::load(host);
     let zone = &setup.loaded.config.agents.defaults.user_timezone;
-    let calendar = Calendar::of(host, zone.as_deref());
+    let calendar = OwnerCalendar::of(host, zone.as_deref());
     // Today is one of them.
     let since = |days: u64| {
         let earlier = days.saturating_sub(1).saturating_mul(DAY);
@@ -36,21 +36,21 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> Outcome {
         since: args.days.map(since),
         until: None,
     };
-    ledger::with(host, screen, |ledger, screen| {
+    ledger::with_ledger(host, screen, |ledger, screen| {
         let sums = block_on(ledger.usage(by, range, &|at| calendar.day(at)))?;
         if args.json {
             screen.json(&sums)?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         if sums.is_empty() {
             screen.line("Nothing was used in this time.")?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         chart(screen, &sums, by)
     })
 }
 
-fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> Outcome {
+fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> CommandOutcome {
     let paint = screen.paint;
     let most = sums.iter().map(|sum| sum.input).max().unwrap_or(0);
     let mut rows: Vec<Vec<String>> = sums
@@ -58,7 +58,7 @@ fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> Outcome {
         .map(|sum| row(sum, bar(sum.input, most), by, paint))
         .collect();
     if sums.len() > 1 && by != UsageBy::Section {
-        let total = total(sums);
+        let total = UsageSum::total(sums);
         rows.push(row(&total, String::new(), by, paint));
     }
     screen.table("", &rows)?;
@@ -69,7 +69,7 @@ fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> Outcome {
             ),
         )?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// A bar in eighths of a character, so that small shares show too.
@@ -83,22 +83,7 @@ fn bar(part: u64, most: u64) -> String {
     "█".repeat(number(eighths / 8)) + EIGHTHS[number(eighths % 8)]
 }
 
-fn total(sums: &[UsageSum]) -> UsageSum {
-    let sum = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum();
-    UsageSum {
-        name: "all".to_owned(),
-        requests: sum(|sum| sum.requests),
-        input: sum(|sum| sum.input),
-        output: sum(|sum| sum.output),
-        cache_read: sum(|sum| sum.cache_read),
-        cache_write: sum(|sum| sum.cache_write),
-        reread: sum(|sum| sum.reread),
-        cost: sum(|sum| sum.cost),
-        estimated: sum(|sum| sum.estimated),
-    }
-}
-
-fn row(sum: &UsageSum, bar: String, by: UsageBy, paint: Paint) -> Vec<String> {
+fn row(sum: &UsageSum, bar: String, by: UsageBy, paint: ColourMode) -> Vec<String> {
     let about = if sum.estimated > 0 { "~" } else { "" };
     let input = format!("{about}{} in", grouped(number(sum.input)));
     let mut cells = vec![shorten(&shown(&sum.name), 40), paint.accent(bar), input];
@@ -110,7 +95,7 @@ fn row(sum: &UsageSum, bar: String, by: UsageBy, paint: Paint) -> Vec<String> {
         cells.extend([
             format!("{} out", grouped(number(sum.output))),
             format!("{} % cached", percent(sum.cache_read, sum.input)),
-            counted(number(sum.requests), "request"),
+            count_noun(number(sum.requests), "request"),
             cost,
         ]);
     }

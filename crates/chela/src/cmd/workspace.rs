@@ -3,18 +3,20 @@
 mod edit;
 
 use chela_core::Host;
-use chela_workspace::{Author, CommitId, CoreFile, History, HistoryEntry, Snapshot};
+use chela_workspace::{
+    CommitAuthor, CommitId, CoreFile, HistoryEntry, HistorySnapshot, WorkspaceHistory,
+};
 use serde_json::json;
 
-use super::{Outcome, Setup};
+use super::{CommandOutcome, Setup};
 use crate::cli::{AgentArg, PromptChoice, WorkspaceCommand};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, grouped};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped};
 
 /// Enough to find a bad edit; git has the rest.
 const MOST_VERSIONS: usize = 50;
 
-pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
@@ -24,7 +26,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Outco
                     .workspace_dir(&setup.agent(agent.agent.as_deref())?)
                     .display(),
             )?;
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
         WorkspaceCommand::List { agent, json } => list(&setup, screen, agent, json),
         WorkspaceCommand::History { file, agent, json } => {
@@ -41,12 +43,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Outco
             let to = to.as_deref().map(version_id).transpose()?;
             let diff = past
                 .diff(&file, from.as_ref(), to.as_ref())
-                .map_err(Fail::new)?;
+                .map_err(CommandError::new)?;
             if diff.is_empty() {
                 screen.line(format!("{file} is as it was."))?;
             }
             screen.raw(&diff)?;
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
         WorkspaceCommand::Restore {
             file,
@@ -57,49 +59,52 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Outco
         WorkspaceCommand::Snapshot { agent, message } => {
             let why = message.unwrap_or_else(|| "Recorded by hand".to_owned());
             let outcome = open(&setup, &agent)?
-                .snapshot(&Author::Owner, &why)
-                .map_err(Fail::new)?;
+                .snapshot(&CommitAuthor::Owner, &why)
+                .map_err(CommandError::new)?;
             let told = match outcome {
-                Snapshot::Unchanged => "Nothing has changed since the last record.".to_owned(),
-                Snapshot::Committed { id, files } => {
+                HistorySnapshot::Unchanged => {
+                    "Nothing has changed since the last record.".to_owned()
+                }
+                HistorySnapshot::Committed { id, files } => {
                     format!("Recorded {} as {id}.", files.join(", "))
                 }
-                Snapshot::Paused(_) => {
-                    return Err(
-                        Fail::new("the repository is in the middle of something else")
-                            .hint("finish the merge, rebase or other git command first"),
-                    );
+                HistorySnapshot::Paused(_) => {
+                    return Err(CommandError::new(
+                        "the repository is in the middle of something else",
+                    )
+                    .hint("finish the merge, rebase or other git command first"));
                 }
             };
             screen.line(told)?;
-            Ok(Exit::Fine)
+            Ok(CommandExit::Fine)
         }
     }
 }
 
-fn open(setup: &Setup, agent: &AgentArg) -> Result<History, Fail> {
+fn open(setup: &Setup, agent: &AgentArg) -> Result<WorkspaceHistory, CommandError> {
     let dir = setup.workspace_dir(&setup.agent(agent.agent.as_deref())?);
     if !dir.is_dir() {
-        return Err(Fail::new(format!(
+        return Err(CommandError::new(format!(
             "there is no workspace at {}",
             setup.host.compact(&dir)
         ))
         .hint("chela init"));
     }
-    History::open(&setup.host, &dir).map_err(Fail::new)
+    WorkspaceHistory::open(&setup.host, &dir).map_err(CommandError::new)
 }
 
-fn list(setup: &Setup, screen: &mut Screen, agent: AgentArg, json: bool) -> Outcome {
+fn list(setup: &Setup, screen: &mut Screen, agent: AgentArg, json: bool) -> CommandOutcome {
     let choice = PromptChoice {
         agent: agent.agent,
         mode: None,
         channel: None,
         session: None,
+        skill: None,
     };
-    let assembled = super::prompt::assembled(setup, &choice)?;
+    let assembled = super::prompt::assemble_prompt(setup, &choice)?;
     if json {
         screen.json(&json!({ "workspace": assembled.workspace, "files": assembled.files }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     screen.line(paint.bold(setup.host.compact(&assembled.workspace)))?;
@@ -121,7 +126,7 @@ fn list(setup: &Setup, screen: &mut Screen, agent: AgentArg, json: bool) -> Outc
         })
         .collect();
     screen.table("  ", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn history(
@@ -130,11 +135,11 @@ fn history(
     agent: &AgentArg,
     file: Option<&str>,
     json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let past = open(setup, agent)?;
     // A change nobody recorded yet belongs to the history too.
-    past.snapshot(&Author::Runtime, super::init::OUTSIDE_CHANGE)
-        .map_err(Fail::new)?;
+    past.snapshot(&CommitAuthor::Runtime, super::init::OUTSIDE_CHANGE)
+        .map_err(CommandError::new)?;
     let names: Vec<String> = match file {
         Some(file) => vec![file.to_owned()],
         None => CoreFile::ALL
@@ -144,7 +149,9 @@ fn history(
     };
     let mut all = Vec::new();
     for name in names {
-        let entries = past.entries(&name, MOST_VERSIONS).map_err(Fail::new)?;
+        let entries = past
+            .entries(&name, MOST_VERSIONS)
+            .map_err(CommandError::new)?;
         all.push((name, entries));
     }
     all.retain(|(_, entries)| file.is_some() || !entries.is_empty());
@@ -154,7 +161,7 @@ fn history(
             .map(|(file, versions)| json!({ "file": file, "versions": versions }))
             .collect();
         screen.json(&files)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     for (at, (name, entries)) in all.iter().enumerate() {
         if at > 0 {
@@ -162,7 +169,7 @@ fn history(
         }
         print_entries(screen, name, entries)?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn print_entries(screen: &mut Screen, name: &str, entries: &[HistoryEntry]) -> std::io::Result<()> {
@@ -170,7 +177,7 @@ fn print_entries(screen: &mut Screen, name: &str, entries: &[HistoryEntry]) -> s
     screen.line(format!(
         "{}  {}",
         paint.bold(name),
-        paint.dim(counted(entries.len(), "version"))
+        paint.dim(count_noun(entries.len(), "version"))
     ))?;
     let rows: Vec<Vec<String>> = entries
         .iter()
@@ -197,13 +204,13 @@ fn restore(
     agent: &AgentArg,
     file: &str,
     version: Option<String>,
-) -> Outcome {
+) -> CommandOutcome {
     let past = open(setup, agent)?;
     let id = match version {
         Some(id) => version_id(&id)?,
         None => previous(&past, file)?,
     };
-    let report = past.restore(file, &id).map_err(Fail::new)?;
+    let report = past.restore(file, &id).map_err(CommandError::new)?;
     let how = format!("chela workspace restore {}", report.restored.short());
     super::trust::owner_wrote(
         setup,
@@ -216,7 +223,7 @@ fn restore(
             "{file} already is as it was in {}.",
             report.restored.short()
         ))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(format!(
         "{file} is back as it was in {}.",
@@ -228,23 +235,23 @@ fn restore(
             before.short()
         ))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn version_id(text: &str) -> Result<CommitId, Fail> {
+fn version_id(text: &str) -> Result<CommitId, CommandError> {
     CommitId::parse(text).ok_or_else(|| {
-        Fail::usage(format!("`{text}` is no version"))
+        CommandError::usage(format!("`{text}` is not a version"))
             .hint("`chela workspace history FILE` lists them")
     })
 }
 
 /// The version before the latest change, recorded or not.
-fn previous(past: &History, file: &str) -> Result<CommitId, Fail> {
-    past.snapshot(&Author::Runtime, super::init::OUTSIDE_CHANGE)
-        .map_err(Fail::new)?;
-    let entries = past.entries(file, 2).map_err(Fail::new)?;
+fn previous(past: &WorkspaceHistory, file: &str) -> Result<CommitId, CommandError> {
+    past.snapshot(&CommitAuthor::Runtime, super::init::OUTSIDE_CHANGE)
+        .map_err(CommandError::new)?;
+    let entries = past.entries(file, 2).map_err(CommandError::new)?;
     entries.get(1).map(|entry| entry.id.clone()).ok_or_else(|| {
-        Fail::new(format!("{file} has no earlier version"))
+        CommandError::new(format!("{file} has no earlier version"))
             .hint(format!("chela workspace history {file}"))
     })
 }

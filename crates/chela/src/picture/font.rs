@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use ab_glyph::{Font, FontRef, PxScale, ScaleFont};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Weight {
+pub enum FontWeight {
     Regular,
     Bold,
 }
@@ -15,13 +15,13 @@ static BOLD: &[u8] = include_bytes!("../../data/label-bold.ttf");
 
 /// The font of a weight; `None` only if the embedded file were broken, and then labels are left
 /// out rather than the picture.
-pub fn font(weight: Weight) -> Option<&'static FontRef<'static>> {
+pub fn font(weight: FontWeight) -> Option<&'static FontRef<'static>> {
     static FONTS: OnceLock<[Option<FontRef<'static>>; 2]> = OnceLock::new();
     let fonts =
         FONTS.get_or_init(|| [REGULAR, BOLD].map(|bytes| FontRef::try_from_slice(bytes).ok()));
     match weight {
-        Weight::Regular => fonts[0].as_ref(),
-        Weight::Bold => fonts[1].as_ref(),
+        FontWeight::Regular => fonts[0].as_ref(),
+        FontWeight::Bold => fonts[1].as_ref(),
     }
 }
 
@@ -31,7 +31,7 @@ pub fn scale(size: f32) -> PxScale {
 }
 
 /// Width of a label in pixels.
-pub fn text_width(text: &str, size: f32, weight: Weight) -> f32 {
+pub fn text_width(text: &str, size: f32, weight: FontWeight) -> f32 {
     let Some(font) = font(weight) else { return 0.0 };
     let scaled = font.as_scaled(scale(size));
     text.chars()

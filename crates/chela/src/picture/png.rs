@@ -3,7 +3,7 @@
 use ab_glyph::{Font, ScaleFont, point};
 
 use super::font::{font, scale};
-use super::{Area, Picture, Rgb, Shape, Weight};
+use super::{FontWeight, Picture, PictureArea, PictureShape, Rgb};
 
 const DENSITY: f32 = 2.0;
 /// Of the rounded corners, as in the SVG.
@@ -13,8 +13,8 @@ pub fn to_png(picture: &Picture) -> Result<Vec<u8>, png::EncodingError> {
     let mut canvas = Canvas::new(picture);
     for shape in &picture.shapes {
         match shape {
-            Shape::Box { area, fill, .. } => canvas.fill(*area, *fill),
-            Shape::Label {
+            PictureShape::Box { area, fill, .. } => canvas.fill(*area, *fill),
+            PictureShape::Label {
                 x,
                 y,
                 size,
@@ -48,7 +48,7 @@ struct Pen {
     x: f32,
     y: f32,
     size: f32,
-    weight: Weight,
+    weight: FontWeight,
     ink: Rgb,
 }
 
@@ -65,7 +65,7 @@ impl Canvas {
         }
     }
 
-    fn fill(&mut self, area: Area, colour: Rgb) {
+    fn fill(&mut self, area: PictureArea, colour: Rgb) {
         let left = area.x * DENSITY;
         let top = area.y * DENSITY;
         let right = (area.x + area.width) * DENSITY;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Picture, Shape, Weight};
+use super::{FontWeight, Picture, PictureShape};
 
 pub fn to_svg(picture: &Picture) -> String {
     let Picture {
@@ -28,10 +28,10 @@ pub fn to_svg(picture: &Picture) -> String {
     svg
 }
 
-fn push_shape(svg: &mut String, shape: &Shape) {
+fn push_shape(svg: &mut String, shape: &PictureShape) {
     // Writing to a string cannot fail.
     let _ = match shape {
-        Shape::Box { area, fill, tip } => {
+        PictureShape::Box { area, fill, tip } => {
             let _ = write!(
                 svg,
                 "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"{}\"",
@@ -46,7 +46,7 @@ fn push_shape(svg: &mut String, shape: &Shape) {
                 None => writeln!(svg, "/>"),
             }
         }
-        Shape::Label {
+        PictureShape::Label {
             x,
             y,
             size,
@@ -55,8 +55,8 @@ fn push_shape(svg: &mut String, shape: &Shape) {
             text,
         } => {
             let weight = match weight {
-                Weight::Regular => "",
-                Weight::Bold => " font-weight=\"bold\"",
+                FontWeight::Regular => "",
+                FontWeight::Bold => " font-weight=\"bold\"",
             };
             writeln!(
                 svg,

@@ -1,15 +1,15 @@
 //! Treemaps: nested boxes whose areas are proportional to a weight.
 
-use super::Area;
+use super::PictureArea;
 
 /// Lays out boxes of the given weights (largest first is best) inside `area`, as square as
 /// possible. The result has one box for each weight, in the same order.
-pub fn squarify(weights: &[f32], area: Area) -> Vec<Area> {
+pub fn squarify(weights: &[f32], area: PictureArea) -> Vec<PictureArea> {
     let total: f32 = weights.iter().copied().filter(|weight| *weight > 0.0).sum();
     if total <= 0.0 || area.width <= 0.0 || area.height <= 0.0 {
         return weights
             .iter()
-            .map(|_| Area {
+            .map(|_| PictureArea {
                 width: 0.0,
                 height: 0.0,
                 ..area
@@ -56,7 +56,7 @@ fn worst(row: &[f32], side: f32) -> f32 {
 }
 
 /// Places one row along the shorter side and returns what is left.
-fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
+fn lay_row(row: &[f32], area: PictureArea, boxes: &mut Vec<PictureArea>) -> PictureArea {
     let sum: f32 = row.iter().sum();
     let upright = area.width >= area.height;
     let side = if upright { area.height } else { area.width };
@@ -73,14 +73,14 @@ fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
             0.0
         };
         boxes.push(if upright {
-            Area {
+            PictureArea {
                 x: area.x,
                 y: area.y + along,
                 width: thickness,
                 height: length,
             }
         } else {
-            Area {
+            PictureArea {
                 x: area.x + along,
                 y: area.y,
                 width: length,
@@ -90,13 +90,13 @@ fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
         along += length;
     }
     if upright {
-        Area {
+        PictureArea {
             x: area.x + thickness,
             width: (area.width - thickness).max(0.0),
             ..area
         }
     } else {
-        Area {
+        PictureArea {
             y: area.y + thickness,
             height: (area.height - thickness).max(0.0),
             ..area
@@ -106,9 +106,9 @@ fn lay_row(row: &[f32], area: Area, boxes: &mut Vec<Area>) -> Area {
 
 #[cfg(test)]
 mod tests {
-    use super::{Area, squarify};
+    use super::{PictureArea, squarify};
 
-    const AREA: Area = Area {
+    const AREA: PictureArea = PictureArea {
         x: 10.0,
         y: 20.0,
         width: 600.0,

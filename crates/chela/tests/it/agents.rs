@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn agents_come_and_go_and_the_first_one_stays() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.run(&["agents", "add", "research", "--model", "ollama/qwen3"])
         .ok();
     assert!(home.exists(".chela/workspace-research/SOUL.md"));
@@ -26,7 +26,7 @@ fn agents_come_and_go_and_the_first_one_stays() {
 
 #[test]
 fn an_agent_is_added_in_the_shape_the_roster_has() {
-    let home = Home::with_config("{ agents: { entries: { main: {} } } }\n");
+    let home = TestHome::with_config("{ agents: { entries: { main: {} } } }\n");
     home.run(&["agents", "add", "two"]).ok();
     let config = home.read(".chela/chela.json");
     assert!(
@@ -45,7 +45,7 @@ fn an_agent_is_added_in_the_shape_the_roster_has() {
 
 #[test]
 fn the_matrix_names_the_key_behind_each_value() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{ agents: { defaults: { model: 'a/b' }, list: [{ id: 'main' }, { id: 'two', model: 'c/d', tools: { deny: ['exec'] } }] } }",
     );
     home.run(&["init"]).ok();
@@ -58,7 +58,7 @@ fn the_matrix_names_the_key_behind_each_value() {
 
 #[test]
 fn keys_that_are_only_for_all_agents_are_refused_for_one() {
-    let home = Home::with_config("{ agents: { list: [{ id: 'main', timeoutSeconds: 5 }] } }");
+    let home = TestHome::with_config("{ agents: { list: [{ id: 'main', timeoutSeconds: 5 }] } }");
     let run = home.run(&["config", "validate"]);
     assert_eq!(run.code, 78);
     assert!(
@@ -70,7 +70,7 @@ fn keys_that_are_only_for_all_agents_are_refused_for_one() {
 
 #[test]
 fn show_tells_where_each_setting_comes_from() {
-    let home = Home::with_config("{ agents: { defaults: { bootstrapMaxChars: 5000 } } }");
+    let home = TestHome::with_config("{ agents: { defaults: { bootstrapMaxChars: 5000 } } }");
     let settings = home.run(&["agents", "show", "main", "--json"]).json();
     assert_eq!(settings["settings"]["bootstrapMaxChars"]["value"], 5000);
     let from = settings["settings"]["bootstrapMaxChars"]["from"]
@@ -86,7 +86,7 @@ fn show_tells_where_each_setting_comes_from() {
 
 #[test]
 fn w25_the_matrix_tells_what_each_agent_may_do() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{ guard: { policy: 'strict', egress: ['docs.example'], confirm: ['persona'] }, \
            secrets: { named: { forge: { value: 'x-value-1', exec: true, hosts: ['api.forge.example'], agents: ['main'] } } }, \
            agents: { list: [{ id: 'main' }, { id: 'reader', tools: { profile: 'minimal' }, guard: { policy: 'open' } }] } }",

@@ -1,10 +1,10 @@
 //! `chela approvals …`: what may run is seen, given and taken back.
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn a_list_is_made_shown_and_taken_back() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let empty = home.run(&["approvals", "list"]).ok();
     assert!(
         empty.starts_with("Nothing waits, and no command is on the list."),
@@ -24,17 +24,20 @@ fn a_list_is_made_shown_and_taken_back() {
     let told = home.run(&["approvals", "revoke", id]).ok();
     assert_eq!(
         told,
-        "Taken back: `git /status|log( .*)?/` of main asks again.\n"
+        "Revoked: `git /status|log( .*)?/` of main asks again.\n"
     );
     home.run(&["approvals", "revoke", id]).fails(1);
+    // By the program it is for, where that is one only.
+    let told = home.run(&["approvals", "revoke", "rg"]).ok();
+    assert_eq!(told, "Revoked: `rg …` of * asks again.\n");
     home.run(&["approvals", "allow", "git", "--args", "("])
         .fails(2);
 }
 
 #[test]
 fn presets_and_the_stricter_of_two() {
-    let home = Home::with_config("{ tools: { exec: { mode: 'full' } } }");
-    let get = |home: &Home| home.run(&["approvals", "get", "--json"]).json();
+    let home = TestHome::with_config("{ tools: { exec: { mode: 'full' } } }");
+    let get = |home: &TestHome| home.run(&["approvals", "get", "--json"]).json();
     assert_eq!(get(&home)["unlisted"], "run");
     home.run(&["approvals", "set", "cautious"]).ok();
     assert_eq!(get(&home)["unlisted"], "ask");
@@ -59,7 +62,7 @@ fn presets_and_the_stricter_of_two() {
 
 #[test]
 fn a_broken_document_is_told_and_not_overwritten() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.write(".chela/exec-approvals.json", "{ \"version\": 1,");
     let told = home.run(&["approvals", "set", "yolo"]).fails(1);
     assert!(told.contains("is broken"), "{told}");
@@ -69,8 +72,22 @@ fn a_broken_document_is_told_and_not_overwritten() {
 
 #[test]
 fn a_command_of_an_agent_cannot_change_what_may_run() {
-    let home = Home::ready().env("CHELA_SHELL", "exec");
+    let home = TestHome::ready().env("CHELA_SHELL", "exec");
     let told = home.run(&["approvals", "set", "yolo"]).fails(1);
-    assert!(told.contains("changed by the owner"), "{told}");
+    assert!(told.contains("by the owner"), "{told}");
     assert!(!home.exists(".chela/exec-approvals.json"));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_noted() {
+    let home = TestHome::ready();
+    let told = home.run(&["approvals", "allow", "nosuchprog"]).ok();
+    assert!(
+        told.contains("there is no program `nosuchprog` on PATH"),
+        "{told}"
+    );
+    for there in ["sh", "/opt/*/tool"] {
+        let told = home.run(&["approvals", "allow", there]).ok();
+        assert!(!told.contains("PATH"), "{told}");
+    }
 }

@@ -2,11 +2,11 @@
 
 use std::os::unix::fs::symlink;
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn strange_things_named_like_core_files() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let file = |name: &str| home.path(&format!(".chela/workspace/{name}"));
     for name in ["SOUL.md", "USER.md", "TOOLS.md", "IDENTITY.md", "AGENTS.md"] {
         std::fs::remove_file(file(name)).unwrap();
@@ -44,7 +44,7 @@ fn strange_things_named_like_core_files() {
 
 #[test]
 fn a_file_of_fifty_megabytes() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let line = "- one of very many rules that nobody reads\n";
     home.write(
         ".chela/workspace/AGENTS.md",
@@ -60,8 +60,8 @@ fn a_config_that_is_none() {
     for (what, make) in [
         (
             "a folder",
-            (|home: &Home| std::fs::create_dir_all(home.path(".chela/chela.json")).unwrap())
-                as fn(&Home),
+            (|home: &TestHome| std::fs::create_dir_all(home.path(".chela/chela.json")).unwrap())
+                as fn(&TestHome),
         ),
         ("not text", |home| {
             home.write(".chela/x", "");
@@ -77,7 +77,7 @@ fn a_config_that_is_none() {
             home.write(".chela/chela.json", "[1, 2]");
         }),
     ] {
-        let home = Home::empty();
+        let home = TestHome::empty();
         make(&home);
         let validated = home.run(&["config", "validate"]);
         assert_eq!(validated.code, 78, "{what}: {}", validated.out);
@@ -95,7 +95,7 @@ fn a_config_that_is_none() {
 #[test]
 fn a_config_cut_off_at_any_byte_is_placed_and_left_alone() {
     let whole = "{ agents: { list: [ { id: 'main', name: \"é\" } ] }, /* x */ tools: { profile: 'coding' } }";
-    let home = Home::empty();
+    let home = TestHome::empty();
     for end in (1..whole.len())
         .step_by(7)
         .filter(|end| whole.is_char_boundary(*end))
@@ -111,7 +111,7 @@ fn a_config_cut_off_at_any_byte_is_placed_and_left_alone() {
 
 #[test]
 fn invisible_characters_are_removed_and_told() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.write(
         ".chela/workspace/TOOLS.md",
         "Lights: \u{E0041}\u{E0042}hall\u{202E}\n",

@@ -6,19 +6,19 @@
 )]
 
 pub(crate) mod terminal;
+mod writing;
 
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use chela_testkit::{Endpoint, Fault, Script, Step};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint};
 use serde_json::json;
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
 /// A home whose only model is the endpoint.
-fn talking_to(endpoint: &Endpoint) -> Home {
-    let home = Home::empty();
+fn talking_to(endpoint: &ScriptedEndpoint) -> TestHome {
+    let home = TestHome::empty();
     home.write(
         ".chela/chela.json",
         &format!(
@@ -30,13 +30,13 @@ fn talking_to(endpoint: &Endpoint) -> Home {
     home
 }
 
-fn endpoint(steps: impl IntoIterator<Item = Step>) -> Endpoint {
-    Endpoint::start(Script::steps(steps)).unwrap()
+fn endpoint(steps: impl IntoIterator<Item = ScriptStep>) -> ScriptedEndpoint {
+    ScriptedEndpoint::start(EndpointScript::steps(steps)).unwrap()
 }
 
 #[test]
 fn one_message_gives_one_plain_answer() {
-    let endpoint = endpoint([Step::reply("Hello **you**, you said {{user}}")]);
+    let endpoint = endpoint([ScriptStep::reply("Hello **you**, you said {{user}}")]);
     let home = talking_to(&endpoint);
     let run = home.run(&["chat", "-m", "good morning"]);
     assert!(run.out.starts_with("Hello **you**, you said "), "{run:?}");
@@ -47,7 +47,7 @@ fn one_message_gives_one_plain_answer() {
 
 #[test]
 fn json_tells_everything_and_nothing_else() {
-    let endpoint = endpoint([Step::reply("Four.")]);
+    let endpoint = endpoint([ScriptStep::reply("Four.")]);
     let home = talking_to(&endpoint);
     let told = home.run(&["chat", "-m", "2+2?", "--json"]).json();
     assert_eq!(told["reply"], "Four.");
@@ -64,7 +64,10 @@ fn json_tells_everything_and_nothing_else() {
 
 #[test]
 fn silence_is_no_text() {
-    let endpoint = endpoint([Step::reply("NO_REPLY"), Step::reply("**no_reply**")]);
+    let endpoint = endpoint([
+        ScriptStep::reply("NO_REPLY"),
+        ScriptStep::reply("**no_reply**"),
+    ]);
     let home = talking_to(&endpoint);
     let run = home.run(&["chat", "-m", "psst"]);
     assert_eq!((run.code, run.out.as_str()), (0, ""));
@@ -77,7 +80,7 @@ fn silence_is_no_text() {
 
 #[test]
 fn what_is_piped_in_follows_the_message_or_is_it() {
-    let endpoint = endpoint([Step::reply("ok"), Step::reply("ok")]);
+    let endpoint = endpoint([ScriptStep::reply("ok"), ScriptStep::reply("ok")]);
     let home = talking_to(&endpoint);
     home.run_with_input(&["chat", "-m", "review this"], "fn main() {}\n")
         .ok();
@@ -89,7 +92,8 @@ fn what_is_piped_in_follows_the_message_or_is_it() {
         .map(|request| request.body)
         .collect();
     assert!(
-        bodies[0].contains("review this\\n\\nfn main() {}"),
+        bodies[0].contains("review this\\n\\nText between EXTERNAL_UNTRUSTED_CONTENT")
+            && bodies[0].contains("\\n---\\nfn main() {}"),
         "{}",
         bodies[0]
     );
@@ -100,13 +104,16 @@ fn what_is_piped_in_follows_the_message_or_is_it() {
 
 #[test]
 fn sessions_are_apart_and_go_on() {
-    let endpoint = Endpoint::start(Script::always(Step::reply("{{messages}} so far"))).unwrap();
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply(
+        "{{messages}} so far",
+    )))
+    .unwrap();
     let home = talking_to(&endpoint);
     let say = |args: &[&str]| home.run(&[&["chat", "-m", "hi"], args].concat()).ok();
     let first = say(&[]);
     let second = say(&[]);
     assert_ne!(first, second, "the second message knows the first");
-    assert_eq!(say(&["--session", "notes"]), first);
+    assert_eq!(say(&["--new-session", "notes"]), first);
     assert_eq!(say(&["--session", "agent:main:other"]), first);
     let told = home
         .run(&["chat", "-m", "hi", "--session", "agent:ghost:main"])
@@ -115,10 +122,27 @@ fn sessions_are_apart_and_go_on() {
 }
 
 #[test]
+fn a_model_of_a_provider_nobody_knows_is_not_chosen() {
+    let endpoint =
+        ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("ok"))).unwrap();
+    let home = talking_to(&endpoint);
+    let told = home.run(&["chat", "-m", "/model nosuch/x"]).ok();
+    assert!(told.contains("there is no provider `nosuch`"), "{told}");
+    assert_eq!(
+        home.run(&["chat", "-m", "hi", "--json"]).json()["model"],
+        "kit/scripted"
+    );
+    let last = home.run(&["turn", "show", "last", "--json"]).json();
+    let listed = home.run(&["turn", "list", "--json"]).json();
+    let newest = listed.as_array().unwrap().last().unwrap();
+    assert_eq!(last["id"], newest["id"], "{last} {newest}");
+}
+
+#[test]
 fn tools_run_and_their_words_stay_out_of_the_output() {
     let endpoint = endpoint([
-        Step::tool("read", json!({ "path": "note.txt" })),
-        Step::reply("The note says: {{tool}}"),
+        ScriptStep::tool("read", json!({ "path": "note.txt" })),
+        ScriptStep::reply("The note says: {{tool}}"),
     ]);
     let home = talking_to(&endpoint);
     home.run(&["init"]).ok();
@@ -135,9 +159,9 @@ fn tools_run_and_their_words_stay_out_of_the_output() {
 
 #[test]
 fn escape_sequences_of_a_model_never_reach_the_terminal() {
-    let endpoint = endpoint([Step {
+    let endpoint = endpoint([ScriptStep {
         piece: Some(3),
-        ..Step::reply("safe\u{1b}]52;c;ZXZpbA==\u{7} and \u{1b}[2Jsound")
+        ..ScriptStep::reply("safe\u{1b}]52;c;ZXZpbA==\u{7} and \u{1b}[2Jsound")
     }]);
     let home = talking_to(&endpoint);
     assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "safe and sound\n");
@@ -145,21 +169,21 @@ fn escape_sequences_of_a_model_never_reach_the_terminal() {
 
 #[test]
 fn exit_codes_tell_scripts_what_happened() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let told = home.run(&["chat", "-m", "hi"]).fails(3);
     assert!(
         told.contains("no model") && told.contains("ollama"),
         "{told}"
     );
 
-    let refusing = endpoint([Step::status(401), Step::status(401)]);
+    let refusing = endpoint([ScriptStep::status(401), ScriptStep::status(401)]);
     let told = talking_to(&refusing).run(&["chat", "-m", "hi"]).fails(3);
     assert!(told.contains("kit"), "{told}");
 
-    let odd = endpoint([Step::status(400)]);
+    let odd = endpoint([ScriptStep::status(400)]);
     talking_to(&odd).run(&["chat", "-m", "hi"]).fails(1);
 
-    let home = Home::ready();
+    let home = TestHome::ready();
     let told = home
         .run(&["chat", "-m", "hi", "--model", "nobody/x"])
         .fails(3);
@@ -174,9 +198,9 @@ fn exit_codes_tell_scripts_what_happened() {
 
 #[test]
 fn a_reader_that_goes_away_ends_the_turn() {
-    let endpoint = endpoint([Step {
+    let endpoint = endpoint([ScriptStep {
         piece_ms: 5,
-        ..Step::reply("a line\n").fault(Fault::Endless)
+        ..ScriptStep::reply("a line\n").fault(AnswerFault::Endless)
     }]);
     let home = talking_to(&endpoint);
     let mut child = home
@@ -198,7 +222,7 @@ fn a_reader_that_goes_away_ends_the_turn() {
 
 #[test]
 fn commands_work_without_any_model() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let help = home.run(&["chat", "-m", "/help"]).ok();
     assert!(
         help.contains("/context") && help.contains("/undo"),
@@ -216,7 +240,8 @@ fn commands_work_without_any_model() {
 
 #[test]
 fn settings_and_undo_last_from_one_run_to_the_next() {
-    let endpoint = Endpoint::start(Script::always(Step::reply("{{messages}}"))).unwrap();
+    let endpoint =
+        ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("{{messages}}"))).unwrap();
     let home = talking_to(&endpoint);
     home.run(&["chat", "-m", "/think high"]).ok();
     assert!(
@@ -245,7 +270,7 @@ fn settings_and_undo_last_from_one_run_to_the_next() {
 
 #[test]
 fn pictures_are_known_by_what_they_are() {
-    let endpoint = endpoint([Step::reply("a dot")]);
+    let endpoint = endpoint([ScriptStep::reply("a dot")]);
     let home = talking_to(&endpoint);
     let wrong = home.write("wrong.png", "no picture");
     let told = home
@@ -264,8 +289,8 @@ fn pictures_are_known_by_what_they_are() {
 }
 
 #[test]
-fn a_found_key_is_used_and_remembered_after_a_yes() {
-    let home = Home::empty().env("ANTHROPIC_API_KEY", "sk-test");
+fn a_found_key_is_used_for_one_run_with_yes() {
+    let home = TestHome::empty().env("ANTHROPIC_API_KEY", "sk-test");
     let told = home.run(&["chat", "-m", "hi"]).fails(3);
     assert!(
         told.contains("--yes") && told.contains("ANTHROPIC_API_KEY"),
@@ -274,14 +299,52 @@ fn a_found_key_is_used_and_remembered_after_a_yes() {
     assert!(!home.exists(".chela/chela.json"));
     let status = home.run(&["chat", "-m", "/status", "--yes"]).ok();
     assert!(status.contains("anthropic/"), "{status}");
-    let config = home.read(".chela/chela.json");
+    assert!(!home.exists(".chela/chela.json"), "it holds this time only");
+    home.run(&["chat", "-m", "hi"]).fails(3);
+
+    let kept = "{\n  // mine\n  agents: { defaults: { userTimezone: \"Europe/Berlin\" } },\n}\n";
+    home.write(".chela/chela.json", kept);
+    let status = home.run(&["chat", "-m", "/status", "-y"]).ok();
+    assert!(status.contains("anthropic/"), "{status}");
+    assert_eq!(home.read(".chela/chela.json"), kept);
+}
+
+#[test]
+fn an_empty_message_is_none() {
+    let home = TestHome::ready();
+    for empty in ["", "  \n"] {
+        let told = home.run(&["chat", "-m", empty]).fails(2);
+        assert!(told.contains("there is no message: it is empty"), "{told}");
+    }
+}
+
+#[test]
+fn a_turn_that_failed_says_why_and_what_next() {
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(
+        ScriptStep::reply("half of it").fault(AnswerFault::Cut(20)),
+    ));
+    let endpoint = endpoint.unwrap();
+    let home = talking_to(&endpoint);
+    let told = home.run(&["chat", "-m", "hello"]).fails(1);
+    assert!(told.contains("broke off in the middle"), "{told}");
+    assert!(told.contains("your message is kept"), "{told}");
+    let shown = home.run(&["sessions", "show", "main"]).ok();
     assert!(
-        config.contains("primary") && !config.contains("sk-test"),
-        "{config}"
+        shown.contains("the turn ended: failed: kit/scripted: the answer broke off"),
+        "{shown}"
     );
-    let mode = std::fs::metadata(home.path(".chela/chela.json"))
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o077, 0);
+}
+
+#[test]
+fn who_may_leave_the_sandbox_is_told_alike() {
+    let endpoint = endpoint([]);
+    let home = talking_to(&endpoint);
+    let told = home.run(&["chat", "-m", "/elevated"]).ok();
+    let matrix = home.run(&["agents", "matrix"]).ok();
+    let row = matrix
+        .lines()
+        .find(|line| line.contains("elevated"))
+        .unwrap();
+    assert!(row.contains(" no"), "{matrix}");
+    assert!(told.contains("off"), "{told}");
 }

@@ -1,20 +1,20 @@
 //! `chela chat -m …` against a scripted endpoint: whole turns, as people and scripts see them.
 
-use chela_testkit::{Line, Script, ScriptedCall, Step};
+use chela_testkit::{EndpointScript, LineEnding, ScriptStep, ScriptedCall};
 use serde_json::json;
 
 use crate::home::text;
-use crate::scene::{APIS, KEY, Scene, after_tool};
+use crate::scene::{APIS, KEY, ScriptedHome, after_tool};
 
 /// Hard to read, and still right.
-fn dressed(reply: &str) -> Step {
-    Step {
+fn dressed(reply: &str) -> ScriptStep {
+    ScriptStep {
         reasoning: "Let me see.".to_owned(),
         piece: Some(3),
         write: Some(5),
-        line: Line::Crlf,
+        line: LineEnding::Crlf,
         ping: true,
-        ..Step::reply(reply)
+        ..ScriptStep::reply(reply)
     }
 }
 
@@ -22,7 +22,7 @@ fn dressed(reply: &str) -> Step {
 fn every_wire_format_is_read() {
     let reply = "Grüße — 你好 🦀, and *that* is all.";
     for api in APIS {
-        let scene = Scene::speaking(api, Script::always(dressed(reply)));
+        let scene = ScriptedHome::speaking(api, EndpointScript::always(dressed(reply)));
         let run = scene.chat("hi");
         assert_eq!(run.err, "", "{api}");
         assert_eq!(run.ok(), format!("{reply}\n"), "{api}");
@@ -35,13 +35,14 @@ fn every_wire_format_is_read() {
 #[test]
 fn a_tool_runs_and_its_result_comes_back_in_every_format() {
     for api in APIS {
-        let call = Step {
+        let call = ScriptStep {
             reply: "Let me look. ".to_owned(),
             piece: Some(5),
-            ..Step::tool("read", json!({ "path": "lunch.md" }))
+            ..ScriptStep::tool("read", json!({ "path": "lunch.md" }))
         };
-        let script = Script::steps([call, after_tool(Step::reply("It says: {{tool}}"))]);
-        let scene = Scene::speaking(api, script);
+        let script =
+            EndpointScript::steps([call, after_tool(ScriptStep::reply("It says: {{tool}}"))]);
+        let scene = ScriptedHome::speaking(api, script);
         scene
             .home
             .write(".chela/workspace/lunch.md", "soup & bread\n");
@@ -60,11 +61,14 @@ fn several_calls_of_one_answer_all_run() {
         arguments: json!({ "path": path }),
         id: None,
     };
-    let both = Step {
+    let both = ScriptStep {
         tool_calls: vec![call("a.md"), call("b.md"), call("missing.md")],
-        ..Step::default()
+        ..ScriptStep::default()
     };
-    let scene = Scene::new(Script::steps([both, after_tool(Step::reply("done"))]));
+    let scene = ScriptedHome::new(EndpointScript::steps([
+        both,
+        after_tool(ScriptStep::reply("done")),
+    ]));
     scene.home.write(".chela/workspace/a.md", "alpha");
     scene.home.write(".chela/workspace/b.md", "beta");
     let told = scene.chat_json("read them");
@@ -87,7 +91,7 @@ fn several_calls_of_one_answer_all_run() {
 
 #[test]
 fn scripts_get_json() {
-    let scene = Scene::new(Script::always(Step::reply("four")));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("four")));
     let mut told = scene.chat_json("two and two?");
     assert!(
         told["sessionId"].as_str().is_some_and(|id| id.len() > 8),
@@ -105,7 +109,7 @@ fn scripts_get_json() {
 
 #[test]
 fn what_is_piped_in_follows_the_message() {
-    let scene = Scene::new(Script::always(Step::reply("[{{user}}]")));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("[{{user}}]")));
     let both = scene
         .home
         .run_with_input(&["chat", "-m", "review"], "+ a line\n")
@@ -122,7 +126,9 @@ fn what_is_piped_in_follows_the_message() {
 
 #[test]
 fn a_session_is_remembered_and_can_be_read() {
-    let scene = Scene::new(Script::always(Step::reply("heard {{messages}}")));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply(
+        "heard {{messages}}",
+    )));
     scene.chat("my name is Ann").ok();
     scene.chat("what is my name?").ok();
     let second = &scene.endpoint.calls()[1].body;
@@ -132,7 +138,7 @@ fn a_session_is_remembered_and_can_be_read() {
     );
     scene
         .home
-        .run(&["chat", "-m", "elsewhere", "--session", "other"])
+        .run(&["chat", "-m", "elsewhere", "--new-session", "other"])
         .ok();
     let third = &scene.endpoint.calls()[2].body;
     assert!(!third.contains("my name is Ann"), "{third}");
@@ -157,7 +163,11 @@ fn turns_after_the_first_evaluate_only_what_is_new() {
         // Anthropic's format has no cache unless it is asked for.
         let asked =
             json!({ "agents": { "defaults": { "params": { "cacheRetention": "short" } } } });
-        let scene = Scene::with(api, Script::always(Step::reply("Yes.")), asked);
+        let scene = ScriptedHome::with(
+            api,
+            EndpointScript::always(ScriptStep::reply("Yes.")),
+            asked,
+        );
         for turn in ["one", "two", "three", "four", "five"] {
             scene.chat(turn).ok();
         }
@@ -180,9 +190,9 @@ fn turns_after_the_first_evaluate_only_what_is_new() {
 #[test]
 fn silence_says_nothing() {
     for quiet in ["NO_REPLY", "**NO_REPLY**", "no_reply.", "HEARTBEAT_OK"] {
-        let scene = Scene::new(Script::always(Step {
+        let scene = ScriptedHome::new(EndpointScript::always(ScriptStep {
             piece: Some(2),
-            ..Step::reply(quiet)
+            ..ScriptStep::reply(quiet)
         }));
         assert_eq!(scene.chat("anything?").ok(), "", "{quiet}");
         let told = scene.chat_json("anything?");
@@ -193,9 +203,9 @@ fn silence_says_nothing() {
 #[test]
 fn nothing_a_model_says_moves_the_cursor() {
     let nasty = "\u{1b}[2J\u{1b}]0;title\u{7}red\u{9b}31m \u{202e}txt.exe\r\nback\u{8}space";
-    let scene = Scene::new(Script::always(Step {
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep {
         piece: Some(1),
-        ..Step::reply(nasty)
+        ..ScriptStep::reply(nasty)
     }));
     let shown = scene.chat("hi").ok();
     let bad: Vec<char> = shown
@@ -212,11 +222,11 @@ fn nothing_a_model_says_moves_the_cursor() {
 #[test]
 fn the_key_goes_to_the_endpoint_and_nowhere_else() {
     for api in APIS {
-        let scene = Scene::speaking(
+        let scene = ScriptedHome::speaking(
             api,
-            Script {
+            EndpointScript {
                 key: Some(KEY.to_owned()),
-                ..Script::always(Step::reply("ok"))
+                ..EndpointScript::always(ScriptStep::reply("ok"))
             },
         );
         assert_eq!(scene.chat("hi").ok(), "ok\n", "{api}");
@@ -236,9 +246,9 @@ fn a_picture_is_sent() {
         b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
     ];
     for api in APIS {
-        let scene = Scene::with(
+        let scene = ScriptedHome::with(
             api,
-            Script::always(Step::reply("a dot")),
+            EndpointScript::always(ScriptStep::reply("a dot")),
             json!({ "models": { "providers": { "kit": {
                 "models": [{ "id": "scripted", "contextWindow": 64_000, "input": ["text", "image"] }],
             } } } }),
@@ -258,7 +268,7 @@ fn a_picture_is_sent() {
 
 #[test]
 fn with_nothing_configured_it_says_what_to_do() {
-    let home = crate::home::Home::ready();
+    let home = crate::home::TestHome::ready();
     let run = home.run(&["chat", "-m", "hi"]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(run.err.contains("ollama"), "{}", run.err);

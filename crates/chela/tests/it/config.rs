@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
 const COMMENTED: &str = "{
   // who answers
@@ -17,18 +17,18 @@ const COMMENTED: &str = "{
 
 #[test]
 fn a_key_nothing_uses_says_so_when_it_is_set() {
-    let home = Home::with_config("{}");
+    let home = TestHome::with_config("{}");
     let told = home.run(&["config", "set", "ui.seamColor", "#aabbcc"]).ok();
-    assert!(told.contains("nothing uses it yet"), "{told}");
+    assert!(told.contains("kept; nothing uses it yet"), "{told}");
     let told = home
         .run(&["config", "set", "agents.defaults.model", "a/b"])
         .ok();
-    assert!(!told.contains("nothing uses it yet"), "{told}");
+    assert!(!told.contains("is kept"), "{told}");
 }
 
 #[test]
 fn edits_keep_comments_order_and_style() {
-    let home = Home::with_config(COMMENTED);
+    let home = TestHome::with_config(COMMENTED);
     home.run(&[
         "config",
         "set",
@@ -59,7 +59,7 @@ fn edits_keep_comments_order_and_style() {
 
 #[test]
 fn every_problem_is_told_at_once_with_its_place() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{\n  agents: {\n    defaults: { bootstrapMaxChars: 'many', modle: 'x' },\n    list: [{ id: 'main', contextTokens: 5 }, { id: 'main' }],\n  },\n  tools: { profile: 'codng', allow: ['read'], alsoAllow: ['exec'] },\n  sesion: {},\n}\n",
     );
     let run = home.run(&["config", "validate"]);
@@ -80,7 +80,7 @@ fn every_problem_is_told_at_once_with_its_place() {
 
 #[test]
 fn an_invalid_change_is_not_written() {
-    let home = Home::with_config(COMMENTED);
+    let home = TestHome::with_config(COMMENTED);
     let told = home
         .run(&["config", "set", "agents.defaults.bootstrapMaxChars", "lots"])
         .fails(78);
@@ -97,7 +97,7 @@ fn an_invalid_change_is_not_written() {
 
 #[test]
 fn two_mistakes_can_be_mended_one_at_a_time() {
-    let home = Home::with_config("{ one: 1, two: 2 }\n");
+    let home = TestHome::with_config("{ one: 1, two: 2 }\n");
     home.run(&["config", "unset", "one"]).ok();
     home.run(&["config", "unset", "two"]).ok();
     home.run(&["config", "validate"]).ok();
@@ -105,7 +105,7 @@ fn two_mistakes_can_be_mended_one_at_a_time() {
 
 #[test]
 fn a_broken_file_falls_back_to_the_last_good_one() {
-    let home = Home::with_config(COMMENTED);
+    let home = TestHome::with_config(COMMENTED);
     home.run(&["agents", "list"]).ok();
     home.write(".chela/chela.json", "{ agents: { defaults: { model: ");
     let run = home.run(&["agents", "list"]);
@@ -121,7 +121,7 @@ fn a_broken_file_falls_back_to_the_last_good_one() {
 
 #[test]
 fn secrets_are_never_printed() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{ gateway: { auth: { token: 'tok-12345678' } }, channels: { telegram: { botToken: '${BOT}' } } }",
     )
     .env("BOT", "bot-secret-99");
@@ -145,7 +145,7 @@ fn secrets_are_never_printed() {
 
 #[test]
 fn explain_tells_value_source_default_and_who_differs() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{\n  agents: {\n    defaults: { bootstrapMaxChars: 9000 },\n    list: [{ id: 'main' }, { id: 'big', bootstrapMaxChars: 30000 }],\n  },\n}\n",
     );
     assert_snapshot!(
@@ -161,7 +161,7 @@ fn explain_tells_value_source_default_and_who_differs() {
 
 #[test]
 fn includes_and_variables_are_resolved() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         "{ $include: './models.json5', agents: { defaults: { userTimezone: '${ZONE}' } } }",
     )
     .env("ZONE", "Asia/Tokyo");
@@ -183,7 +183,7 @@ fn includes_and_variables_are_resolved() {
 
 #[test]
 fn schema_of_a_part_and_the_path_of_the_file() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let schema = home
         .run(&["config", "schema", "agents.defaults.heartbeat"])
         .json();
@@ -195,7 +195,7 @@ fn schema_of_a_part_and_the_path_of_the_file() {
 
 #[test]
 fn two_processes_editing_at_once_lose_nothing() {
-    let home = Home::with_config("{}\n");
+    let home = TestHome::with_config("{}\n");
     std::thread::scope(|scope| {
         for worker in 0..4 {
             let home = &home;
@@ -211,4 +211,103 @@ fn two_processes_editing_at_once_lose_nothing() {
         .run(&["config", "get", "agents.defaults.params", "--json"])
         .json();
     assert_eq!(params.as_object().unwrap().len(), 20);
+}
+
+#[test]
+fn a_time_zone_nobody_knows_is_refused() {
+    let home = TestHome::ready();
+    let key = "agents.defaults.userTimezone";
+    let told = home.run(&["config", "set", key, "Mars"]).fails(2);
+    assert!(told.contains("`Mars` is not a time zone"), "{told}");
+    assert!(told.contains("Europe/Berlin"), "{told}");
+    home.run(&["config", "set", key, "Europe/Berlin"]).ok();
+}
+
+#[test]
+fn a_protocol_nobody_speaks_and_an_address_that_is_none_are_refused() {
+    let home = TestHome::with_config(
+        "{ models: { providers: {
+  mine: { api: \"opeanai\",
+    baseUrl: \"not a url\", models: [{ id: \"m\" }] },
+  near: { baseUrl: \"localhost:8080/v1\" },
+  aws: { api: \"bedrock-converse-stream\", baseUrl: \"https://aws.example\" },
+} } }",
+    );
+    let run = home.run(&["config", "validate"]);
+    assert_eq!(run.code, 78);
+    let told = run.out;
+    for part in [
+        "chela.json:2:16 models.providers.mine.api",
+        "did you mean `openai-completions`?",
+        "chela.json:3:14 models.providers.mine.baseUrl",
+        "did you mean `http://localhost:8080/v1`?",
+        "a protocol Chela does not speak",
+        "3 problems",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let home = TestHome::with_config("{}");
+    for (key, value) in [("api", "opeanai"), ("baseUrl", "not a url")] {
+        let key = format!("models.providers.mine.{key}");
+        home.run(&["config", "set", &key, value]).fails(78);
+    }
+    assert_eq!(home.read(".chela/chela.json"), "{}");
+}
+
+#[test]
+fn a_limit_that_cannot_be_read_closes_the_tools_and_says_so() {
+    let home = TestHome::ready();
+    home.write(
+        ".chela/chela.json",
+        "{ agents: { defaults: { sandbox: { mode: \"docker\" } } } }",
+    );
+    let closed = "no agent has tools until agents.defaults.sandbox.mode is fixed";
+    let prompt = home.run(&["prompt"]);
+    assert!(prompt.out.contains("There are no tools in this session"));
+    for args in [&["prompt"][..], &["status"], &["chat", "-m", "/tools"]] {
+        let run = home.run(args);
+        assert!(run.err.contains(closed), "{args:?}: {}", run.err);
+    }
+    let doctor = home.run(&["doctor"]);
+    assert!(doctor.flat().contains(closed), "{}", doctor.out);
+    assert_ne!(doctor.code, 0);
+}
+
+#[test]
+fn a_config_with_errors_does_not_take_the_place_of_the_last_good_one() {
+    let bad = "{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7, h: 8 }";
+    let broken = "{ agents: ";
+    let home = TestHome::ready();
+    home.write(
+        ".chela/chela.json",
+        "{ agents: { defaults: { model: \"a/b\" } } }",
+    );
+    home.run(&["prompt"]).ok();
+    home.write(".chela/chela.json", bad);
+    let told = home.run(&["status"]).err;
+    assert!(
+        told.contains("8 problems; `chela config validate` lists them"),
+        "{told}"
+    );
+    home.run(&["prompt"]).ok();
+    home.write(".chela/chela.json", broken);
+    for args in [&["status"][..], &["chat", "-m", "/status"]] {
+        let told = home.run(args);
+        let words =
+            "1 problem; the last good one is used instead; `chela config validate` lists it";
+        assert!(told.err.contains(words), "{told:?}");
+    }
+    let status = home.run(&["status"]).ok();
+    assert!(status.contains("a/b"), "{status}");
+
+    // Where there was never a better one, it has to do, and what it is like is said.
+    let home = TestHome::ready();
+    home.write(".chela/chela.json", bad);
+    home.run(&["prompt"]).ok();
+    home.write(".chela/chela.json", broken);
+    let told = home.run(&["status"]).err;
+    assert!(
+        told.contains("the last good one is used instead and has 8 problems itself"),
+        "{told}"
+    );
 }

@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn list_and_detail_have_the_known_form() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let list = home.run(&["context", "list"]).ok();
     for line in [
         "🧠 Context breakdown",
@@ -30,7 +30,7 @@ fn list_and_detail_have_the_known_form() {
 
 #[test]
 fn the_map_fits_the_terminal_and_is_drawn_in_every_form() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let bars = home.run(&["context", "map"]).ok();
     assert!(
         bars.lines().all(|line| line.chars().count() <= 80),
@@ -57,7 +57,7 @@ fn the_map_fits_the_terminal_and_is_drawn_in_every_form() {
 
 #[test]
 fn why_answers_for_files_sections_words_and_what_is_not_there() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.write(
         ".chela/workspace/MEMORY.md",
         "# Facts\n\nThe cat is called Miso.\n",
@@ -106,7 +106,7 @@ fn why_answers_for_files_sections_words_and_what_is_not_there() {
 
 #[test]
 fn why_tells_what_was_cut() {
-    let home = Home::with_config("{ agents: { defaults: { bootstrapMaxChars: 600 } } }");
+    let home = TestHome::with_config("{ agents: { defaults: { bootstrapMaxChars: 600 } } }");
     home.run(&["init"]).ok();
     let body: String = (1..200)
         .map(|line| format!("- rule number {line} of the house\n"))
@@ -130,7 +130,7 @@ fn why_tells_what_was_cut() {
 
 #[test]
 fn diff_names_the_break_its_cause_and_its_price() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let before = home.exact(&["prompt", "--json"]);
     home.write("before.json", &before);
     let same = home.run(&["context", "diff", "before.json", "main"]).ok();
@@ -165,7 +165,7 @@ fn diff_names_the_break_its_cause_and_its_price() {
 
 #[test]
 fn lint_finds_and_a_fresh_home_is_clean() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.run(&["context", "lint"]).ok();
     home.write(
         ".chela/workspace/TOOLS.md",

@@ -1,10 +1,10 @@
 //! `chela doctor`: finds, explains, mends with a way back.
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn a_fresh_home_is_well() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let told = home.run(&["doctor"]).ok();
     assert!(
         told.contains("ok      config") && told.contains("ok      files"),
@@ -23,7 +23,7 @@ fn a_fresh_home_is_well() {
 #[test]
 fn older_shapes_are_told_and_rewritten_with_a_backup() {
     let old = "{\n  // my agents\n  agents: { entries: { main: {} } },\n  tools: { bash: { timeoutSec: 60 } },\n}\n";
-    let home = Home::with_config(old);
+    let home = TestHome::with_config(old);
     home.run(&["init"]).ok();
     let report = home.run(&["doctor", "--json"]).json();
     let fixable = report["findings"]
@@ -47,7 +47,7 @@ fn older_shapes_are_told_and_rewritten_with_a_backup() {
 #[test]
 fn permissions_are_mended() {
     use std::os::unix::fs::PermissionsExt;
-    let home = Home::with_config("{ gateway: { auth: { token: 'abcdefgh' } } }");
+    let home = TestHome::with_config("{ gateway: { auth: { token: 'abcdefgh' } } }");
     home.run(&["init"]).ok();
     let file = home.path(".chela/chela.json");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
@@ -65,7 +65,7 @@ fn permissions_are_mended() {
 
 #[test]
 fn lint_mode_has_thresholds_and_names_its_checks() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.run(&["doctor", "--lint", "--severity-min", "warning"])
         .ok();
     assert_eq!(
@@ -83,7 +83,7 @@ fn lint_mode_has_thresholds_and_names_its_checks() {
 
 #[test]
 fn missing_files_are_made_again() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     std::fs::remove_file(home.path(".chela/workspace/TOOLS.md")).unwrap();
     assert!(home.run(&["doctor"]).ok().contains("TOOLS.md is missing"));
     home.run(&["doctor", "--fix"]).ok();
@@ -92,7 +92,7 @@ fn missing_files_are_made_again() {
 
 #[test]
 fn what_interrupted_writes_left_is_told_and_swept() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(7200);
     let drafts = [
         ".chela/.chela.json.0a1b2c3d4e5f-4711-0.tmp",
@@ -123,7 +123,7 @@ fn what_interrupted_writes_left_is_told_and_swept() {
 
 #[test]
 fn a_set_up_that_was_killed_is_mended() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let record = home.run(&["doctor", "--only", "workspace"]).ok();
     assert!(record.contains("All is well"), "{record}");
     // As a set-up of an older version left it: the file was made and never filled.
@@ -150,4 +150,146 @@ fn a_set_up_that_was_killed_is_mended() {
     home.write(".chela/workspace/TOOLS.md", "");
     home.run(&["init"]).ok();
     assert_eq!(home.read(".chela/workspace/TOOLS.md"), "");
+}
+
+#[test]
+fn lint_mode_prints_findings_alone() {
+    let home = TestHome::ready();
+    let told = home.run(&["doctor", "--lint"]);
+    assert!(told.out.starts_with("note    agents: "), "{told:?}");
+    assert!(!told.out.contains("ok "), "{told:?}");
+    let told = home.run(&["doctor", "--lint", "--skip", "agents"]).ok();
+    assert_eq!(told, "");
+}
+
+/// A home with a folder that nobody can write to, as long as one command runs.
+fn with_read_only(home: TestHome, folder: &str) -> Option<TestHome> {
+    let mount = format!(
+        "mount --bind \"$HOME/{folder}\" \"$HOME/{folder}\" && \
+         mount -o remount,bind,ro \"$HOME/{folder}\" && exec \"$@\""
+    );
+    let can_mount = match home.command_of("unshare").args(["-rm", "true"]).status() {
+        Ok(status) if status.success() => Ok(()),
+        other => Err(format!("unshare: {other:?}")),
+    };
+    chela_testkit::find_part("namespaces", can_mount)?;
+    Some(home.through(&["unshare", "-rm", "sh", "-c", &mount, "sh"]))
+}
+
+#[test]
+fn what_cannot_be_mended_is_not_called_fixed() {
+    let home = TestHome::ready();
+    std::fs::remove_file(home.path(".chela/workspace/TOOLS.md")).unwrap();
+    let Some(home) = with_read_only(home, ".chela") else {
+        return;
+    };
+    let told = home.run(&["doctor", "--fix"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(!told.out.contains("fixed"), "{told:?}");
+    let flat = told.flat();
+    assert!(
+        flat.contains("error home: ~/.chela is not writable"),
+        "{flat}"
+    );
+    assert!(
+        flat.contains("Nothing was mended: ~/.chela is not writable."),
+        "{flat}"
+    );
+    assert_eq!(
+        flat.matches("check its owner and permissions").count(),
+        1,
+        "{flat}"
+    );
+}
+
+#[test]
+fn a_folder_of_the_home_that_cannot_be_written_is_named() {
+    let home = TestHome::ready();
+    std::fs::create_dir_all(home.path(".chela/state")).unwrap();
+    let Some(home) = with_read_only(home, ".chela/state") else {
+        return;
+    };
+    let told = home.run(&["doctor", "--only", "home"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(
+        told.flat()
+            .contains("error home: ~/.chela/state is not writable"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_home_that_cannot_be_made_is_an_error() {
+    let home = TestHome::empty();
+    std::fs::create_dir(home.path("barred")).unwrap();
+    let Some(home) = with_read_only(home, "barred") else {
+        return;
+    };
+    let home = home.env("CHELA_HOME", "barred/chela");
+    let told = home.run(&["doctor", "--only", "home"]);
+    assert_eq!(told.code, 1, "{told:?}");
+    assert!(
+        told.flat()
+            .contains("cannot be made: ~/barred is not writable"),
+        "{told:?}"
+    );
+    assert!(!told.out.contains("run `chela`"), "{told:?}");
+}
+
+#[test]
+fn agents_that_are_stopped_are_told() {
+    let home = TestHome::ready();
+    home.run(&["stop", "--all", "--reason", "odd mails"]).ok();
+    let status = home.run(&["status"]).ok();
+    assert!(status.contains("agents  stopped since 20"), "{status}");
+    assert!(
+        status.contains(": odd mails (chela stop --lift)"),
+        "{status}"
+    );
+    let doctor = home.run(&["doctor", "--only", "agents"]);
+    assert!(
+        doctor.flat().contains("every agent is stopped since 20"),
+        "{doctor:?}"
+    );
+    home.run(&["stop", "--lift"]).ok();
+    assert!(!home.run(&["status"]).ok().contains("stopped"));
+}
+
+#[test]
+fn problems_of_the_config_are_counted_alike() {
+    let home = TestHome::ready();
+    home.write(
+        ".chela/chela.json",
+        "{ agents: { defaults: { modle: 'a/b' } } }",
+    );
+    let validated = home.run(&["config", "validate"]);
+    assert!(
+        validated.out.contains("1 problem in ~/.chela/chela.json"),
+        "{validated:?}"
+    );
+    let status = home.run(&["status"]);
+    assert!(
+        status.out.contains("1 problem; the rest is used"),
+        "{status:?}"
+    );
+    assert!(
+        status
+            .err
+            .contains("has 1 problem; `chela config validate` lists it"),
+        "{status:?}"
+    );
+    home.write(".chela/chela.json", "{ agents: {} }");
+    home.run(&["agents", "list"]).ok();
+    home.write(".chela/chela.json", "{ agents: ");
+    let validated = home.run(&["config", "validate"]);
+    assert!(validated.out.contains("1 problem in"), "{validated:?}");
+    let status = home.run(&["status"]);
+    assert!(
+        status.out.contains("1 problem; the last good one is used"),
+        "{status:?}"
+    );
+    assert!(
+        status.err.contains("has 1 problem; the last good one"),
+        "{status:?}"
+    );
 }

@@ -7,13 +7,13 @@
 )]
 
 use chela_core::Host;
-use chela_ledger::{Ledger, RecordFilter, Summary};
+use chela_ledger::{Ledger, RecordFilter, RequestSummary};
 use chela_store::WaitHere as _;
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::json;
 
-use crate::chat::terminal::Terminal;
-use crate::scene::{APIS, Scene};
+use crate::chat::terminal::ChatTerminal;
+use crate::scene::{APIS, ScriptedHome};
 
 const GOOD: &str = "## Goals\n- go on\n\n## Decisions\n- none\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
 
@@ -30,22 +30,22 @@ enum Way {
     Terminal,
 }
 
-fn scene() -> Scene {
-    let script = Script {
-        otherwise: Some(Step::reply("Heard: {{user}}")),
-        ..Script::steps([
-            Step::reply(GOOD).when(Rule {
+fn scene() -> ScriptedHome {
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("Heard: {{user}}")),
+        ..EndpointScript::steps([
+            ScriptStep::reply(GOOD).when(StepRule {
                 contains: Some("Summarise the conversation".into()),
-                ..Rule::default()
+                ..StepRule::default()
             }),
-            Step::tool("read", json!({ "path": "USER.md" })).when(Rule {
+            ScriptStep::tool("read", json!({ "path": "USER.md" })).when(StepRule {
                 contains: Some("look it up".into()),
                 after_tool: Some(false),
-                ..Rule::default()
+                ..StepRule::default()
             }),
         ])
     };
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
         script,
         json!({ "agents": { "defaults": { "compaction": {
@@ -56,13 +56,18 @@ fn scene() -> Scene {
     scene
 }
 
-fn remember(scene: &Scene, text: &str) {
+fn remember(scene: &ScriptedHome, text: &str) {
     let text = format!("{text}\n");
     scene.home.write(".chela/workspace/MEMORY.md", &text);
+    // It is the owner's: what nobody answers for would be told, and show in the status line.
+    scene
+        .home
+        .run(&["trust", "approve", "MEMORY.md", "--yes"])
+        .ok();
 }
 
 /// Says something as often as there are turns.
-fn say(scene: &Scene, way: Way, turns: std::ops::RangeInclusive<u32>) {
+fn say(scene: &ScriptedHome, way: Way, turns: std::ops::RangeInclusive<u32>) {
     let texts = turns.map(|turn| match turn % 7 {
         0 => format!("look it up, number-{turn}"),
         _ => format!("message number-{turn}"),
@@ -84,14 +89,14 @@ fn say(scene: &Scene, way: Way, turns: std::ops::RangeInclusive<u32>) {
             assert_eq!(scene.home.run(&args).json()["ended"], "done");
         }),
         Way::Terminal => {
-            let mut terminal = Terminal::open(&scene.home, &[]);
-            terminal.sees("going on where you left off");
+            let mut terminal = ChatTerminal::open(&scene.home, &[]);
+            terminal.sees("continuing your last conversation");
             for text in texts {
                 let number = scene.endpoint.calls().len();
                 terminal.types(&format!("{text}\r"));
                 terminal.sees("Esc stops");
-                // The status line without it: the turn is over.
-                terminal.sees("of 64k\u{1b}");
+                // The status line without it: the turn is over. What was piped in before taints.
+                terminal.sees("untrusted content in context\u{1b}");
                 assert!(scene.endpoint.calls().len() > number);
             }
             terminal.types("\u{4}");
@@ -100,7 +105,7 @@ fn say(scene: &Scene, way: Way, turns: std::ops::RangeInclusive<u32>) {
     }
 }
 
-fn records(scene: &Scene) -> (Ledger, Vec<Summary>) {
+fn records(scene: &ScriptedHome) -> (Ledger, Vec<RequestSummary>) {
     let host = Host::fixed(scene.home.path(""));
     let path = scene.home.path(".chela/state/ledger.sqlite");
     let ledger = Ledger::open_file(&host, &path).unwrap();

@@ -7,69 +7,86 @@
 
 use std::fmt::Write;
 
-use chela_testkit::{Endpoint, Fault, Script, ScriptedCall, Step};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedCall, ScriptedEndpoint};
 use serde_json::json;
 
-use crate::scene::{APIS, KEY, Scene, after_tool};
+use crate::scene::{APIS, KEY, ScriptedHome, after_tool};
 
 /// What each trouble ends in. They run at the same time: most wait a second before a retry.
 #[test]
 fn every_fault_is_explained() {
-    let long =
-        || Step::reply("A reply that is long enough to break in the middle of it. ".repeat(4));
+    let long = || {
+        ScriptStep::reply("A reply that is long enough to break in the middle of it. ".repeat(4))
+    };
     let html = "<!doctype html><html><head><title>Sign in</title></head><body>Captive portal</body></html>";
-    let faults: Vec<(&str, Script)> = vec![
-        ("wrong key", Script::always(Step::status(401))),
-        ("no money", Script::always(Step::status(402))),
-        ("forbidden", Script::always(Step::status(403))),
-        ("no such model", Script::always(Step::status(404))),
-        ("rejected", Script::always(Step::status(400))),
-        ("server error", Script::always(Step::status(500))),
+    let faults: Vec<(&str, EndpointScript)> = vec![
+        ("wrong key", EndpointScript::always(ScriptStep::status(401))),
+        ("no money", EndpointScript::always(ScriptStep::status(402))),
+        ("forbidden", EndpointScript::always(ScriptStep::status(403))),
+        (
+            "no such model",
+            EndpointScript::always(ScriptStep::status(404)),
+        ),
+        ("rejected", EndpointScript::always(ScriptStep::status(400))),
+        (
+            "server error",
+            EndpointScript::always(ScriptStep::status(500)),
+        ),
         (
             "page instead of an answer",
-            Script::always(Step::page(200, "text/html", html)),
+            EndpointScript::always(ScriptStep::page(200, "text/html", html)),
         ),
         (
             "empty body",
-            Script::always(Step::page(200, "text/event-stream", "")),
+            EndpointScript::always(ScriptStep::page(200, "text/event-stream", "")),
         ),
         (
             "redirect",
-            Script::always(Step::status(302).header("location", "http://169.254.169.254/latest/")),
+            EndpointScript::always(
+                ScriptStep::status(302).header("location", "http://169.254.169.254/latest/"),
+            ),
         ),
-        ("cut at once", Script::always(long().fault(Fault::Cut(0)))),
+        (
+            "cut at once",
+            EndpointScript::always(long().fault(AnswerFault::Cut(0))),
+        ),
         (
             "cut in the middle",
-            Script::always(long().fault(Fault::Cut(900))),
+            EndpointScript::always(long().fault(AnswerFault::Cut(900))),
         ),
         (
             "reset in the middle",
-            Script::always(long().fault(Fault::Reset(900))),
+            EndpointScript::always(long().fault(AnswerFault::Reset(900))),
         ),
         (
             "garbage",
-            Script::always(long().fault(Fault::Garbage("data: {\"choices\": [}\n\n".to_owned()))),
+            EndpointScript::always(long().fault(AnswerFault::Garbage(
+                "data: {\"choices\": [}\n\n".to_owned(),
+            ))),
         ),
         (
             "error in the stream",
-            Script::always(long().fault(Fault::Error {
+            EndpointScript::always(long().fault(AnswerFault::Error {
                 kind: "overloaded_error".to_owned(),
                 message: "Overloaded".to_owned(),
             })),
         ),
-        ("stall", Script::always(long().fault(Fault::Stall(600)))),
+        (
+            "stall",
+            EndpointScript::always(long().fault(AnswerFault::Stall(600))),
+        ),
         (
             "no headers",
-            Script::always(Step {
+            EndpointScript::always(ScriptStep {
                 delay_ms: 60_000,
                 ..long()
             }),
         ),
         (
             "too long",
-            Script {
+            EndpointScript {
                 context_window: Some(10),
-                ..Script::always(long())
+                ..EndpointScript::always(long())
             },
         ),
     ];
@@ -83,9 +100,9 @@ fn every_fault_is_explained() {
     insta::assert_snapshot!(told.concat());
 }
 
-fn explained(name: &str, script: Script) -> String {
+fn explained(name: &str, script: EndpointScript) -> String {
     let patience = json!({ "models": { "providers": { "kit": { "timeoutSeconds": 1 } } } });
-    let scene = Scene::with(APIS[0], script, patience);
+    let scene = ScriptedHome::with(APIS[0], script, patience);
     let run = scene.chat("hi");
     let calls = scene.endpoint.calls().len();
     let address = scene.endpoint.url();
@@ -110,17 +127,21 @@ fn explained(name: &str, script: Script) -> String {
 
 #[test]
 fn trouble_that_passes_is_waited_out() {
-    let busy = Step::status(429).header("retry-after", "1");
+    let busy = ScriptStep::status(429).header("retry-after", "1");
     let passing = [
         ("429 with Retry-After", busy),
-        ("529", Step::status(529)),
-        ("500", Step::status(500)),
-        ("cut", Step::reply("half of").fault(Fault::Cut(300))),
+        ("529", ScriptStep::status(529)),
+        ("500", ScriptStep::status(500)),
+        (
+            "cut",
+            ScriptStep::reply("half of").fault(AnswerFault::Cut(300)),
+        ),
     ];
     std::thread::scope(|scope| {
         for (name, step) in passing {
             scope.spawn(move || {
-                let scene = Scene::new(Script::steps([step, Step::reply("there")]));
+                let scene =
+                    ScriptedHome::new(EndpointScript::steps([step, ScriptStep::reply("there")]));
                 let told = scene.chat_json("hi");
                 assert_eq!(told["reply"], "there", "{name}: {told}");
                 assert_eq!(scene.endpoint.calls().len(), 2, "{name}");
@@ -131,7 +152,9 @@ fn trouble_that_passes_is_waited_out() {
 
 #[test]
 fn a_fallback_answers_for_a_model_that_cannot() {
-    let second = Endpoint::start(Script::always(Step::reply("from the second"))).unwrap();
+    let second =
+        ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("from the second")))
+            .unwrap();
     let more = json!({
         "models": { "providers": { "spare": {
             "baseUrl": second.url(),
@@ -143,7 +166,11 @@ fn a_fallback_answers_for_a_model_that_cannot() {
             "primary": "kit/scripted", "fallbacks": ["spare/other"],
         } } },
     });
-    let scene = Scene::with(APIS[0], Script::always(Step::status(401)), more);
+    let scene = ScriptedHome::with(
+        APIS[0],
+        EndpointScript::always(ScriptStep::status(401)),
+        more,
+    );
     let told = scene.chat_json("hi");
     assert_eq!(told["reply"], "from the second", "{told}");
     assert_eq!(told["model"], "spare/other", "{told}");
@@ -151,7 +178,7 @@ fn a_fallback_answers_for_a_model_that_cannot() {
 
 #[test]
 fn nobody_listens() {
-    let scene = Scene::new(Script::default());
+    let scene = ScriptedHome::new(EndpointScript::default());
     let home = scene.home;
     drop(scene.endpoint);
     let run = home.run(&["chat", "-m", "hi"]);
@@ -161,13 +188,13 @@ fn nobody_listens() {
 
 #[test]
 fn a_bad_tool_call_is_told_to_the_model() {
-    let bad = |name: &str, arguments: serde_json::Value| Step {
+    let bad = |name: &str, arguments: serde_json::Value| ScriptStep {
         tool_calls: vec![ScriptedCall {
             name: name.to_owned(),
             arguments,
             id: None,
         }],
-        ..Step::default()
+        ..ScriptStep::default()
     };
     let cases = [
         (
@@ -186,8 +213,8 @@ fn a_bad_tool_call_is_told_to_the_model() {
         "anthropic-messages",
     ] {
         for (name, step, word) in cases.clone() {
-            let again = after_tool(Step::reply("I see: {{tool}}"));
-            let scene = Scene::speaking(api, Script::steps([step, again]));
+            let again = after_tool(ScriptStep::reply("I see: {{tool}}"));
+            let scene = ScriptedHome::speaking(api, EndpointScript::steps([step, again]));
             let reply = scene.chat("go").ok();
             assert!(
                 reply.starts_with("I see: ") && reply.contains(word),
@@ -199,7 +226,10 @@ fn a_bad_tool_call_is_told_to_the_model() {
 
 #[test]
 fn a_model_that_goes_in_circles_is_stopped() {
-    let scene = Scene::new(Script::always(Step::tool("ls", json!({ "path": "." }))));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::tool(
+        "ls",
+        json!({ "path": "." }),
+    )));
     let run = scene.chat("look around");
     assert_eq!(run.code, 4, "{run:?}");
     assert!(
@@ -211,13 +241,13 @@ fn a_model_that_goes_in_circles_is_stopped() {
 
 #[test]
 fn an_answer_without_end_is_ended() {
-    for fault in [Fault::Endless, Fault::EndlessLine] {
+    for fault in [AnswerFault::Endless, AnswerFault::EndlessLine] {
         // In large pieces, so that the bound is met soon.
-        let step = Step {
+        let step = ScriptStep {
             piece: Some(40_000),
-            ..Step::reply("and on ".repeat(6_000)).fault(fault.clone())
+            ..ScriptStep::reply("and on ".repeat(6_000)).fault(fault.clone())
         };
-        let scene = Scene::new(Script::always(step));
+        let scene = ScriptedHome::new(EndpointScript::always(step));
         let run = scene.chat("hi");
         assert_ne!(run.code, 0, "{fault:?}");
         assert!(

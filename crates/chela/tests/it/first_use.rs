@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn the_first_run_sets_up_and_the_second_tells_how_things_stand() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     assert_snapshot!("first_run", home.run(&[]).ok());
     for file in [
         "AGENTS.md",
@@ -31,7 +31,7 @@ fn the_first_run_sets_up_and_the_second_tells_how_things_stand() {
 
 #[test]
 fn nothing_that_exists_is_overwritten() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     home.write(".chela/workspace/SOUL.md", "mine\n");
     home.run(&["init"]).ok();
     assert_eq!(home.read(".chela/workspace/SOUL.md"), "mine\n");
@@ -42,7 +42,7 @@ fn nothing_that_exists_is_overwritten() {
 
 #[test]
 fn a_workspace_that_lost_its_files_is_not_silently_filled_again() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     std::fs::remove_dir_all(home.path(".chela/workspace")).unwrap();
     let told = home.run(&["init"]).fails(1);
     assert!(told.contains("--reseed"), "{told}");
@@ -52,7 +52,7 @@ fn a_workspace_that_lost_its_files_is_not_silently_filled_again() {
 
 #[test]
 fn without_git_everything_but_history_works() {
-    let home = Home::empty().env("PATH", "/nonexistent");
+    let home = TestHome::empty().env("PATH", "/nonexistent");
     let told = home.run(&[]).ok();
     assert!(told.contains("git was not found"), "{told}");
     assert!(home.run(&["prompt"]).ok().contains("## Safety"));
@@ -62,7 +62,7 @@ fn without_git_everything_but_history_works() {
 
 #[test]
 fn a_read_only_home_says_so_and_still_shows_the_prompt() {
-    let home = Home::empty().env("CHELA_HOME", "/proc/chela");
+    let home = TestHome::empty().env("CHELA_HOME", "/proc/chela");
     let told = home.run(&[]).fails(1);
     assert!(told.contains("/proc/chela"), "{told}");
     assert!(told.contains("CHELA_HOME"), "{told}");
@@ -76,7 +76,7 @@ fn a_read_only_home_says_so_and_still_shows_the_prompt() {
 
 #[test]
 fn profiles_are_separate() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     home.run(&["--profile", "work"]).ok();
     assert!(home.exists(".chela-work/workspace/SOUL.md"));
     assert!(!home.exists(".chela"));
@@ -91,7 +91,7 @@ fn profiles_are_separate() {
 
 #[test]
 fn wrong_words_are_answered_with_the_right_ones() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     for (args, near) in [
         (&["contxt"] as &[&str], "context"),
         (&["config", "vallidate"], "validate"),
@@ -108,7 +108,7 @@ fn wrong_words_are_answered_with_the_right_ones() {
 
 #[test]
 fn colours_only_where_they_are_wanted() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     assert!(
         !home.run(&["status"]).ok().contains('\u{1b}'),
         "piped output is plain"
@@ -124,7 +124,7 @@ fn colours_only_where_they_are_wanted() {
 
 #[test]
 fn the_version_is_told_and_help_has_examples() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     assert_eq!(
         home.run(&["--version"]).ok(),
         format!("chela {}\n", env!("CARGO_PKG_VERSION"))
@@ -138,13 +138,25 @@ fn the_version_is_told_and_help_has_examples() {
     ] {
         assert!(home.run(args).ok().contains("xample"), "{args:?}");
     }
+    for args in [
+        &["sessions", "rescue", "--help"] as &[&str],
+        &["prompt", "check", "--help"],
+        &["status", "--help"],
+    ] {
+        let help = home.run(args).ok();
+        let (own, everywhere) = help.split_once("Options of every command:").unwrap();
+        assert!(!own.contains("--profile"), "{help}");
+        for flag in ["--profile", "--color", "--log"] {
+            assert!(everywhere.contains(flag), "{help}");
+        }
+    }
     assert!(home.run(&["completion", "bash"]).ok().contains("_chela"));
     assert!(home.run(&["man"]).ok().contains(".TH chela 1"));
 }
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let mut child = home
         .command()
         .args(["context", "json"])
@@ -155,4 +167,40 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn an_agent_that_is_not_there_yet_comes_with_the_command_that_adds_it() {
+    let home = TestHome::empty();
+    for args in [
+        &["init", "--agent", "research"][..],
+        &["context", "diff", "main", "research"],
+    ] {
+        let told = home.run(args).fails(1);
+        assert!(told.contains("chela agents add research"), "{told}");
+    }
+    home.run(&["init"]).ok();
+    home.run(&["agents", "add", "research"]).ok();
+    home.run(&["init", "--agent", "research"]).ok();
+    let diff = home.run(&["context", "diff", "main", "research"]);
+    assert!(diff.code <= 1 && diff.err.is_empty(), "{diff:?}");
+}
+
+#[test]
+fn a_fresh_home_passes_its_own_audit_whatever_the_umask() {
+    for umask in ["022", "002", "000"] {
+        let home =
+            TestHome::empty().through(&["sh", "-c", &format!("umask {umask}; exec \"$0\" \"$@\"")]);
+        home.run(&["security", "audit"]).ok();
+        home.run(&["init"]).ok();
+        home.run(&[
+            "config",
+            "set",
+            "agents.defaults.userTimezone",
+            "Europe/Berlin",
+        ])
+        .ok();
+        let told = home.run(&["security", "audit"]).ok();
+        assert!(told.contains("Nothing risky was found"), "{umask}: {told}");
+    }
 }

@@ -9,21 +9,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use chela_core::Host;
-use chela_ledger::{AuditFilter, Ledger, RecordFilter};
+use chela_ledger::{AuditFilter, AuditKind, Ledger, RecordFilter};
 use chela_store::WaitHere as _;
-use chela_testkit::bait::{self, Sweep};
-use chela_testkit::{Endpoint, RequestLog};
+use chela_testkit::bait::{self, BaitSweep};
+use chela_testkit::tally::{TALLY, TallyRow};
+use chela_testkit::{RequestLog, ScriptedEndpoint};
 
 use tempfile::TempDir;
 
 /// A home with bait in it: values nobody may see again. When it goes, everything it left behind
 /// is looked through for them.
-pub struct Home {
+pub struct TestHome {
     dir: TempDir,
     env: Vec<(String, String)>,
     /// A program and its arguments, to start the binary through.
     through: Vec<String>,
-    sweep: Sweep,
+    sweep: BaitSweep,
     /// Where its models are asked.
     asked: Vec<RequestLog>,
     /// A test that carries bait about on purpose looks for itself.
@@ -45,30 +46,32 @@ const KEY_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-goog-api-key"];
 
 /// What a command printed, with the paths of the test taken out.
 #[derive(Debug)]
-pub struct Run {
+pub struct CommandRun {
     pub code: i32,
     pub out: String,
     pub err: String,
 }
 
-impl Home {
+impl TestHome {
     /// Nothing in it: the machine of a newcomer.
     pub fn empty() -> Self {
         Self {
             dir: TempDir::new().unwrap(),
             env: Vec::new(),
             through: Vec::new(),
-            sweep: OPERATORS.iter().fold(Sweep::default(), |mut sweep, end| {
-                sweep.allow(end);
-                sweep
-            }),
+            sweep: OPERATORS
+                .iter()
+                .fold(BaitSweep::default(), |mut sweep, end| {
+                    sweep.allow(end);
+                    sweep
+                }),
             asked: Vec::new(),
             swept: true,
         }
     }
 
     /// The requests this endpoint gets are looked through, too.
-    pub fn asks(&mut self, endpoint: &Endpoint) {
+    pub fn asks(&mut self, endpoint: &ScriptedEndpoint) {
         self.asked.push(endpoint.log());
     }
 
@@ -176,6 +179,15 @@ impl Home {
         path
     }
 
+    /// A file that somebody else brought: it was unpacked, and keeps the time it had there.
+    pub fn brings(&self, relative: &str, text: &str) -> PathBuf {
+        let path = self.write(relative, text);
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        let yesterday = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+        file.set_modified(yesterday).unwrap();
+        path
+    }
+
     pub fn read(&self, relative: &str) -> String {
         std::fs::read_to_string(self.path(relative)).unwrap()
     }
@@ -184,15 +196,26 @@ impl Home {
         self.path(relative).exists()
     }
 
-    pub fn run(&self, args: &[&str]) -> Run {
+    pub fn run(&self, args: &[&str]) -> CommandRun {
         self.run_with_input(args, "")
     }
 
-    pub fn run_with_input(&self, args: &[&str], input: &str) -> Run {
+    /// Runs it while standing in another folder.
+    pub fn run_in(&self, folder: &str, args: &[&str]) -> CommandRun {
+        let mut command = self.command();
+        command.current_dir(folder).args(args);
+        self.finished(command, args, "")
+    }
+
+    pub fn run_with_input(&self, args: &[&str], input: &str) -> CommandRun {
+        let mut command = self.command();
+        command.args(args);
+        self.finished(command, args, input)
+    }
+
+    fn finished(&self, mut command: Command, args: &[&str], input: &str) -> CommandRun {
         use std::io::Write;
-        let mut child = self
-            .command()
-            .args(args)
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -205,7 +228,7 @@ impl Home {
             .write_all(input.as_bytes())
             .unwrap();
         let output = child.wait_with_output().unwrap();
-        let run = Run {
+        let run = CommandRun {
             code: output.status.code().unwrap_or(-1),
             out: self.neutral(&String::from_utf8_lossy(&output.stdout)),
             err: self.neutral(&String::from_utf8_lossy(&output.stderr)),
@@ -263,8 +286,53 @@ impl Home {
     }
 }
 
-impl Drop for Home {
+impl TestHome {
+    /// Says how often the owner of this home was asked, where the test is an attack on the guard.
+    /// A test that fails has let something happen.
+    fn note_attack(&self) {
+        let thread = std::thread::current();
+        let Some((finding, name)) = thread.name().and_then(finding_of) else {
+            return;
+        };
+        let held = !std::thread::panicking();
+        let row = TallyRow {
+            tasks: 1,
+            done: usize::from(held),
+            questions: self.questions(),
+            outward: usize::from(!held),
+            ..TallyRow::new(finding, name)
+        };
+        let noted = row.note();
+        assert!(noted.is_ok() || !held, "no row for {name}: {noted:?}");
+    }
+
+    /// Questions on record.
+    fn questions(&self) -> usize {
+        let host = Host::fixed(self.dir.path());
+        let Ok(Some(ledger)) = Ledger::open_existing(&host) else {
+            return 0;
+        };
+        let approvals = AuditFilter {
+            kind: Some(AuditKind::Approval),
+            ..AuditFilter::default()
+        };
+        ledger.audit(&approvals).wait().unwrap_or_default().len()
+    }
+}
+
+/// `guard::f3_unlabelled::a_file_name` is about F3.
+fn finding_of(test: &str) -> Option<(String, &str)> {
+    let (file, name) = test.strip_prefix("guard::f")?.split_once("::")?;
+    let (number, _) = file.split_once('_')?;
+    let number: u8 = number.parse().ok()?;
+    Some((format!("F{number}"), name))
+}
+
+impl Drop for TestHome {
     fn drop(&mut self) {
+        if std::env::var_os(TALLY).is_some() {
+            self.note_attack();
+        }
         if self.swept && !std::thread::panicking() {
             let leaks = self.leaks();
             assert!(leaks.is_empty(), "bait got out: {leaks:#?}");
@@ -272,11 +340,19 @@ impl Drop for Home {
     }
 }
 
-impl Run {
+impl CommandRun {
     /// Must have worked; gives the output.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.code, 0, "stdout: {}\nstderr: {}", self.out, self.err);
+        self.out
+    }
+
+    /// Must have answered, whatever was refused on the way; gives the output.
+    #[track_caller]
+    pub fn answered(self) -> String {
+        let answered = matches!(self.code, 0 | 5);
+        assert!(answered, "stdout: {}\nstderr: {}", self.out, self.err);
         self.out
     }
 

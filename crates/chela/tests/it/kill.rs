@@ -13,10 +13,10 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
-use crate::scene::{APIS, Scene, after_tool};
+use crate::scene::{APIS, ScriptedHome, after_tool};
 
 /// Turns of a usual run; `CHELA_KILL_TURNS` sets another number.
 const TURNS: usize = 20;
@@ -24,7 +24,7 @@ const TURNS: usize = 20;
 #[test]
 fn a_killed_turn_loses_and_repeats_nothing() {
     let turns = rounds(TURNS);
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
         script(turns),
         json!({ "tools": { "exec": { "mode": "full" } } }),
@@ -71,7 +71,7 @@ fn rounds(usual: usize) -> usize {
 }
 
 /// Runs the binary and kills it after a while.
-fn killed(scene: &Scene, args: &[&str], after: Duration) {
+fn killed(scene: &ScriptedHome, args: &[&str], after: Duration) {
     let mut child = scene
         .home
         .command()
@@ -93,27 +93,27 @@ fn time_of(work: impl FnOnce()) -> Duration {
 }
 
 /// Each turn runs a command that leaves a line, then says so.
-fn script(turns: usize) -> Script {
+fn script(turns: usize) -> EndpointScript {
     let steps = (0..=turns + 1).map(|turn| {
         let command = format!("echo {} >> did.txt", word(turn));
-        Step {
+        ScriptStep {
             piece_ms: 2,
-            ..Step::tool("exec", json!({ "command": command }))
+            ..ScriptStep::tool("exec", json!({ "command": command }))
         }
-        .when(Rule {
+        .when(StepRule {
             contains: Some(word(turn)),
             after_tool: Some(false),
-            ..Rule::default()
+            ..StepRule::default()
         })
     });
-    Script::steps(steps.chain([after_tool(Step::reply("done"))]))
+    EndpointScript::steps(steps.chain([after_tool(ScriptStep::reply("done"))]))
 }
 
 fn word(turn: usize) -> String {
     format!("turn-{turn}-end")
 }
 
-fn time_of_a_turn(scene: &Scene) -> Duration {
+fn time_of_a_turn(scene: &ScriptedHome) -> Duration {
     time_of(|| {
         let told = scene.chat_json(&word(0));
         assert_eq!(told["reply"], "done", "{told}");
@@ -121,7 +121,7 @@ fn time_of_a_turn(scene: &Scene) -> Duration {
 }
 
 /// The transcript without its head, which says when it was last touched.
-fn entries(scene: &Scene) -> Vec<Value> {
+fn entries(scene: &ScriptedHome) -> Vec<Value> {
     scene
         .exported()
         .into_iter()
@@ -153,7 +153,7 @@ fn every_call_has_its_result(request: &Value) {
 }
 
 /// A command whose end was written down has run once; no command has run twice.
-fn once_each(scene: &Scene, entries: &[Value]) {
+fn once_each(scene: &ScriptedHome, entries: &[Value]) {
     let did = std::fs::read_to_string(scene.home.path(".chela/workspace/did.txt")).unwrap();
     let mut times: HashMap<&str, usize> = HashMap::new();
     for line in did.lines() {

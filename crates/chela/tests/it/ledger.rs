@@ -5,29 +5,29 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_core::secret::{Redactor, Secret};
+use chela_core::secret::{KnownSecret, Redactor};
 use chela_core::{AgentId, ContentHash, Host, Origin, SessionKey, Trust, Usage};
-use chela_ledger::{AuditKind, Ledger, Outcome, RequestRecord, SectionMark, ToolMark};
+use chela_ledger::{AuditKind, Ledger, RequestOutcome, RequestRecord, SectionMark, ToolMark};
 use chela_store::WaitHere as _;
-use chela_testkit::{Script, Step};
-use serde_json::json;
+use chela_testkit::{EndpointScript, ScriptStep};
+use serde_json::{Value, json};
 
-use crate::home::Home;
-use crate::scene::{APIS, Scene};
+use crate::home::TestHome;
+use crate::scene::{APIS, ScriptedHome};
 
 const SESSION: &str = "3f2a4c00-0000-4000-a000-000000000001";
 
 /// A home in which three requests were made; the last with one tool more.
-fn talked() -> Home {
-    let home = Home::ready();
+fn talked() -> TestHome {
+    let home = TestHome::ready();
     put_on_record(&home);
     home
 }
 
-fn put_on_record(home: &Home) {
+fn put_on_record(home: &TestHome) {
     let host = Host::fixed(home.path(""));
     let ledger = Ledger::open_file(&host, &home.path(".chela/state/ledger.sqlite")).unwrap();
-    let secret = Secret {
+    let secret = KnownSecret {
         name: "env:TEST_API_KEY".to_owned(),
         value: "sk-very-secret".to_owned(),
     };
@@ -75,7 +75,7 @@ fn put_on_record(home: &Home) {
             rewrite: None,
         };
         let (id, _) = ledger.begin(&request).wait().unwrap();
-        let outcome = Outcome {
+        let outcome = RequestOutcome {
             response: json!({ "text": "answer" }),
             usage: Some(Usage {
                 input: 500,
@@ -84,7 +84,7 @@ fn put_on_record(home: &Home) {
                 ..Usage::default()
             }),
             cost: Some(1_500),
-            ..Outcome::default()
+            ..RequestOutcome::default()
         };
         ledger.finish(id, &outcome).wait().unwrap();
         let decision =
@@ -99,7 +99,7 @@ fn put_on_record(home: &Home) {
 
 #[test]
 fn without_a_ledger_everything_says_so() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     for command in [
         &["turn", "list"][..],
         &["audit", "verify"],
@@ -160,6 +160,68 @@ fn the_audit_finds_and_exports() {
     assert!(found.out.contains("entry 1 was edited"), "{found:?}");
 }
 
+/// The hash an entry ought to have, as anybody can compute it.
+fn hash_of(entry: &Value) -> String {
+    let prev = ContentHash::from_hex(entry["prev"].as_str().unwrap()).unwrap();
+    let (seq, at) = (
+        entry["seq"].as_u64().unwrap(),
+        entry["at"].as_u64().unwrap(),
+    );
+    let values: [&[u8]; 6] = [
+        b"chela audit 1",
+        &seq.to_be_bytes(),
+        &at.to_be_bytes(),
+        entry["kind"].as_str().unwrap().as_bytes(),
+        entry["body"].as_str().unwrap().as_bytes(),
+        prev.as_bytes(),
+    ];
+    let mut bytes = Vec::new();
+    for value in values {
+        bytes.extend((value.len() as u64).to_be_bytes());
+        bytes.extend(value);
+    }
+    ContentHash::of(bytes).to_string()
+}
+
+/// Whoever can write the record can hash it anew; the installation's key they do not have.
+#[test]
+fn a_record_that_was_rewritten_and_hashed_anew_shows() {
+    let home = talked();
+    let file = home.path("audit.jsonl");
+    let file = file.to_str().unwrap();
+    home.run(&["audit", "export", "-o", file]).ok();
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let last = lines.len() - 1;
+    lines[1]["kind"] = json!("approval");
+    for at in 1..last {
+        lines[at]["prev"] = lines[at - 1]["hash"].clone();
+        lines[at]["hash"] = json!(hash_of(&lines[at]));
+    }
+    lines[last]["end"][1] = lines[last - 1]["hash"].clone();
+    let forged: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(file, forged).unwrap();
+    let found = home.run(&["audit", "verify", "--file", file]);
+    assert_eq!(found.code, 1, "{found:?}");
+    assert!(
+        found.out.contains("from entry 2 on, 8 entries"),
+        "{found:?}"
+    );
+    // Where the key is not, only the hashes can be looked at, and that is said.
+    let elsewhere = TestHome::ready()
+        .run(&["audit", "verify", "--file", file])
+        .ok();
+    assert!(elsewhere.contains("only its hashes"), "{elsewhere}");
+    let key = std::fs::metadata(home.path(".chela/state/installation.key")).unwrap();
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&key.permissions()) & 0o777,
+        0o600
+    );
+}
+
 #[test]
 fn the_cache_is_explained_and_usage_summed() {
     let home = talked();
@@ -204,7 +266,7 @@ fn old_requests_leave_the_record_and_the_chain_says_so() {
     let forgotten = home.run(&["audit", "show", "--kind", "forgotten"]).ok();
     assert!(forgotten.contains("age"), "{forgotten}");
     let nothing = home.run(&["turn", "prune"]).ok();
-    assert!(nothing.starts_with("Nothing is to go"), "{nothing}");
+    assert!(nothing.starts_with("Nothing to prune"), "{nothing}");
     home.run(&["turn", "prune", "--older-than", "soon"])
         .fails(2);
     home.run(&["turn", "prune", "--max-size", "huge"]).fails(2);
@@ -212,16 +274,28 @@ fn old_requests_leave_the_record_and_the_chain_says_so() {
 
 #[test]
 fn the_record_is_kept_short_beside_the_conversation() {
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
-        Script::always(Step::reply("Fine.")),
+        EndpointScript::always(ScriptStep::reply("Fine.")),
         json!({ "ledger": { "keep": { "age": "30d" } } }),
     );
     put_on_record(&scene.home);
     assert_eq!(scene.home.run(&["turn", "list"]).ok().lines().count(), 3);
+    let count = || scene.home.run(&["turn", "list"]).ok().lines().count();
     scene.chat("hello").ok();
-    let left = scene.home.run(&["turn", "list"]).ok();
-    assert_eq!(left.lines().count(), 1, "{left}");
+    assert_eq!(count(), 4, "nothing says yet what the clock was");
+    let now = std::time::SystemTime::now();
+    let now = now.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let two_days_ago = (now - std::time::Duration::from_hours(48)).as_millis();
+    let note = ".chela/state/ledger.kept";
+    scene.home.write(note, &format!("{two_days_ago} jumped\n"));
+    let told = scene.chat("hello").err;
+    assert!(told.contains("jumped far ahead"), "{told}");
+    assert_eq!(count(), 4, "one of five went");
+    scene.home.write(note, &format!("{two_days_ago}\n"));
+    let told = scene.chat("hello").err;
+    assert!(!told.contains("jumped far ahead"), "told once: {told}");
+    assert_eq!(count(), 4);
     scene.home.run(&["audit", "verify"]).ok();
 }
 
@@ -229,7 +303,7 @@ fn the_record_is_kept_short_beside_the_conversation() {
 fn days_are_those_of_the_owner() {
     let home = talked();
     // 2023-11-14 22:13 UTC, an hour later in Berlin.
-    let day = |home: &Home| {
+    let day = |home: &TestHome| {
         let sums = home.run(&["usage", "--json"]).json();
         sums[0]["name"].as_str().unwrap().to_owned()
     };
@@ -248,7 +322,7 @@ fn days_are_those_of_the_owner() {
 
 #[test]
 fn a_change_of_the_config_is_on_record_before_it_is_in_force() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.run(&["config", "set", "limits.day.tokens", "1000"])
         .ok();
     let entries = home
@@ -268,4 +342,14 @@ fn a_change_of_the_config_is_on_record_before_it_is_in_force() {
     home.run(&["approvals", "allow", "/usr/bin/true"]).ok();
     let trust = home.run(&["audit", "show", "--kind", "trust-change"]).ok();
     assert!(trust.contains("/usr/bin/true"), "{trust}");
+}
+
+#[test]
+fn what_is_no_request_number_is_told() {
+    let home = talked();
+    let told = home.run(&["turn", "show", "abc"]).fails(2);
+    assert!(
+        told.contains("`abc` is not a request number; `chela turn list` shows them"),
+        "{told}"
+    );
 }

@@ -10,15 +10,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-use chela_testkit::{Script, Step, bait};
+use chela_testkit::{EndpointScript, ScriptStep, bait};
 use serde_json::{Value, json};
 
-use crate::home::Home;
-use crate::scene::{APIS, KEY, Scene, after_tool};
+use crate::home::TestHome;
+use crate::scene::{APIS, KEY, ScriptedHome, after_tool};
 
 const LOG: &str = ".chela/logs/chela.log";
 
-fn lines(home: &Home) -> Vec<Value> {
+fn lines(home: &TestHome) -> Vec<Value> {
     home.read(LOG)
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -30,19 +30,19 @@ fn mode(path: &Path) -> u32 {
 }
 
 /// Asks for a tool, and answers then.
-fn reading() -> Script {
-    Script {
-        otherwise: Some(Step::reply("Hello.")),
-        ..Script::steps([
-            Step::tool("read", json!({ "path": "AGENTS.md" })),
-            after_tool(Step::reply("Read.")),
+fn reading() -> EndpointScript {
+    EndpointScript {
+        otherwise: Some(ScriptStep::reply("Hello.")),
+        ..EndpointScript::steps([
+            ScriptStep::tool("read", json!({ "path": "AGENTS.md" })),
+            after_tool(ScriptStep::reply("Read.")),
         ])
     }
 }
 
 #[test]
 fn a_turn_leaves_lines_with_the_ids_of_the_ledger() {
-    let scene = Scene::new(reading());
+    let scene = ScriptedHome::new(reading());
     scene.chat("read it").ok();
     let lines = lines(&scene.home);
     let records = scene.home.run(&["turn", "list", "--json"]).json();
@@ -91,7 +91,9 @@ fn a_turn_leaves_lines_with_the_ids_of_the_ledger() {
 
 #[test]
 fn commands_that_only_look_leave_no_log() {
-    let home = Home::ready();
+    let home = TestHome::ready();
+    // Setting up is on record.
+    std::fs::remove_dir_all(home.path(".chela/logs")).unwrap();
     for args in [
         &["status"][..],
         &["prompt"],
@@ -106,7 +108,7 @@ fn commands_that_only_look_leave_no_log() {
 
 #[test]
 fn what_is_asked_for_is_shown_on_standard_error() {
-    let scene = Scene::new(reading());
+    let scene = ScriptedHome::new(reading());
     let quiet = scene.chat("read it");
     assert_eq!(quiet.err, "");
     let run = scene.home.run(&["chat", "-m", "hi", "--log", "info"]);
@@ -124,14 +126,14 @@ fn what_is_asked_for_is_shown_on_standard_error() {
     assert!(!run.err.contains("a turn begins"), "{}", run.err);
 
     let told = scene.home.run(&["--log", "loud", "status"]).fails(2);
-    assert!(told.contains("--log: `loud` is no log level"), "{told}");
+    assert!(told.contains("--log: `loud` is not a log level"), "{told}");
     let told = scene.home.run(&["--log", "debgu", "status"]).fails(2);
     assert!(told.contains("did you mean `debug`?"), "{told}");
 }
 
 #[test]
 fn the_environment_asks_too_and_the_command_line_wins() {
-    let scene = Scene::new(reading());
+    let scene = ScriptedHome::new(reading());
     let with = |value: &str, args: &[&str]| {
         let output = scene
             .home
@@ -155,14 +157,14 @@ fn the_environment_asks_too_and_the_command_line_wins() {
     assert_eq!(err, "");
     let err = with("loud", &["status"]);
     assert!(
-        err.starts_with("warning: CHELA_LOG: `loud` is no log level"),
+        err.starts_with("warning: CHELA_LOG: `loud` is not a log level"),
         "{err}"
     );
 }
 
 #[test]
 fn the_config_says_how_much_and_where() {
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
         reading(),
         json!({ "logging": {
@@ -185,7 +187,7 @@ fn the_config_says_how_much_and_where() {
         "{shown}"
     );
 
-    let silent = Scene::with(
+    let silent = ScriptedHome::with(
         APIS[0],
         reading(),
         json!({ "logging": { "level": "silent" } }),
@@ -194,7 +196,7 @@ fn the_config_says_how_much_and_where() {
     silent.home.run(&["chat", "-m", "hi", "--log", "info"]).ok();
     assert!(!silent.home.exists(".chela/logs"));
 
-    let json = Scene::with(
+    let json = ScriptedHome::with(
         APIS[0],
         reading(),
         json!({ "logging": { "consoleLevel": "info", "consoleStyle": "json" } }),
@@ -206,8 +208,8 @@ fn the_config_says_how_much_and_where() {
 
 #[test]
 fn the_file_stays_small_while_processes_write_side_by_side() {
-    let script = Script::always(Step::reply("Hello."));
-    let scene = Scene::with(
+    let script = EndpointScript::always(ScriptStep::reply("Hello."));
+    let scene = ScriptedHome::with(
         APIS[0],
         script,
         json!({ "logging": { "maxFileBytes": 2_000 } }),
@@ -246,8 +248,8 @@ fn the_file_stays_small_while_processes_write_side_by_side() {
 
 #[test]
 fn following_shows_what_comes_also_from_a_new_file() {
-    let script = Script::always(Step::reply("Hello."));
-    let scene = Scene::with(
+    let script = EndpointScript::always(ScriptStep::reply("Hello."));
+    let scene = ScriptedHome::with(
         APIS[0],
         script,
         json!({ "logging": { "maxFileBytes": 1_500 } }),
@@ -288,7 +290,7 @@ fn following_shows_what_comes_also_from_a_new_file() {
 
 #[test]
 fn lines_can_be_picked_by_level_and_age() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let line = |time: &str, level: &str, message: &str| {
         json!({ "time": time, "level": level, "target": "chela_model::chain", "pid": 1,
             "message": message, "fields": { "why": "a b" } })
@@ -314,7 +316,7 @@ fn lines_can_be_picked_by_level_and_age() {
     let all = home.run(&["logs"]).ok();
     assert_eq!(all.lines().count(), 3, "{all}");
     assert!(
-        all.starts_with("2020-01-01 01:00:00.000 warn  model::chain: long ago why=\"a b\""),
+        all.starts_with("2020-01-01 00:00:00.000Z warn  model::chain: long ago why=\"a b\""),
         "{all}"
     );
     assert!(!all.contains('\u{1b}'), "{all}");
@@ -339,7 +341,7 @@ fn no_secret_reaches_the_log_also_not_in_an_error() {
     // The endpoint throws the key it was called with back, and another one it cannot know.
     let other = &bait::environment()[0].1;
     let body = json!({ "error": { "message": format!("bad key {KEY}, not {other}") } });
-    let scene = Scene::new(Script::always(Step::page(
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::page(
         401,
         "application/json",
         body.to_string(),
@@ -358,7 +360,7 @@ fn no_secret_reaches_the_log_also_not_in_an_error() {
 
 #[test]
 fn a_panic_ends_one_turn_and_leaves_a_report_without_secrets() {
-    let scene = Scene::new(Script::always(Step::reply("Hello.")));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("Hello.")));
     let bait = &bait::environment()[0].1;
     let output = scene
         .home
@@ -410,4 +412,51 @@ fn a_panic_ends_one_turn_and_leaves_a_report_without_secrets() {
     assert_eq!(scene.chat("still there?").ok().trim(), "Hello.");
     let audit = scene.home.run(&["audit", "verify"]).ok();
     assert!(audit.contains("as it was written"), "{audit}");
+}
+
+#[test]
+fn a_log_without_lines_says_so_and_a_reader_may_go_away() {
+    let scene = ScriptedHome::new(reading());
+    // Setting up is on record; what comes after it is what is looked at.
+    std::fs::remove_dir_all(scene.home.path(".chela/logs")).unwrap();
+    let told = scene.home.run(&["logs"]);
+    assert_eq!((told.code, told.out.as_str()), (0, ""));
+    assert!(
+        told.err.starts_with("Nothing is logged yet (~"),
+        "{}",
+        told.err
+    );
+    scene.chat("read it").ok();
+    let told = scene.home.run(&["logs", "--turn", "zzz"]);
+    assert_eq!((told.code, told.out.as_str()), (0, ""));
+    assert!(told.err.starts_with("No line of turn zzz"), "{}", told.err);
+    let told = scene.home.run(&["logs", "--level", "error"]);
+    assert!(told.err.starts_with("No line like that"), "{}", told.err);
+    let shown = scene.home.run(&["logs"]).ok();
+    assert!(shown.contains("Z info "), "{shown}");
+    assert!(shown.contains("the call ended outcome=done"), "{shown}");
+
+    let chela = env!("CARGO_BIN_EXE_chela");
+    let piped = format!("set -o pipefail; {chela} logs -n 2000 | head -c 1");
+    let mut bash = scene.home.command_of("bash");
+    // More than a pipe holds.
+    let line = scene.home.read(LOG).lines().next().unwrap().to_owned() + "\n";
+    scene.home.write(LOG, &line.repeat(2_000));
+    assert!(bash.args(["-c", &piped]).status().unwrap().success());
+}
+
+#[test]
+fn what_a_model_is_asked_is_shown_when_somebody_looks_closely() {
+    let scene = ScriptedHome::new(reading());
+    let filter = "info,model=debug";
+    let run = scene.home.run(&["chat", "-m", "hi", "--log", filter]);
+    for part in [
+        "a model is asked method=POST host=127.0.0.1 model=kit/scripted bytes=",
+        "the endpoint answers status=200",
+        "stop=",
+    ] {
+        assert!(run.err.contains(part), "no `{part}` in {}", run.err);
+    }
+    let run = scene.home.run(&["chat", "-m", "hi", "--log", "info"]);
+    assert!(!run.err.contains("a model is asked"), "{}", run.err);
 }

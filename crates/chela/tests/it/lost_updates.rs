@@ -8,10 +8,10 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chela_testkit::{Rule, Script, ScriptedCall, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedCall, StepRule};
 use serde_json::json;
 
-use crate::scene::{APIS, Scene, after_tool};
+use crate::scene::{APIS, ScriptedHome, after_tool};
 
 const FILE: &str = ".chela/workspace/ledger.txt";
 
@@ -21,42 +21,42 @@ fn word(writer: usize, round: usize) -> String {
 }
 
 /// Adds the line before the end of the file.
-fn edit(word: &str) -> Step {
+fn edit(word: &str) -> ScriptStep {
     let arguments = json!({ "path": "ledger.txt", "oldText": "the end\n", "newText": format!("{word}\nthe end\n") });
-    Step::tool("edit", arguments).when(asked(word))
+    ScriptStep::tool("edit", arguments).when(asked(word))
 }
 
-fn patch(word: &str) -> Step {
+fn patch(word: &str) -> ScriptStep {
     let patch = format!(
         "*** Begin Patch\n*** Update File: ledger.txt\n@@\n+{word}\n the end\n*** End Patch"
     );
-    Step::tool("apply_patch", json!({ "patch": patch })).when(asked(word))
+    ScriptStep::tool("apply_patch", json!({ "patch": patch })).when(asked(word))
 }
 
-fn asked(word: &str) -> Rule {
-    Rule {
+fn asked(word: &str) -> StepRule {
+    StepRule {
         contains: Some(word.to_owned()),
         after_tool: Some(false),
-        ..Rule::default()
+        ..StepRule::default()
     }
 }
 
-fn scene(writers: usize, rounds: usize) -> Scene {
+fn scene(writers: usize, rounds: usize) -> ScriptedHome {
     let steps = (0..writers).flat_map(|writer| {
         (0..rounds).map(move |round| match round % 3 {
             2 => patch(&word(writer, round)),
             _ => edit(&word(writer, round)),
         })
     });
-    let script = Script::steps(steps.chain([after_tool(Step::reply("done"))]));
-    let scene = Scene::new(script);
+    let script = EndpointScript::steps(steps.chain([after_tool(ScriptStep::reply("done"))]));
+    let scene = ScriptedHome::new(script);
     scene.home.write(FILE, "the end\n");
     scene
 }
 
 /// How many changes the endpoint was told of as done: each once, by the request that brings the
 /// result.
-fn reported(scene: &Scene) -> usize {
+fn reported(scene: &ScriptedHome) -> usize {
     let calls = scene.endpoint.calls();
     let newest = calls
         .iter()
@@ -100,7 +100,7 @@ fn many_processes(writers: usize, rounds: usize) {
     );
 }
 
-fn all_there(scene: &Scene, writers: usize, rounds: usize) {
+fn all_there(scene: &ScriptedHome, writers: usize, rounds: usize) {
     let text = scene.home.read(FILE);
     let lost: Vec<String> = (0..writers)
         .flat_map(|writer| (0..rounds).map(move |round| word(writer, round)))
@@ -132,7 +132,7 @@ fn eight_processes_lose_nothing() {
 #[test]
 fn eight_sub_agents_lose_nothing() {
     const WRITERS: usize = 8;
-    let spawn = Step {
+    let spawn = ScriptStep {
         tool_calls: (0..WRITERS)
             .map(|writer| ScriptedCall {
                 name: "sessions_spawn".to_owned(),
@@ -140,21 +140,21 @@ fn eight_sub_agents_lose_nothing() {
                 id: None,
             })
             .collect(),
-        ..Step::default()
+        ..ScriptStep::default()
     }
     .when(asked("start them"));
-    let woken = Step::reply("I see.").when(asked("in the background has ended"));
+    let woken = ScriptStep::reply("I see.").when(asked("in the background has ended"));
     let edits = (0..WRITERS).map(|writer| edit(&word(writer, 0)));
-    let script = Script {
-        otherwise: Some(Step::reply("I see.")),
-        ..Script::steps(
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("I see.")),
+        ..EndpointScript::steps(
             std::iter::once(woken)
                 .chain(edits)
-                .chain([spawn, after_tool(Step::reply("done"))]),
+                .chain([spawn, after_tool(ScriptStep::reply("done"))]),
         )
     };
     let more = json!({ "agents": { "defaults": { "subagents": { "maxChildrenPerAgent": 8, "maxConcurrent": 8 } } } });
-    let scene = Scene::with(APIS[0], script, more);
+    let scene = ScriptedHome::with(APIS[0], script, more);
     scene.home.write(FILE, "the end\n");
     scene.chat("start them").ok();
     all_there(&scene, WRITERS, 1);

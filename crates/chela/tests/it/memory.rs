@@ -1,13 +1,13 @@
 //! `chela memory …`: search with no key, and keeping it good.
 
-use chela_testkit::{Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep};
 use serde_json::json;
 
-use crate::home::Home;
-use crate::scene::{APIS, Scene, after_tool};
+use crate::home::TestHome;
+use crate::scene::{APIS, ScriptedHome, after_tool};
 
-fn with_notes() -> Home {
-    let home = Home::ready();
+fn with_notes() -> TestHome {
+    let home = TestHome::ready();
     home.write(
         ".chela/workspace/MEMORY.md",
         "# People\n- Ann Meyer is the dentist in Lisbon\n- The wifi password is hunter2\n",
@@ -157,15 +157,15 @@ fn the_model_is_asked_after_and_a_file_that_is_none_changes_nothing() {
 
 #[test]
 fn past_conversations_are_found_by_everybody_and_removed_by_nobody() {
-    let search = Step::tool("memory_search", json!({ "query": "turquoise gramophone" }));
-    let script = Script::steps([
-        Step::reply("Noted."),
+    let search = ScriptStep::tool("memory_search", json!({ "query": "turquoise gramophone" }));
+    let script = EndpointScript::steps([
+        ScriptStep::reply("Noted."),
         search,
-        after_tool(Step::reply("I found: {{tool}}")),
+        after_tool(ScriptStep::reply("I found: {{tool}}")),
     ]);
     let more = json!({ "agents": { "defaults": {
         "memorySearch": { "sources": ["memory", "sessions"] } } } });
-    let scene = Scene::with(APIS[0], script, more);
+    let scene = ScriptedHome::with(APIS[0], script, more);
     let home = &scene.home;
     home.write(".chela/workspace/memory/a.md", "- the cat is called Momo\n");
     scene
@@ -213,4 +213,74 @@ fn past_conversations_are_found_by_everybody_and_removed_by_nobody() {
     let rows = sessions();
     home.run(&["memory", "index", "--force"]).ok();
     assert_eq!(sessions(), rows);
+}
+
+#[test]
+fn what_memory_says_is_for_people_here() {
+    let home = with_notes();
+    home.run(&["memory", "index"]).ok();
+    let told = home.run(&["memory", "get", "secret.txt"]).fails(1);
+    assert!(
+        told.contains("`chela memory search` shows the paths"),
+        "{told}"
+    );
+    let told = home
+        .run(&["memory", "get", "MEMORY.md", "--from", "9"])
+        .fails(1);
+    assert!(
+        told.contains("MEMORY.md has 3 lines; there is no line 9"),
+        "{told}"
+    );
+    assert!(!told.contains("memory_get"), "{told}");
+    for question in ["dentist", "nothing of the kind", "quantum chromodynamics"] {
+        let told = home.run(&["memory", "search", question, "--explain"]).ok();
+        assert!(!told.contains("-0 %") && !told.contains("-0.0"), "{told}");
+        let report = home.run(&["memory", "search", question, "--json"]).ok();
+        assert!(!report.contains("-0.0"), "{report}");
+    }
+}
+
+/// A search takes in conversations only once they have grown; `memory index` all of them.
+#[test]
+fn conversations_are_counted_as_such_and_taken_in_when_told() {
+    let more = json!({ "agents": { "defaults": { "memorySearch": {
+        "experimental": { "sessionMemory": true }, "sources": ["memory", "sessions"],
+    } } } });
+    let scene = ScriptedHome::with(
+        APIS[0],
+        EndpointScript::always(ScriptStep::reply("Noted.")),
+        more,
+    );
+    scene.chat("the boat is called Otter").ok();
+    let home = &scene.home;
+    home.run(&["memory", "index"]).ok();
+    let text = home.run(&["memory", "status"]).ok();
+    assert!(text.contains("1 conversation"), "{text}");
+    scene.chat("and the harbour is Faro").ok();
+    home.run(&["memory", "search", "harbour"]).ok();
+    let text = home.run(&["memory", "status"]).ok();
+    assert!(text.contains("1 new or changed"), "{text}");
+    assert!(
+        text.contains("`chela memory index` takes them in"),
+        "{text}"
+    );
+    assert!(text.contains("once it has grown by 50 messages"), "{text}");
+    home.run(&["memory", "index"]).ok();
+    let text = home.run(&["memory", "status"]).ok();
+    assert!(text.contains("nothing: the index is current"), "{text}");
+}
+
+#[test]
+fn a_line_of_the_owner_file_that_nobody_filled_in_is_no_memory() {
+    let home = TestHome::ready();
+    let found = home.run(&["memory", "search", "Name"]);
+    assert!(!found.out.contains("- Name:"), "{}", found.out);
+    let user = home.read(".chela/workspace/USER.md");
+    home.write(
+        ".chela/workspace/USER.md",
+        &user.replace("- Name:", "- Name: Ada Quill"),
+    );
+    let found = home.run(&["memory", "search", "Name"]).ok();
+    assert!(found.contains("- Name: Ada Quill"), "{found}");
+    assert!(!found.contains("- Time zone:"), "{found}");
 }

@@ -5,18 +5,18 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_testkit::{Endpoint, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use serde_json::json;
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 /// A key that must never be seen again.
 const KEY: &str = "sk-models-4NotToBeSeen";
 
 /// A home whose only model is scripted; the endpoint lives as long as it is held.
-fn scripted(api: &str, step: Step) -> (Home, Endpoint) {
-    let endpoint = Endpoint::start(Script::always(step)).unwrap();
-    let home = Home::with_config(
+fn scripted(api: &str, step: ScriptStep) -> (TestHome, ScriptedEndpoint) {
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(step)).unwrap();
+    let home = TestHome::with_config(
         &json!({
             "models": { "providers": { "kit": {
                 "baseUrl": endpoint.url(), "api": api, "apiKey": KEY,
@@ -37,7 +37,7 @@ fn nobody_here() -> serde_json::Value {
 
 #[test]
 fn the_list_says_what_is_known() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         r#"{ agents: { defaults: {
             model: { primary: "anthropic/claude-sonnet-4-5", fallbacks: ["ollama/qwen3:8b"] },
             models: { "openai/gpt-5.2": { alias: "smart" } },
@@ -56,12 +56,13 @@ fn the_list_says_what_is_known() {
 
 #[test]
 fn a_newcomer_is_told_how_to_get_one() {
-    let home = Home::with_config(&json!({"models": {"providers": nobody_here()}}).to_string());
+    let home = TestHome::with_config(&json!({"models": {"providers": nobody_here()}}).to_string());
     let run = home.run(&["models", "probe"]);
     assert_eq!(run.code, 3);
     insta::assert_snapshot!(run.out);
-    let with_key = Home::with_config(&json!({"models": {"providers": nobody_here()}}).to_string())
-        .env("GEMINI_API_KEY", "sk-not-to-be-seen");
+    let with_key =
+        TestHome::with_config(&json!({"models": {"providers": nobody_here()}}).to_string())
+            .env("GEMINI_API_KEY", "sk-not-to-be-seen");
     let told = with_key.run(&["models", "probe"]).ok();
     assert!(
         told.contains("google/gemini-2.5-pro - the key in GEMINI_API_KEY"),
@@ -78,7 +79,7 @@ fn a_probe_asks_in_every_protocol() {
         "google-generative-ai",
         "ollama",
     ] {
-        let (home, _endpoint) = scripted(api, Step::reply("pong"));
+        let (home, _endpoint) = scripted(api, ScriptStep::reply("pong"));
         let report = home.run(&["models", "probe", "--json"]).json();
         assert_eq!(report["probes"][0]["ok"], true, "{api}: {report}");
         assert_eq!(report["probes"][0]["model"], "kit/scripted");
@@ -87,7 +88,7 @@ fn a_probe_asks_in_every_protocol() {
 
 #[test]
 fn a_probe_that_fails_says_why_and_hides_the_key() {
-    let (home, _endpoint) = scripted("openai-completions", Step::status(401));
+    let (home, _endpoint) = scripted("openai-completions", ScriptStep::status(401));
     let run = home.run(&["models", "probe", "kit/scripted", "nobody/x"]);
     assert_eq!(run.code, 1);
     assert!(

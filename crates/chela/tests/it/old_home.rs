@@ -7,15 +7,15 @@
 
 use std::path::Path;
 
-use chela_testkit::{Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep};
 
-use crate::home::Home;
-use crate::scene::Scene;
+use crate::home::TestHome;
+use crate::scene::ScriptedHome;
 
 /// Ten requests: a hello, a file written and read, a long message, a compaction, an undo.
 const REQUESTS: usize = 10;
 
-fn lay_out(home: &Home) {
+fn lay_out(home: &TestHome) {
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/home-v0");
     for part in [
         "agents/main/sessions.sqlite",
@@ -33,7 +33,7 @@ fn lay_out(home: &Home) {
 
 #[test]
 fn what_an_earlier_version_kept_is_read_replayed_and_verified() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     lay_out(&home);
     let verdict = home.run(&["audit", "verify", "--json"]).json();
     assert_eq!(verdict["entries"], 29, "{verdict}");
@@ -51,7 +51,7 @@ fn what_an_earlier_version_kept_is_read_replayed_and_verified() {
 
 #[test]
 fn a_conversation_of_an_earlier_version_goes_on() {
-    let scene = Scene::new(Script::steps([Step::reply("I remember.")]));
+    let scene = ScriptedHome::new(EndpointScript::steps([ScriptStep::reply("I remember.")]));
     lay_out(&scene.home);
     scene.chat("do you remember?").ok();
     let sent = scene.endpoint.requests().pop().unwrap().body;
@@ -66,7 +66,7 @@ fn a_conversation_of_an_earlier_version_goes_on() {
 
 #[test]
 fn a_ledger_that_is_gone_is_found_missing() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let none = home.run(&["audit", "verify"]).ok();
     assert!(none.starts_with("Nothing is on record yet"), "{none}");
     lay_out(&home);
@@ -82,7 +82,7 @@ fn a_ledger_that_is_gone_is_found_missing() {
 
 #[test]
 fn a_ledger_that_cannot_be_opened_is_told_and_may_be_required() {
-    let scene = Scene::new(Script::always(Step::reply("Hello.")));
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("Hello.")));
     let home = &scene.home;
     home.write(
         ".chela/state/ledger.sqlite",

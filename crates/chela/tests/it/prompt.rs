@@ -1,10 +1,10 @@
 //! `chela prompt`: the live setup and explicit facts.
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
 #[test]
 fn the_live_prompt_has_files_zone_and_runtime() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let prompt = home.run(&["prompt"]).ok();
     for part in [
         "## SOUL.md",
@@ -24,7 +24,7 @@ fn the_live_prompt_has_files_zone_and_runtime() {
 
 #[test]
 fn json_spans_tile_the_text() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let prompt = home.run(&["prompt", "--json"]).json();
     let mut at = 0;
     for section in prompt["sections"].as_array().unwrap() {
@@ -38,7 +38,7 @@ fn json_spans_tile_the_text() {
 
 #[test]
 fn a_fresh_home_stays_small() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let report = home.run(&["context", "json"]).json();
     let tokens = report["prompt"]["tokens"].as_u64().unwrap();
     assert!(tokens < 4_500, "{tokens}");
@@ -46,7 +46,7 @@ fn a_fresh_home_stays_small() {
 
 #[test]
 fn sessions_choose_mode_and_files() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.write(".chela/workspace/MEMORY.md", "The cat is called Miso.\n");
     let main = home.run(&["prompt"]).ok();
     assert!(main.contains("Miso") && main.contains("## USER.md"));
@@ -71,7 +71,7 @@ fn sessions_choose_mode_and_files() {
 
 #[test]
 fn facts_render_without_any_setup() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let facts = r#"{"workspaceDir":"/srv/x","promptMode":"minimal","toolNames":["read"]}"#;
     let prompt = home.run_with_input(&["prompt", "--facts", "-"], facts).ok();
     assert!(prompt.contains("- read: ") && prompt.contains("/srv/x"));
@@ -85,7 +85,7 @@ fn facts_render_without_any_setup() {
 
 #[test]
 fn owners_are_hashed_with_a_secret_of_the_installation() {
-    let home = Home::with_config("{ commands: { ownerAllowFrom: ['telegram:12345'] } }");
+    let home = TestHome::with_config("{ commands: { ownerAllowFrom: ['telegram:12345'] } }");
     let prompt = home.run(&["prompt"]).ok();
     assert!(
         prompt.contains("## Authorized Senders") && !prompt.contains("12345"),
@@ -102,7 +102,7 @@ fn owners_are_hashed_with_a_secret_of_the_installation() {
 
 #[test]
 fn golden_prompts_of_ones_own_agents() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.run(&["prompt", "snapshot", "golden"]).ok();
     assert!(home.exists("golden/main.discord-group.md"));
     home.run(&["prompt", "check", "golden"]).ok();
@@ -118,7 +118,7 @@ fn golden_prompts_of_ones_own_agents() {
 
 #[test]
 fn what_is_no_session_or_agent_is_refused() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     assert!(
         home.run(&["prompt", "--agent", "nobody"])
             .fails(1)

@@ -14,7 +14,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use chela_testkit::find_part;
 use serde_json::{Value, json};
 
-use crate::home::Home;
+use crate::home::TestHome;
 use crate::scene::APIS;
 
 /// A server that ends with the test.
@@ -70,7 +70,7 @@ impl Server {
     }
 
     /// A home that knows the server by the name of each wire format.
-    fn home(&self, model: &Value) -> Home {
+    fn home(&self, model: &Value) -> TestHome {
         let providers: serde_json::Map<String, Value> = APIS
             .iter()
             .map(|api| {
@@ -80,7 +80,7 @@ impl Server {
                 ((*api).to_owned(), provider)
             })
             .collect();
-        let home = Home::empty();
+        let home = TestHome::empty();
         let config = json!({ "models": { "providers": providers } });
         home.write(".chela/chela.json", &config.to_string());
         home.run(&["init"]).ok();
@@ -89,14 +89,15 @@ impl Server {
 }
 
 /// One turn in a session of that wire format.
-fn say(home: &Home, api: &str, model: &str, message: &str, more: &[&str]) -> Value {
+fn say(home: &TestHome, api: &str, model: &str, message: &str, more: &[&str]) -> Value {
     let model = format!("{api}/{model}");
+    let session = format!("agent:main:{api}");
     let args = [
         "chat",
         "-m",
         message,
         "--session",
-        api,
+        &session,
         "--model",
         &model,
         "--json",

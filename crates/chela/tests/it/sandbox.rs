@@ -29,11 +29,11 @@ use std::sync::LazyLock;
 use chela_testkit::find_part;
 use serde_json::{Value, json};
 
-use crate::home::{Home, Run};
+use crate::home::{CommandRun, TestHome};
 
 const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
 /// Landlock on a machine where nobody gets namespaces of their own.
-const BARE: &str = "landlock without namespaces";
+pub(crate) const BARE: &str = "landlock without namespaces";
 
 /// Takes the namespaces away from what it starts.
 const WITHOUT_NAMESPACES: [&str; 5] = [
@@ -54,29 +54,29 @@ const WITHOUT_GROUPS: [&str; 5] = [
 ];
 
 /// A home whose agent is sandboxed, with secrets around it.
-struct Cell {
-    home: Home,
-    backend: &'static str,
+pub(crate) struct SandboxedHome {
+    pub(crate) home: TestHome,
+    pub(crate) backend: &'static str,
 }
 
 /// Does the same under every backend there is, and where the machine allows no namespaces.
-fn everywhere(settings: &Value, attempt: impl Fn(&Cell)) {
+pub(crate) fn everywhere(settings: &Value, attempt: impl Fn(&SandboxedHome)) {
     in_namespaces(settings, &attempt);
-    if let Some(cell) = Cell::new(BARE, settings) {
+    if let Some(cell) = SandboxedHome::new(BARE, settings) {
         attempt(&cell);
     }
 }
 
 /// Does the same under every backend there is.
-fn in_namespaces(settings: &Value, attempt: impl Fn(&Cell)) {
+fn in_namespaces(settings: &Value, attempt: impl Fn(&SandboxedHome)) {
     for backend in BACKENDS {
-        if let Some(cell) = Cell::new(backend, settings) {
+        if let Some(cell) = SandboxedHome::new(backend, settings) {
             attempt(&cell);
         }
     }
 }
 
-impl Cell {
+impl SandboxedHome {
     /// On a machine where nobody may make groups of processes.
     fn without_groups(backend: &'static str, settings: &Value) -> Option<Self> {
         let (program, words) = WITHOUT_GROUPS.split_first().unwrap();
@@ -103,7 +103,7 @@ impl Cell {
         });
         merge(&mut sandbox, settings);
         let config = json!({ "agents": { "defaults": { "sandbox": sandbox } } });
-        let mut home = with_bwrap(Home::empty());
+        let mut home = with_bwrap(TestHome::empty());
         if backend == BARE {
             home = home.through(&WITHOUT_NAMESPACES);
         }
@@ -136,7 +136,7 @@ impl Cell {
     }
 
     /// What a shell prints inside.
-    fn sh(&self, script: &str) -> Run {
+    pub(crate) fn sh(&self, script: &str) -> CommandRun {
         self.home.run(&["sandbox", "run", "--", "sh", "-c", script])
     }
 
@@ -183,7 +183,7 @@ fn this_program() -> PathBuf {
 }
 
 /// A home that finds bubblewrap, wherever it was unpacked.
-fn with_bwrap(home: Home) -> Home {
+fn with_bwrap(home: TestHome) -> TestHome {
     let path = std::env::var("PATH").unwrap_or_default();
     match &*BWRAP {
         Ok(folder) => home.env("PATH", &format!("{}:{path}", folder.display())),

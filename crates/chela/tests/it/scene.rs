@@ -5,11 +5,14 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_core::Host;
-use chela_testkit::{Endpoint, Rule, Script, Step};
+use std::time::Duration;
+
+use chela_core::{AgentId, Host};
+use chela_session::journal::{FileJournal, JournalRetention};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
 use serde_json::json;
 
-use crate::home::{Home, Run};
+use crate::home::{CommandRun, TestHome};
 
 /// The wire formats, by their names in the config.
 pub const APIS: [&str; 5] = [
@@ -23,34 +26,40 @@ pub const APIS: [&str; 5] = [
 /// A key that must never be seen again: it holds the mark of bait.
 pub const KEY: &str = "sk-kit-Ba1tQ7xW9zK4P1easeHide";
 
-pub struct Scene {
-    pub home: Home,
-    pub endpoint: Endpoint,
+pub struct ScriptedHome {
+    pub home: TestHome,
+    pub endpoint: ScriptedEndpoint,
 }
 
-impl Scene {
-    pub fn new(script: Script) -> Self {
+impl ScriptedHome {
+    pub fn new(script: EndpointScript) -> Self {
         Self::speaking(APIS[0], script)
     }
 
     /// In this wire format.
-    pub fn speaking(api: &str, script: Script) -> Self {
+    pub fn speaking(api: &str, script: EndpointScript) -> Self {
         Self::with(api, script, json!({}))
     }
 
     /// With more in the config than the endpoint, and a canary in the workspace.
-    pub fn with(api: &str, script: Script, more: serde_json::Value) -> Self {
+    pub fn with(api: &str, script: EndpointScript, more: serde_json::Value) -> Self {
         let mut scene = Self::without_canary(api, script, more);
         let host = Host::fixed(scene.home.path(""));
         let workspace = scene.home.path(".chela/workspace");
         let canary = chela_agent::canary::plant(&host, &workspace).unwrap();
+        let retention = JournalRetention {
+            age: Duration::from_secs(86_400),
+            bytes: 1 << 20,
+        };
+        let journal = FileJournal::of(&host, &AgentId::main(), retention);
+        canary.answer_for(&journal).unwrap();
         scene.home.watches(canary.value());
         scene
     }
 
-    pub fn without_canary(api: &str, script: Script, more: serde_json::Value) -> Self {
-        let endpoint = Endpoint::start(script).unwrap();
-        let mut home = Home::empty();
+    pub fn without_canary(api: &str, script: EndpointScript, more: serde_json::Value) -> Self {
+        let endpoint = ScriptedEndpoint::start(script).unwrap();
+        let mut home = TestHome::empty();
         home.asks(&endpoint);
         let mut config = json!({
             "models": { "providers": { "kit": {
@@ -61,6 +70,9 @@ impl Scene {
             } } },
             "agents": { "defaults": { "model": "kit/scripted" } },
         });
+        if is_sandbox_unwanted() {
+            config["agents"]["defaults"]["sandbox"] = json!({ "backend": "absent" });
+        }
         merge(&mut config, more);
         home.write(".chela/chela.json", &config.to_string());
         home.run(&["init"]).ok();
@@ -68,12 +80,13 @@ impl Scene {
     }
 
     /// One message in the main session.
-    pub fn chat(&self, message: &str) -> Run {
+    pub fn chat(&self, message: &str) -> CommandRun {
         self.home.run(&["chat", "-m", message])
     }
 
     pub fn chat_json(&self, message: &str) -> serde_json::Value {
-        self.home.run(&["chat", "-m", message, "--json"]).json()
+        let run = self.home.run(&["chat", "-m", message, "--json"]);
+        serde_json::from_str(&run.answered()).unwrap()
     }
 
     /// The messages of the main session as it was written down.
@@ -88,11 +101,16 @@ impl Scene {
     }
 }
 
+/// Whether the tests run as on a machine that has no sandbox: `CHELA_TEST_SANDBOX=absent`.
+pub fn is_sandbox_unwanted() -> bool {
+    std::env::var("CHELA_TEST_SANDBOX").is_ok_and(|what| what == "absent")
+}
+
 /// A step for the request that carries a tool's result.
-pub fn after_tool(step: Step) -> Step {
-    step.when(Rule {
+pub fn after_tool(step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         after_tool: Some(true),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 

@@ -1,6 +1,6 @@
 //! `chela sessions …`: conversations are listed, read, carried in and out, and cleaned up.
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
 const TRIP: &str = concat!(
     "{\"type\":\"session\",\"version\":3,\"id\":\"3f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:main\",\"label\":\"Trip\"}\n",
@@ -10,8 +10,8 @@ const TRIP: &str = concat!(
     "{\"type\":\"message\",\"id\":\"00000004\",\"parentId\":\"00000003\",\"timestamp\":\"2026-01-18T00:20:16.000Z\",\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"At nine.\"}],\"model\":\"a/b\"}}\n",
 );
 
-fn with_trip() -> Home {
-    let home = Home::ready();
+fn with_trip() -> TestHome {
+    let home = TestHome::ready();
     let file = home.write("trip.jsonl", TRIP);
     home.run(&["sessions", "import", text(&file)]).ok();
     home
@@ -19,7 +19,7 @@ fn with_trip() -> Home {
 
 #[test]
 fn a_newcomer_has_none_and_no_file_is_made() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let told = home.run(&["sessions", "list"]).ok();
     assert!(told.contains("No conversations yet"), "{told}");
     assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 0);
@@ -35,7 +35,8 @@ fn an_import_is_listed_shown_and_exported_again() {
     assert!(listed.contains("3f2a0000  agent:main:main"), "{listed}");
     assert!(listed.contains("\"Trip\""), "{listed}");
     let json = home.run(&["sessions", "list", "--json"]).json();
-    assert_eq!(json["sessions"][0]["entries"], 4);
+    // One more than its lines: what says that they came from elsewhere.
+    assert_eq!(json["sessions"][0]["entries"], 5);
     assert_eq!(
         json["sessions"][0]["sessionStartedAt"],
         1_768_695_612_345_u64
@@ -64,10 +65,12 @@ fn an_import_is_listed_shown_and_exported_again() {
         "At nine."
     );
     let export = home.exact(&["sessions", "export", "trip"]);
-    assert_eq!(
-        export.lines().skip(1).collect::<Vec<_>>(),
-        TRIP.lines().skip(1).collect::<Vec<_>>()
-    );
+    let messages = |lines: &str| -> Vec<serde_json::Value> {
+        let read = |line| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let messages = lines.lines().map(read).map(|line| line["message"].clone());
+        messages.filter(|message| !message.is_null()).collect()
+    };
+    assert_eq!(messages(&export), messages(TRIP));
     let twice = home.run(&["sessions", "import", "trip.jsonl"]).fails(1);
     assert!(twice.contains("is already here"), "{twice}");
 }
@@ -84,7 +87,7 @@ fn a_mistyped_name_is_guessed() {
     assert!(told.contains("chela sessions list --all"), "{told}");
     assert_eq!(home.run(&["sessions", "list", "--json"]).json()["count"], 1);
     let told = home.run(&["sessions", "list", "--active", "soon"]).fails(2);
-    assert!(told.contains("is no length of time"), "{told}");
+    assert!(told.contains("is not a length of time"), "{told}");
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn sessions_are_renamed_and_deleted() {
 
 #[test]
 fn old_conversations_are_cleaned_up_after_a_copy() {
-    let home = Home::with_config("{session: {maintenance: {mode: 'warn'}}}");
+    let home = TestHome::with_config("{session: {maintenance: {mode: 'warn'}}}");
     let file = home.write(
         "old.jsonl",
         &TRIP.replace("agent:main:main", "cron:daily:1"),
@@ -137,7 +140,7 @@ fn old_conversations_are_cleaned_up_after_a_copy() {
 
 #[test]
 fn a_folder_of_the_reference_is_read_with_its_keys() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     home.write(
         "old/sessions.json",
         "{\"agent:main:telegram:group:7\": {\"sessionId\": \"abc\"}}",
@@ -194,7 +197,10 @@ fn a_session_file_that_is_gone_is_missed() {
             home.write(".chela/agents/main/sessions.sqlite", "");
         }
         let told = home.run(&["sessions", "list"]).fails(1);
-        assert!(told.contains("is empty or gone"), "{told}");
+        assert!(
+            told.contains("although there was one. The next chat"),
+            "{told}"
+        );
         // A chat goes on, and says so once.
         let told = home.run(&["chat", "-m", "/status"]).err;
         assert!(told.contains("is empty or gone"), "{told}");
@@ -235,7 +241,7 @@ fn a_session_file_that_was_cut_off_is_rescued() {
 
 #[test]
 fn a_conversation_is_made_shorter_and_whole_again() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let mut lines = String::from(
         "{\"type\":\"session\",\"version\":3,\"id\":\"3f2a0000-1111-4222-a333-444455556666\",\"timestamp\":\"2026-01-18T00:20:12.345Z\",\"key\":\"agent:main:main\"}\n",
     );
@@ -267,4 +273,20 @@ fn a_conversation_is_made_shorter_and_whole_again() {
         .run(&["sessions", "compact", "main", "--undo"])
         .fails(1);
     assert!(told.contains("never made shorter"), "{told}");
+}
+
+#[test]
+fn lines_that_do_not_say_when_count_from_the_import() {
+    let home = TestHome::ready();
+    let lines = [
+        r#"{"type":"session","id":"0f0f0f0f-old"}"#,
+        r#"{"type":"message","id":"a","message":{"role":"user","content":"hello"}}"#,
+        r#"{"type":"message","id":"b","parentId":"a","message":{"role":"assistant","content":"hi"}}"#,
+    ];
+    let file = home.write("undated.jsonl", &lines.join("\n"));
+    home.run(&["sessions", "import", text(&file)]).ok();
+    let listed = home.run(&["sessions", "list", "--all"]).ok();
+    let row = listed.lines().find(|line| line.starts_with("0f0f0f0f"));
+    let used = row.and_then(|row| row.split_whitespace().nth(2));
+    assert_eq!(used, Some("now"), "{listed}");
 }

@@ -1,8 +1,8 @@
 //! `chela skills …`: found, explained, trusted and never lost.
 
-use crate::home::Home;
+use crate::home::TestHome;
 
-fn skill(home: &Home, folder: &str, head: &str) {
+fn skill(home: &TestHome, folder: &str, head: &str) {
     let name = folder.rsplit('/').next().unwrap_or(folder);
     home.write(
         &format!("{folder}/SKILL.md"),
@@ -12,13 +12,13 @@ fn skill(home: &Home, folder: &str, head: &str) {
 
 #[test]
 fn a_newcomer_has_bundled_skills() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     insta::assert_snapshot!(home.run(&["skills", "list"]).ok());
 }
 
 #[test]
 fn the_list_tells_what_is_hidden_quarantined_shadowed_and_skipped() {
-    let home = Home::with_config("{ skills: { allowBundled: [] } }");
+    let home = TestHome::with_config("{ skills: { allowBundled: [] } }");
     skill(
         &home,
         ".chela/workspace/skills/deploy",
@@ -47,7 +47,7 @@ fn the_list_tells_what_is_hidden_quarantined_shadowed_and_skipped() {
 
 #[test]
 fn why_explains_gates_shadows_rank_and_cost() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     skill(
         &home,
         ".chela/workspace/skills/deploy",
@@ -78,7 +78,7 @@ fn why_explains_gates_shadows_rank_and_cost() {
 
 #[test]
 fn a_project_skill_is_used_only_after_it_was_looked_at() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     skill(
         &home,
         "repo/.agents/skills/build",
@@ -138,7 +138,7 @@ fn a_project_skill_is_used_only_after_it_was_looked_at() {
 
 #[test]
 fn skills_are_made_checked_and_removed() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let made = home
         .run(&[
             "skills",
@@ -176,7 +176,7 @@ fn skills_are_made_checked_and_removed() {
 
 #[test]
 fn a_fetched_skill_waits_in_quarantine() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     skill(&home, "download/nice", "description: Does something nice.");
     let added = home.run(&["skills", "add", "download/nice"]).ok();
     assert!(
@@ -199,7 +199,7 @@ fn a_fetched_skill_waits_in_quarantine() {
 #[test]
 fn watching_tells_what_comes_changes_and_goes() {
     use std::io::{BufRead, BufReader};
-    let home = Home::ready();
+    let home = TestHome::ready();
     let mut child = home
         .command()
         .args(["skills", "watch"])
@@ -235,14 +235,14 @@ fn watching_tells_what_comes_changes_and_goes() {
 
 /// What a command said that ended with findings.
 #[track_caller]
-fn found(run: crate::home::Run) -> String {
+fn found(run: crate::home::CommandRun) -> String {
     assert_eq!(run.code, 1, "{}{}", run.out, run.err);
     run.out
 }
 
 #[test]
 fn a_scan_names_file_line_and_rule_and_its_verdict_counts() {
-    let home = Home::with_config("{ skills: { allowBundled: [] } }");
+    let home = TestHome::with_config("{ skills: { allowBundled: [] } }");
     skill(&home, ".agents/skills/tidy", "description: Tidies up.");
     skill(
         &home,
@@ -289,7 +289,7 @@ fn a_scan_names_file_line_and_rule_and_its_verdict_counts() {
 
 #[test]
 fn a_signed_skill_of_a_known_publisher_needs_no_question() {
-    let home = Home::with_config("{ skills: { allowBundled: [] } }");
+    let home = TestHome::with_config("{ skills: { allowBundled: [] } }");
     skill(&home, "work/deploy", "description: Puts the site online.");
     let folder = home.path("work/deploy").display().to_string();
     let key = home.path("key").display().to_string();
@@ -343,7 +343,7 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
 
 #[test]
 fn an_empty_folder_is_not_called_clean() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     std::fs::create_dir(home.path("empty")).unwrap();
     let run = home.run(&["skills", "scan", "~/empty"]);
     assert!(run.err.contains("there is nothing in ~/empty"), "{run:?}");

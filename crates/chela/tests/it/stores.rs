@@ -9,11 +9,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use chela_testkit::{Script, Step, find_part};
+use chela_testkit::{EndpointScript, ScriptStep, find_part};
 use serde_json::{Value, json};
 
-use crate::home::{Home, text};
-use crate::scene::Scene;
+use crate::home::{TestHome, text};
+use crate::scene::ScriptedHome;
 
 const SESSIONS: &str = "agents/main/sessions.sqlite";
 const JOURNAL: &str = "agents/main/journal.sqlite";
@@ -134,12 +134,124 @@ fn rights_are_mended_and_chat_works_again() {
     let told = home.run(&["doctor", "--fix", "--only", "stores"]);
     assert!(told.flat().contains("Set the permissions of"), "{told:?}");
     assert_eq!(told.code, 0, "{told:?}");
-    for path in [side, ground.path(JOURNAL)] {
-        let mode = fs::metadata(&path).unwrap().permissions().mode();
-        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
-    }
+    let mode = |path: &Path| fs::metadata(path).map(|file| file.permissions().mode() & 0o777);
+    assert_eq!(mode(&ground.path(JOURNAL)).unwrap(), 0o600);
+    // The look after mending uses the file beside it, and whoever is the last to do so takes it away.
+    assert!(mode(&side).is_err(), "{}", side.display());
     ground.scene.chat("again").ok();
     ground.finds_nothing("in the end");
+}
+
+/// Whatever is left beside it, a ledger that was there is missed until a new one is begun.
+#[test]
+fn a_ledger_that_is_gone_is_missed() {
+    for also_gone in [&[][..], &["ledger.head"], &["ledger.head", "ledger.lock"]] {
+        let ground = DamageGround::new();
+        let home = &ground.scene.home;
+        fs::remove_file(ground.path(LEDGER)).unwrap();
+        for file in also_gone {
+            fs::remove_file(ground.path("state").join(file)).unwrap();
+        }
+        let verified = home.run(&["audit", "verify"]);
+        assert_eq!(verified.code, 1, "{also_gone:?}: {verified:?}");
+        assert!(
+            verified.out.contains("ledger.sqlite is gone"),
+            "{verified:?}"
+        );
+        let doctor = home.run(&["doctor", "--only", "stores"]);
+        assert_eq!(doctor.code, 1, "{also_gone:?}: {doctor:?}");
+        assert!(!doctor.out.contains("All is well"), "{doctor:?}");
+        let listed = home.run(&["turn", "list"]).fails(1);
+        assert!(
+            listed.contains("is gone although there was one"),
+            "{listed}"
+        );
+        let told = ground.scene.chat("hi");
+        assert_eq!(told.code, 0, "{told:?}");
+        assert!(
+            told.err.contains("warning: the ledger ~/.chela"),
+            "{told:?}"
+        );
+        let again = ground.scene.chat("hi");
+        assert!(!again.err.contains("warning"), "{again:?}");
+        // With the head the gap in the chain stays visible, for both.
+        let gap = i32::from(also_gone.is_empty());
+        assert_eq!(home.run(&["audit", "verify"]).code, gap, "{also_gone:?}");
+        let doctor = home.run(&["doctor", "--only", "stores"]);
+        assert_eq!(doctor.code, gap, "{also_gone:?}: {doctor:?}");
+    }
+}
+
+#[test]
+fn a_damaged_ledger_does_not_send_people_in_a_circle() {
+    let ground = DamageGround::new();
+    cut_in_half(&ground.path(LEDGER));
+    for command in [&["audit", "verify"][..], &["turn", "list"], &["doctor"]] {
+        let told = ground.scene.home.run(command);
+        assert_eq!(told.code, 1, "{told:?}");
+        let said = format!("{} {}", told.flat(), told.err);
+        assert!(!said.contains("`chela audit verify`"), "{said}");
+    }
+}
+
+#[test]
+fn a_journal_that_is_gone_is_missed() {
+    let ground = DamageGround::new();
+    let path = ground.path(JOURNAL);
+    for (damage, told) in [
+        (become_empty as fn(&Path), "is empty although there was one"),
+        (become_gone, "is gone although there was one"),
+        (become_a_folder_anew, "journal.sqlite"),
+    ] {
+        damage(&path);
+        for command in [&["undo", "--list"][..], &["undo"]] {
+            let said = ground.scene.home.run(command).fails(1);
+            assert!(said.contains(told), "{said}");
+            assert!(!said.contains("no file was changed"), "{said}");
+        }
+    }
+}
+
+fn become_a_folder_anew(path: &Path) {
+    fs::create_dir(path).unwrap();
+}
+
+#[test]
+fn an_empty_session_file_cannot_be_rescued() {
+    let ground = DamageGround::new();
+    let home = &ground.scene.home;
+    become_empty(&ground.path(SESSIONS));
+    let told = home.run(&["sessions", "rescue"]).fails(1);
+    assert!(
+        told.contains("is empty: nothing is left to rescue"),
+        "{told}"
+    );
+    // It changed nothing: the next who looks is told as well.
+    assert_eq!(fs::metadata(ground.path(SESSIONS)).unwrap().len(), 0);
+    let told = home.run(&["sessions", "list"]).fails(1);
+    assert!(
+        told.contains("is empty although there was one. The next chat begins a new one"),
+        "{told}"
+    );
+}
+
+#[test]
+fn advice_about_a_session_file_leads_out() {
+    let ground = DamageGround::new();
+    let home = &ground.scene.home;
+    become_a_text(&ground.path(SESSIONS));
+    let told = ground.scene.chat("hi");
+    assert!(!told.err.contains("sessions list"), "{told:?}");
+    let doctor = home.run(&["doctor", "--only", "stores"]);
+    assert!(
+        doctor
+            .flat()
+            .contains("`chela sessions rescue --agent main`"),
+        "{doctor:?}"
+    );
+    let rescued = home.run(&["sessions", "rescue"]);
+    assert!(rescued.out.contains("Saved 0 entries"), "{rescued:?}");
+    ground.scene.chat("hi").ok();
 }
 
 /// What a chat that cannot begin says about `chela doctor` is true.
@@ -153,7 +265,7 @@ fn what_keeps_a_chat_from_beginning_is_what_doctor_says() {
         let told = ground.scene.chat("hi");
         assert_ne!(told.code, 0, "{told:?}");
         assert!(
-            told.err.contains("`chela doctor` what is wrong"),
+            told.err.contains("`chela doctor` says what is wrong"),
             "{told:?}"
         );
         let doctor = ground.scene.home.run(&["doctor"]);
@@ -170,11 +282,11 @@ fn a_disk_without_room_is_told() {
             "mkdir -p \"$HOME/small\" && mount -t tmpfs -o size={size} none \"$HOME/small\" && \
              exec \"$@\""
         );
-        Home::empty()
+        TestHome::empty()
             .env("CHELA_HOME", "small")
             .through(&["unshare", "-rm", "sh", "-c", &mount, "sh"])
     };
-    if find_part("namespaces", can_mount(&Home::empty())).is_none() {
+    if find_part("namespaces", can_mount(&TestHome::empty())).is_none() {
         return;
     }
     let full = mounted("5m").run(&["doctor", "--only", "disk"]);
@@ -194,7 +306,7 @@ fn a_full_disk_does_not_keep_agents_from_being_stopped() {
     let fill = "mkdir -p \"$HOME/small\" && mount -t tmpfs -o size=1m none \"$HOME/small\" && \
                 { cat /dev/zero > \"$HOME/small/filler\" 2>/dev/null; :; } && \
                 \"$@\"; code=$?; cp \"$HOME/small/stopped.json\" \"$HOME/stopped-then\"; exit $code";
-    let home = Home::empty()
+    let home = TestHome::empty()
         .env("CHELA_HOME", "small")
         .through(&["unshare", "-rm", "sh", "-c", fill, "sh"]);
     if find_part("namespaces", can_mount(&home)).is_none() {
@@ -213,7 +325,7 @@ fn a_full_disk_does_not_keep_agents_from_being_stopped() {
     assert!(home.exists("stopped-then"));
 }
 
-fn can_mount(home: &Home) -> Result<(), String> {
+fn can_mount(home: &TestHome) -> Result<(), String> {
     match home.command_of("unshare").args(["-rm", "true"]).status() {
         Ok(status) if status.success() => Ok(()),
         other => Err(format!("unshare: {other:?}")),
@@ -222,18 +334,18 @@ fn can_mount(home: &Home) -> Result<(), String> {
 
 /// A home with something in every store.
 struct DamageGround {
-    scene: Scene,
+    scene: ScriptedHome,
 }
 
 impl DamageGround {
     fn new() -> Self {
-        let scene = Scene::new(Script::steps([
-            Step::tool(
+        let scene = ScriptedHome::new(EndpointScript::steps([
+            ScriptStep::tool(
                 "write",
                 json!({ "path": "a.md", "content": "one\n".repeat(4000) }),
             ),
-            Step::reply("Done. ".repeat(3000)),
-            Step::reply("Again."),
+            ScriptStep::reply("Done. ".repeat(3000)),
+            ScriptStep::reply("Again."),
         ]));
         let home = &scene.home;
         home.write(".chela/workspace/MEMORY.md", "The cat is called Mia.\n");

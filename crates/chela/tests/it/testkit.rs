@@ -9,10 +9,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use crate::home::{Home, text};
+use crate::home::{TestHome, text};
 
 /// Starts it and reads the address off its first line.
-fn serving(home: &Home, args: &[&str]) -> (Child, BufReader<std::process::ChildStdout>, String) {
+fn serving(
+    home: &TestHome,
+    args: &[&str],
+) -> (Child, BufReader<std::process::ChildStdout>, String) {
     let mut child = home
         .command()
         .args(["testkit", "serve"])
@@ -44,7 +47,7 @@ fn ask(address: &str) -> String {
 
 #[test]
 fn a_script_is_played_once_and_told() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let script = home.write(
         "s.json",
         r#"{ "models": ["tiny"], "key": null, "steps": [ { "reply": "You said {{user}}" }, { "status": 503 } ] }"#,
@@ -73,7 +76,7 @@ fn a_script_is_played_once_and_told() {
 
 #[test]
 fn the_example_can_be_served_as_it_is() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let example = home.exact(&["testkit", "serve", "--example"]);
     let script = home.write("example.json", &example);
     let (mut child, _out, address) = serving(&home, &[text(&script)]);
@@ -84,7 +87,7 @@ fn the_example_can_be_served_as_it_is() {
 
 #[test]
 fn a_bad_script_is_told_with_its_line() {
-    let home = Home::empty();
+    let home = TestHome::empty();
     let script = home.write(
         "bad.json",
         "{\n  \"steps\": [\n    { \"replay\": 1 }\n  ]\n}",

@@ -1,20 +1,20 @@
 //! `chela undo`: what an agent did to files is seen and taken back.
 
-use chela_testkit::{Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep};
 use serde_json::json;
 
-use crate::home::Home;
-use crate::scene::Scene;
+use crate::home::TestHome;
+use crate::scene::ScriptedHome;
 
 #[test]
 fn with_nothing_done_there_is_nothing_to_take_back() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     assert_eq!(
         home.run(&["undo", "--list"]).ok(),
         "Nothing can be taken back: no file was changed by a file tool yet.\n"
     );
     let told = home.run(&["undo"]).fails(1);
-    assert!(told.contains("there is nothing to take back"), "{told}");
+    assert!(told.contains("nothing to undo"), "{told}");
     let told = home.run(&["undo", "3f2a4c"]).fails(1);
     assert!(told.contains("`chela undo --list` shows"), "{told}");
     home.run(&["undo", "--list", "--agent", "nobody"]).fails(1);
@@ -22,10 +22,10 @@ fn with_nothing_done_there_is_nothing_to_take_back() {
 
 #[test]
 fn a_turn_is_taken_back_refused_forced_and_brought_back() {
-    let scene = Scene::new(Script::steps([
-        Step::tool("write", json!({ "path": "a.md", "content": "one\ntwo\n" })),
-        Step::tool("write", json!({ "path": "b.md", "content": "b\n" })),
-        Step::reply("Done."),
+    let scene = ScriptedHome::new(EndpointScript::steps([
+        ScriptStep::tool("write", json!({ "path": "a.md", "content": "one\ntwo\n" })),
+        ScriptStep::tool("write", json!({ "path": "b.md", "content": "b\n" })),
+        ScriptStep::reply("Done."),
     ]));
     let home = &scene.home;
     home.write(".chela/workspace/a.md", "one\n");
@@ -74,9 +74,9 @@ fn a_turn_is_taken_back_refused_forced_and_brought_back() {
 
 #[test]
 fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
-    let scene = Scene::new(Script::steps([
-        Step::tool("write", json!({ "path": "a.md", "content": "one\n" })),
-        Step::reply("Done."),
+    let scene = ScriptedHome::new(EndpointScript::steps([
+        ScriptStep::tool("write", json!({ "path": "a.md", "content": "one\n" })),
+        ScriptStep::reply("Done."),
     ]));
     scene.chat("write it").ok();
     let home = &scene.home;
@@ -88,7 +88,7 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
     home.run(&["undo", "--keep", "nowhere.md"]).fails(1);
     home.run(&["undo", "--keep", "a.md", "--list"]).fails(2);
 
-    let scene = Scene {
+    let scene = ScriptedHome {
         home: scene.home.env("CHELA_SHELL", "exec"),
         endpoint: scene.endpoint,
     };
@@ -108,16 +108,16 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
 fn a_copied_home_takes_its_own_files_back_and_leaves_the_original_alone() {
     let outside = tempfile::tempdir().unwrap();
     let far = outside.path().canonicalize().unwrap().join("far.md");
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         "openai-completions",
-        Script::steps([
-            Step::tool("write", json!({ "path": "a.md", "content": "one\n" })),
-            Step::reply("Done."),
-            Step::tool(
+        EndpointScript::steps([
+            ScriptStep::tool("write", json!({ "path": "a.md", "content": "one\n" })),
+            ScriptStep::reply("Done."),
+            ScriptStep::tool(
                 "write",
                 json!({ "path": far.to_str().unwrap(), "content": "far\n" }),
             ),
-            Step::reply("Done."),
+            ScriptStep::reply("Done."),
         ]),
         json!({ "tools": { "fs": { "workspaceOnly": false } } }),
     );
@@ -166,4 +166,22 @@ fn a_copied_home_takes_its_own_files_back_and_leaves_the_original_alone() {
     let (done, told) = in_copy(&["undo", "--force"]);
     assert!(done, "{told}");
     assert!(!far.exists());
+}
+
+#[test]
+fn when_everything_is_taken_back_that_is_said() {
+    let scene = ScriptedHome::new(EndpointScript::steps([
+        ScriptStep::tool("write", json!({ "path": "a.md", "content": "one\n" })),
+        ScriptStep::reply("Done."),
+    ]));
+    let home = &scene.home;
+    let told = home.run(&["undo"]).fails(1);
+    assert!(told.contains("no file was changed"), "{told}");
+    scene.chat("write it").ok();
+    home.run(&["undo"]).ok();
+    let told = home.run(&["undo"]).fails(1);
+    assert!(
+        told.contains("everything is taken back already; `chela undo --list` shows it"),
+        "{told}"
+    );
 }

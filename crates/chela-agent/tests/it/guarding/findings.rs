@@ -3,11 +3,11 @@
 use chela_store::block_on;
 
 use chela_agent::turn::TurnEvent;
-use chela_agent::withheld::Withheld;
-use chela_guard::flow::Taint;
+use chela_agent::withheld::WithheldText;
+use chela_guard::flow::SessionTaint;
 use chela_ledger::{AuditFilter, AuditKind};
 use chela_store::WaitHere as _;
-use chela_testkit::Step;
+use chela_testkit::ScriptStep;
 use serde_json::json;
 
 use super::{Home, Owner, inbox, post};
@@ -24,7 +24,11 @@ fn w13_what_reads_like_an_order_is_noted_told_or_held_back() {
     ] {
         let detection = json!({ "low": outcome, "medium": outcome, "high": outcome });
         let mut home = Home::with(
-            [inbox(), post("mallory@evil.example"), Step::reply("ok")],
+            [
+                inbox(),
+                post("mallory@evil.example"),
+                ScriptStep::reply("ok"),
+            ],
             json!({ "guard": { "detection": detection } }),
         );
         home.page = ORDER.to_owned();
@@ -57,10 +61,10 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
     let mut home = Home::with(
         [
             inbox(),
-            Step::reply("held"),
-            Step::reply("read"),
+            ScriptStep::reply("held"),
+            ScriptStep::reply("read"),
             inbox(),
-            Step::reply("read"),
+            ScriptStep::reply("read"),
         ],
         json!({ "guard": { "detection": detection } }),
     );
@@ -70,10 +74,10 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
     home.say(&talk, "Read my mail.", &owner).expect("a turn");
     assert_eq!(
         talk.taint(),
-        Taint::Clean,
+        SessionTaint::Clean,
         "what nobody read taints nothing"
     );
-    let mut held = Withheld::list(&home.host).remove(0);
+    let mut held = WithheldText::list(&home.host).remove(0);
     block_on(talk.release_text(&held)).expect("released");
     held.released = true;
     held.save(&home.host).expect("kept");
@@ -81,7 +85,7 @@ fn a_text_that_was_held_back_is_read_once_the_owner_releases_it() {
     let requests = home.endpoint.calls();
     let last = requests.last().expect("a request").json().to_string();
     assert!(last.contains("previous instructions"), "{last}");
-    assert_eq!(talk.taint(), Taint::Tainted);
+    assert_eq!(talk.taint(), SessionTaint::Tainted);
     home.say(&talk, "Once more.", &owner).expect("a turn");
     let requests = home.endpoint.calls();
     let last = requests.last().expect("a request").json().to_string();

@@ -4,7 +4,7 @@ use chela_store::block_on;
 
 use chela_ledger::{AuditFilter, AuditKind};
 use chela_store::WaitHere as _;
-use chela_testkit::Step;
+use chela_testkit::ScriptStep;
 use serde_json::json;
 
 use super::{Home, child, one_child, spawn, tools_of};
@@ -14,10 +14,10 @@ use crate::spending::spent_by;
 fn a_task_is_handed_on_and_its_result_comes_back() {
     let home = Home::new(
         [
-            child("", Step::reply("The safe is blue.")),
+            child("", ScriptStep::reply("The safe is blue.")),
             spawn(json!({ "task": "look into the safe", "label": "safe" })),
-            Step::reply("Started."),
-            Step::reply("Blue."),
+            ScriptStep::reply("Started."),
+            ScriptStep::reply("Blue."),
         ],
         json!({}),
     );
@@ -84,10 +84,10 @@ fn a_fork_knows_the_conversation_and_nobody_else_does() {
     let run = |context: &str| {
         let home = Home::new(
             [
-                child("", Step::reply("Done.")),
-                Step::reply("Noted."),
+                child("", ScriptStep::reply("Done.")),
+                ScriptStep::reply("Noted."),
                 spawn(json!({ "task": "go on", "context": context })),
-                Step::reply("Started."),
+                ScriptStep::reply("Started."),
             ],
             json!({}),
         );
@@ -117,12 +117,12 @@ fn what_the_parent_may_not_the_child_may_not() {
 }
 
 #[test]
-fn another_agent_gets_no_folders_its_parent_has_not() {
+fn another_agent_has_its_own_workspace_and_no_other() {
     let home = Home::new(
         [
-            child("", Step::reply("Done.")),
+            child("", ScriptStep::reply("Done.")),
             spawn(json!({ "task": "x", "agentId": "other" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({
             "agents": {
@@ -132,11 +132,13 @@ fn another_agent_gets_no_folders_its_parent_has_not() {
         }),
     );
     let results = home.say("go");
-    assert!(results[0].contains("paths: none"), "{results:?}");
+    let paths = results[0].lines().find(|line| line.starts_with("paths: "));
+    let paths = paths.expect("where it may be");
+    assert!(paths.ends_with("workspace-other"), "{paths}");
     home.settle();
     let tools = tools_of(&home.childrens()[0]);
-    assert!(!tools.iter().any(|tool| tool == "read"), "{tools:?}");
-    assert!(!tools.iter().any(|tool| tool == "exec"), "{tools:?}");
+    assert!(tools.iter().any(|tool| tool == "read"), "{tools:?}");
+    assert!(tools.iter().any(|tool| tool == "exec"), "{tools:?}");
 }
 
 #[test]
@@ -145,8 +147,12 @@ fn what_a_sub_agent_spends_is_its_parents_spending() {
     home.say("go");
     home.settle();
     let used = spent_by(&home.agents, home.talk().session().id.as_str());
-    let infos =
-        block_on(home.talk().store().list(&chela_session::Filter::default())).expect("a list");
+    let infos = block_on(
+        home.talk()
+            .store()
+            .list(&chela_session::SessionFilter::default()),
+    )
+    .expect("a list");
     assert_eq!(infos.len(), 2);
     let all: u64 = infos
         .iter()

@@ -2,7 +2,7 @@
 
 use chela_store::block_on;
 
-use chela_testkit::Step;
+use chela_testkit::ScriptStep;
 use serde_json::json;
 
 use super::{Home, child, child_of_a_child, one_child, spawn, stalled, subagents};
@@ -14,18 +14,18 @@ fn there_are_never_more_than_the_config_allows() {
             stalled(),
             spawn(json!({ "task": "one" })),
             spawn(json!({ "task": "two" })),
-            Step::reply("Only one."),
+            ScriptStep::reply("Only one."),
         ],
         subagents(json!({ "maxChildrenPerAgent": 1 })),
     );
     let results = home.say("go");
     assert!(results[0].contains("Started run"), "{results:?}");
     assert!(results[1].contains("maxChildrenPerAgent"), "{results:?}");
-    assert_eq!(home.talk().subagents_running(), 1);
+    assert_eq!(home.talk().background().subagents_running(), 1);
     let home = Home::new(
         [
             spawn(json!({ "task": "three", "agentId": "other" })),
-            Step::reply("Nobody."),
+            ScriptStep::reply("Nobody."),
         ],
         json!({}),
     );
@@ -35,18 +35,18 @@ fn there_are_never_more_than_the_config_allows() {
 
 #[test]
 fn those_beyond_max_concurrent_wait_for_a_place() {
-    let first = Step {
-        delay_ms: 300,
-        ..child("one", Step::reply("First."))
+    let first = ScriptStep {
+        delay_ms: 1500,
+        ..child("one", ScriptStep::reply("First."))
     };
     let home = Home::new(
         [
             first,
-            child("two", Step::reply("Second.")),
+            child("two", ScriptStep::reply("Second.")),
             spawn(json!({ "task": "one", "label": "one" })),
             spawn(json!({ "task": "two", "label": "two" })),
-            Step::tool("subagents", json!({ "action": "list" })),
-            Step::reply("Started."),
+            ScriptStep::tool("subagents", json!({ "action": "list" })),
+            ScriptStep::reply("Started."),
         ],
         subagents(json!({ "maxConcurrent": 1 })),
     );
@@ -73,18 +73,18 @@ fn one_that_waits_can_be_ended() {
             stalled(),
             spawn(json!({ "task": "one", "label": "one" })),
             spawn(json!({ "task": "two", "label": "two" })),
-            Step::tool("subagents", json!({ "action": "kill", "target": "two" })),
-            Step::reply("Ended."),
+            ScriptStep::tool("subagents", json!({ "action": "kill", "target": "two" })),
+            ScriptStep::reply("Ended."),
         ],
         subagents(json!({ "maxConcurrent": 1 })),
     );
     home.say("go");
     home.run(async {
-        while home.talk().subagents_running() > 1 {
+        while home.talk().background().subagents_running() > 1 {
             tokio::task::yield_now().await;
         }
     });
-    assert_eq!(home.talk().background().subagents, ["one"]);
+    assert_eq!(home.talk().background().running().subagents, ["one"]);
     assert_eq!(home.childrens().len(), 1, "the other never began");
 }
 
@@ -113,11 +113,15 @@ fn sessions_of_those_that_ended_are_put_away() {
         home.pass(61 * 60);
         home.say("later");
         home.agents.finish_keeping();
-        block_on(home.talk().store().list(&chela_session::Filter::default()))
-            .expect("a list")
-            .iter()
-            .filter(|info| info.key.is_subagent())
-            .count()
+        block_on(
+            home.talk()
+                .store()
+                .list(&chela_session::SessionFilter::default()),
+        )
+        .expect("a list")
+        .iter()
+        .filter(|info| info.key.is_subagent())
+        .count()
     };
     assert_eq!(run(60), 0);
     assert_eq!(run(62), 1);
@@ -130,9 +134,9 @@ fn a_sub_agent_can_be_ended_by_its_parent_and_by_the_person() {
         [
             stalled(),
             spawn(json!({ "task": "wait", "label": "waiter" })),
-            Step::tool("subagents", json!({ "action": "list" })),
-            Step::tool("subagents", json!({ "action": "kill", "target": "waiter" })),
-            Step::reply("Ended."),
+            ScriptStep::tool("subagents", json!({ "action": "list" })),
+            ScriptStep::tool("subagents", json!({ "action": "kill", "target": "waiter" })),
+            ScriptStep::reply("Ended."),
         ],
         json!({}),
     );
@@ -145,7 +149,7 @@ fn a_sub_agent_can_be_ended_by_its_parent_and_by_the_person() {
         [
             stalled(),
             spawn(json!({ "task": "wait again" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({}),
     );
@@ -160,7 +164,7 @@ fn time_runs_out_and_silence_is_no_result() {
         [
             stalled(),
             spawn(json!({ "task": "wait", "runTimeoutSeconds": 1 })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({}),
     );
@@ -181,8 +185,8 @@ fn a_run_that_a_crash_cut_off_is_reported() {
         [
             stalled(),
             spawn(json!({ "task": "wait", "label": "lost" })),
-            Step::reply("Started."),
-            Step::reply("Yes."),
+            ScriptStep::reply("Started."),
+            ScriptStep::reply("Yes."),
         ],
         json!({}),
     );
@@ -195,4 +199,27 @@ fn a_run_that_a_crash_cut_off_is_reported() {
     );
     let again = home.news();
     assert_eq!(again.matches("Status: interrupted").count(), 1);
+}
+
+/// A clock that jumped may be wrong, so the owner hears when records go by it.
+#[test]
+fn records_that_go_after_the_clock_jumped_are_told_once() {
+    const DAY: u64 = 86_400;
+    let mut home = Home::new([], json!({}));
+    home.say("hello");
+    home.agents.finish_keeping();
+    let mut heard = Vec::new();
+    for day in [400, 401, 402] {
+        home.pass(day * DAY);
+        for text in ["hello", "and now?"] {
+            home.say(text);
+            home.agents.finish_keeping();
+        }
+        let notices = std::mem::take(&mut *home.watched.notices.lock().expect("a lock"));
+        let told = notices
+            .iter()
+            .filter(|text| text.contains("jumped far ahead"));
+        heard.push(told.count());
+    }
+    assert_eq!(heard, [0, 1, 0]);
 }

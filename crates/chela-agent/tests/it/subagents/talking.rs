@@ -4,23 +4,23 @@ use chela_store::block_on;
 
 use chela_agent::conversation::ConversationAsk;
 use chela_core::{OwnerProof, SessionKey, Speaker};
-use chela_testkit::{Rule, Step};
+use chela_testkit::{ScriptStep, StepRule};
 use serde_json::json;
 
 use super::{Home, Watched, child, child_of_a_child, message, spawn, subagents};
 
 #[test]
 fn a_turn_that_runs_hears_of_it_between_two_steps() {
-    let slow = |step: Step| Step {
+    let slow = |step: ScriptStep| ScriptStep {
         delay_ms: 400,
         ..step
     };
     let home = Home::new(
         [
-            child("", Step::reply("Nothing in it.")),
+            child("", ScriptStep::reply("Nothing in it.")),
             spawn(json!({ "task": "x" })),
-            slow(Step::tool("read", json!({ "path": "note.txt" }))),
-            Step::reply("Fine."),
+            slow(ScriptStep::tool("read", json!({ "path": "note.txt" }))),
+            ScriptStep::reply("Fine."),
         ],
         json!({}),
     );
@@ -31,21 +31,21 @@ fn a_turn_that_runs_hears_of_it_between_two_steps() {
 
 #[test]
 fn a_sub_agent_hears_its_parent_between_two_steps() {
-    let first = Step {
+    let first = ScriptStep {
         times: Some(1),
         delay_ms: 300,
-        ..child("", Step::tool("read", json!({ "path": "note.txt" })))
+        ..child("", ScriptStep::tool("read", json!({ "path": "note.txt" })))
     };
     let home = Home::new(
         [
             first,
-            child("", Step::reply("As you say.")),
+            child("", ScriptStep::reply("As you say.")),
             spawn(json!({ "task": "look", "label": "eyes" })),
-            Step::tool(
+            ScriptStep::tool(
                 "subagents",
                 json!({ "action": "steer", "target": "eyes", "message": "mind the gap" }),
             ),
-            Step::reply("Told."),
+            ScriptStep::reply("Told."),
         ],
         json!({}),
     );
@@ -57,19 +57,19 @@ fn a_sub_agent_hears_its_parent_between_two_steps() {
 
 #[test]
 fn a_question_of_a_sub_agent_reaches_who_watches_its_parent() {
-    let first = Step {
+    let first = ScriptStep {
         times: Some(1),
         ..child(
             "",
-            Step::tool("exec", json!({ "command": "touch asked.txt" })),
+            ScriptStep::tool("exec", json!({ "command": "touch asked.txt" })),
         )
     };
     let home = Home::new(
         [
             first,
-            child("", Step::reply("Asked.")),
+            child("", ScriptStep::reply("Asked.")),
             spawn(json!({ "task": "ask", "label": "curious" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({ "tools": { "exec": { "ask": "always", "security": "allowlist" } } }),
     );
@@ -97,20 +97,20 @@ fn a_sub_agent_of_a_sub_agent_reports_to_it() {
 fn sessions_write_to_each_other() {
     let home = Home::new(
         [
-            Step::reply("Noted.").when(Rule {
+            ScriptStep::reply("Noted.").when(StepRule {
                 contains: Some("Inter-session message".into()),
-                ..Rule::default()
+                ..StepRule::default()
             }),
-            Step::reply("Hello."),
-            Step::tool(
+            ScriptStep::reply("Hello."),
+            ScriptStep::tool(
                 "sessions_send",
                 json!({ "sessionKey": "agent:main:work", "message": "lunch is at one" }),
             ),
-            Step::tool(
+            ScriptStep::tool(
                 "sessions_send",
                 json!({ "sessionKey": "agent:main:main", "message": "me?" }),
             ),
-            Step::reply("Sent."),
+            ScriptStep::reply("Sent."),
         ],
         json!({}),
     );

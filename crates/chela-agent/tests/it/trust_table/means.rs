@@ -1,9 +1,9 @@
 //! Whatever the agent writes with, it ends in the same row.
 
 use chela_core::Trust;
-use chela_testkit::{Rule, Script, Step, wait_until};
-use chela_tools::Scope;
-use chela_workspace::trust::{State, Writer};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule, wait_until};
+use chela_tools::ApprovalScope;
+use chela_workspace::trust::{TrustStanding, VersionWriter};
 use serde_json::{Value, json};
 
 use super::custody;
@@ -13,28 +13,28 @@ use crate::trusting::{entry, prompt, set_up, workspace};
 const OLD: &str = "- Be kind.\n";
 
 /// Ways to put `- Be brief.` into SOUL.md.
-fn means() -> Vec<(&'static str, Step)> {
-    let exec = |command: &str| Step::tool("exec", json!({ "command": command }));
+fn means() -> Vec<(&'static str, ScriptStep)> {
+    let exec = |command: &str| ScriptStep::tool("exec", json!({ "command": command }));
     let patch =
         "*** Begin Patch\n*** Update File: SOUL.md\n-- Be kind.\n+- Be brief.\n*** End Patch\n";
     let mut means = vec![
         (
             "write",
-            Step::tool(
+            ScriptStep::tool(
                 "write",
                 json!({ "path": "SOUL.md", "content": "- Be brief.\n" }),
             ),
         ),
         (
             "edit",
-            Step::tool(
+            ScriptStep::tool(
                 "edit",
                 json!({ "path": "./SOUL.md", "oldText": "kind", "newText": "brief" }),
             ),
         ),
         (
             "apply_patch",
-            Step::tool("apply_patch", json!({ "patch": patch })),
+            ScriptStep::tool("apply_patch", json!({ "patch": patch })),
         ),
         ("echo", exec("echo '- Be brief.' >> SOUL.md")),
         ("sh", exec("sh -c \"printf -- '- Be brief.' > ./SOUL.md\"")),
@@ -54,15 +54,15 @@ fn home() -> Home {
     let home = set_up([]);
     std::fs::write(workspace(&home).join("SOUL.md"), OLD).expect("a file");
     custody(&home.open())
-        .record_files(["SOUL.md"], &Writer::Owner, "set up")
+        .record_files(["SOUL.md"], &VersionWriter::Owner, "set up")
         .expect("a record");
     home
 }
 
-fn play(home: &Home, steps: impl IntoIterator<Item = Step>) {
-    home.endpoint.play(Script {
-        otherwise: Some(Step::reply("Done.")),
-        ..Script::steps(steps)
+fn play(home: &Home, steps: impl IntoIterator<Item = ScriptStep>) {
+    home.endpoint.play(EndpointScript {
+        otherwise: Some(ScriptStep::reply("Done.")),
+        ..EndpointScript::steps(steps)
     });
 }
 
@@ -70,22 +70,28 @@ fn play(home: &Home, steps: impl IntoIterator<Item = Step>) {
 fn in_a_clean_turn_each_is_recorded_with_the_turn() {
     for (name, step) in means() {
         let home = home();
-        play(&home, [step, Step::reply("ok")]);
+        play(&home, [step, ScriptStep::reply("ok")]);
         let talk = home.open();
         home.say(
             &talk,
             "Be brief from now on.",
-            &Owner::says(Some(Scope::Once)),
+            &Owner::says(Some(ApprovalScope::Once)),
         )
         .expect("a turn");
         let version = entry(&home, "SOUL.md")
             .and_then(|entry| entry.trusted)
             .expect("a version");
         assert!(
-            matches!(&version.writer, Writer::Agent { turn, .. } if !turn.is_empty()),
+            matches!(&version.writer, VersionWriter::Agent { turn, .. } if !turn.is_empty()),
             "{name}: {version:?}"
         );
-        assert_eq!(version.trust, Trust::Agent, "{name}");
+        // The words of `echo` and `sh -c` say all they do. Python loads modules from the folder it
+        // runs in: the owner was asked, and let what it wrote stay as foreign text.
+        let trust = match name {
+            "python" => Trust::External,
+            _ => Trust::Agent,
+        };
+        assert_eq!(version.trust, trust, "{name}");
         assert!(prompt(&talk).contains("Be brief."), "{name}");
     }
 }
@@ -94,16 +100,16 @@ fn in_a_clean_turn_each_is_recorded_with_the_turn() {
 fn in_a_tainted_turn_none_reaches_the_prompt_and_the_text_is_kept() {
     for (name, step) in means() {
         let home = home();
-        play(&home, [inbox(), step, Step::reply("ok")]);
+        play(&home, [inbox(), step, ScriptStep::reply("ok")]);
         let talk = home.open();
         let owner = match name {
             "write" | "edit" | "apply_patch" => Owner::says(None),
-            _ => Owner::says_once(Scope::Once),
+            _ => Owner::says_once(ApprovalScope::Once),
         };
         home.say(&talk, "Read my mail.", &owner).expect("a turn");
         let entry = entry(&home, "SOUL.md").expect("an entry");
         let waits = entry.held.or(entry.proposed).expect(name);
-        let versions = chela_workspace::trust::Versions::of(&home.host);
+        let versions = chela_workspace::trust::VersionCopies::of(&home.host);
         let kept = versions.bytes(waits.hash.expect("a text")).expect(name);
         assert!(
             String::from_utf8_lossy(&kept).contains("Be brief."),
@@ -120,16 +126,20 @@ fn in_a_tainted_turn_none_reaches_the_prompt_and_the_text_is_kept() {
 #[test]
 fn the_owners_no_puts_the_former_text_back_and_a_yes_lets_it_stay_as_foreign_text() {
     for (says, text) in [
-        (Scope::Deny, OLD.to_owned()),
-        (Scope::Once, format!("{OLD}- Be brief.\n")),
+        (ApprovalScope::Deny, OLD.to_owned()),
+        (ApprovalScope::Once, format!("{OLD}- Be brief.\n")),
     ] {
         let home = home();
         let echo = json!({ "command": "echo '- Be brief.' >> SOUL.md" });
         play(
             &home,
-            [inbox(), Step::tool("exec", echo), Step::reply("ok")],
+            [
+                inbox(),
+                ScriptStep::tool("exec", echo),
+                ScriptStep::reply("ok"),
+            ],
         );
-        let owner = Owner::says_first([Some(Scope::Once)], Some(says));
+        let owner = Owner::says_first([Some(ApprovalScope::Once)], Some(says));
         home.say(&home.open(), "Read my mail.", &owner)
             .expect("a turn");
         let soul = std::fs::read_to_string(workspace(&home).join("SOUL.md")).expect("a file");
@@ -139,11 +149,11 @@ fn the_owners_no_puts_the_former_text_back_and_a_yes_lets_it_stay_as_foreign_tex
         let version = entry.trusted.expect("a version");
         let asked = owner.questions()[1].id.clone();
         match says {
-            Scope::Deny => assert_eq!(version.writer, Writer::Owner),
+            ApprovalScope::Deny => assert_eq!(version.writer, VersionWriter::Owner),
             _ => {
                 assert_eq!(version.trust, Trust::External);
                 assert!(
-                    matches!(&version.writer, Writer::Agent { question: Some(id), .. } if *id == asked),
+                    matches!(&version.writer, VersionWriter::Agent { question: Some(id), .. } if *id == asked),
                     "{version:?}"
                 );
             }
@@ -153,7 +163,7 @@ fn the_owners_no_puts_the_former_text_back_and_a_yes_lets_it_stay_as_foreign_tex
 
 /// The command has returned long before the file is written.
 #[test]
-fn what_goes_on_in_the_background_is_the_agents_doing() {
+fn what_goes_on_in_the_background_is_held() {
     for tainted in [false, true] {
         let home = home();
         let wait = workspace(&home).join("go");
@@ -161,14 +171,14 @@ fn what_goes_on_in_the_background_is_the_agents_doing() {
             "while [ ! -e '{}' ]; do sleep 0.02; done; echo '- Be brief.' >> SOUL.md; touch done",
             wait.display()
         );
-        let start = Step::tool("exec", json!({ "command": command, "background": true }));
-        let mut steps = vec![start, Step::reply("Started.")];
+        let start = ScriptStep::tool("exec", json!({ "command": command, "background": true }));
+        let mut steps = vec![start, ScriptStep::reply("Started.")];
         if tainted {
             steps.insert(0, inbox());
         }
         play(&home, steps);
         let talk = home.open();
-        home.say(&talk, "Start it.", &Owner::says_once(Scope::Once))
+        home.say(&talk, "Start it.", &Owner::says_once(ApprovalScope::Once))
             .expect("a turn");
         std::fs::write(&wait, "").expect("a sign");
         let done = workspace(&home).join("done");
@@ -183,22 +193,10 @@ fn what_goes_on_in_the_background_is_the_agents_doing() {
             .judgement
             .state;
         let prompt = prompt(&talk);
-        match tainted {
-            true => {
-                assert!(entry.held.is_some(), "{entry:?}");
-                assert_eq!(state, State::Held);
-                assert!(!prompt.contains("Be brief."));
-            }
-            false => {
-                let version = entry.trusted.expect("a version");
-                assert!(
-                    matches!(version.writer, Writer::Agent { .. }),
-                    "{version:?}"
-                );
-                assert_eq!(state, State::Trusted);
-                assert!(prompt.contains("Be brief."));
-            }
-        }
+        // What it read meanwhile nobody saw, whatever the session had read.
+        assert!(entry.held.is_some(), "{entry:?}");
+        assert_eq!(state, TrustStanding::Held);
+        assert!(!prompt.contains("Be brief."));
     }
 }
 
@@ -210,10 +208,10 @@ fn a_conversation_that_ends_looks_once_more() {
         "while [ ! -e '{}' ]; do sleep 0.02; done; echo '- Be brief.' >> SOUL.md; touch done; sleep 600",
         wait.display()
     );
-    let start = Step::tool("exec", json!({ "command": command, "background": true }));
-    play(&home, [inbox(), start, Step::reply("Started.")]);
+    let start = ScriptStep::tool("exec", json!({ "command": command, "background": true }));
+    play(&home, [inbox(), start, ScriptStep::reply("Started.")]);
     let talk = home.open();
-    home.say(&talk, "Start it.", &Owner::says_once(Scope::Once))
+    home.say(&talk, "Start it.", &Owner::says_once(ApprovalScope::Once))
         .expect("a turn");
     std::fs::write(&wait, "").expect("a sign");
     let done = workspace(&home).join("done");
@@ -226,11 +224,14 @@ fn a_conversation_that_ends_looks_once_more() {
 #[test]
 fn a_deleted_file_is_recorded_held_or_told_and_comes_back() {
     let delete = "*** Begin Patch\n*** Delete File: SOUL.md\n*** End Patch\n";
-    let ways: [(&str, Step); 2] = [
-        ("rm", Step::tool("exec", json!({ "command": "rm SOUL.md" }))),
+    let ways: [(&str, ScriptStep); 2] = [
+        (
+            "rm",
+            ScriptStep::tool("exec", json!({ "command": "rm SOUL.md" })),
+        ),
         (
             "patch",
-            Step::tool("apply_patch", json!({ "patch": delete })),
+            ScriptStep::tool("apply_patch", json!({ "patch": delete })),
         ),
     ];
     for (name, step) in ways {
@@ -239,11 +240,14 @@ fn a_deleted_file_is_recorded_held_or_told_and_comes_back() {
             let first = tainted.then(inbox);
             play(
                 &home,
-                first.into_iter().chain([step.clone(), Step::reply("ok")]),
+                first
+                    .into_iter()
+                    .chain([step.clone(), ScriptStep::reply("ok")]),
             );
             let owner = match (name, tainted) {
                 ("patch", true) => Owner::says(None),
-                _ => Owner::says_once(Scope::Once),
+                ("rm", false) => Owner::says(Some(ApprovalScope::Once)),
+                _ => Owner::says_once(ApprovalScope::Once),
             };
             home.say(&home.open(), "Go on.", &owner).expect("a turn");
             let row = format!("{name}, tainted: {tainted}");
@@ -256,7 +260,7 @@ fn a_deleted_file_is_recorded_held_or_told_and_comes_back() {
             match (name, tainted) {
                 (_, false) => {
                     let gone = entry.gone.expect(&row);
-                    assert!(matches!(gone.writer, Writer::Agent { .. }), "{row}");
+                    assert!(matches!(gone.writer, VersionWriter::Agent { .. }), "{row}");
                     assert!(!exists && !prompt.contains("Be kind."), "{row}");
                     assert!(!listener.told().contains("chela trust"), "{row}");
                 }
@@ -305,7 +309,7 @@ fn home_under(more: Value) -> Home {
     let home = crate::trusting::set_up_with([], more);
     std::fs::write(workspace(&home).join("SOUL.md"), OLD).expect("a file");
     custody(&home.open())
-        .record_files(["SOUL.md"], &Writer::Owner, "set up")
+        .record_files(["SOUL.md"], &VersionWriter::Owner, "set up")
         .expect("a record");
     home
 }
@@ -319,24 +323,24 @@ fn first_prompt(home: &Home) -> String {
 fn a_sub_agent_writes_in_the_name_of_its_own_turn() {
     for tainted in [false, true] {
         let home = home();
-        let inside = |step: Step, after_tool| {
-            step.when(Rule {
+        let inside = |step: ScriptStep, after_tool| {
+            step.when(StepRule {
                 body: Some("[Subagent Task]".to_owned()),
                 after_tool: Some(after_tool),
-                ..Rule::default()
+                ..StepRule::default()
             })
         };
         let text = json!({ "path": "SOUL.md", "content": "- Be brief.\n" });
         let mut steps = vec![
-            inside(Step::tool("write", text), false),
-            inside(Step::reply("Written."), true),
+            inside(ScriptStep::tool("write", text), false),
+            inside(ScriptStep::reply("Written."), true),
         ];
         steps.extend(tainted.then(inbox));
-        steps.push(Step::tool(
+        steps.push(ScriptStep::tool(
             "sessions_spawn",
             json!({ "task": "write it down" }),
         ));
-        steps.push(Step::reply("Started."));
+        steps.push(ScriptStep::reply("Started."));
         play(&home, steps);
         let talk = home.open();
         let owner = Owner::says(None);
@@ -353,7 +357,7 @@ fn a_sub_agent_writes_in_the_name_of_its_own_turn() {
             false => {
                 let version = entry.trusted.expect("a version");
                 assert!(
-                    matches!(&version.writer, Writer::Agent { turn, .. } if !turn.is_empty()),
+                    matches!(&version.writer, VersionWriter::Agent { turn, .. } if !turn.is_empty()),
                     "{version:?}"
                 );
                 assert!(prompt.contains("Be brief."));

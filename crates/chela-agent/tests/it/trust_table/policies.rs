@@ -2,10 +2,10 @@
 
 use chela_core::Trust;
 use chela_skills::TrustState;
-use chela_workspace::trust::{Act, State, Writer};
+use chela_workspace::trust::{TrustAct, TrustStanding, VersionWriter};
 use serde_json::json;
 
-use super::{AFTER, BEFORE, HOOK, SKILL, custody, text_of, trust_skill};
+use super::{AFTER, BEFORE, HOOK, SKILL, bring, custody, text_of, trust_skill};
 use crate::guarding::{Home, Owner};
 use crate::trusting::{entry, set_up_with, workspace};
 
@@ -37,10 +37,10 @@ fn changed(file: &str, policy: &str, foreign: bool) -> Home {
     match file {
         SKILL => trust_skill(&home, &talk),
         _ => custody(&talk)
-            .record_files([file], &Writer::Owner, "set up")
+            .record_files([file], &VersionWriter::Owner, "set up")
             .expect("a record"),
     }
-    std::fs::write(&path, text_of(file, AFTER)).expect("a change");
+    bring(&path, &text_of(file, AFTER));
     home
 }
 
@@ -60,9 +60,12 @@ fn w02_w03_each_policy_holds_for_persona_files_in_each_kind_of_folder() {
             let judged = custody.look(&path).expect("a file").0;
             match policy {
                 "quarantine" => {
-                    assert!(matches!(judged.judgement.act, Act::UseTrusted(_)), "{row}")
+                    assert!(
+                        matches!(judged.judgement.act, TrustAct::UseTrusted(_)),
+                        "{row}"
+                    )
                 }
-                _ => assert_eq!(judged.judgement.act, Act::Use, "{row}"),
+                _ => assert_eq!(judged.judgement.act, TrustAct::Use, "{row}"),
             }
             if foreign {
                 continue;
@@ -84,8 +87,8 @@ fn w02_w03_each_policy_holds_for_persona_files_in_each_kind_of_folder() {
             let version = entry(&home, file).and_then(|entry| entry.trusted);
             let by = version.expect("a version").writer;
             let expected = match policy {
-                "allow" => Writer::Someone,
-                _ => Writer::Owner,
+                "allow" => VersionWriter::Someone,
+                _ => VersionWriter::Owner,
             };
             assert_eq!(by, expected, "{row}");
         }
@@ -102,12 +105,15 @@ fn each_policy_holds_for_hooks() {
             let custody = custody(&talk);
             let path = workspace(&home).join(HOOK);
             let judged = custody.look(&path).expect("a file").0;
-            assert_eq!(judged.judgement.state, State::Changed, "{row}");
+            assert_eq!(judged.judgement.state, TrustStanding::Changed, "{row}");
             match policy {
                 "quarantine" => {
-                    assert!(matches!(judged.judgement.act, Act::UseTrusted(_)), "{row}")
+                    assert!(
+                        matches!(judged.judgement.act, TrustAct::UseTrusted(_)),
+                        "{row}"
+                    )
                 }
-                _ => assert_eq!(judged.judgement.act, Act::Use, "{row}"),
+                _ => assert_eq!(judged.judgement.act, TrustAct::Use, "{row}"),
             }
             let agents = talk.agents();
             let findings = chela_inspect::security::audit(&chela_agent::audit_ground(

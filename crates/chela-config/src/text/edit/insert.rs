@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Splice;
+use super::TextSplice;
 use super::container::{
     ContainerLayout, ElementSpan, indent_of, is_first_on_line, is_one_line, line_width, tail,
 };
@@ -13,7 +13,7 @@ use crate::node::ConfigNode;
 use crate::span::{after, between, blank_length};
 use crate::text::scan::{ends_line, trivia_at};
 
-pub fn insertions(text: &str, style: &TextStyle, all: &[ElementInsertion<'_>]) -> Vec<Splice> {
+pub fn insertions(text: &str, style: &TextStyle, all: &[ElementInsertion<'_>]) -> Vec<TextSplice> {
     all.iter()
         .flat_map(|insertion| Insert::new(text, style, insertion).splices())
         .collect()
@@ -40,7 +40,7 @@ impl<'a> Insert<'a> {
         }
     }
 
-    fn splices(&self) -> Vec<Splice> {
+    fn splices(&self) -> Vec<TextSplice> {
         let one_line = is_one_line(self.text, self.node);
         match self.container.elements.last() {
             Some(last) if !one_line => self.after_last_line(*last),
@@ -50,7 +50,7 @@ impl<'a> Insert<'a> {
     }
 
     /// The object or list spans lines: each new element gets its own.
-    fn after_last_line(&self, last: ElementSpan) -> Vec<Splice> {
+    fn after_last_line(&self, last: ElementSpan) -> Vec<TextSplice> {
         let hugging = !between(self.text, last.end, self.container.close).contains(ends_line);
         if hugging && !is_first_on_line(self.text, last.start) {
             return self.beside(last);
@@ -66,7 +66,7 @@ impl<'a> Insert<'a> {
     }
 
     /// The object or list is one line, and stays one unless that makes the line too long.
-    fn within_line(&self, last: ElementSpan) -> Vec<Splice> {
+    fn within_line(&self, last: ElementSpan) -> Vec<TextSplice> {
         let added: usize = self
             .on_one_line()
             .iter()
@@ -79,7 +79,7 @@ impl<'a> Insert<'a> {
         self.beside(last)
     }
 
-    fn beside(&self, last: ElementSpan) -> Vec<Splice> {
+    fn beside(&self, last: ElementSpan) -> Vec<TextSplice> {
         let space = self.style.space;
         let mut new = format!("{space}{}", self.on_one_line().join(&format!(",{space}")));
         if last.comma.is_some() {
@@ -89,7 +89,7 @@ impl<'a> Insert<'a> {
     }
 
     /// Puts `new` behind the last element, its comma and its comments.
-    fn at_end(&self, last: ElementSpan, new: String) -> Vec<Splice> {
+    fn at_end(&self, last: ElementSpan, new: String) -> Vec<TextSplice> {
         let (from, comma) = match last.comma {
             Some(comma) => (comma + 1, None),
             None => (last.end, Some(insertion_at(last.end, ","))),
@@ -99,11 +99,11 @@ impl<'a> Insert<'a> {
     }
 
     /// Breaks a one-line object or list into lines, one for each element, new ones included.
-    fn spread(&self, last: ElementSpan) -> Vec<Splice> {
+    fn spread(&self, last: ElementSpan) -> Vec<TextSplice> {
         let outer = indent_of(self.text, self.container.open);
         let indent = format!("{outer}{}", self.style.indent);
         let break_line = format!("{}{indent}", self.style.newline);
-        let gap = |from: usize, new: &str| Splice {
+        let gap = |from: usize, new: &str| TextSplice {
             start: from,
             end: from + blank_length(after(self.text, from)),
             text: new.to_owned(),
@@ -124,7 +124,7 @@ impl<'a> Insert<'a> {
         splices.extend(self.at_end(last, format!("{break_line}{written}{comma}")));
         let inside = self.container.inside(self.text);
         let close = self.container.open + 1 + inside.trim_end_matches([' ', '\t']).len();
-        splices.push(Splice {
+        splices.push(TextSplice {
             start: close,
             end: self.container.close,
             text: format!("{}{outer}", self.style.newline),
@@ -132,7 +132,7 @@ impl<'a> Insert<'a> {
         splices
     }
 
-    fn fill_empty(&self) -> Vec<Splice> {
+    fn fill_empty(&self) -> Vec<TextSplice> {
         let inside = self.container.inside(self.text);
         let short = self.on_one_line().join(&format!(",{}", self.style.space));
         let in_line = self
@@ -149,7 +149,7 @@ impl<'a> Insert<'a> {
             } else {
                 ""
             };
-            return vec![Splice {
+            return vec![TextSplice {
                 start: self.container.open + 1,
                 end: self.container.close,
                 text: format!("{pad}{short}{pad}"),
@@ -162,7 +162,7 @@ impl<'a> Insert<'a> {
         let written = self.on_lines(&indent).join(&format!(",{break_line}"));
         let start = self.after_comments();
         let closing = format!("{}{outer}", self.style.newline);
-        vec![Splice {
+        vec![TextSplice {
             start,
             end: self.container.close,
             text: format!("{break_line}{written}{comma}{closing}"),
@@ -222,8 +222,8 @@ impl<'a> Insert<'a> {
     }
 }
 
-fn insertion_at(at: usize, text: impl Into<String>) -> Splice {
-    Splice {
+fn insertion_at(at: usize, text: impl Into<String>) -> TextSplice {
+    TextSplice {
         start: at,
         end: at,
         text: text.into(),

@@ -1,12 +1,12 @@
 //! Taking elements out of an object or a list.
 
-use super::Splice;
+use super::TextSplice;
 use super::container::{ContainerLayout, tail};
 use super::diff::ElementRemoval;
 use crate::span::{after, before, between, blank_length};
 use crate::text::scan::ends_line;
 
-pub fn removals(text: &str, all: &[ElementRemoval<'_>]) -> Vec<Splice> {
+pub fn removals(text: &str, all: &[ElementRemoval<'_>]) -> Vec<TextSplice> {
     let mut ranges: Vec<(usize, usize)> = all
         .iter()
         .flat_map(|removal| ranges(text, removal))
@@ -14,7 +14,7 @@ pub fn removals(text: &str, all: &[ElementRemoval<'_>]) -> Vec<Splice> {
     ranges.sort_unstable();
     ranges
         .into_iter()
-        .map(|(start, end)| Splice {
+        .map(|(start, end)| TextSplice {
             start,
             end,
             text: String::new(),

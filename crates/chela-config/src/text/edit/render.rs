@@ -3,13 +3,17 @@
 use serde_json::Value;
 
 use super::super::literal::quoted;
-use super::Splice;
+use super::TextSplice;
 use super::container::{indent_of, is_one_line, line_width};
 use super::diff::ValueReplacement;
 use super::style::{TextStyle, WIDTH};
 use crate::span::{after, between};
 
-pub fn replacements(text: &str, style: &TextStyle, all: &[ValueReplacement<'_>]) -> Vec<Splice> {
+pub fn replacements(
+    text: &str,
+    style: &TextStyle,
+    all: &[ValueReplacement<'_>],
+) -> Vec<TextSplice> {
     all.iter()
         .map(|ValueReplacement { old, new, outer }| {
             let (start, end) = (old.at.start as usize, old.at.end as usize);
@@ -28,7 +32,7 @@ pub fn replacements(text: &str, style: &TextStyle, all: &[ValueReplacement<'_>])
                     WIDTH.saturating_sub(width),
                 ),
             };
-            Splice {
+            TextSplice {
                 start,
                 end,
                 text: new,

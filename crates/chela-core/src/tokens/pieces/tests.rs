@@ -1,9 +1,9 @@
 use proptest::prelude::*;
 
-use super::Pieces;
+use super::TextPieces;
 
 fn pieces(text: &str) -> Vec<&str> {
-    Pieces::new(text).collect()
+    TextPieces::new(text).collect()
 }
 
 #[test]

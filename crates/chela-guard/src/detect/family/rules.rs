@@ -3,50 +3,80 @@
 //! Text is plain when it gets here: small letters, single blanks, accents gone. A blank in a rule
 //! is a blank or the end of a line.
 
-use super::Family;
-use super::Family::{
+use super::PhraseFamily;
+use super::PhraseFamily::{
     Authority, Concealment, ContextReset, Disregard, Elevation, ExecInjection, Exfiltration,
     ForcedRemoval, InstructionOverride, MassDeletion, NewInstructions, RoleDelimiter, RoleHijack,
     RolePlay, SystemPrompt, SystemTag,
 };
 
 /// One way to say something.
-pub struct Rule {
-    pub family: Family,
+pub struct PhraseRule {
+    pub family: PhraseFamily,
     /// Any of these begins the phrase.
     pub starts: &'static [&'static str],
     /// This follows at once.
     pub rest: &'static str,
-    pub place: Place,
+    pub place: PhrasePlace,
 }
 
 /// Where a phrase means something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum PhrasePlace {
     Anywhere,
     /// At the beginning of a line.
     Line,
 }
 
-const fn rule(family: Family, starts: &'static [&'static str], rest: &'static str) -> Rule {
-    Rule {
+const fn rule(
+    family: PhraseFamily,
+    starts: &'static [&'static str],
+    rest: &'static str,
+) -> PhraseRule {
+    PhraseRule {
         family,
         starts,
         rest,
-        place: Place::Anywhere,
+        place: PhrasePlace::Anywhere,
     }
 }
 
-const fn line(family: Family, starts: &'static [&'static str], rest: &'static str) -> Rule {
-    Rule {
+const fn line(
+    family: PhraseFamily,
+    starts: &'static [&'static str],
+    rest: &'static str,
+) -> PhraseRule {
+    PhraseRule {
         family,
         starts,
         rest,
-        place: Place::Line,
+        place: PhrasePlace::Line,
     }
 }
 
-pub const RULES: &[Rule] = &[
+/// Phrases that are worth a note and say too little to be weighed: honest texts have them, too.
+pub const QUIET: &[PhraseRule] = &[
+    // system: override
+    rule(
+        SystemTag,
+        &["system"],
+        r" ?:? ?(?:prompt|override|command)s?\b",
+    ),
+    // exec command="rm x"
+    rule(
+        ExecInjection,
+        &["exec"],
+        r#"[^a-z0-9_\n][^\n]{0,200}?\bcommand"? ?="#,
+    ),
+    // A turn of somebody else behind a closed bracket.
+    rule(
+        RoleDelimiter,
+        &["]"],
+        r" ?\n ?\[?(?:system|assistant|user)\]?:",
+    ),
+];
+
+pub const RULES: &[PhraseRule] = &[
     // ignore all previous instructions
     rule(
         InstructionOverride,

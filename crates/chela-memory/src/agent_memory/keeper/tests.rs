@@ -5,32 +5,32 @@ use std::time::Duration;
 
 use chela_core::Audience;
 
-use super::wake::Reason;
+use super::wake::WakeReason;
 use super::{KeeperState, MemoryKeeper, VectorWork};
 use crate::agent_memory::{AgentMemory, MemoryParts};
-use crate::chunk::Speaker;
+use crate::chunk::MessageSpeaker;
 use crate::embed::provider::StandIn;
 use crate::embed::{
-    EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, LocalTable, ModelId, Price,
+    EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, LocalTable, ModelId,
 };
-use crate::memory::{Ask, Found};
+use crate::memory::{MemoryAnswer, MemoryQuestion};
 use crate::search::VectorState;
-use crate::settings::{SourceKind, Switch};
-use crate::source::Places;
+use crate::settings::{MemorySwitch, SourceKind};
+use crate::source::MemoryPlaces;
 use crate::store::StoreError;
-use crate::tests_support::{Home, ask};
-use crate::tool::{self, Get};
+use crate::tests_support::{MemoryHome, ask};
+use crate::tool::{self, GetRequest};
 use crate::transcript::{SessionFacts, SessionMessage, TranscriptError, TranscriptSource};
 
 const LONGEST: Duration = Duration::from_secs(20);
 
-fn keep(home: &Home) -> MemoryParts {
+fn keep(home: &MemoryHome) -> MemoryParts {
     let mut settings = home.settings.clone();
     settings.sync.watch_debounce_ms = 10;
     MemoryParts {
         host: home.host.clone(),
         index_file: home.index_file(),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
             ceiling: Default::default(),
@@ -47,13 +47,13 @@ fn start(parts: MemoryParts) -> MemoryKeeper {
 }
 
 /// Answers from what is indexed.
-fn search(keeper: &MemoryKeeper, ask: &Ask<'_>) -> Found {
+fn search(keeper: &MemoryKeeper, ask: &MemoryQuestion<'_>) -> MemoryAnswer {
     let found: Result<_, StoreError> = keeper.memory.with(|memory| memory.search(ask));
     found.unwrap()
 }
 
 fn sync_soon(keeper: &MemoryKeeper) {
-    keeper.wake.call(Reason::Asked);
+    keeper.wake.call(WakeReason::Asked);
 }
 
 fn first(keeper: &MemoryKeeper, question: &str) -> Option<String> {
@@ -63,9 +63,9 @@ fn first(keeper: &MemoryKeeper, question: &str) -> Option<String> {
 
 #[test]
 fn what_is_saved_is_found_without_being_asked_for() {
-    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let home = MemoryHome::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     let mut keep = keep(&home);
-    keep.settings.sync.on_search = Switch::Off;
+    keep.settings.sync.on_search = MemorySwitch::Off;
     let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     assert!(first(&keeper, "cat").unwrap().contains("Momo"));
@@ -77,9 +77,9 @@ fn what_is_saved_is_found_without_being_asked_for() {
 
 #[test]
 fn a_folder_that_comes_later_is_watched_too() {
-    let home = Home::new(&[("MEMORY.md", "- the cat is called Momo\n")]);
+    let home = MemoryHome::new(&[("MEMORY.md", "- the cat is called Momo\n")]);
     let mut keep = keep(&home);
-    keep.settings.sync.on_search = Switch::Off;
+    keep.settings.sync.on_search = MemorySwitch::Off;
     let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     home.write("memory/b.md", "- the parrot is called Rico\n");
@@ -92,11 +92,11 @@ fn a_folder_that_comes_later_is_watched_too() {
 
 #[test]
 fn each_reason_can_be_switched_off() {
-    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let home = MemoryHome::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     let mut keep = keep(&home);
-    keep.settings.sync.on_session_start = Switch::Off;
-    keep.settings.sync.on_search = Switch::Off;
-    keep.settings.sync.watch = Switch::Off;
+    keep.settings.sync.on_session_start = MemorySwitch::Off;
+    keep.settings.sync.on_search = MemorySwitch::Off;
+    keep.settings.sync.watch = MemorySwitch::Off;
     let keeper = start(keep);
     keeper.session_started();
     // Nothing was a reason; asking outright is one.
@@ -125,7 +125,7 @@ fn a_question_does_not_wait_for_a_sync_that_hangs() {
             Ok(Vec::new())
         }
     }
-    let mut home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let mut home = MemoryHome::new(&[("memory/a.md", "- the cat is called Momo\n")]);
     drop(home.synced());
     home.settings.sources.push(SourceKind::Sessions);
     let slow = Arc::new(Slow(Mutex::new(())));
@@ -175,18 +175,23 @@ impl TranscriptSource for Chats {
             at: Some(1_600_000_000),
         };
         if session == "group" {
-            return Ok(vec![message(Speaker::Assistant, "the picnic is on Sunday")]);
+            return Ok(vec![message(
+                MessageSpeaker::Assistant,
+                "the picnic is on Sunday",
+            )]);
         }
         self.read.lock().unwrap().push((from, most));
         let said = self.said.lock().unwrap();
         let page = said.iter().skip(from as usize).take(most);
-        Ok(page.map(|text| message(Speaker::User, text)).collect())
+        Ok(page
+            .map(|text| message(MessageSpeaker::User, text))
+            .collect())
     }
 }
 
 #[test]
 fn conversations_are_read_page_by_page_and_only_what_is_new() {
-    let mut home = Home::new(&[]);
+    let mut home = MemoryHome::new(&[]);
     home.settings.sources.push(SourceKind::Sessions);
     home.settings.sync.session_delta_messages = 3;
     let chats = Arc::new(Chats::default());
@@ -202,14 +207,14 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
         transcripts: Some(chats.clone()),
         ..keep(&home)
     };
-    keep.settings.sync.on_search = Switch::Off;
-    keep.settings.sync.watch = Switch::Off;
+    keep.settings.sync.on_search = MemorySwitch::Off;
+    keep.settings.sync.watch = MemorySwitch::Off;
     let keeper = start(keep);
     assert!(keeper.wait_for(1, LONGEST));
     let reads = || std::mem::take(&mut *chats.read.lock().unwrap());
     assert_eq!(reads(), [(0, 200), (200, 200), (400, 200)]);
     let place = |question: &str, audience| {
-        let ask = Ask {
+        let ask = MemoryQuestion {
             audience,
             ..ask(question)
         };
@@ -247,7 +252,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
     );
     let get = |path: &'static str, audience| {
         let got: Result<_, StoreError> = keeper.memory.with(|memory| {
-            let get = Get {
+            let get = GetRequest {
                 path,
                 from: None,
                 lines: Some(1),
@@ -265,7 +270,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
 
 /// A model that makes one batch each time it is let.
 struct Patient {
-    price: Price,
+    price: EmbedPrice,
     batches: Mutex<Receiver<()>>,
     asked: AtomicUsize,
 }
@@ -300,7 +305,7 @@ impl Embedder for Patient {
 
 const MANY: usize = 300;
 
-fn patient(price: Price) -> (Arc<Patient>, Sender<()>) {
+fn patient(price: EmbedPrice) -> (Arc<Patient>, Sender<()>) {
     let (let_one, batches) = channel();
     let model = Patient {
         price,
@@ -310,14 +315,14 @@ fn patient(price: Price) -> (Arc<Patient>, Sender<()>) {
     (Arc::new(model), let_one)
 }
 
-fn many_notes() -> Home {
+fn many_notes() -> MemoryHome {
     let lines: Vec<String> = (0..MANY)
         .map(|n| format!("## Day {n}\n\n- on day {n} the cat ate {n} fish\n"))
         .collect();
-    Home::new(&[("MEMORY.md", &lines.join("\n"))])
+    MemoryHome::new(&[("MEMORY.md", &lines.join("\n"))])
 }
 
-fn keep_with(home: &Home, model: &Arc<Patient>) -> MemoryParts {
+fn keep_with(home: &MemoryHome, model: &Arc<Patient>) -> MemoryParts {
     let mut keep = MemoryParts {
         embedder: Some(Arc::new(StandIn {
             first: Arc::clone(model) as Arc<dyn Embedder>,
@@ -325,8 +330,8 @@ fn keep_with(home: &Home, model: &Arc<Patient>) -> MemoryParts {
         })),
         ..keep(home)
     };
-    keep.settings.sync.on_search = Switch::Off;
-    keep.settings.sync.watch = Switch::Off;
+    keep.settings.sync.on_search = MemorySwitch::Off;
+    keep.settings.sync.watch = MemorySwitch::Off;
     keep
 }
 
@@ -340,7 +345,7 @@ fn answered_by(keeper: &MemoryKeeper) -> String {
 #[test]
 fn better_vectors_are_made_in_the_background_and_then_answer() {
     let home = many_notes();
-    let (model, let_one) = patient(Price::Free);
+    let (model, let_one) = patient(EmbedPrice::Free);
     let keeper = start(keep_with(&home, &model));
     let at =
         |done| move |state: &KeeperState| state.vectors == VectorWork::Making { done, of: MANY };
@@ -369,7 +374,7 @@ fn better_vectors_are_made_in_the_background_and_then_answer() {
 
 #[test]
 fn what_costs_money_is_not_made_in_the_background() {
-    for price in [Price::About(1.0), Price::Unknown] {
+    for price in [EmbedPrice::About(1.0), EmbedPrice::Unknown] {
         let home = many_notes();
         let (model, let_one) = patient(price);
         drop(let_one);
@@ -385,8 +390,8 @@ fn what_costs_money_is_not_made_in_the_background() {
         assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
     }
     // Of an unknown price not even a few.
-    let home = Home::new(&[("memory/a.md", "- the cat is called Momo\n")]);
-    let (model, let_one) = patient(Price::Unknown);
+    let home = MemoryHome::new(&[("memory/a.md", "- the cat is called Momo\n")]);
+    let (model, let_one) = patient(EmbedPrice::Unknown);
     drop(let_one);
     let keeper = start(keep_with(&home, &model));
     assert!(keeper.wait_for(1, LONGEST));

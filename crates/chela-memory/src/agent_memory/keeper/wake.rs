@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::{KeeperState, VectorWork, problems};
 use crate::index::{SyncOutcome, SyncReport};
 use crate::store::StoreError;
-use crate::vectors::Filled;
+use crate::vectors::FillOutcome;
 
 /// However busy a folder is, a change is looked at after so many quiet times at the latest.
 const MOST_WAITS: u32 = 10;
@@ -17,7 +17,7 @@ const MOST_WAITS: u32 = 10;
 const AFTER_BUSY: Duration = Duration::from_secs(2);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum WakeReason {
     /// By a session or a question: look at once.
     Asked,
     /// By the file system: look when it is quiet.
@@ -25,7 +25,7 @@ pub enum Reason {
 }
 
 #[derive(Debug, Default)]
-pub struct Wake {
+pub struct KeeperWake {
     inner: Mutex<Inner>,
     news: Condvar,
 }
@@ -40,12 +40,12 @@ struct Inner {
     state: KeeperState,
 }
 
-impl Wake {
-    pub fn call(&self, reason: Reason) {
+impl KeeperWake {
+    pub fn call(&self, reason: WakeReason) {
         let mut inner = self.lock();
         match reason {
-            Reason::Asked => inner.asked = true,
-            Reason::Changed => {
+            WakeReason::Asked => inner.asked = true,
+            WakeReason::Changed => {
                 let now = Instant::now();
                 let first = inner.changed.map_or(now, |(first, _)| first);
                 inner.changed = Some((first, now));
@@ -129,16 +129,16 @@ impl Wake {
     }
 
     /// Notes how making vectors ended.
-    pub fn made(&self, result: Result<Filled, StoreError>) {
+    pub fn made(&self, result: Result<FillOutcome, StoreError>) {
         let mut inner = self.lock();
         let problem = match result {
-            Ok(Filled::Complete) => {
+            Ok(FillOutcome::Complete) => {
                 inner.state.vectors = VectorWork::Complete;
                 None
             }
             // It goes on after the sync it made way for.
-            Ok(Filled::Stopped | Filled::Waiting { .. }) => None,
-            Ok(Filled::Failed { problem }) => Some(problem.to_string()),
+            Ok(FillOutcome::Stopped | FillOutcome::Waiting { .. }) => None,
+            Ok(FillOutcome::Failed { problem }) => Some(problem.to_string()),
             Err(error) => Some(error.to_string()),
         };
         if let Some(problem) = problem {

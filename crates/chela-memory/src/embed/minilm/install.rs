@@ -6,7 +6,7 @@ use chela_core::ContentHash;
 use chela_files::{FileDraft, FileMode};
 
 use super::{MiniLm, split_stamp, stamped};
-use crate::embed::table::Table;
+use crate::embed::table::WordTable;
 use crate::embed::{EmbedError, EmbedRole, EmbedText, Embedder, ModelId};
 
 /// Numbers in a vector of the model.
@@ -14,14 +14,14 @@ const DIMENSIONS: usize = 384;
 
 /// A model that can be used from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Installed {
+pub struct InstalledModel {
     pub path: PathBuf,
     pub id: ModelId,
-    pub placed: Placed,
+    pub placed: ModelPlacement,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placed {
+pub enum ModelPlacement {
     New,
     /// The same weights were installed before.
     AlreadyThere,
@@ -51,7 +51,7 @@ impl InstallError {
 }
 
 /// Tries the model in `source` and copies it to `<folder>/<name>-<hash>.onnx`.
-pub fn install(source: &Path, folder: &Path) -> Result<Installed, InstallError> {
+pub fn install(source: &Path, folder: &Path) -> Result<InstalledModel, InstallError> {
     let unfit = |why: String| InstallError::Unfit {
         path: source.to_owned(),
         why,
@@ -67,13 +67,13 @@ pub fn install(source: &Path, folder: &Path) -> Result<Installed, InstallError> 
     drop(bytes);
     probe(&copy.path()).map_err(unfit)?;
     let placed = match path.exists() {
-        true => Placed::AlreadyThere,
-        false => Placed::New,
+        true => ModelPlacement::AlreadyThere,
+        false => ModelPlacement::New,
     };
     copy.put_in_place()
         .map_err(|error| InstallError::io("write", &path)(error.source))?;
     let id = MiniLm::new(&path).id();
-    Ok(Installed { path, id, placed })
+    Ok(InstalledModel { path, id, placed })
 }
 
 /// The name of the file, as far as it is fit for one.
@@ -94,7 +94,7 @@ fn same_vocabulary(source: &Path) -> Result<(), String> {
     let Ok(text) = std::fs::read_to_string(source.with_file_name("vocab.txt")) else {
         return Ok(());
     };
-    let own = Table::built_in().vocabulary();
+    let own = WordTable::built_in().vocabulary();
     match text.lines().map(str::trim_end).eq(own.lines()) {
         true => Ok(()),
         false => Err("vocab.txt beside it is not that of all-MiniLM-L6-v2".into()),
@@ -142,7 +142,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{install, plain_name, same_vocabulary};
-    use crate::embed::table::Table;
+    use crate::embed::table::WordTable;
 
     #[test]
     fn what_is_no_model_is_refused_and_nothing_stays() {
@@ -164,7 +164,7 @@ mod tests {
         let source = folder.path().join("weights.onnx");
         let vocabulary = folder.path().join("vocab.txt");
         assert_eq!(same_vocabulary(&source), Ok(()));
-        std::fs::write(&vocabulary, Table::built_in().vocabulary()).unwrap();
+        std::fs::write(&vocabulary, WordTable::built_in().vocabulary()).unwrap();
         assert_eq!(same_vocabulary(&source), Ok(()));
         std::fs::write(&vocabulary, "[PAD]\nhello\n").unwrap();
         assert!(same_vocabulary(&source).is_err());

@@ -1,12 +1,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Chosen, Keys, Wanted, choose};
-use crate::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, Transport};
+use super::{ChosenEmbedder, EmbedKeys, VectorSettings, choose};
+use crate::embed::remote::{ApiKey, EmbedHttpRequest, EmbedHttpResponse, EmbedTransport};
 
 struct Nowhere;
 
-impl Transport for Nowhere {
+impl EmbedTransport for Nowhere {
     fn post(&self, _: EmbedHttpRequest) -> Result<EmbedHttpResponse, String> {
         Err("no network in this test".into())
     }
@@ -14,13 +14,13 @@ impl Transport for Nowhere {
     fn pause(&self, _: Duration) {}
 }
 
-fn pick(wanted: &Wanted, keys: &Keys) -> Chosen {
-    let transport: Arc<dyn Transport> = Arc::new(Nowhere);
+fn pick(wanted: &VectorSettings, keys: &EmbedKeys) -> ChosenEmbedder {
+    let transport: Arc<dyn EmbedTransport> = Arc::new(Nowhere);
     choose(wanted, keys, Some(&transport))
 }
 
 /// The model that answers, who stands in for it, and the problem.
-fn said(chosen: &Chosen) -> String {
+fn said(chosen: &ChosenEmbedder) -> String {
     let name = chosen.embedder.as_ref().map(|e| e.id().to_string());
     let then = chosen
         .embedder
@@ -34,20 +34,20 @@ fn said(chosen: &Chosen) -> String {
     )
 }
 
-fn named(provider: &str) -> Wanted {
-    Wanted {
+fn named(provider: &str) -> VectorSettings {
+    VectorSettings {
         provider: Some(provider.into()),
-        ..Wanted::default()
+        ..VectorSettings::default()
     }
 }
 
-fn all_keys() -> Keys {
-    Keys::of_environment(|name| Some(format!("key-of-{name}")))
+fn all_keys() -> EmbedKeys {
+    EmbedKeys::of_environment(|name| Some(format!("key-of-{name}")))
 }
 
 #[test]
 fn local_comes_first_and_none_is_respected() {
-    let local = said(&pick(&Wanted::default(), &all_keys()));
+    let local = said(&pick(&VectorSettings::default(), &all_keys()));
     assert!(local.starts_with("local/table-"), "{local}");
     assert_eq!(local, said(&pick(&named("auto"), &all_keys())));
     assert_eq!(said(&pick(&named("none"), &all_keys())), "words / - / -");
@@ -55,12 +55,12 @@ fn local_comes_first_and_none_is_respected() {
 
 #[test]
 fn auto_takes_the_service_whose_model_and_key_are_there() {
-    let wanted = Wanted {
+    let wanted = VectorSettings {
         model: Some("voyage-3.5".into()),
         ..named("auto")
     };
     assert!(said(&pick(&wanted, &all_keys())).starts_with("voyage/voyage-3.5 / local/"));
-    assert!(said(&pick(&wanted, &Keys::default())).starts_with("local/"));
+    assert!(said(&pick(&wanted, &EmbedKeys::default())).starts_with("local/"));
 }
 
 #[test]
@@ -81,29 +81,29 @@ fn every_service_has_a_model_and_a_stand_in() {
 fn what_is_missing_is_named_and_search_goes_on() {
     let cases = [
         named("openai"),
-        Wanted {
+        VectorSettings {
             fallback: Some("none".into()),
             ..named("openai")
         },
         named("openai-compatible"),
         named("mistery"),
-        Wanted {
+        VectorSettings {
             base_url: Some("http://127.0.0.1:9/v1".into()),
             ..named("mistery")
         },
-        Wanted {
+        VectorSettings {
             base_url: Some("http://127.0.0.1:9/v1".into()),
             model: Some("m".into()),
             ..named("mistery")
         },
-        Wanted {
+        VectorSettings {
             fallback: Some("voyage".into()),
             ..named("ollama")
         },
     ];
     let told: Vec<String> = cases
         .iter()
-        .map(|wanted| said(&pick(wanted, &Keys::default())))
+        .map(|wanted| said(&pick(wanted, &EmbedKeys::default())))
         .collect();
     insta::assert_snapshot!(told.join("\n").replace(crate::embed::LocalTable::MODEL, "TABLE"), @r"
     local/TABLE / - / embedding provider `openai` needs a key (there is none): set OPENAI_API_KEY or `remote.apiKey`; local/TABLE is used meanwhile
@@ -118,11 +118,11 @@ fn what_is_missing_is_named_and_search_goes_on() {
 
 #[test]
 fn the_key_of_the_first_never_goes_to_the_fallback() {
-    let keys = Keys {
+    let keys = EmbedKeys {
         own: ApiKey::new("own-key"),
-        ..Keys::default()
+        ..EmbedKeys::default()
     };
-    let wanted = Wanted {
+    let wanted = VectorSettings {
         fallback: Some("openai".into()),
         ..named("voyage")
     };
@@ -146,11 +146,11 @@ fn without_a_way_out_only_the_table_answers() {
 
 #[test]
 fn a_local_model_is_used_where_it_can_be_run() {
-    let wanted = Wanted {
+    let wanted = VectorSettings {
         model_file: Some("/m/all-minilm-l6-v2.onnx".into()),
         ..named("local")
     };
-    let told = said(&pick(&wanted, &Keys::default()));
+    let told = said(&pick(&wanted, &EmbedKeys::default()));
     match cfg!(feature = "minilm") {
         true => assert!(
             told.starts_with("local/all-minilm-l6-v2 / local/table-"),

@@ -1,6 +1,6 @@
 //! What known embedding models cost, how long their vectors are, and how much they take at once.
 
-use crate::embed::Price;
+use crate::embed::EmbedPrice;
 
 /// A model of a service. What it costs is as remembered in 2026 and may have changed: good for
 /// saying how much is about to be spent, not for keeping accounts.
@@ -15,14 +15,14 @@ pub struct KnownModel {
 }
 
 /// What a token costs, where that is known. A program on one's own machine asks nothing.
-pub fn price_of(provider: &str, model: &str) -> Price {
+pub fn price_of(provider: &str, model: &str) -> EmbedPrice {
     match known_model(provider, model) {
         Some(known) if known.cents_per_million > 0.0 => {
-            Price::About(known.cents_per_million * 1_000.0 / 1_000_000.0)
+            EmbedPrice::About(known.cents_per_million * 1_000.0 / 1_000_000.0)
         }
-        Some(_) => Price::Free,
-        None if provider == "lmstudio" => Price::Free,
-        None => Price::Unknown,
+        Some(_) => EmbedPrice::Free,
+        None if provider == "lmstudio" => EmbedPrice::Free,
+        None => EmbedPrice::Unknown,
     }
 }
 
@@ -66,18 +66,18 @@ pub fn known_model(provider: &str, model: &str) -> Option<&'static KnownModel> {
 #[cfg(test)]
 mod tests {
     use super::{known_model, price_of};
-    use crate::embed::Price;
+    use crate::embed::EmbedPrice;
 
     #[test]
     fn a_million_tokens_cost_what_the_list_says() {
         let small = price_of("openai", "text-embedding-3-small");
-        let Price::About(micro_cents) = small.times(1_000_000) else {
+        let EmbedPrice::About(micro_cents) = small.times(1_000_000) else {
             panic!("{small:?}");
         };
         assert!((micro_cents / 1_000.0 - 2.0).abs() < 1e-9);
-        assert_eq!(price_of("openai", "a-new-model"), Price::Unknown);
-        assert_eq!(price_of("openai", "a-new-model").times(0), Price::Free);
-        assert_eq!(price_of("ollama", "bge-m3"), Price::Free);
+        assert_eq!(price_of("openai", "a-new-model"), EmbedPrice::Unknown);
+        assert_eq!(price_of("openai", "a-new-model").times(0), EmbedPrice::Free);
+        assert_eq!(price_of("ollama", "bge-m3"), EmbedPrice::Free);
         assert_eq!(
             known_model("ollama", "bge-m3:latest").unwrap().dimensions,
             1024

@@ -8,9 +8,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    ApiKey, EmbedHttpRequest, EmbedHttpResponse, RemoteEmbedder, RemoteSettings, Transport, Wire,
+    ApiKey, EmbedHttpRequest, EmbedHttpResponse, EmbedTransport, EmbedWire, RemoteEmbedder,
+    RemoteSettings,
 };
-use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, Retry};
+use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, RetryAdvice};
 
 /// What the server saw: request line and headers, and the body.
 type Seen = Arc<Mutex<Vec<(String, Value)>>>;
@@ -70,7 +71,7 @@ struct Socket {
     pauses: Mutex<Vec<Duration>>,
 }
 
-impl Transport for Socket {
+impl EmbedTransport for Socket {
     fn post(&self, request: EmbedHttpRequest) -> Result<EmbedHttpResponse, String> {
         let rest = request.url.strip_prefix("http://").ok_or("not http")?;
         let (host, path) = rest.split_once('/').ok_or("no path")?;
@@ -111,7 +112,7 @@ impl Transport for Socket {
 
 const KEY: &str = "sk-test-0123456789";
 
-fn settings(wire: Wire, base: &str) -> RemoteSettings {
+fn settings(wire: EmbedWire, base: &str) -> RemoteSettings {
     RemoteSettings {
         provider: "openai".into(),
         wire,
@@ -144,9 +145,9 @@ fn vector(text: &Value) -> Value {
     json!([text.as_str().unwrap().len(), 1])
 }
 
-fn good(wire: Wire, body: &Value) -> Value {
+fn good(wire: EmbedWire, body: &Value) -> Value {
     let texts: Vec<Value> = match wire {
-        Wire::Gemini => body["requests"]
+        EmbedWire::Gemini => body["requests"]
             .as_array()
             .unwrap()
             .iter()
@@ -156,20 +157,25 @@ fn good(wire: Wire, body: &Value) -> Value {
     };
     match wire {
         // Out of order, as the format allows.
-        Wire::OpenAi | Wire::Voyage => json!({ "data": texts.iter().enumerate().rev()
+        EmbedWire::OpenAi | EmbedWire::Voyage => json!({ "data": texts.iter().enumerate().rev()
             .map(|(at, text)| json!({ "index": at, "embedding": vector(text) }))
             .collect::<Vec<_>>() }),
-        Wire::Gemini => json!({ "embeddings": texts.iter()
+        EmbedWire::Gemini => json!({ "embeddings": texts.iter()
             .map(|text| json!({ "values": vector(text) }))
             .collect::<Vec<_>>() }),
-        Wire::Ollama => json!({ "embeddings": texts.iter().map(vector).collect::<Vec<_>>() }),
+        EmbedWire::Ollama => json!({ "embeddings": texts.iter().map(vector).collect::<Vec<_>>() }),
     }
 }
 
 #[test]
 fn every_format_is_spoken() {
     let mut told = String::new();
-    for wire in [Wire::OpenAi, Wire::Gemini, Wire::Voyage, Wire::Ollama] {
+    for wire in [
+        EmbedWire::OpenAi,
+        EmbedWire::Gemini,
+        EmbedWire::Voyage,
+        EmbedWire::Ollama,
+    ] {
         let (base, seen) = server(move |_, body| reply(200, "", &good(wire, body)));
         let embedder = RemoteEmbedder::new(settings(wire, &base), Arc::new(Socket::default()));
         let made = embed(&embedder, &["a", "four"], EmbedRole::Document).unwrap();
@@ -201,10 +207,10 @@ fn a_busy_service_is_asked_again_when_it_says() {
         0 => reply(429, "Retry-After: 7\r\n", &json!({})),
         1 => reply(503, "", &json!({})),
         2 => reply(429, "retry-after-ms: 40\r\n", &json!({})),
-        _ => reply(200, "", &good(Wire::OpenAi, body)),
+        _ => reply(200, "", &good(EmbedWire::OpenAi, body)),
     });
     let socket = Arc::new(Socket::default());
-    let embedder = RemoteEmbedder::new(settings(Wire::OpenAi, &base), socket.clone());
+    let embedder = RemoteEmbedder::new(settings(EmbedWire::OpenAi, &base), socket.clone());
     embed(&embedder, &["a"], EmbedRole::Document).unwrap();
     let pauses = socket.pauses.lock().unwrap().clone();
     assert_eq!(
@@ -220,7 +226,10 @@ fn a_busy_service_is_asked_again_when_it_says() {
 /// The error after all tries, and how many there were.
 fn failure(answer: impl Fn(usize, &Value) -> Vec<u8> + Send + 'static) -> (EmbedError, usize) {
     let (base, seen) = server(answer);
-    let embedder = RemoteEmbedder::new(settings(Wire::OpenAi, &base), Arc::new(Socket::default()));
+    let embedder = RemoteEmbedder::new(
+        settings(EmbedWire::OpenAi, &base),
+        Arc::new(Socket::default()),
+    );
     let problem = embed(&embedder, &["a", "b"], EmbedRole::Document).unwrap_err();
     let tries = seen.lock().unwrap().len();
     (problem, tries)
@@ -231,7 +240,7 @@ fn what_cannot_be_mended_is_told_at_once_and_without_the_key() {
     let echo = json!({ "error": { "message": format!("Incorrect API key provided: {KEY}") } });
     let (problem, tries) = failure(move |_, _| reply(401, "", &echo));
     assert_eq!(tries, 1);
-    assert_eq!(problem.retry, Retry::Never);
+    assert_eq!(problem.retry, RetryAdvice::Never);
     insta::assert_snapshot!(problem, @"embedding provider openai failed: 401 the key was refused; set OPENAI_API_KEY or `remote.apiKey` (it says: Incorrect API key provided: [key])");
     let (problem, tries) = failure(|_, _| reply(404, "", &json!({ "error": "no such model" })));
     assert_eq!(tries, 1);
@@ -242,14 +251,14 @@ fn what_cannot_be_mended_is_told_at_once_and_without_the_key() {
 fn a_service_in_trouble_is_given_up_after_a_few_tries() {
     let (problem, tries) = failure(|_, _| reply(500, "", &json!({})));
     assert_eq!(tries, 5);
-    assert_eq!(problem.retry, Retry::Later);
+    assert_eq!(problem.retry, RetryAdvice::Later);
     insta::assert_snapshot!(problem, @"embedding provider openai failed: 500 the service has a problem");
     // One that asks for an hour of patience is not waited for.
     let (_, tries) = failure(|_, _| reply(429, "retry-after: 3600\r\n", &json!({})));
     assert_eq!(tries, 1);
     // Half an answer.
     let (problem, tries) = failure(|_, body| {
-        let whole = reply(200, "", &good(Wire::OpenAi, body));
+        let whole = reply(200, "", &good(EmbedWire::OpenAi, body));
         whole[..whole.len() - 9].to_vec()
     });
     assert_eq!(tries, 5);
@@ -259,7 +268,7 @@ fn a_service_in_trouble_is_given_up_after_a_few_tries() {
 #[test]
 fn nobody_there_is_said_with_the_address() {
     let embedder = RemoteEmbedder::new(
-        settings(Wire::Ollama, "http://127.0.0.1:1"),
+        settings(EmbedWire::Ollama, "http://127.0.0.1:1"),
         Arc::new(Socket::default()),
     );
     let problem = embed(&embedder, &["a"], EmbedRole::Query).unwrap_err();
@@ -285,11 +294,11 @@ fn vectors_of_another_length_are_not_taken() {
 
 #[test]
 fn many_texts_go_in_several_requests_and_come_back_in_order() {
-    let (base, seen) = server(|_, body| reply(200, "", &good(Wire::Ollama, body)));
+    let (base, seen) = server(|_, body| reply(200, "", &good(EmbedWire::Ollama, body)));
     let embedder = RemoteEmbedder::new(
         RemoteSettings {
             concurrency: 3,
-            ..settings(Wire::Ollama, &base)
+            ..settings(EmbedWire::Ollama, &base)
         },
         Arc::new(Socket::default()),
     );
@@ -308,8 +317,11 @@ fn many_texts_go_in_several_requests_and_come_back_in_order() {
 
 #[test]
 fn empty_and_endless_texts_are_sent_as_something_a_service_takes() {
-    let (base, seen) = server(|_, body| reply(200, "", &good(Wire::OpenAi, body)));
-    let embedder = RemoteEmbedder::new(settings(Wire::OpenAi, &base), Arc::new(Socket::default()));
+    let (base, seen) = server(|_, body| reply(200, "", &good(EmbedWire::OpenAi, body)));
+    let embedder = RemoteEmbedder::new(
+        settings(EmbedWire::OpenAi, &base),
+        Arc::new(Socket::default()),
+    );
     let long = "ä".repeat(20_000);
     embed(&embedder, &[" ", &long], EmbedRole::Document).unwrap();
     let seen = seen.lock().unwrap();
@@ -322,7 +334,7 @@ fn empty_and_endless_texts_are_sent_as_something_a_service_takes() {
 
 #[test]
 fn nothing_that_is_shown_holds_the_key() {
-    let settings = settings(Wire::OpenAi, "http://127.0.0.1:1");
+    let settings = settings(EmbedWire::OpenAi, "http://127.0.0.1:1");
     let embedder = RemoteEmbedder::new(settings.clone(), Arc::new(Socket::default()));
     let request = EmbedHttpRequest {
         url: "http://x/".into(),

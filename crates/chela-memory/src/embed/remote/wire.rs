@@ -11,7 +11,7 @@ use crate::embed::EmbedRole;
 
 /// The wire formats that are spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub enum EmbedWire {
     /// `POST {base}/embeddings`, by OpenAI and by everyone compatible with it.
     OpenAi,
     /// `POST {base}/models/{model}:batchEmbedContents`.
@@ -24,7 +24,7 @@ pub enum Wire {
 
 /// One request of a batch.
 #[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
+pub struct EmbedBatch<'a> {
     pub model: &'a str,
     pub texts: &'a [String],
     pub role: EmbedRole,
@@ -34,7 +34,7 @@ pub struct Batch<'a> {
     pub dimensions: Option<usize>,
 }
 
-impl Wire {
+impl EmbedWire {
     /// Where the service lives unless the config says otherwise.
     pub fn usual_base(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Wire {
         }
     }
 
-    pub fn body(self, batch: &Batch<'_>) -> Value {
+    pub fn body(self, batch: &EmbedBatch<'_>) -> Value {
         let mut body = match self {
             Self::OpenAi => json!({
                 "model": batch.model, "input": batch.texts, "encoding_format": "float",
@@ -139,7 +139,7 @@ impl Wire {
     }
 }
 
-fn gemini(batch: &Batch<'_>) -> Value {
+fn gemini(batch: &EmbedBatch<'_>) -> Value {
     let model = batch.model.strip_prefix("models/").unwrap_or(batch.model);
     let kind = batch.input_type.unwrap_or(match batch.role {
         EmbedRole::Document => "RETRIEVAL_DOCUMENT",

@@ -1,8 +1,8 @@
 use crate::embed::{EmbedCost, EmbedError, EmbedRole, EmbedText, Embedder, ModelId};
-use crate::memory::{Ask, Memory, OpenMemory};
+use crate::memory::{Memory, MemoryQuestion, OpenMemory};
 use crate::settings::{MemorySettings, QueryMode};
-use crate::source::Places;
-use crate::tests_support::{Home, ask, sync};
+use crate::source::MemoryPlaces;
+use crate::tests_support::{MemoryHome, ask, sync};
 
 /// Ten notes, and the cosine of each with the question.
 const NOTES: [(&str, f32); 10] = [
@@ -46,8 +46,8 @@ impl Embedder for Angles {
     }
 }
 
-fn home() -> Home {
-    let mut home = Home::new(&[]);
+fn home() -> MemoryHome {
+    let mut home = MemoryHome::new(&[]);
     home.settings = MemorySettings::default();
     home.settings.query.mode = QueryMode::Compat;
     for (at, (text, _)) in NOTES.iter().enumerate() {
@@ -56,11 +56,11 @@ fn home() -> Home {
     home
 }
 
-fn memory(home: &Home) -> Memory<'_> {
+fn memory(home: &MemoryHome) -> Memory<'_> {
     let mut memory = Memory::open(OpenMemory {
         host: &home.host,
         index_file: home.index_file(),
-        places: Places {
+        places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
             ceiling: Default::default(),
@@ -73,7 +73,7 @@ fn memory(home: &Home) -> Memory<'_> {
     memory
 }
 
-fn ranking(memory: &mut Memory<'_>, ask: &Ask<'_>) -> Vec<(String, f32)> {
+fn ranking(memory: &mut Memory<'_>, ask: &MemoryQuestion<'_>) -> Vec<(String, f32)> {
     let hits = memory.search(ask).unwrap().answer.hits;
     hits.into_iter()
         .map(|hit| (hit.text.replace("- ", ""), hit.score))
@@ -111,7 +111,7 @@ fn every_word_is_wanted_and_the_cut_can_be_moved() {
     let found = ranking(&mut memory, &ask("red apple walk"));
     assert_eq!(found.len(), 3, "{found:?}");
     assert_eq!(found[0].0, "green pear");
-    let low = Ask {
+    let low = MemoryQuestion {
         min_score: Some(0.25),
         ..ask("red apple")
     };

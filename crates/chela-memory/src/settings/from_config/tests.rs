@@ -1,7 +1,9 @@
 use super::{configured_index_file, keys_without_effect};
-use crate::chunk::Cut;
-use crate::embed::provider::{Keys, Wanted};
-use crate::settings::{Citations, Duplicates, MemorySettings, QueryMode, SourceKind, Switch};
+use crate::chunk::ChunkCut;
+use crate::embed::provider::{EmbedKeys, VectorSettings};
+use crate::settings::{
+    CitationSetting, DuplicateHits, MemorySettings, MemorySwitch, QueryMode, SourceKind,
+};
 use chela_config::AgentView;
 use chela_core::Host;
 
@@ -19,7 +21,7 @@ fn agent(config: &str) -> (Host, AgentView, tempfile::TempDir) {
 fn nothing_written_means_the_defaults() {
     let (_, view, _home) = agent("{}");
     assert_eq!(MemorySettings::of(&view), MemorySettings::default());
-    assert_eq!(Wanted::of(&view), Wanted::default());
+    assert_eq!(VectorSettings::of(&view), VectorSettings::default());
     assert!(keys_without_effect(&view).is_empty());
 }
 
@@ -35,22 +37,25 @@ fn keys_of_both_eras_count() {
         (settings.query.max_results, settings.query.min_score),
         (3, Some(0.5))
     );
-    assert_eq!(settings.query.duplicates, Duplicates::Mmr { lambda: 0.6 });
+    assert_eq!(
+        settings.query.duplicates,
+        DuplicateHits::Mmr { lambda: 0.6 }
+    );
     assert_eq!(
         (settings.query.vector_weight, settings.query.recency.weight),
         (Some(0.9), 0.0)
     );
-    assert_eq!(settings.sync.watch, Switch::Off);
-    assert_eq!(Wanted::of(&view).provider.as_deref(), Some("none"));
+    assert_eq!(settings.sync.watch, MemorySwitch::Off);
+    assert_eq!(VectorSettings::of(&view).provider.as_deref(), Some("none"));
 
     let new = "{ memory: { citations: 'on', search: { chunking: { mode: 'compat' }, extraPaths: ['~/x', { path: 'y', pattern: '*.txt' }], \
         store: { path: 'm/{agentId}.db', vector: { extensionPath: '/x.so' } }, provider: 'ollama', fallback: 'local' } } }";
     let (host, view, _home) = agent(new);
     let settings = MemorySettings::of(&view);
-    assert_eq!(settings.citations, Citations::On);
+    assert_eq!(settings.citations, CitationSetting::On);
     assert_eq!(
         settings.cut,
-        Cut::Fixed {
+        ChunkCut::Fixed {
             tokens: 400,
             overlap: 80
         }
@@ -69,7 +74,7 @@ fn keys_of_both_eras_count() {
         told.len() == 1 && told[0].starts_with("store.vector.extensionPath"),
         "{told:?}"
     );
-    let wanted = Wanted::of(&view);
+    let wanted = VectorSettings::of(&view);
     assert_eq!(wanted.provider.as_deref(), Some("ollama"));
     assert_eq!(wanted.fallback.as_deref(), Some("local"));
 }
@@ -79,7 +84,7 @@ fn the_query_mode_is_found_in_every_shape() {
     let mode = |config: &str| {
         let (_, view, _home) = agent(config);
         let settings = MemorySettings::of(&view);
-        (settings.query.mode, settings.cut == Cut::default())
+        (settings.query.mode, settings.cut == ChunkCut::default())
     };
     let compat = (QueryMode::Compat, false);
     for shape in [
@@ -114,7 +119,7 @@ fn a_service_is_read_with_its_key() {
          apiKey: 'MY_KEY', headers: { 'X-Team': 'a' }, nonBatchConcurrency: 2 }, inputType: 'passage', \
          queryInputType: 'q', outputDimensionality: 256 } } }",
     );
-    let wanted = Wanted::of(&view);
+    let wanted = VectorSettings::of(&view);
     assert_eq!(wanted.base_url.as_deref(), Some("https://x/v1"));
     assert_eq!(wanted.headers, [("X-Team".to_owned(), "a".to_owned())]);
     assert_eq!(
@@ -123,9 +128,9 @@ fn a_service_is_read_with_its_key() {
     );
     assert_eq!(wanted.query_type.as_deref(), Some("q"));
     assert_eq!(wanted.document_type.as_deref(), Some("passage"));
-    let there = Keys::of(&view, |name| (name == "MY_KEY").then(|| "secret".into()));
+    let there = EmbedKeys::of(&view, |name| (name == "MY_KEY").then(|| "secret".into()));
     assert!(there.own.is_some() && there.own_problem.is_none());
-    let gone = Keys::of(&view, |_| None);
+    let gone = EmbedKeys::of(&view, |_| None);
     assert_eq!(
         gone.own_problem.as_deref(),
         Some("the variable MY_KEY is not set")

@@ -4,18 +4,21 @@ use serde_json::{Map, Value, json};
 
 use super::cache_control;
 use crate::wire::ids::{self, IdForm};
-use crate::wire::knobs::Knobs;
-use crate::wire::turns::{CallResult, Turn, turns};
-use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, schema};
-use crate::{Input, Part, Request, Target, Thinking, ThinkingFormat, ToolMode};
+use crate::wire::request_knobs::RequestKnobs;
+use crate::wire::turns::{CallResult, WireTurn, push_parts, turns};
+use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, schema, set};
+use crate::{
+    MessagePart, ModelInput, ModelRequest, ModelTarget, ThinkingEffort, ThinkingFormat, ToolMode,
+    ToolSchema,
+};
 
 /// The protocol demands a limit; this one where nobody knows better.
 const USUAL_MAX_TOKENS: u64 = 8_192;
 /// Left for the answer beside the thinking.
 const ROOM_TO_ANSWER: u64 = 4_096;
 
-pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
-    let mut knobs = Knobs::of(target, request);
+pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> {
+    let mut knobs = RequestKnobs::of(target, request);
     let mark = cache_control(knobs.retention);
     let turns = turns(&request.messages, &target.info.reference);
     let thinking = thinking(target, request, &turns);
@@ -75,32 +78,32 @@ enum Think {
     Adaptive(&'static str),
 }
 
-fn thinking(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Think {
-    if !target.info.reasoning || request.thinking == Thinking::Off || broken_off(turns) {
+fn thinking(target: &ModelTarget, request: &ModelRequest, turns: &[WireTurn<'_>]) -> Think {
+    if !target.info.reasoning || request.thinking == ThinkingEffort::Off || broken_off(turns) {
         return Think::Not;
     }
     if target.info.compat.thinking == ThinkingFormat::Adaptive {
         return Think::Adaptive(match request.thinking {
-            Thinking::Off | Thinking::Minimal | Thinking::Low => "low",
-            Thinking::Medium => "medium",
-            Thinking::High => "high",
-            Thinking::XHigh => "max",
+            ThinkingEffort::Off | ThinkingEffort::Minimal | ThinkingEffort::Low => "low",
+            ThinkingEffort::Medium => "medium",
+            ThinkingEffort::High => "high",
+            ThinkingEffort::XHigh => "max",
         });
     }
     Think::Budget(match request.thinking {
-        Thinking::Off | Thinking::Minimal => 1_024,
-        Thinking::Low => 4_096,
-        Thinking::Medium => 10_240,
-        Thinking::High => 20_480,
-        Thinking::XHigh => 32_768,
+        ThinkingEffort::Off | ThinkingEffort::Minimal => 1_024,
+        ThinkingEffort::Low => 4_096,
+        ThinkingEffort::Medium => 10_240,
+        ThinkingEffort::High => 20_480,
+        ThinkingEffort::XHigh => 32_768,
     })
 }
 
 /// A tool loop that was begun without thoughts, or by another model, cannot go on with them: the
 /// endpoint would refuse it.
-fn broken_off(turns: &[Turn<'_>]) -> bool {
+fn broken_off(turns: &[WireTurn<'_>]) -> bool {
     let last = turns.iter().rev().find_map(|turn| match turn {
-        Turn::Assistant {
+        WireTurn::Assistant {
             content,
             same_model,
             current: true,
@@ -108,11 +111,13 @@ fn broken_off(turns: &[Turn<'_>]) -> bool {
         _ => None,
     });
     last.is_some_and(|(content, same_model)| {
-        let calls = content.iter().any(|part| matches!(part, Part::ToolCall(_)));
+        let calls = content
+            .iter()
+            .any(|part| matches!(part, MessagePart::ToolCall(_)));
         let signed = content.iter().any(|part| {
             matches!(
                 part,
-                Part::Reasoning {
+                MessagePart::Reasoning {
                     signature: Some(_),
                     ..
                 }
@@ -122,27 +127,26 @@ fn broken_off(turns: &[Turn<'_>]) -> bool {
     })
 }
 
-fn tools(target: &Target, request: &Request, mark: Option<&Value>) -> Value {
-    let profile = target.info.compat.schema;
-    let mut tools: Vec<Value> = request
-        .tools
-        .iter()
-        .map(|tool| {
-            json!({
-                "name": tool.name,
-                "description": tool.description,
-                "input_schema": schema::adapted(&tool.parameters, profile),
-            })
-        })
-        .collect();
+fn tools(target: &ModelTarget, request: &ModelRequest, mark: Option<&Value>) -> Value {
+    let tools = request.tools.iter();
+    let mut tools: Vec<Value> = tools.map(|tool| tool_value(target, tool)).collect();
     if let (Some(last), Some(mark)) = (tools.last_mut(), mark) {
         last["cache_control"] = mark.clone();
     }
     Value::Array(tools)
 }
 
+/// A tool as it is sent, without the mark for the cache.
+pub fn tool_value(target: &ModelTarget, tool: &ToolSchema) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "input_schema": schema::adapted(&tool.parameters, target.info.compat.schema),
+    })
+}
+
 /// The stable text, marked, and what may change after it, unmarked.
-fn system(request: &Request, mark: Option<&Value>) -> Vec<Value> {
+fn system(request: &ModelRequest, mark: Option<&Value>) -> Vec<Value> {
     let held;
     let (stable, tail) = if is_constrained(request) {
         held = constrained::system(request);
@@ -154,7 +158,7 @@ fn system(request: &Request, mark: Option<&Value>) -> Vec<Value> {
     if !stable.is_empty() {
         let mut block = json!({"type": "text", "text": stable});
         if let Some(mark) = mark {
-            block["cache_control"] = mark.clone();
+            set(&mut block, "cache_control", mark.clone());
         }
         blocks.push(block);
     }
@@ -164,34 +168,34 @@ fn system(request: &Request, mark: Option<&Value>) -> Vec<Value> {
     blocks
 }
 
-fn is_constrained(request: &Request) -> bool {
+fn is_constrained(request: &ModelRequest) -> bool {
     request.effective_mode() == ToolMode::Constrained
 }
 
-fn messages(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Vec<Value> {
-    let sees = target.info.reads(Input::Image);
+fn messages(target: &ModelTarget, request: &ModelRequest, turns: &[WireTurn<'_>]) -> Vec<Value> {
+    let sees = target.info.reads(ModelInput::Image);
     let mut messages: Vec<Value> = Vec::new();
     for turn in turns {
         let (role, blocks) = match turn {
-            Turn::User(parts) => (
+            WireTurn::User(parts) => (
                 "user",
                 parts.iter().filter_map(|part| block(part, sees)).collect(),
             ),
-            Turn::Assistant { content, .. } if is_constrained(request) => {
+            WireTurn::Assistant { content, .. } if is_constrained(request) => {
                 let said = completions::said_plainly(content);
                 let block = said.map(|said| json!({"type": "text", "text": said}));
                 ("assistant", block.into_iter().collect())
             }
-            Turn::Assistant {
+            WireTurn::Assistant {
                 content,
                 same_model,
                 ..
             } => ("assistant", said(content, *same_model)),
-            Turn::Results(results) if is_constrained(request) => {
+            WireTurn::Results(results) if is_constrained(request) => {
                 let text = completions::told_plainly(results);
                 ("user", vec![json!({"type": "text", "text": text})])
             }
-            Turn::Results(results) => (
+            WireTurn::Results(results) => (
                 "user",
                 results
                     .iter()
@@ -203,33 +207,24 @@ fn messages(target: &Target, request: &Request, turns: &[Turn<'_>]) -> Vec<Value
         if blocks.is_empty() {
             continue;
         }
-        // Results and the words that came after them are one turn of the person's side.
-        match messages.last_mut() {
-            Some(last) if last["role"] == role => {
-                if let Some(content) = last["content"].as_array_mut() {
-                    content.extend(blocks);
-                }
-            }
-            None if role == "assistant" => {
-                messages.push(json!({"role": "user", "content": [
-                    {"type": "text", "text": "(the conversation goes on)"},
-                ]}));
-                messages.push(json!({"role": role, "content": blocks}));
-            }
-            _ => messages.push(json!({"role": role, "content": blocks})),
+        if messages.is_empty() && role == "assistant" {
+            messages.push(json!({"role": "user", "content": [
+                {"type": "text", "text": "(the conversation goes on)"},
+            ]}));
         }
+        push_parts(&mut messages, role, "content", blocks);
     }
     messages
 }
 
 /// Thoughts only with the signature of the model that is asked; an unsigned one is refused.
-fn said(content: &[Part], same_model: bool) -> Vec<Value> {
+fn said(content: &[MessagePart], same_model: bool) -> Vec<Value> {
     content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text } if text.trim().is_empty() => None,
-            Part::Text { text } => Some(json!({"type": "text", "text": text})),
-            Part::Reasoning {
+            MessagePart::Text { text } if text.trim().is_empty() => None,
+            MessagePart::Text { text } => Some(json!({"type": "text", "text": text})),
+            MessagePart::Reasoning {
                 text,
                 signature: Some(signature),
                 redacted,
@@ -238,13 +233,13 @@ fn said(content: &[Part], same_model: bool) -> Vec<Value> {
             } else {
                 json!({"type": "thinking", "thinking": text, "signature": signature})
             }),
-            Part::ToolCall(call) => Some(json!({
+            MessagePart::ToolCall(call) => Some(json!({
                 "type": "tool_use",
                 "id": ids::adapted(&call.id, IdForm::Anthropic),
                 "name": call.name,
                 "input": call.arguments,
             })),
-            Part::Reasoning { .. } | Part::Image { .. } => None,
+            MessagePart::Reasoning { .. } | MessagePart::Image { .. } => None,
         })
         .collect()
 }
@@ -260,18 +255,18 @@ fn result_block(result: &CallResult<'_>, sees: bool) -> Value {
         "content": content,
     });
     if result.is_error {
-        block["is_error"] = json!(true);
+        set(&mut block, "is_error", true);
     }
     block
 }
 
 /// Empty text is refused by the endpoint.
-fn block(part: &Part, sees: bool) -> Option<Value> {
+fn block(part: &MessagePart, sees: bool) -> Option<Value> {
     match part {
-        Part::Text { text } if text.trim().is_empty() => None,
-        Part::Text { text } => Some(json!({"type": "text", "text": text})),
-        Part::Image { mime, data } => Some(picture(mime, data, sees)),
-        Part::Reasoning { .. } | Part::ToolCall(_) => None,
+        MessagePart::Text { text } if text.trim().is_empty() => None,
+        MessagePart::Text { text } => Some(json!({"type": "text", "text": text})),
+        MessagePart::Image { mime, data } => Some(picture(mime, data, sees)),
+        MessagePart::Reasoning { .. } | MessagePart::ToolCall(_) => None,
     }
 }
 
@@ -296,7 +291,7 @@ fn mark_last_stable(messages: &mut [Value], mark: &Value) {
             .as_array_mut()
             .and_then(|blocks| blocks.last_mut());
         if let Some(block) = last {
-            block["cache_control"] = mark.clone();
+            set(block, "cache_control", mark.clone());
         }
     }
 }

@@ -2,26 +2,26 @@
 
 use serde_json::Value;
 
-use crate::wire::draft::{Draft, Sink};
-use crate::wire::{Decode, StreamFault, number};
+use crate::wire::draft::{AnswerDraft, EventSink};
+use crate::wire::{DecodeDocument, StreamFault, number};
 use crate::{StopReason, Usage};
 
 #[derive(Debug, Default)]
-pub struct Anthropic;
+pub struct AnthropicDecoder;
 
-impl Decode for Anthropic {
+impl DecodeDocument for AnthropicDecoder {
     fn event(
         &mut self,
         event: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault> {
         let index = number(&event["index"]);
+        let (message, delta) = (&event["message"], &event["delta"]);
         match event["type"].as_str() {
-            Some("message_start") => add_usage(draft, &event["message"]["usage"]),
+            Some("message_start") => add_usage(draft, &message["usage"]),
             Some("content_block_start") => begin(index, &event["content_block"], draft, sink),
             Some("content_block_delta") => {
-                let delta = &event["delta"];
                 let text = |field: &str| delta[field].as_str().unwrap_or_default();
                 match delta["type"].as_str() {
                     Some("text_delta") => draft.text(text("text"), sink),
@@ -33,7 +33,7 @@ impl Decode for Anthropic {
             }
             Some("message_delta") => {
                 add_usage(draft, &event["usage"]);
-                stop(draft, &event["delta"]["stop_reason"]);
+                stop(draft, &delta["stop_reason"]);
             }
             Some("message_stop") => {
                 draft.done = true;
@@ -63,10 +63,10 @@ impl Decode for Anthropic {
         Ok(())
     }
 
-    fn end(&mut self, _draft: &mut Draft) {}
+    fn end(&mut self, _draft: &mut AnswerDraft) {}
 }
 
-fn begin(index: u64, block: &Value, draft: &mut Draft, sink: Sink<'_>) {
+fn begin(index: u64, block: &Value, draft: &mut AnswerDraft, sink: EventSink<'_>) {
     let text = |field: &str| block[field].as_str().unwrap_or_default();
     match block["type"].as_str() {
         Some("text") => draft.text(text("text"), sink),
@@ -91,7 +91,7 @@ fn begin(index: u64, block: &Value, draft: &mut Draft, sink: Sink<'_>) {
     }
 }
 
-fn stop(draft: &mut Draft, reason: &Value) {
+fn stop(draft: &mut AnswerDraft, reason: &Value) {
     draft.stop = match reason.as_str() {
         Some("tool_use") => Some(StopReason::Tools),
         Some("max_tokens" | "model_context_window_exceeded") => Some(StopReason::Length),
@@ -102,7 +102,7 @@ fn stop(draft: &mut Draft, reason: &Value) {
 }
 
 /// Input comes in three parts; later events repeat some of them.
-fn add_usage(draft: &mut Draft, usage: &Value) {
+fn add_usage(draft: &mut AnswerDraft, usage: &Value) {
     if !usage.is_object() {
         return;
     }

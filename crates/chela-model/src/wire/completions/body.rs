@@ -3,13 +3,16 @@
 use serde_json::{Map, Value, json};
 
 use super::messages::messages;
-use crate::wire::knobs::{Knobs, num_ctx};
-use crate::wire::{constrained, schema};
-use crate::{CacheRetention, MaxTokensField, Request, Target, Thinking, ThinkingFormat, ToolMode};
+use crate::wire::request_knobs::{RequestKnobs, num_ctx};
+use crate::wire::{constrained, schema, set};
+use crate::{
+    CacheRetention, MaxTokensField, ModelRequest, ModelTarget, ThinkingEffort, ThinkingFormat,
+    ToolMode, ToolSchema,
+};
 
-pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
+pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> {
     let compat = &target.info.compat;
-    let mut knobs = Knobs::of(target, request);
+    let mut knobs = RequestKnobs::of(target, request);
     let mut body = Map::new();
     body.insert("model".into(), json!(target.info.id));
     body.insert(
@@ -64,31 +67,30 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     body
 }
 
-fn tools(target: &Target, request: &Request) -> Value {
-    let profile = target.info.compat.schema;
-    request
-        .tools
-        .iter()
-        .map(|tool| {
-            let mut function = json!({
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": schema::adapted(&tool.parameters, profile),
-            });
-            if target.info.compat.strict {
-                function["strict"] = json!(false);
-            }
-            json!({"type": "function", "function": function})
-        })
-        .collect()
+fn tools(target: &ModelTarget, request: &ModelRequest) -> Value {
+    let tools = request.tools.iter();
+    tools.map(|tool| tool_value(target, tool)).collect()
+}
+
+/// A tool as it is sent.
+pub fn tool_value(target: &ModelTarget, tool: &ToolSchema) -> Value {
+    let mut function = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": schema::adapted(&tool.parameters, target.info.compat.schema),
+    });
+    if target.info.compat.strict {
+        set(&mut function, "strict", false);
+    }
+    json!({"type": "function", "function": function})
 }
 
 /// The key tells OpenAI which requests share a prefix; proxies get it only when they are known
 /// to take it.
 pub fn cache_key(
     body: &mut Map<String, Value>,
-    target: &Target,
-    request: &Request,
+    target: &ModelTarget,
+    request: &ModelRequest,
     retention: CacheRetention,
 ) {
     let compat = &target.info.compat;
@@ -102,8 +104,8 @@ pub fn cache_key(
     }
 }
 
-fn think(body: &mut Map<String, Value>, thinking: Thinking, target: &Target) {
-    let on = thinking != Thinking::Off;
+fn think(body: &mut Map<String, Value>, thinking: ThinkingEffort, target: &ModelTarget) {
+    let on = thinking != ThinkingEffort::Off;
     match target.info.compat.thinking {
         ThinkingFormat::OpenAi | ThinkingFormat::Adaptive => {
             if on && target.info.compat.reasoning_effort {
@@ -128,7 +130,7 @@ fn think(body: &mut Map<String, Value>, thinking: Thinking, target: &Target) {
         ThinkingFormat::ChatTemplate => {
             let mut how = json!({"enable_thinking": on});
             if on {
-                how["reasoning_effort"] = json!(effort(thinking));
+                set(&mut how, "reasoning_effort", effort(thinking));
             }
             body.insert("chat_template_kwargs".into(), how);
         }
@@ -136,13 +138,13 @@ fn think(body: &mut Map<String, Value>, thinking: Thinking, target: &Target) {
 }
 
 /// OpenAI's word for it.
-pub fn effort(thinking: Thinking) -> &'static str {
+pub fn effort(thinking: ThinkingEffort) -> &'static str {
     match thinking {
-        Thinking::Off => "none",
-        Thinking::Minimal => "minimal",
-        Thinking::Low => "low",
-        Thinking::Medium => "medium",
-        Thinking::High => "high",
-        Thinking::XHigh => "xhigh",
+        ThinkingEffort::Off => "none",
+        ThinkingEffort::Minimal => "minimal",
+        ThinkingEffort::Low => "low",
+        ThinkingEffort::Medium => "medium",
+        ThinkingEffort::High => "high",
+        ThinkingEffort::XHigh => "xhigh",
     }
 }

@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 
-use crate::wire::draft::{Draft, Sink};
-use crate::wire::{Decode, StreamFault, number};
+use crate::wire::draft::{AnswerDraft, EventSink};
+use crate::wire::{DecodeDocument, StreamFault, number};
 use crate::{StopReason, Usage};
 
 /// Reads chunks, and whole answers of servers that do not stream.
 #[derive(Debug, Default)]
-pub struct Completions {
+pub struct CompletionsDecoder {
     /// `reasoning_details` of OpenRouter, given back unchanged.
     details: Vec<Value>,
     /// The last id that came under each index: some servers use one index for all calls.
     slots: Vec<(u64, String)>,
 }
 
-impl Decode for Completions {
+impl DecodeDocument for CompletionsDecoder {
     fn event(
         &mut self,
         chunk: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault> {
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return Err(StreamFault::said(error));
@@ -92,15 +92,15 @@ impl Decode for Completions {
         Ok(())
     }
 
-    fn end(&mut self, draft: &mut Draft) {
+    fn end(&mut self, draft: &mut AnswerDraft) {
         if !self.details.is_empty() {
             draft.sign_whole(Value::Array(std::mem::take(&mut self.details)).to_string());
         }
     }
 }
 
-impl Completions {
-    fn call(&mut self, call: &Value, at: u64, draft: &mut Draft, sink: Sink<'_>) {
+impl CompletionsDecoder {
+    fn call(&mut self, call: &Value, at: u64, draft: &mut AnswerDraft, sink: EventSink<'_>) {
         let index = call["index"].as_u64().unwrap_or(at);
         let id = call["id"].as_str().filter(|id| !id.is_empty());
         let function = &call["function"];
@@ -118,17 +118,14 @@ impl Completions {
 
     /// A new id under an index in use is another call.
     fn slot(&mut self, index: u64, id: Option<&str>, name: Option<&str>) -> u64 {
-        let known = self.slots.iter().rposition(|(own, _)| *own == index);
-        match (known, id) {
-            (Some(at), Some(id))
-                if name.is_some() && !self.slots[at].1.is_empty() && self.slots[at].1 != id =>
-            {
+        let id = id.unwrap_or_default();
+        let is_same =
+            |known: &str| name.is_none() || known.is_empty() || id.is_empty() || known == id;
+        let mut slots = self.slots.iter().enumerate();
+        match slots.rfind(|(_, (own, _))| *own == index) {
+            Some((at, (_, known))) if is_same(known) => at as u64,
+            _ => {
                 self.slots.push((index, id.to_owned()));
-                self.slots.len() as u64 - 1
-            }
-            (Some(at), _) => at as u64,
-            (None, id) => {
-                self.slots.push((index, id.unwrap_or_default().to_owned()));
                 self.slots.len() as u64 - 1
             }
         }
@@ -152,7 +149,8 @@ fn usage(chunk: &Value) -> Option<Usage> {
             .max(number(&usage["prompt_cache_hit_tokens"]))
             .max(number(&usage["cached_tokens"]));
         found.cache_write = number(&cached["cache_write_tokens"]);
-        found.reasoning = number(&usage["completion_tokens_details"]["reasoning_tokens"]);
+        let details = &usage["completion_tokens_details"];
+        found.reasoning = number(&details["reasoning_tokens"]);
     }
     if !timings["prompt_n"].is_null() {
         let cached = number(&timings["cache_n"]);

@@ -2,16 +2,20 @@
 
 use serde_json::{Value, json};
 
-use crate::api::Family;
+use crate::api::EndpointFamily;
 use crate::wire::ids::{self, IdForm};
-use crate::wire::turns::{CallResult, Turn, turns};
-use crate::wire::{IMAGE_LEFT_OUT, anthropic, constrained};
-use crate::{CacheRetention, Input, Part, Request, Target, ToolMode};
+use crate::wire::turns::{CallResult, WireTurn, turns};
+use crate::wire::{IMAGE_LEFT_OUT, anthropic, constrained, set};
+use crate::{CacheRetention, MessagePart, ModelInput, ModelRequest, ModelTarget, ToolMode};
 
-pub fn messages(target: &Target, request: &Request, retention: CacheRetention) -> Vec<Value> {
+pub fn messages(
+    target: &ModelTarget,
+    request: &ModelRequest,
+    retention: CacheRetention,
+) -> Vec<Value> {
     let writer = Writer {
         target,
-        sees: target.info.reads(Input::Image),
+        sees: target.info.reads(ModelInput::Image),
         ids: if target.info.compat.mistral_ids {
             IdForm::Mistral
         } else {
@@ -23,26 +27,26 @@ pub fn messages(target: &Target, request: &Request, retention: CacheRetention) -
     let turns = turns(&request.messages, &target.info.reference);
     for (at, turn) in turns.iter().enumerate() {
         match (turn, request.effective_mode()) {
-            (Turn::User(parts), _) => messages.push(writer.user(parts)),
-            (Turn::Assistant { content, .. }, ToolMode::Constrained) => {
+            (WireTurn::User(parts), _) => messages.push(writer.user(parts)),
+            (WireTurn::Assistant { content, .. }, ToolMode::Constrained) => {
                 let said = said_plainly(content);
                 messages.extend(said.map(|said| json!({"role": "assistant", "content": said})));
             }
-            (Turn::Results(results), ToolMode::Constrained) => {
+            (WireTurn::Results(results), ToolMode::Constrained) => {
                 messages.push(json!({"role": "user", "content": told_plainly(results)}));
             }
             (
-                Turn::Assistant {
+                WireTurn::Assistant {
                     content,
                     same_model,
                     current,
                 },
                 ToolMode::Native,
             ) => messages.extend(writer.assistant(content, *same_model, *current)),
-            (Turn::Results(results), ToolMode::Native) => {
+            (WireTurn::Results(results), ToolMode::Native) => {
                 messages.extend(results.iter().map(|result| writer.result(result)));
                 messages.extend(writer.pictures(results));
-                let person_next = matches!(turns.get(at + 1), Some(Turn::User(_)));
+                let person_next = matches!(turns.get(at + 1), Some(WireTurn::User(_)));
                 if person_next && target.info.compat.assistant_after_tool_result {
                     messages.push(json!({"role": "assistant", "content": "(done)"}));
                 }
@@ -52,7 +56,11 @@ pub fn messages(target: &Target, request: &Request, retention: CacheRetention) -
     messages
 }
 
-fn system(target: &Target, request: &Request, retention: CacheRetention) -> Option<Value> {
+fn system(
+    target: &ModelTarget,
+    request: &ModelRequest,
+    retention: CacheRetention,
+) -> Option<Value> {
     let role = if target.info.compat.developer_role && target.info.reasoning {
         "developer"
     } else {
@@ -67,7 +75,7 @@ fn system(target: &Target, request: &Request, retention: CacheRetention) -> Opti
         return None;
     }
     // Anthropic behind OpenRouter caches only what is marked.
-    let marked = target.family() == Family::OpenRouter
+    let marked = target.family() == EndpointFamily::OpenRouter
         && target.info.id.starts_with("anthropic/")
         && !stable.is_empty();
     let content = match anthropic::cache_control(retention).filter(|_| marked) {
@@ -84,22 +92,22 @@ fn system(target: &Target, request: &Request, retention: CacheRetention) -> Opti
 }
 
 struct Writer<'a> {
-    target: &'a Target,
+    target: &'a ModelTarget,
     sees: bool,
     ids: IdForm,
 }
 
 impl Writer<'_> {
-    fn user(&self, parts: &[&Part]) -> Value {
+    fn user(&self, parts: &[&MessagePart]) -> Value {
         let only_text = parts
             .iter()
-            .all(|part| !matches!(part, Part::Image { .. }) || !self.sees);
+            .all(|part| !matches!(part, MessagePart::Image { .. }) || !self.sees);
         if only_text {
             let texts: Vec<&str> = parts
                 .iter()
                 .filter_map(|part| match part {
-                    Part::Text { text } => Some(text.as_str()),
-                    Part::Image { .. } => Some(IMAGE_LEFT_OUT),
+                    MessagePart::Text { text } => Some(text.as_str()),
+                    MessagePart::Image { .. } => Some(IMAGE_LEFT_OUT),
                     _ => None,
                 })
                 .collect();
@@ -108,8 +116,8 @@ impl Writer<'_> {
         let blocks: Vec<Value> = parts
             .iter()
             .filter_map(|part| match part {
-                Part::Text { text } => Some(json!({"type": "text", "text": text})),
-                Part::Image { mime, data } => Some(picture(mime, data)),
+                MessagePart::Text { text } => Some(json!({"type": "text", "text": text})),
+                MessagePart::Image { mime, data } => Some(picture(mime, data)),
                 _ => None,
             })
             .collect();
@@ -118,15 +126,15 @@ impl Writer<'_> {
 
     /// Reasoning goes back only where the endpoint demands that of the current turn: elsewhere
     /// old thoughts are dead weight, and another model's mean nothing.
-    fn assistant(&self, content: &[Part], same_model: bool, current: bool) -> Option<Value> {
+    fn assistant(&self, content: &[MessagePart], same_model: bool, current: bool) -> Option<Value> {
         let mut text = String::new();
         let mut thought = String::new();
         let mut details: Vec<Value> = Vec::new();
         let mut calls: Vec<Value> = Vec::new();
         for part in content {
             match part {
-                Part::Text { text: more } => text.push_str(more),
-                Part::Reasoning {
+                MessagePart::Text { text: more } => text.push_str(more),
+                MessagePart::Reasoning {
                     text: more,
                     signature,
                     ..
@@ -139,7 +147,7 @@ impl Writer<'_> {
                         details.extend(kept);
                     }
                 }
-                Part::ToolCall(call) => calls.push(json!({
+                MessagePart::ToolCall(call) => calls.push(json!({
                     "id": ids::adapted(&call.id, self.ids),
                     "type": "function",
                     "function": {
@@ -147,7 +155,7 @@ impl Writer<'_> {
                         "arguments": Value::Object(call.arguments.clone()).to_string(),
                     },
                 })),
-                Part::Image { .. } => {}
+                MessagePart::Image { .. } => {}
             }
         }
         if text.is_empty() && calls.is_empty() {
@@ -156,15 +164,15 @@ impl Writer<'_> {
         let mut message = json!({"role": "assistant", "content": text});
         if !calls.is_empty() {
             if text.is_empty() {
-                message["content"] = Value::Null;
+                set(&mut message, "content", Value::Null);
             }
-            message["tool_calls"] = Value::Array(calls);
+            set(&mut message, "tool_calls", calls);
         }
         if self.target.info.compat.replay_reasoning && current && !thought.is_empty() {
-            message["reasoning_content"] = json!(thought);
+            set(&mut message, "reasoning_content", thought);
         }
-        if self.target.family() == Family::OpenRouter && !details.is_empty() {
-            message["reasoning_details"] = Value::Array(details);
+        if self.target.family() == EndpointFamily::OpenRouter && !details.is_empty() {
+            set(&mut message, "reasoning_details", details);
         }
         Some(message)
     }
@@ -176,7 +184,7 @@ impl Writer<'_> {
             "content": result.text(),
         });
         if self.target.info.compat.tool_result_name {
-            message["name"] = json!(result.call.name);
+            set(&mut message, "name", result.call.name.as_str());
         }
         message
     }
@@ -204,15 +212,15 @@ fn picture(mime: &str, data: &str) -> Value {
 }
 
 /// What the model said, in the form it is held to; `None` when that was nothing.
-pub fn said_plainly(content: &[Part]) -> Option<String> {
+pub fn said_plainly(content: &[MessagePart]) -> Option<String> {
     let said: Vec<String> = content
         .iter()
         .filter_map(|part| match part {
-            Part::Text { text } => Some(json!({"reply": text}).to_string()),
-            Part::ToolCall(call) => {
+            MessagePart::Text { text } => Some(json!({"reply": text}).to_string()),
+            MessagePart::ToolCall(call) => {
                 Some(json!({"tool": call.name, "arguments": call.arguments}).to_string())
             }
-            Part::Reasoning { .. } | Part::Image { .. } => None,
+            MessagePart::Reasoning { .. } | MessagePart::Image { .. } => None,
         })
         .collect();
     (!said.is_empty()).then(|| said.join("\n"))

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::Reader;
+use super::ConstrainedReader;
 
 /// What was shown and what is left, for an answer that arrives cut at these places.
 fn read(answer: &str, cuts: &[usize]) -> (String, Option<(String, String)>) {
-    let mut reader = Reader::default();
+    let mut reader = ConstrainedReader::default();
     let mut shown = String::new();
     let mut cuts: Vec<usize> = cuts
         .iter()
@@ -23,7 +23,7 @@ fn read(answer: &str, cuts: &[usize]) -> (String, Option<(String, String)>) {
 
 #[test]
 fn a_reply_is_shown_while_it_arrives() {
-    let mut reader = Reader::default();
+    let mut reader = ConstrainedReader::default();
     assert_eq!(reader.push("{\"re"), "");
     assert_eq!(reader.push("ply\": \"Hel"), "Hel");
     assert_eq!(reader.push("lo\\n\\u00"), "lo\n");

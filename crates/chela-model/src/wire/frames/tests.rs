@@ -1,10 +1,10 @@
 use proptest::prelude::*;
 
-use super::{Frames, Framing, TooLong};
+use super::{FrameReader, StreamFraming, TooLong};
 
 /// The documents of a stream that arrives cut at these places.
-fn documents(framing: Framing, bytes: &[u8], cuts: &[usize]) -> Vec<String> {
-    let mut frames = Frames::new(framing);
+fn documents(framing: StreamFraming, bytes: &[u8], cuts: &[usize]) -> Vec<String> {
+    let mut frames = FrameReader::new(framing);
     let mut found = Vec::new();
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -46,7 +46,7 @@ fn every_line_ending_and_comment_is_understood() {
         .join(end)
             + end;
         assert_eq!(
-            documents(Framing::Sse, stream.as_bytes(), &[]),
+            documents(StreamFraming::Sse, stream.as_bytes(), &[]),
             ["{\"a\":1}", "{\"b\":\n2}", "[DONE]"],
             "{end:?}"
         );
@@ -57,22 +57,22 @@ fn every_line_ending_and_comment_is_understood() {
 fn a_mark_at_the_start_and_a_missing_end_do_not_matter() {
     let stream = "\u{feff}data: {\"a\":\"é\"}\n\ndata: {\"b\":2}";
     assert_eq!(
-        documents(Framing::Sse, stream.as_bytes(), &[]),
+        documents(StreamFraming::Sse, stream.as_bytes(), &[]),
         ["{\"a\":\"é\"}", "{\"b\":2}"]
     );
     assert_eq!(
-        documents(Framing::Sse, b"{\"error\":\"plain\"}\n", &[]),
+        documents(StreamFraming::Sse, b"{\"error\":\"plain\"}\n", &[]),
         ["{\"error\":\"plain\"}"]
     );
     assert_eq!(
-        documents(Framing::Lines, b"{\"a\":1}\r\n\n{\"b\":2}", &[]),
+        documents(StreamFraming::Lines, b"{\"a\":1}\r\n\n{\"b\":2}", &[]),
         ["{\"a\":1}", "{\"b\":2}"]
     );
 }
 
 #[test]
 fn a_line_without_end_is_refused() {
-    let mut frames = Frames::new(Framing::Lines);
+    let mut frames = FrameReader::new(StreamFraming::Lines);
     let block = vec![b'x'; 1 << 20];
     let mut fed = Ok(());
     for _ in 0..64 {
@@ -108,7 +108,7 @@ proptest! {
         sse in any::<bool>(),
     ) {
         let stream = pieces.concat();
-        let framing = if sse { Framing::Sse } else { Framing::Lines };
+        let framing = if sse { StreamFraming::Sse } else { StreamFraming::Lines };
         prop_assert_eq!(
             documents(framing, stream.as_bytes(), &cuts),
             documents(framing, stream.as_bytes(), &[])

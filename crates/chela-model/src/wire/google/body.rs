@@ -3,13 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use crate::wire::ids::{self, IdForm};
-use crate::wire::knobs::Knobs;
-use crate::wire::turns::{CallResult, Turn, turns};
-use crate::wire::{IMAGE_LEFT_OUT, completions, constrained};
-use crate::{Input, Part, Request, Target, Thinking, ToolMode};
+use crate::wire::request_knobs::RequestKnobs;
+use crate::wire::turns::{CallResult, WireTurn, push_parts, turns};
+use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, set};
+use crate::{
+    MessagePart, ModelInput, ModelRequest, ModelTarget, ThinkingEffort, ToolMode, ToolSchema,
+};
 
-pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
-    let mut knobs = Knobs::of(target, request);
+pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> {
+    let mut knobs = RequestKnobs::of(target, request);
     let held = request.effective_mode() == ToolMode::Constrained;
     let mut body = Map::new();
     // Content the operator has cached there holds system text and tools already.
@@ -34,17 +36,7 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
         Value::Array(contents(target, request, held)),
     );
     if !request.tools.is_empty() && !held && !has_cached {
-        let tools: Vec<Value> = request
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parametersJsonSchema": tool.parameters,
-                })
-            })
-            .collect();
+        let tools: Vec<Value> = request.tools.iter().map(tool_value).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": tools}]));
     }
     let config = generation_config(target, request, &mut knobs, held);
@@ -55,10 +47,19 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     body
 }
 
+/// A tool as it is sent.
+pub fn tool_value(tool: &ToolSchema) -> Value {
+    json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parametersJsonSchema": *tool.parameters,
+    })
+}
+
 fn generation_config(
-    target: &Target,
-    request: &Request,
-    knobs: &mut Knobs,
+    target: &ModelTarget,
+    request: &ModelRequest,
+    knobs: &mut RequestKnobs,
     held: bool,
 ) -> Map<String, Value> {
     let mut config = Map::new();
@@ -94,83 +95,76 @@ fn generation_config(
 }
 
 /// Gemini 3 knows levels, 2.5 knows budgets; `pro` cannot leave it entirely.
-fn thinking(id: &str, thinking: Thinking) -> Value {
+fn thinking(id: &str, thinking: ThinkingEffort) -> Value {
     let pro = id.contains("pro");
-    let on = thinking != Thinking::Off;
+    let on = thinking != ThinkingEffort::Off;
     if id.contains("gemini-3") {
         let level = match thinking {
-            Thinking::Off | Thinking::Minimal if pro => "low",
-            Thinking::Off | Thinking::Minimal => "minimal",
-            Thinking::Low => "low",
-            Thinking::Medium if pro => "high",
-            Thinking::Medium => "medium",
-            Thinking::High | Thinking::XHigh => "high",
+            ThinkingEffort::Off | ThinkingEffort::Minimal if pro => "low",
+            ThinkingEffort::Off | ThinkingEffort::Minimal => "minimal",
+            ThinkingEffort::Low => "low",
+            ThinkingEffort::Medium if pro => "high",
+            ThinkingEffort::Medium => "medium",
+            ThinkingEffort::High | ThinkingEffort::XHigh => "high",
         };
         return json!({"includeThoughts": on, "thinkingLevel": level});
     }
     let budget = match thinking {
-        Thinking::Off if pro => 128,
-        Thinking::Off => 0,
-        Thinking::Minimal => 1_024,
-        Thinking::Low => 2_048,
-        Thinking::Medium => 8_192,
-        Thinking::High => 16_384,
-        Thinking::XHigh => 24_576,
+        ThinkingEffort::Off if pro => 128,
+        ThinkingEffort::Off => 0,
+        ThinkingEffort::Minimal => 1_024,
+        ThinkingEffort::Low => 2_048,
+        ThinkingEffort::Medium => 8_192,
+        ThinkingEffort::High => 16_384,
+        ThinkingEffort::XHigh => 24_576,
     };
     json!({"includeThoughts": on, "thinkingBudget": budget})
 }
 
-fn contents(target: &Target, request: &Request, held: bool) -> Vec<Value> {
-    let sees = target.info.reads(Input::Image);
+fn contents(target: &ModelTarget, request: &ModelRequest, held: bool) -> Vec<Value> {
+    let sees = target.info.reads(ModelInput::Image);
     let mut contents: Vec<Value> = Vec::new();
     for turn in turns(&request.messages, &target.info.reference) {
         let (role, parts): (&str, Vec<Value>) = match &turn {
-            Turn::User(parts) => (
+            WireTurn::User(parts) => (
                 "user",
                 parts
                     .iter()
                     .filter_map(|part| user_part(part, sees))
                     .collect(),
             ),
-            Turn::Assistant { content, .. } if held => {
+            WireTurn::Assistant { content, .. } if held => {
                 let said = completions::said_plainly(content);
                 (
                     "model",
                     said.map(|said| json!({"text": said})).into_iter().collect(),
                 )
             }
-            Turn::Assistant {
+            WireTurn::Assistant {
                 content,
                 same_model,
                 ..
             } => ("model", said(content, *same_model)),
-            Turn::Results(results) if held => (
+            WireTurn::Results(results) if held => (
                 "user",
                 vec![json!({"text": completions::told_plainly(results)})],
             ),
-            Turn::Results(results) => ("user", result_parts(results, sees)),
+            WireTurn::Results(results) => ("user", result_parts(results, sees)),
         };
         if parts.is_empty() {
             continue;
         }
-        match contents.last_mut() {
-            Some(last) if last["role"] == role => {
-                if let Some(list) = last["parts"].as_array_mut() {
-                    list.extend(parts);
-                }
-            }
-            _ => contents.push(json!({"role": role, "parts": parts})),
-        }
+        push_parts(&mut contents, role, "parts", parts);
     }
     contents
 }
 
-fn user_part(part: &Part, sees: bool) -> Option<Value> {
+fn user_part(part: &MessagePart, sees: bool) -> Option<Value> {
     match part {
-        Part::Text { text } if text.is_empty() => None,
-        Part::Text { text } => Some(json!({"text": text})),
-        Part::Image { mime, data } => Some(picture(mime, data, sees)),
-        Part::Reasoning { .. } | Part::ToolCall(_) => None,
+        MessagePart::Text { text } if text.is_empty() => None,
+        MessagePart::Text { text } => Some(json!({"text": text})),
+        MessagePart::Image { mime, data } => Some(picture(mime, data, sees)),
+        MessagePart::Reasoning { .. } | MessagePart::ToolCall(_) => None,
     }
 }
 
@@ -183,20 +177,20 @@ fn picture(mime: &str, data: &str, sees: bool) -> Value {
 }
 
 /// A signature belongs to the part after the thought; thoughts themselves do not go back.
-fn said(content: &[Part], same_model: bool) -> Vec<Value> {
+fn said(content: &[MessagePart], same_model: bool) -> Vec<Value> {
     let mut parts = Vec::new();
     let mut signature: Option<&String> = None;
     for part in content {
         let mut value = match part {
-            Part::Reasoning {
+            MessagePart::Reasoning {
                 signature: Some(own),
                 ..
             } if same_model => {
                 signature = Some(own);
                 continue;
             }
-            Part::Text { text } if !text.is_empty() => json!({"text": text}),
-            Part::ToolCall(call) => json!({"functionCall": {
+            MessagePart::Text { text } if !text.is_empty() => json!({"text": text}),
+            MessagePart::ToolCall(call) => json!({"functionCall": {
                 "id": ids::adapted(&call.id, IdForm::Google),
                 "name": call.name,
                 "args": call.arguments,
@@ -204,7 +198,7 @@ fn said(content: &[Part], same_model: bool) -> Vec<Value> {
             _ => continue,
         };
         if let Some(signature) = signature.take() {
-            value["thoughtSignature"] = json!(signature);
+            set(&mut value, "thoughtSignature", signature.as_str());
         }
         parts.push(value);
     }

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use crate::wire::draft::{Draft, Sink};
-use crate::wire::{Decode, StreamFault, number};
+use crate::wire::draft::{AnswerDraft, EventSink};
+use crate::wire::{DecodeDocument, StreamFault, number};
 use crate::{StopReason, Usage};
 
 #[derive(Debug, Default)]
-pub struct Google {
+pub struct GoogleDecoder {
     calls: u64,
 }
 
-impl Decode for Google {
+impl DecodeDocument for GoogleDecoder {
     fn event(
         &mut self,
         chunk: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault> {
         // Without `alt=sse` the answer is an array of the same chunks.
         if let Some(chunks) = chunk.as_array() {
@@ -30,7 +30,8 @@ impl Decode for Google {
         if chunk["usageMetadata"].is_object() {
             draft.usage = Some(usage(&chunk["usageMetadata"]));
         }
-        if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
+        let feedback = &chunk["promptFeedback"];
+        if let Some(reason) = feedback["blockReason"].as_str() {
             draft.text(
                 &format!("(the endpoint blocked this prompt: {reason})"),
                 sink,
@@ -50,11 +51,8 @@ impl Decode for Google {
                 false => Err(StreamFault::strange(chunk)),
             };
         };
-        for part in candidate["content"]["parts"]
-            .as_array()
-            .into_iter()
-            .flatten()
-        {
+        let content = &candidate["content"];
+        for part in content["parts"].as_array().into_iter().flatten() {
             self.part(part, draft, sink);
         }
         if let Some(reason) = candidate["finishReason"].as_str() {
@@ -73,11 +71,11 @@ impl Decode for Google {
         Ok(())
     }
 
-    fn end(&mut self, _draft: &mut Draft) {}
+    fn end(&mut self, _draft: &mut AnswerDraft) {}
 }
 
-impl Google {
-    fn part(&mut self, part: &Value, draft: &mut Draft, sink: Sink<'_>) {
+impl GoogleDecoder {
+    fn part(&mut self, part: &Value, draft: &mut AnswerDraft, sink: EventSink<'_>) {
         let text = part["text"].as_str().unwrap_or_default();
         let signature = part["thoughtSignature"].as_str();
         if part["thought"].as_bool() == Some(true) {

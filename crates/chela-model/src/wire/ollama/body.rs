@@ -2,16 +2,18 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::wire::knobs::{Knobs, num_ctx};
-use crate::wire::turns::{Turn, turns};
-use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, schema};
-use crate::{Input, Part, Request, Target, Thinking, ToolMode};
+use crate::wire::request_knobs::{RequestKnobs, num_ctx};
+use crate::wire::turns::{WireTurn, turns};
+use crate::wire::{IMAGE_LEFT_OUT, completions, constrained, schema, set};
+use crate::{
+    MessagePart, ModelInput, ModelRequest, ModelTarget, ThinkingEffort, ToolMode, ToolSchema,
+};
 
 /// Parameters that stand beside `options`; every other one belongs into it.
 const OUTSIDE: [&str; 4] = ["keep_alive", "format", "think", "options"];
 
-pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
-    let mut knobs = Knobs::of(target, request);
+pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> {
+    let mut knobs = RequestKnobs::of(target, request);
     let held = request.effective_mode() == ToolMode::Constrained;
     let mut body = Map::new();
     body.insert("model".into(), json!(target.info.id));
@@ -22,14 +24,8 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     if held {
         body.insert("format".into(), constrained::answer_schema(&request.tools));
     } else if !request.tools.is_empty() && target.info.compat.tools {
-        let profile = target.info.compat.schema;
-        let tools = request.tools.iter().map(|tool| {
-            json!({"type": "function", "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": schema::adapted(&tool.parameters, profile),
-            }})
-        });
+        let tools = request.tools.iter();
+        let tools = tools.map(|tool| tool_value(target, tool));
         body.insert("tools".into(), tools.collect());
     }
     body.insert("stream".into(), json!(true));
@@ -54,18 +50,27 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     body
 }
 
-fn think(id: &str, thinking: Thinking) -> Value {
+/// A tool as it is sent.
+pub fn tool_value(target: &ModelTarget, tool: &ToolSchema) -> Value {
+    json!({"type": "function", "function": {
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": schema::adapted(&tool.parameters, target.info.compat.schema),
+    }})
+}
+
+fn think(id: &str, thinking: ThinkingEffort) -> Value {
     // gpt-oss always thinks, and knows three levels.
     match (id.starts_with("gpt-oss"), thinking) {
-        (true, Thinking::Off | Thinking::Minimal | Thinking::Low) => json!("low"),
-        (true, Thinking::Medium) => json!("medium"),
-        (true, Thinking::High | Thinking::XHigh) => json!("high"),
-        (false, thinking) => json!(thinking != Thinking::Off),
+        (true, ThinkingEffort::Off | ThinkingEffort::Minimal | ThinkingEffort::Low) => json!("low"),
+        (true, ThinkingEffort::Medium) => json!("medium"),
+        (true, ThinkingEffort::High | ThinkingEffort::XHigh) => json!("high"),
+        (false, thinking) => json!(thinking != ThinkingEffort::Off),
     }
 }
 
-fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
-    let sees = target.info.reads(Input::Image);
+fn messages(target: &ModelTarget, request: &ModelRequest, held: bool) -> Vec<Value> {
+    let sees = target.info.reads(ModelInput::Image);
     let mut messages = Vec::new();
     let system = if held {
         constrained::system(request)
@@ -77,17 +82,17 @@ fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
     }
     for turn in turns(&request.messages, &target.info.reference) {
         match &turn {
-            Turn::User(parts) => messages.push(user(parts.iter().copied(), sees)),
-            Turn::Assistant { content, .. } if held => {
+            WireTurn::User(parts) => messages.push(user(parts.iter().copied(), sees)),
+            WireTurn::Assistant { content, .. } if held => {
                 let said = completions::said_plainly(content);
                 messages.extend(said.map(|said| json!({"role": "assistant", "content": said})));
             }
-            Turn::Assistant { content, .. } => messages.extend(said(content)),
-            Turn::Results(results) if held => {
+            WireTurn::Assistant { content, .. } => messages.extend(said(content)),
+            WireTurn::Results(results) if held => {
                 let told = completions::told_plainly(results);
                 messages.push(json!({"role": "user", "content": told}));
             }
-            Turn::Results(results) => {
+            WireTurn::Results(results) => {
                 for result in results {
                     messages.push(json!({
                         "role": "tool",
@@ -102,10 +107,11 @@ fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
                     let content = result.content.unwrap_or_default();
                     let pictures = content
                         .iter()
-                        .filter(|part| matches!(part, Part::Image { .. }));
+                        .filter(|part| matches!(part, MessagePart::Image { .. }));
                     let mut message = user(pictures, sees);
                     if sees {
-                        message["content"] = json!(format!("Picture from {}:", result.call.name));
+                        let said = format!("Picture from {}:", result.call.name);
+                        set(&mut message, "content", said);
                     }
                     messages.push(message);
                 }
@@ -115,35 +121,35 @@ fn messages(target: &Target, request: &Request, held: bool) -> Vec<Value> {
     messages
 }
 
-fn user<'a>(parts: impl Iterator<Item = &'a Part>, sees: bool) -> Value {
+fn user<'a>(parts: impl Iterator<Item = &'a MessagePart>, sees: bool) -> Value {
     let mut texts: Vec<&str> = Vec::new();
     let mut images: Vec<&str> = Vec::new();
     for part in parts {
         match part {
-            Part::Text { text } => texts.push(text),
-            Part::Image { data, .. } if sees => images.push(data),
-            Part::Image { .. } => texts.push(IMAGE_LEFT_OUT),
-            Part::Reasoning { .. } | Part::ToolCall(_) => {}
+            MessagePart::Text { text } => texts.push(text),
+            MessagePart::Image { data, .. } if sees => images.push(data),
+            MessagePart::Image { .. } => texts.push(IMAGE_LEFT_OUT),
+            MessagePart::Reasoning { .. } | MessagePart::ToolCall(_) => {}
         }
     }
     let mut message = json!({"role": "user", "content": texts.join("\n\n")});
     if !images.is_empty() {
-        message["images"] = json!(images);
+        set(&mut message, "images", images);
     }
     message
 }
 
-fn said(content: &[Part]) -> Option<Value> {
+fn said(content: &[MessagePart]) -> Option<Value> {
     let mut text = String::new();
     let mut calls: Vec<Value> = Vec::new();
     for part in content {
         match part {
-            Part::Text { text: more } => text.push_str(more),
-            Part::ToolCall(call) => calls.push(json!({"function": {
+            MessagePart::Text { text: more } => text.push_str(more),
+            MessagePart::ToolCall(call) => calls.push(json!({"function": {
                 "name": call.name,
                 "arguments": call.arguments,
             }})),
-            Part::Reasoning { .. } | Part::Image { .. } => {}
+            MessagePart::Reasoning { .. } | MessagePart::Image { .. } => {}
         }
     }
     if text.is_empty() && calls.is_empty() {
@@ -151,7 +157,7 @@ fn said(content: &[Part]) -> Option<Value> {
     }
     let mut message = json!({"role": "assistant", "content": text});
     if !calls.is_empty() {
-        message["tool_calls"] = Value::Array(calls);
+        set(&mut message, "tool_calls", calls);
     }
     Some(message)
 }

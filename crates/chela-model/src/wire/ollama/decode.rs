@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use crate::wire::draft::{Draft, Sink};
-use crate::wire::{Decode, StreamFault, number};
+use crate::wire::draft::{AnswerDraft, EventSink};
+use crate::wire::{DecodeDocument, StreamFault, number};
 use crate::{StopReason, Usage};
 
 #[derive(Debug, Default)]
-pub struct Ollama {
+pub struct OllamaDecoder {
     calls: u64,
 }
 
-impl Decode for Ollama {
+impl DecodeDocument for OllamaDecoder {
     fn event(
         &mut self,
         line: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault> {
         if let Some(error) = line.get("error") {
             return Err(StreamFault::said(error));
@@ -56,5 +56,5 @@ impl Decode for Ollama {
         Ok(())
     }
 
-    fn end(&mut self, _draft: &mut Draft) {}
+    fn end(&mut self, _draft: &mut AnswerDraft) {}
 }

@@ -4,14 +4,16 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::completions::{cache_key, effort, said_plainly, told_plainly};
 use crate::wire::ids::{self, IdForm};
-use crate::wire::knobs::Knobs;
-use crate::wire::turns::{CallResult, Turn, turns};
+use crate::wire::request_knobs::RequestKnobs;
+use crate::wire::turns::{CallResult, WireTurn, turns};
 use crate::wire::{IMAGE_LEFT_OUT, constrained, schema};
-use crate::{Input, Part, Request, Target, Thinking, ToolMode};
+use crate::{
+    MessagePart, ModelInput, ModelRequest, ModelTarget, ThinkingEffort, ToolMode, ToolSchema,
+};
 
-pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
+pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> {
     let compat = &target.info.compat;
-    let mut knobs = Knobs::of(target, request);
+    let mut knobs = RequestKnobs::of(target, request);
     let held = request.effective_mode() == ToolMode::Constrained;
     let mut body = Map::new();
     body.insert("model".into(), json!(target.info.id));
@@ -35,15 +37,8 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
             }}),
         );
     } else if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": schema::adapted(&tool.parameters, compat.schema),
-                "strict": false,
-            })
-        });
+        let tools = request.tools.iter();
+        let tools = tools.map(|tool| tool_value(target, tool));
         body.insert("tools".into(), tools.collect());
     }
     body.insert("stream".into(), json!(true));
@@ -54,7 +49,7 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
         body.insert("max_output_tokens".into(), json!(most));
     }
     if target.info.reasoning && compat.reasoning_effort {
-        if request.thinking != Thinking::Off {
+        if request.thinking != ThinkingEffort::Off {
             body.insert(
                 "reasoning".into(),
                 json!({"effort": effort(request.thinking), "summary": "auto"}),
@@ -72,28 +67,39 @@ pub fn body(target: &Target, request: &Request) -> Map<String, Value> {
     body
 }
 
-fn input(target: &Target, request: &Request, held: bool) -> Vec<Value> {
-    let sees = target.info.reads(Input::Image);
+/// A tool as it is sent.
+pub fn tool_value(target: &ModelTarget, tool: &ToolSchema) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": schema::adapted(&tool.parameters, target.info.compat.schema),
+        "strict": false,
+    })
+}
+
+fn input(target: &ModelTarget, request: &ModelRequest, held: bool) -> Vec<Value> {
+    let sees = target.info.reads(ModelInput::Image);
     let mut items = Vec::new();
     for turn in turns(&request.messages, &target.info.reference) {
         match &turn {
-            Turn::User(parts) => {
+            WireTurn::User(parts) => {
                 let content = content(parts.iter().copied(), sees);
                 items.push(json!({"role": "user", "content": content}));
             }
-            Turn::Assistant { content, .. } if held => {
+            WireTurn::Assistant { content, .. } if held => {
                 let said = said_plainly(content);
                 items.extend(said.map(|said| json!({"role": "assistant", "content": said})));
             }
-            Turn::Assistant {
+            WireTurn::Assistant {
                 content,
                 same_model,
                 ..
             } => said(content, *same_model, &mut items),
-            Turn::Results(results) if held => {
+            WireTurn::Results(results) if held => {
                 items.push(json!({"role": "user", "content": told_plainly(results)}));
             }
-            Turn::Results(results) => {
+            WireTurn::Results(results) => {
                 items.extend(results.iter().map(|result| output(result, sees)));
             }
         }
@@ -101,33 +107,35 @@ fn input(target: &Target, request: &Request, held: bool) -> Vec<Value> {
     items
 }
 
-fn content<'a>(parts: impl Iterator<Item = &'a Part>, sees: bool) -> Vec<Value> {
+fn content<'a>(parts: impl Iterator<Item = &'a MessagePart>, sees: bool) -> Vec<Value> {
     parts
         .filter_map(|part| match part {
-            Part::Text { text } => Some(json!({"type": "input_text", "text": text})),
-            Part::Image { mime, data } if sees => Some(json!({
+            MessagePart::Text { text } => Some(json!({"type": "input_text", "text": text})),
+            MessagePart::Image { mime, data } if sees => Some(json!({
                 "type": "input_image",
                 "image_url": format!("data:{mime};base64,{data}"),
             })),
-            Part::Image { .. } => Some(json!({"type": "input_text", "text": IMAGE_LEFT_OUT})),
-            Part::Reasoning { .. } | Part::ToolCall(_) => None,
+            MessagePart::Image { .. } => {
+                Some(json!({"type": "input_text", "text": IMAGE_LEFT_OUT}))
+            }
+            MessagePart::Reasoning { .. } | MessagePart::ToolCall(_) => None,
         })
         .collect()
 }
 
-fn said(content: &[Part], same_model: bool, items: &mut Vec<Value>) {
+fn said(content: &[MessagePart], same_model: bool, items: &mut Vec<Value>) {
     for part in content {
         match part {
-            Part::Text { text } if !text.is_empty() => items.push(json!({
+            MessagePart::Text { text } if !text.is_empty() => items.push(json!({
                 "role": "assistant",
                 "content": [{"type": "output_text", "text": text}],
             })),
-            Part::Reasoning {
+            MessagePart::Reasoning {
                 text,
                 signature: Some(sealed),
                 ..
             } if same_model => items.extend(thought(text, sealed)),
-            Part::ToolCall(call) => items.push(json!({
+            MessagePart::ToolCall(call) => items.push(json!({
                 "type": "function_call",
                 "call_id": ids::adapted(&call.id, IdForm::OpenAi),
                 "name": call.name,

@@ -2,21 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::draft::{Draft, Sink};
-use crate::wire::{Decode, StreamFault, number};
+use crate::wire::draft::{AnswerDraft, EventSink};
+use crate::wire::{DecodeDocument, StreamFault, number};
 use crate::{StopReason, Usage};
 
 #[derive(Debug, Default)]
-pub struct Responses {
+pub struct ResponsesDecoder {
     refused: bool,
 }
 
-impl Decode for Responses {
+impl DecodeDocument for ResponsesDecoder {
     fn event(
         &mut self,
         event: &Value,
-        draft: &mut Draft,
-        sink: Sink<'_>,
+        draft: &mut AnswerDraft,
+        sink: EventSink<'_>,
     ) -> Result<(), StreamFault> {
         let slot = number(&event["output_index"]);
         let delta = event["delta"].as_str().unwrap_or_default();
@@ -40,7 +40,10 @@ impl Decode for Responses {
             Some("response.completed" | "response.incomplete") => {
                 self.close(&event["response"], draft);
             }
-            Some("response.failed") => return Err(StreamFault::said(&event["response"]["error"])),
+            Some("response.failed") => {
+                let response = &event["response"];
+                return Err(StreamFault::said(&response["error"]));
+            }
             Some("error") => {
                 let error = event.get("error").unwrap_or(event);
                 return Err(StreamFault::said(error));
@@ -65,17 +68,18 @@ impl Decode for Responses {
         Ok(())
     }
 
-    fn end(&mut self, _draft: &mut Draft) {}
+    fn end(&mut self, _draft: &mut AnswerDraft) {}
 }
 
-impl Responses {
-    fn close(&self, response: &Value, draft: &mut Draft) {
+impl ResponsesDecoder {
+    fn close(&self, response: &Value, draft: &mut AnswerDraft) {
         draft.done = true;
         draft.closed = true;
         if response["usage"].is_object() {
             draft.usage = Some(usage(&response["usage"]));
         }
-        draft.stop = Some(match response["incomplete_details"]["reason"].as_str() {
+        let details = &response["incomplete_details"];
+        draft.stop = Some(match details["reason"].as_str() {
             Some("content_filter") => StopReason::Refused,
             Some(_) => StopReason::Length,
             None if self.refused => StopReason::Refused,
@@ -84,7 +88,7 @@ impl Responses {
     }
 }
 
-fn begin(slot: u64, item: &Value, draft: &mut Draft, sink: Sink<'_>) {
+fn begin(slot: u64, item: &Value, draft: &mut AnswerDraft, sink: EventSink<'_>) {
     match item["type"].as_str() {
         Some("function_call") => {
             let id = item["call_id"].as_str().or(item["id"].as_str());
@@ -96,7 +100,7 @@ fn begin(slot: u64, item: &Value, draft: &mut Draft, sink: Sink<'_>) {
 }
 
 /// The item once more, whole: arguments that did not come in pieces, and the sealed thoughts.
-fn end(slot: u64, item: &Value, draft: &mut Draft) {
+fn end(slot: u64, item: &Value, draft: &mut AnswerDraft) {
     match item["type"].as_str() {
         Some("function_call") => {
             draft.arguments_whole(slot, item["arguments"].as_str().unwrap_or_default());
@@ -111,7 +115,7 @@ fn end(slot: u64, item: &Value, draft: &mut Draft) {
     }
 }
 
-fn whole(slot: u64, item: &Value, draft: &mut Draft, sink: Sink<'_>) {
+fn whole(slot: u64, item: &Value, draft: &mut AnswerDraft, sink: EventSink<'_>) {
     begin(slot, item, draft, sink);
     let texts = |field: &str| -> Vec<String> {
         let blocks = item[field].as_array();
@@ -129,12 +133,16 @@ fn whole(slot: u64, item: &Value, draft: &mut Draft, sink: Sink<'_>) {
 }
 
 fn usage(usage: &Value) -> Usage {
+    let (input, output) = (
+        &usage["input_tokens_details"],
+        &usage["output_tokens_details"],
+    );
     Usage {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
-        cache_read: number(&usage["input_tokens_details"]["cached_tokens"]),
+        cache_read: number(&input["cached_tokens"]),
         cache_write: 0,
-        reasoning: number(&usage["output_tokens_details"]["reasoning_tokens"]),
+        reasoning: number(&output["reasoning_tokens"]),
         estimated: false,
     }
 }

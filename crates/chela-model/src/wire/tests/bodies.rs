@@ -1,15 +1,18 @@
 //! What is sent, whole.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
+use super::super::encode;
 use crate::testing::{models, models_with, target};
 use crate::{
-    Cache, CacheRetention, EncodedRequest, Message, Part, Request, SystemText, Target, Thinking,
-    ToolCall, ToolMode, ToolSchema,
+    CacheRequest, CacheRetention, MessagePart, ModelMessage, ModelRequest, ModelTarget, SystemText,
+    ThinkingEffort, ToolCall, ToolMode, ToolSchema,
 };
 
-fn call(id: &str, name: &str, arguments: Value) -> Part {
-    Part::ToolCall(ToolCall {
+fn call(id: &str, name: &str, arguments: Value) -> MessagePart {
+    MessagePart::ToolCall(ToolCall {
         id: id.into(),
         name: name.into(),
         arguments: arguments.as_object().cloned().unwrap_or_default(),
@@ -17,40 +20,40 @@ fn call(id: &str, name: &str, arguments: Value) -> Part {
     })
 }
 
-fn result(id: &str, text: &str, is_error: bool) -> Message {
-    Message::ToolResult {
+fn result(id: &str, text: &str, is_error: bool) -> ModelMessage {
+    ModelMessage::ToolResult {
         call_id: id.into(),
         tool: "read".into(),
-        content: vec![Part::text(text)],
+        content: vec![MessagePart::text(text)],
         is_error,
     }
 }
 
 /// Everything a conversation can hold.
-fn rich(model: &str) -> Request {
-    Request {
+fn rich(model: &str) -> ModelRequest {
+    ModelRequest {
         system: SystemText {
             stable: "You are a crab.\n".into(),
             tail: "It is noon.".into(),
         },
-        messages: vec![
-            Message::User {
+        messages: [
+            ModelMessage::User {
                 content: vec![
-                    Part::text("What is this?"),
-                    Part::Image {
+                    MessagePart::text("What is this?"),
+                    MessagePart::Image {
                         mime: "image/png".into(),
                         data: "iVBORw0=".into(),
                     },
                 ],
             },
-            Message::Assistant {
+            ModelMessage::Assistant {
                 content: vec![
-                    Part::Reasoning {
+                    MessagePart::Reasoning {
                         text: "Let me look.".into(),
                         signature: Some("c2lnbmVk".into()),
                         redacted: false,
                     },
-                    Part::text("I look."),
+                    MessagePart::text("I look."),
                     call("call_1", "read", json!({"path": "a.txt"})),
                     call("call:2", "read", json!({"path": "b.txt"})),
                     call("call_3", "read", json!({})),
@@ -59,21 +62,24 @@ fn rich(model: &str) -> Request {
             },
             result("call:2", "no such file", true),
             result("call_1", "hello", false),
-            Message::user("Thanks."),
-            Message::user("And now?"),
-        ],
+            ModelMessage::user("Thanks."),
+            ModelMessage::user("And now?"),
+        ]
+        .map(Arc::new)
+        .into(),
         tools: vec![ToolSchema {
             name: "read".into(),
             description: "Reads a file. Lines are numbered.".into(),
             parameters: json!({"type": "object", "properties": {
                 "path": {"type": "string", "pattern": "^.+$"},
                 "limit": {"type": "integer"},
-            }, "required": ["path"]}),
+            }, "required": ["path"]})
+            .into(),
         }],
         tool_mode: ToolMode::Native,
-        thinking: Thinking::Medium,
+        thinking: ThinkingEffort::Medium,
         max_tokens: Some(1000),
-        cache: Cache {
+        cache: CacheRequest {
             retention: Some(CacheRetention::Long),
             key: "session-7".into(),
         },
@@ -81,21 +87,21 @@ fn rich(model: &str) -> Request {
     }
 }
 
-fn sent(target: &Target, request: &Request) -> Value {
-    let encoded = EncodedRequest::of(target, request);
+fn sent(target: &ModelTarget, request: &ModelRequest) -> Value {
+    let encoded = encode(target, request);
     assert_eq!(
         encoded,
-        EncodedRequest::of(target, request),
+        encode(target, request),
         "the same request, the same bytes"
     );
     serde_json::from_slice(encoded.bytes()).unwrap()
 }
 
-fn pretty(target: &Target, request: &Request) -> String {
+fn pretty(target: &ModelTarget, request: &ModelRequest) -> String {
     serde_json::to_string_pretty(&sent(target, request)).unwrap()
 }
 
-fn known(reference: &str) -> Target {
+fn known(reference: &str) -> ModelTarget {
     models(&json!({})).resolve(reference).unwrap()
 }
 
@@ -116,8 +122,8 @@ fn openai_completions() {
 #[test]
 fn openai_responses() {
     let mut request = rich(ONE_OF_EACH[1]);
-    if let Message::Assistant { content, .. } = &mut request.messages[1]
-        && let Part::Reasoning { signature, .. } = &mut content[0]
+    if let ModelMessage::Assistant { content, .. } = Arc::make_mut(&mut request.messages[1])
+        && let MessagePart::Reasoning { signature, .. } = &mut content[0]
     {
         *signature = Some(r#"{"id":"rs_1","encrypted_content":"gAAA"}"#.into());
     }
@@ -168,11 +174,11 @@ fn what_was_sent_is_a_prefix_of_what_is_sent_next() {
             let mut request = rich(reference);
             request.tool_mode = mode;
             let before = conversation(&sent(&target, &request));
-            request.messages.push(Message::Assistant {
-                content: vec![Part::text("Done.")],
+            request.messages.push(Arc::new(ModelMessage::Assistant {
+                content: vec![MessagePart::text("Done.")],
                 model: Some(reference.into()),
-            });
-            request.messages.push(Message::user("More"));
+            }));
+            request.messages.push(Arc::new(ModelMessage::user("More")));
             let after = conversation(&sent(&target, &request));
             assert!(after.len() > before.len());
             assert_eq!(after[..before.len()], before, "{reference} {mode:?}");
@@ -199,7 +205,7 @@ fn conversation(body: &Value) -> Vec<Value> {
 fn anthropic_marks_are_at_most_four_and_follow_the_retention() {
     let target = known("anthropic/claude-sonnet-4-5");
     let mut request = rich("anthropic/claude-sonnet-4-5");
-    let marks = |request: &Request| {
+    let marks = |request: &ModelRequest| {
         let text = sent(&target, request).to_string();
         (
             text.matches("cache_control").count(),
@@ -336,7 +342,7 @@ fn params_are_merged_from_the_wide_to_the_narrow() {
         }},
     });
     let target = models(&config).resolve("p/m").unwrap();
-    let body = sent(&target, &Request::default());
+    let body = sent(&target, &ModelRequest::default());
     assert_eq!(
         [
             &body["a"],
@@ -399,7 +405,7 @@ fn keys_go_where_each_protocol_wants_them() {
         let crate::key::KeySource::Ready { key, .. } = &target.provider.key else {
             panic!("no key");
         };
-        let headers = crate::wire::headers(&target, &Request::default(), Some(key));
+        let headers = crate::wire::headers(&target, &ModelRequest::default(), Some(key));
         headers.iter().map(|(name, _)| *name).collect()
     };
     assert!(names("anthropic/claude-sonnet-4-5").contains(&"x-api-key"));

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::wire::{Answer, Decoder, Framing, StreamFault};
-use crate::{Api, Event, Part, StopReason, ToolMode, Usage};
+use crate::wire::{Answer, AnswerDecoder, StreamFault, StreamFraming};
+use crate::{MessagePart, ModelApi, ResponseEvent, StopReason, ToolMode, Usage};
 
 const COMPLETIONS: &str = concat!(
     ": ping\n\n",
@@ -79,20 +79,20 @@ const HELD: &str = concat!(
     "data: [DONE]\n\n",
 );
 
-const STREAMS: [(Api, ToolMode, &str); 7] = [
-    (Api::OpenAiCompletions, ToolMode::Native, COMPLETIONS),
-    (Api::OpenAiCompletions, ToolMode::Native, LLAMA_CPP),
-    (Api::OpenAiCompletions, ToolMode::Constrained, HELD),
-    (Api::OpenAiResponses, ToolMode::Native, RESPONSES),
-    (Api::AnthropicMessages, ToolMode::Native, ANTHROPIC),
-    (Api::GoogleGenerativeAi, ToolMode::Native, GOOGLE),
-    (Api::Ollama, ToolMode::Native, OLLAMA),
+const STREAMS: [(ModelApi, ToolMode, &str); 7] = [
+    (ModelApi::OpenAiCompletions, ToolMode::Native, COMPLETIONS),
+    (ModelApi::OpenAiCompletions, ToolMode::Native, LLAMA_CPP),
+    (ModelApi::OpenAiCompletions, ToolMode::Constrained, HELD),
+    (ModelApi::OpenAiResponses, ToolMode::Native, RESPONSES),
+    (ModelApi::AnthropicMessages, ToolMode::Native, ANTHROPIC),
+    (ModelApi::GoogleGenerativeAi, ToolMode::Native, GOOGLE),
+    (ModelApi::Ollama, ToolMode::Native, OLLAMA),
 ];
 
-type Heard = (Vec<Event>, Result<Answer, StreamFault>);
+type Heard = (Vec<ResponseEvent>, Result<Answer, StreamFault>);
 
-fn hear(api: Api, mode: ToolMode, bytes: &[u8], cuts: &[usize]) -> Heard {
-    let mut decoder = Decoder::new(api, Decoder::framing(api), mode, b"request");
+fn hear(api: ModelApi, mode: ToolMode, bytes: &[u8], cuts: &[usize]) -> Heard {
+    let mut decoder = AnswerDecoder::new(api, AnswerDecoder::framing(api), mode, b"request");
     let mut events = Vec::new();
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -107,7 +107,7 @@ fn hear(api: Api, mode: ToolMode, bytes: &[u8], cuts: &[usize]) -> Heard {
     (events, answer)
 }
 
-fn heard(api: Api, mode: ToolMode, stream: &str) -> Answer {
+fn heard(api: ModelApi, mode: ToolMode, stream: &str) -> Answer {
     hear(api, mode, stream.as_bytes(), &[]).1.unwrap()
 }
 
@@ -129,7 +129,7 @@ fn every_protocol_is_understood() {
 
 #[test]
 fn llama_cpp_tells_what_it_evaluated() {
-    let usage = heard(Api::OpenAiCompletions, ToolMode::Native, LLAMA_CPP).usage;
+    let usage = heard(ModelApi::OpenAiCompletions, ToolMode::Native, LLAMA_CPP).usage;
     assert_eq!(
         usage,
         Some(Usage {
@@ -143,8 +143,8 @@ fn llama_cpp_tells_what_it_evaluated() {
 
 #[test]
 fn arguments_that_are_no_json_are_kept_as_they_came() {
-    let answer = heard(Api::OpenAiCompletions, ToolMode::Native, COMPLETIONS);
-    let Some(Part::ToolCall(call)) = answer.content.last() else {
+    let answer = heard(ModelApi::OpenAiCompletions, ToolMode::Native, COMPLETIONS);
+    let Some(MessagePart::ToolCall(call)) = answer.content.last() else {
         panic!("{answer:?}");
     };
     assert_eq!(
@@ -163,7 +163,7 @@ fn one_index_for_many_calls_is_told_apart_by_id() {
         format!("data: {}\n\n", json!({"choices": [{"delta": delta}]}))
     };
     let stream = format!("{}{}data: [DONE]\n\n", chunk("a", "read"), chunk("b", "ls"));
-    let answer = heard(Api::OpenAiCompletions, ToolMode::Native, &stream);
+    let answer = heard(ModelApi::OpenAiCompletions, ToolMode::Native, &stream);
     assert_eq!(answer.content.len(), 2);
     assert_eq!(answer.stop, StopReason::Tools);
 }
@@ -180,16 +180,16 @@ fn a_whole_answer_is_understood_like_a_stream() {
     let google = json!([{"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}],
         "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 1}}]);
     for (api, body) in [
-        (Api::OpenAiCompletions, completions),
-        (Api::AnthropicMessages, anthropic),
-        (Api::OpenAiResponses, responses),
-        (Api::GoogleGenerativeAi, google),
+        (ModelApi::OpenAiCompletions, completions),
+        (ModelApi::AnthropicMessages, anthropic),
+        (ModelApi::OpenAiResponses, responses),
+        (ModelApi::GoogleGenerativeAi, google),
     ] {
         let body = serde_json::to_vec_pretty(&body).unwrap();
-        let mut decoder = Decoder::new(api, Framing::Whole, ToolMode::Native, b"");
+        let mut decoder = AnswerDecoder::new(api, StreamFraming::Whole, ToolMode::Native, b"");
         decoder.feed(&body, &mut |_| {}).unwrap();
         let answer = decoder.finish(&mut |_| {}).unwrap();
-        assert_eq!(answer.content, [Part::text("Hi")], "{api:?}");
+        assert_eq!(answer.content, [MessagePart::text("Hi")], "{api:?}");
         let usage = answer.usage.unwrap();
         assert_eq!((usage.input, usage.output), (5, 1), "{api:?}");
     }
@@ -213,34 +213,35 @@ fn a_stream_that_ends_early_is_cut() {
 
 #[test]
 fn what_is_wrong_in_a_stream_is_named() {
-    let fault = |api: Api, stream: &str| {
+    let fault = |api: ModelApi, stream: &str| {
         hear(api, ToolMode::Native, stream.as_bytes(), &[])
             .1
             .unwrap_err()
     };
     let StreamFault::Malformed(why) = fault(
-        Api::OpenAiCompletions,
+        ModelApi::OpenAiCompletions,
         "data: {\"choices\": oops}\n\ndata: [DONE]\n\n",
     ) else {
         panic!();
     };
     assert!(why.contains("oops"), "{why}");
     assert!(matches!(
-        fault(Api::OpenAiCompletions, "data: {\"hello\": 1}\n\n"),
+        fault(ModelApi::OpenAiCompletions, "data: {\"hello\": 1}\n\n"),
         StreamFault::Malformed(_)
     ));
     let StreamFault::Said(complaint) = fault(
-        Api::AnthropicMessages,
+        ModelApi::AnthropicMessages,
         "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n",
     ) else {
         panic!();
     };
     assert_eq!(complaint.kind, "overloaded_error");
-    let StreamFault::Said(complaint) = fault(Api::Ollama, "{\"error\":\"out of memory\"}\n") else {
+    let StreamFault::Said(complaint) = fault(ModelApi::Ollama, "{\"error\":\"out of memory\"}\n")
+    else {
         panic!();
     };
     assert_eq!(complaint.message, "out of memory");
-    assert_eq!(fault(Api::OpenAiCompletions, ""), StreamFault::Cut);
+    assert_eq!(fault(ModelApi::OpenAiCompletions, ""), StreamFault::Cut);
 }
 
 proptest! {

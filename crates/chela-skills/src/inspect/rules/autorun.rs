@@ -2,11 +2,11 @@
 //! language loads by itself.
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::hosts::{Known, Place, links};
-use crate::inspect::page::{Kind, Page};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::finding::SkillFinding;
+use crate::inspect::hosts::{AddressPlace, KnownSites, links};
+use crate::inspect::scanned_file::{ScannedFile, ScannedKind};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "autorun.txt":
@@ -14,46 +14,50 @@ patterns! {
     ACTS, PICKLED, PTH_IMPORT,
 }
 
-pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let text = line.text.as_str();
     if (text.contains("!!") || text.contains("!ruby")) && YAML_OBJECT.is_in(text) {
         let what = "builds an object while being read, which runs code in careless readers";
-        signs.push(Sign::new("autorun", Weight::Dangerous, what));
+        signs.push(LineSign::new("autorun", SignWeight::Dangerous, what));
     }
     if text.contains(".load") && PICKLED.is_in(text) {
         let what = "unpacks stored objects from a hidden text, which runs code";
-        signs.push(Sign::new("encoded-command", Weight::Dangerous, what));
+        signs.push(LineSign::new(
+            "encoded-command",
+            SignWeight::Dangerous,
+            what,
+        ));
     }
-    if page.kind == Kind::Prose || !line.words.have(Words::AUTORUN) {
+    if page.kind == ScannedKind::Prose || !line.words.have(WordKinds::AUTORUN) {
         return;
     }
     let name = page.path.rsplit('/').next().unwrap_or_default();
     if name == "package.json" && INSTALL_STEP.is_in(text) {
         let weight = if STEP_ACTS.is_in(text) {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else if HARMLESS_STEP.is_in(text) {
             return;
         } else {
-            Weight::Note
+            SignWeight::Note
         };
         let what = "runs a command by itself as soon as the package is installed";
-        signs.push(Sign::new("autorun", weight, what));
+        signs.push(LineSign::new("autorun", weight, what));
     }
     if is_settings(name) && COMMAND_KEY.is_in(text) && COMMAND_ACTS.is_in(text) {
-        let foreign = links(text)
-            .iter()
-            .any(|link| !known.has(link) && !matches!(link.place, Place::Near | Place::Installer));
+        let foreign = links(text).iter().any(|link| {
+            !known.has(link) && !matches!(link.place, AddressPlace::Near | AddressPlace::Installer)
+        });
         let hooked = page.near(at, 10).iter().any(|near| HOOK.is_in(&near.text));
         let weight = match (foreign, hooked) {
-            (true, _) => Weight::Dangerous,
-            (false, true) => Weight::Suspicious,
-            (false, false) => Weight::Note,
+            (true, _) => SignWeight::Dangerous,
+            (false, true) => SignWeight::Suspicious,
+            (false, false) => SignWeight::Note,
         };
         let what = "has the agent or the editor run a network command by itself";
-        signs.push(Sign::new("autorun", weight, what));
+        signs.push(LineSign::new("autorun", weight, what));
     }
 }
 
@@ -64,11 +68,13 @@ fn is_settings(name: &str) -> bool {
 }
 
 /// Files that a language runs when it starts or installs.
-pub(super) fn across(page: &Page) -> Vec<Finding> {
+pub(super) fn across(page: &ScannedFile) -> Vec<SkillFinding> {
     let name = page.path.rsplit('/').next().unwrap_or_default();
     let mut found = Vec::new();
-    let mut remark = |line: &crate::inspect::page::Line, weight: Weight, what: &'static str| {
-        let sign = Sign::new("autorun", weight, what);
+    let mut remark = |line: &crate::inspect::scanned_file::ScannedLine,
+                      weight: SignWeight,
+                      what: &'static str| {
+        let sign = LineSign::new("autorun", weight, what);
         found.push(super::finding(&page.path, line, &sign));
     };
     if name.ends_with(".pth") || matches!(name, "sitecustomize.py" | "usercustomize.py") {
@@ -78,7 +84,7 @@ pub(super) fn across(page: &Page) -> Vec<Finding> {
             .find(|line| PTH_IMPORT.is_in(&line.text) || ACTS.is_in(&line.text));
         if let Some(line) = acts {
             let what = "is run by Python at every start, whatever is started";
-            remark(line, Weight::Dangerous, what);
+            remark(line, SignWeight::Dangerous, what);
         }
     }
     if name == "setup.py"
@@ -86,7 +92,7 @@ pub(super) fn across(page: &Page) -> Vec<Finding> {
         && page.lines.iter().any(|line| ACTS.is_in(&line.text))
     {
         let what = "does more than copying files while it is installed";
-        remark(line, Weight::Suspicious, what);
+        remark(line, SignWeight::Suspicious, what);
     }
     found
 }

@@ -9,12 +9,12 @@ mod passage;
 
 use chela_config::Severity;
 
-use super::{SPOKEN_OF, Sign, Weight, order};
-use crate::finding::Finding;
-use crate::inspect::page::Page;
-use crate::inspect::words::Words;
-use hints::{HINTS, Hint, Says};
-use passage::{Passage, passages};
+use super::{LineSign, SPOKEN_OF, SignWeight, order};
+use crate::finding::SkillFinding;
+use crate::inspect::scanned_file::ScannedFile;
+use crate::inspect::words::WordKinds;
+use hints::{BriefHint, HINTS, HintStrength};
+use passage::{BriefPassage, passages};
 
 /// Lines that hold something, in all files together.
 const FEW_LINES: usize = 60;
@@ -24,9 +24,9 @@ const HARDLY_ANY: usize = 20;
 /// How many points a package of so many lines may have.
 fn enough(lines: usize) -> u32 {
     let enough = if lines <= HARDLY_ANY {
-        Says::Little
+        HintStrength::Little
     } else {
-        Says::Enough
+        HintStrength::Enough
     };
     enough as u32
 }
@@ -48,7 +48,7 @@ const TELLING: [&str; 12] = [
 ];
 
 /// What a short package is told beyond the rules for all.
-pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
+pub(in crate::inspect) fn look(pages: &[ScannedFile], findings: &mut Vec<SkillFinding>) {
     let lines: usize = pages.iter().map(|page| page.lines.len()).sum();
     if lines > FEW_LINES {
         return crowded(pages, findings);
@@ -57,15 +57,16 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
     // To change what the agent lives by is many a longer skill's business.
     let changes_agent = findings.iter().any(|finding| finding.code == "agent-file");
     let mut points = u32::from(changes_agent);
-    let telling =
-        |finding: &Finding| is_telling(finding) && !(about_jobs && finding.code == "persistence");
+    let telling = |finding: &SkillFinding| {
+        is_telling(finding) && !(about_jobs && finding.code == "persistence")
+    };
     for finding in findings.iter_mut().filter(|finding| telling(finding)) {
         finding.severity = Severity::Error;
         points = enough(lines);
     }
-    let passages: Vec<Passage<'_>> = pages.iter().flat_map(passages).collect();
-    let mut found: Vec<Finding> = Vec::new();
-    let counted = |hint: &&Hint| !(about_jobs && hint.is_stay());
+    let passages: Vec<BriefPassage<'_>> = pages.iter().flat_map(passages).collect();
+    let mut found: Vec<SkillFinding> = Vec::new();
+    let counted = |hint: &&BriefHint| !(about_jobs && hint.is_stay());
     for hint in HINTS.iter().filter(counted) {
         let shown = passages
             .iter()
@@ -73,13 +74,13 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
         let Some((page, line)) = shown else {
             continue;
         };
-        let sign = Sign::order("short-and-doubtful", Weight::Note, hint.what);
+        let sign = LineSign::order("short-and-doubtful", SignWeight::Note, hint.what);
         let finding = super::finding(&page.path, line, &sign);
-        let same = |other: &&Finding| other.file == finding.file && other.line == finding.line;
+        let same = |other: &&SkillFinding| other.file == finding.file && other.line == finding.line;
         // A rule that looks at where something comes from has judged it already.
         let judged = findings.iter().filter(same).any(|other| {
             matches!(other.code, "pipe-to-shell" | "download-and-run")
-                && (other.severity == Severity::Error || line.words.have(Words::LINK))
+                && (other.severity == Severity::Error || line.words.have(WordKinds::LINK))
         });
         if !judged {
             points += hint.says as u32;
@@ -98,7 +99,7 @@ pub(in crate::inspect) fn look(pages: &[Page], findings: &mut Vec<Finding>) {
 }
 
 /// Whether a skill says in its head that making things run by themselves is what it is for.
-fn is_about_jobs(pages: &[Page]) -> bool {
+fn is_about_jobs(pages: &[ScannedFile]) -> bool {
     const HEAD: usize = 8;
     const JOBS: [&str; 6] = [
         "cron",
@@ -122,18 +123,21 @@ const NEIGHBOURS: u32 = 8;
 
 /// Several doubtful lines in one place of a longer text: honest ones are scattered, and an attack
 /// that was padded is still one.
-fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
+fn crowded(pages: &[ScannedFile], findings: &mut Vec<SkillFinding>) {
     let Some(page) = pages.iter().find(|page| page.path == crate::SKILL_FILE) else {
         return;
     };
-    let mut found: Vec<Finding> = Vec::new();
+    let mut found: Vec<SkillFinding> = Vec::new();
     for passage in passages(page)
         .iter()
         .filter(|passage| passage.is_worth_a_look())
     {
-        for hint in HINTS.iter().filter(|hint| hint.says == Says::Enough) {
+        for hint in HINTS
+            .iter()
+            .filter(|hint| hint.says == HintStrength::Enough)
+        {
             if let Some(line) = passage.shows(hint) {
-                let sign = Sign::order("crowded-and-doubtful", Weight::Note, hint.what);
+                let sign = LineSign::order("crowded-and-doubtful", SignWeight::Note, hint.what);
                 found.push(super::finding(&page.path, line, &sign));
             }
         }
@@ -142,7 +146,7 @@ fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
     found.sort_by_key(|finding| finding.line);
     let mut in_crowd = vec![false; found.len()];
     for (at, one) in found.iter().enumerate() {
-        let near = |other: &&Finding| other.line <= one.line.map(|line| line + NEIGHBOURS);
+        let near = |other: &&SkillFinding| other.line <= one.line.map(|line| line + NEIGHBOURS);
         for (ahead, other) in found
             .iter()
             .enumerate()
@@ -159,23 +163,23 @@ fn crowded(pages: &[Page], findings: &mut Vec<Finding>) {
         }
     }
     let crowd = found.into_iter().zip(in_crowd).filter(|(_, is_in)| *is_in);
-    findings.extend(crowd.map(|(finding, _)| Finding {
+    findings.extend(crowd.map(|(finding, _)| SkillFinding {
         severity: Severity::Error,
         ..finding
     }));
 }
 
 /// Whether a page says enough by itself, wherever it stands.
-pub(in crate::inspect) fn is_doubtful(page: &Page) -> bool {
+pub(in crate::inspect) fn is_doubtful(page: &ScannedFile) -> bool {
     let passages = passages(page);
     let shown = HINTS
         .iter()
         .filter(|hint| passages.iter().any(|passage| passage.shows(hint).is_some()));
-    shown.map(|hint| hint.says as u32).sum::<u32>() >= Says::Enough as u32
+    shown.map(|hint| hint.says as u32).sum::<u32>() >= HintStrength::Enough as u32
 }
 
 /// What is doubtful anywhere is too much here; of what is only worth knowing, some kinds are.
-fn is_telling(finding: &Finding) -> bool {
+fn is_telling(finding: &SkillFinding) -> bool {
     let counts = match finding.severity {
         Severity::Warning => finding.code != "document",
         Severity::Note => {

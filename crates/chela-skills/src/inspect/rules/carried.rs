@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::about::About;
-use crate::inspect::hosts::{Known, Place, links};
-use crate::inspect::page::{Line, Page, Zone};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::finding::SkillFinding;
+use crate::inspect::about::LineStance;
+use crate::inspect::hosts::{AddressPlace, KnownSites, links};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedLine};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "carried.txt":
@@ -23,15 +23,15 @@ enum Holds {
 }
 
 /// Follows fetched and decoded text through the variables of a page to the call that runs it.
-pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
-    let code: Vec<&Line> = page
+pub(super) fn across(page: &ScannedFile, known: &KnownSites) -> Vec<SkillFinding> {
+    let code: Vec<&ScannedLine> = page
         .lines
         .iter()
-        .filter(|line| line.zone == Zone::Code && line.about != About::Speaks)
+        .filter(|line| line.zone == LineZone::Code && line.about != LineStance::Speaks)
         .collect();
     let runs = code
         .iter()
-        .any(|line| line.words.have_any(Words::RUN | Words::SHELL));
+        .any(|line| line.words.have_any(WordKinds::RUN | WordKinds::SHELL));
     if !runs {
         return Vec::new();
     }
@@ -39,15 +39,15 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
     let mut found = Vec::new();
     for line in code {
         let text = line.text.as_str();
-        if line.words.have_any(Words::RUN | Words::SHELL)
+        if line.words.have_any(WordKinds::RUN | WordKinds::SHELL)
             && let Some(name) = RUNS_VALUE.captured(text)
             && let Some(holds) = held.get(&name)
         {
             found.push(super::finding(&page.path, line, &sign(*holds)));
         }
-        if line.words.have(Words::RUN) && RUNS_DIRECT.is_in(text) {
+        if line.words.have(WordKinds::RUN) && RUNS_DIRECT.is_in(text) {
             let what = "calls into the system in a roundabout way";
-            let sign = Sign::new("hidden-import", Weight::Suspicious, what);
+            let sign = LineSign::new("hidden-import", SignWeight::Suspicious, what);
             found.push(super::finding(&page.path, line, &sign));
         }
         let Some(name) = ASSIGN.captured(text) else {
@@ -62,17 +62,23 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
     found
 }
 
-fn holds(line: &Line, value: &str, held: &HashMap<String, Holds>, known: &Known) -> Option<Holds> {
+fn holds(
+    line: &ScannedLine,
+    value: &str,
+    held: &HashMap<String, Holds>,
+    known: &KnownSites,
+) -> Option<Holds> {
     let may_decode =
-        line.words.have_any(Words::DECODE | Words::GARBLED) || value.contains("[::-1]");
+        line.words.have_any(WordKinds::DECODE | WordKinds::GARBLED) || value.contains("[::-1]");
     if may_decode && DECODED.is_in(value) {
         return Some(Holds::Decoded);
     }
-    if line.words.have(Words::FETCH) && FETCHED.is_in(value) {
+    if line.words.have(WordKinds::FETCH) && FETCHED.is_in(value) {
         let targets = links(value);
         let foreign = targets.is_empty()
             || targets.iter().any(|link| {
-                !known.has(link) && !matches!(link.place, Place::Near | Place::Installer)
+                !known.has(link)
+                    && !matches!(link.place, AddressPlace::Near | AddressPlace::Installer)
             });
         return Some(Holds::Fetched { foreign });
     }
@@ -81,19 +87,19 @@ fn holds(line: &Line, value: &str, held: &HashMap<String, Holds>, known: &Known)
         .find_map(|word| held.get(word).copied())
 }
 
-fn sign(holds: Holds) -> Sign {
+fn sign(holds: Holds) -> LineSign {
     match holds {
-        Holds::Decoded => Sign::new(
+        Holds::Decoded => LineSign::new(
             "encoded-command",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "runs a text that was decoded above",
         ),
-        Holds::Fetched { foreign } => Sign::new(
+        Holds::Fetched { foreign } => LineSign::new(
             "pipe-to-shell",
             if foreign {
-                Weight::Dangerous
+                SignWeight::Dangerous
             } else {
-                Weight::Suspicious
+                SignWeight::Suspicious
             },
             "runs whatever an address answered above",
         ),

@@ -1,9 +1,9 @@
 //! Breaking things: wiping disks and traces, locking files away, using the machine up.
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::inspect::page::{Kind, Page, Zone};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedKind};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "destroy.txt":
@@ -11,24 +11,24 @@ patterns! {
     HARD_CIPHER, WALKS, DROPS, DECRYPTS, WIPE_SPOKEN, ESCAPE, BOMB, FLOOD, ADMIN,
 }
 
-pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
-    if !line.words.have_any(Words::DESTROY | Words::MINE) {
+    if !line.words.have_any(WordKinds::DESTROY | WordKinds::MINE) {
         return;
     }
     let text = line.text.as_str();
-    let code = line.zone == Zone::Code;
+    let code = line.zone == LineZone::Code;
     let done = if code {
-        Weight::Dangerous
+        SignWeight::Dangerous
     } else {
-        Weight::Note
+        SignWeight::Note
     };
-    let mut sign = |code: &'static str, weight: Weight, what: &'static str| {
-        signs.push(Sign::new(code, weight, what));
+    let mut sign = |code: &'static str, weight: SignWeight, what: &'static str| {
+        signs.push(LineSign::new(code, weight, what));
     };
-    if line.words.have(Words::DESTROY) {
+    if line.words.have(WordKinds::DESTROY) {
         if WIPE.is_in(text) || WIPE_CALL.is_in(text) || DISK.is_in(text) {
             sign(
                 "destroys",
@@ -58,7 +58,7 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
             );
         }
         if GUARD_DOWN.is_in(text) {
-            let weight = done.min(Weight::Suspicious);
+            let weight = done.min(SignWeight::Suspicious);
             sign(
                 "guard-down",
                 weight,
@@ -68,15 +68,15 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
         if ADMIN.is_in(text) {
             sign(
                 "persistence",
-                Weight::Suspicious,
+                SignWeight::Suspicious,
                 "adds an account that lets somebody else in",
             );
         }
-        if page.kind == Kind::Prose && !code && WIPE_SPOKEN.is_in(text) {
+        if page.kind == ScannedKind::Prose && !code && WIPE_SPOKEN.is_in(text) {
             let weight = if text.contains("rm -") {
-                Weight::Dangerous
+                SignWeight::Dangerous
             } else {
-                Weight::Suspicious
+                SignWeight::Suspicious
             };
             sign(
                 "destroys",
@@ -87,26 +87,26 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
         if ESCAPE.is_in(text) || (!code && BOMB.is_in(text)) {
             sign(
                 "escape",
-                Weight::Note,
+                SignWeight::Note,
                 "reaches for the machine around its container",
             );
         }
-        if page.kind == Kind::Prose && LOCKS_FILES.is_in(text) && !DECRYPTS.is_in(text) {
+        if page.kind == ScannedKind::Prose && LOCKS_FILES.is_in(text) && !DECRYPTS.is_in(text) {
             let near = page.near(at, 6);
             if near.iter().any(|near| LOSES_KEY.is_in(&near.text)) {
                 sign(
                     "locks-files",
-                    Weight::Dangerous,
+                    SignWeight::Dangerous,
                     "locks a person's files away behind a key",
                 );
             }
         }
     }
-    if line.words.have(Words::MINE) && MINER.is_in(text) {
+    if line.words.have(WordKinds::MINE) && MINER.is_in(text) {
         let weight = if code {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else {
-            Weight::Suspicious
+            SignWeight::Suspicious
         };
         sign(
             "miner",
@@ -117,39 +117,39 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
 }
 
 /// What shows only in a program as a whole.
-pub(super) fn across(page: &Page) -> Vec<crate::finding::Finding> {
+pub(super) fn across(page: &ScannedFile) -> Vec<crate::finding::SkillFinding> {
     let mut found = Vec::new();
-    let has = |pattern: &super::pattern::Pattern| {
+    let has = |pattern: &super::pattern::LinePattern| {
         page.lines
             .iter()
-            .find(|line| line.zone == Zone::Code && pattern.is_in(&line.text))
+            .find(|line| line.zone == LineZone::Code && pattern.is_in(&line.text))
     };
-    if page.kind == Kind::Code
+    if page.kind == ScannedKind::Code
         && let Some(line) = has(&HARD_CIPHER)
         && has(&WALKS).is_some()
         && has(&DROPS).is_some()
         && has(&DECRYPTS).is_none()
     {
         let what = "encrypts files one after the other and deletes what they were";
-        let sign = Sign::new("locks-files", Weight::Dangerous, what);
+        let sign = LineSign::new("locks-files", SignWeight::Dangerous, what);
         found.push(super::finding(&page.path, line, &sign));
     }
     for (at, line) in page.lines.iter().enumerate() {
-        let loops = line.words.have(Words::LOOP) && FLOOD.is_in(&line.text);
+        let loops = line.words.have(WordKinds::LOOP) && FLOOD.is_in(&line.text);
         if !loops
             || !page
                 .near(at, 4)
                 .iter()
-                .any(|near| near.words.have(Words::ALWAYS))
+                .any(|near| near.words.have(WordKinds::ALWAYS))
         {
             continue;
         }
         let calls = page.lines.iter().skip(at).take(3).any(|next| {
-            next.words.have(Words::FETCH | Words::LINK) && next.number <= line.number + 2
+            next.words.have(WordKinds::FETCH | WordKinds::LINK) && next.number <= line.number + 2
         });
-        if calls && page.kind == Kind::Prose {
+        if calls && page.kind == ScannedKind::Prose {
             let what = "has the agent call an address hundreds of times";
-            let sign = Sign::new("flood", Weight::Dangerous, what);
+            let sign = LineSign::new("flood", SignWeight::Dangerous, what);
             found.push(super::finding(&page.path, line, &sign));
         }
     }

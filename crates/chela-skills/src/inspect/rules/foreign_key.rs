@@ -1,11 +1,11 @@
 //! The key of one service that goes to another.
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::inspect::hosts::{Link, Place, links};
-use crate::inspect::page::{Page, Zone};
+use super::{LineSign, SignWeight};
+use crate::inspect::hosts::{AddressPlace, LineLink, links};
+use crate::inspect::scanned_file::{LineZone, ScannedFile};
 use crate::inspect::tables::{RuleTable, rule_table};
-use crate::inspect::words::Words;
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "foreign_key.txt":
@@ -15,17 +15,17 @@ patterns! {
 /// How the names of a service's keys begin, and what its own addresses hold.
 static SERVICES: RuleTable = rule_table!("services.txt");
 
-pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let text = line.text.as_str();
-    if !line.words.have(Words::SECRET | Words::POST) || !SENDS.is_in(text) {
+    if !line.words.have(WordKinds::SECRET | WordKinds::POST) || !SENDS.is_in(text) {
         return;
     }
-    let targets: Vec<Link> = links(text)
+    let targets: Vec<LineLink> = links(text)
         .into_iter()
-        .filter(|link| link.place != Place::Near)
+        .filter(|link| link.place != AddressPlace::Near)
         .collect();
     if targets.is_empty() {
         return;
@@ -41,7 +41,7 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
         let Some(own) = SERVICES.items(prefix) else {
             continue;
         };
-        let fits = |link: &Link| {
+        let fits = |link: &LineLink| {
             // Without what is asked for there: the name of the key is part of that.
             let place = link.target.split(['?', '$']).next().unwrap_or_default();
             own.iter().any(|part| place.contains(part)) || link.host().contains(prefix)
@@ -51,13 +51,13 @@ pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
         }
         let header = AS_HEADER.is_in(text);
         let weight = match (header, line.zone) {
-            (false, Zone::Code) => Weight::Dangerous,
-            (false, Zone::Prose) => Weight::Suspicious,
+            (false, LineZone::Code) => SignWeight::Dangerous,
+            (false, LineZone::Prose) => SignWeight::Suspicious,
             // Services that speak another's protocol take its key in the same place.
-            (true, _) => Weight::Note,
+            (true, _) => SignWeight::Note,
         };
         let what = "sends the key of one service to another";
-        signs.push(Sign::new("foreign-key", weight, what));
+        signs.push(LineSign::new("foreign-key", weight, what));
         return;
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::leak::{self, Secret};
+use super::leak::{self, SecretKind};
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::about::About;
-use crate::inspect::hosts::{Known, Link, Place, links};
-use crate::inspect::page::{Kind, Line, Page};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::finding::SkillFinding;
+use crate::inspect::about::LineStance;
+use crate::inspect::hosts::{AddressPlace, KnownSites, LineLink, links};
+use crate::inspect::scanned_file::{ScannedFile, ScannedKind, ScannedLine};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "gather.txt":
@@ -18,22 +18,22 @@ patterns! {
 
 /// What a package takes: where it stands and how sure it is.
 struct Taking<'a> {
-    page: &'a Page,
-    line: &'a Line,
-    secret: Secret,
+    page: &'a ScannedFile,
+    line: &'a ScannedLine,
+    secret: SecretKind,
 }
 
-pub(super) fn look(pages: &[Page], known: &Known) -> Vec<Finding> {
-    let mut found: Vec<Finding> = gathered(pages, known).into_iter().collect();
+pub(super) fn look(pages: &[ScannedFile], known: &KnownSites) -> Vec<SkillFinding> {
+    let mut found: Vec<SkillFinding> = gathered(pages, known).into_iter().collect();
     found.extend(broken_promise(pages, known));
     found
 }
 
 /// A package that says nothing leaves the machine, and a program in it that sends.
-fn broken_promise(pages: &[Page], known: &Known) -> Option<Finding> {
+fn broken_promise(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFinding> {
     let promises = pages
         .iter()
-        .filter(|page| page.kind == Kind::Prose && page.path == crate::SKILL_FILE)
+        .filter(|page| page.kind == ScannedKind::Prose && page.path == crate::SKILL_FILE)
         .flat_map(|page| page.lines.iter())
         .any(|line| OFFLINE.is_in(&line.text));
     if !promises {
@@ -41,8 +41,8 @@ fn broken_promise(pages: &[Page], known: &Known) -> Option<Finding> {
     }
     let (page, line) = pages.iter().flat_map(sinks).find(|(_, line)| {
         links(&line.text).iter().any(|link| match link.place {
-            Place::Site => !known.has(link),
-            Place::Near | Place::Installer | Place::Forge => false,
+            AddressPlace::Site => !known.has(link),
+            AddressPlace::Near | AddressPlace::Installer | AddressPlace::Forge => false,
             _ => true,
         })
     })?;
@@ -51,16 +51,16 @@ fn broken_promise(pages: &[Page], known: &Known) -> Option<Finding> {
         .iter()
         .any(|word| line.text.contains(word));
     let weight = if posts {
-        Weight::Dangerous
+        SignWeight::Dangerous
     } else {
-        Weight::Suspicious
+        SignWeight::Suspicious
     };
-    let sign = Sign::new("broken-promise", weight, what);
+    let sign = LineSign::new("broken-promise", weight, what);
     Some(super::finding(&page.path, line, &sign))
 }
 
-fn gathered(pages: &[Page], known: &Known) -> Option<Finding> {
-    let sinks: Vec<(&Page, &Line)> = pages.iter().flat_map(sinks).collect();
+fn gathered(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFinding> {
+    let sinks: Vec<(&ScannedFile, &ScannedLine)> = pages.iter().flat_map(sinks).collect();
     if sinks.is_empty() {
         return None;
     }
@@ -68,60 +68,68 @@ fn gathered(pages: &[Page], known: &Known) -> Option<Finding> {
     let Some(first) = takings.first() else {
         return many_keys(pages, &sinks, known);
     };
-    let mut kinds: Vec<Secret> = takings.iter().map(|taking| taking.secret).collect();
+    let mut kinds: Vec<SecretKind> = takings.iter().map(|taking| taking.secret).collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let targets: Vec<Link> = sinks
+    let targets: Vec<LineLink> = sinks
         .iter()
         .flat_map(|(page, line)| targets(page, line))
         .collect();
     let foreign = targets.iter().any(|link| match link.place {
-        Place::Site | Place::Forge => !known.has(link),
-        Place::Near | Place::Installer => false,
+        AddressPlace::Site | AddressPlace::Forge => !known.has(link),
+        AddressPlace::Near | AddressPlace::Installer => false,
         _ => true,
     });
     let odd = targets.iter().any(|link| {
         matches!(
             link.place,
-            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+            AddressPlace::RawIp
+                | AddressPlace::ExampleIp
+                | AddressPlace::Paste
+                | AddressPlace::Inbox
+                | AddressPlace::Tunnel
         )
     });
     let sifted = takings
         .iter()
-        .find(|taking| taking.secret == Secret::Environment);
+        .find(|taking| taking.secret == SecretKind::Environment);
     let strong = takings.iter().find(|taking| {
         matches!(
             taking.secret,
-            Secret::Keys | Secret::Browser | Secret::Keychain | Secret::Wallet
+            SecretKind::Keys | SecretKind::Browser | SecretKind::Keychain | SecretKind::Wallet
         )
     });
     let (taking, weight) = match (sifted, strong) {
-        (Some(sifted), _) if foreign => (sifted, Weight::Dangerous),
-        (_, Some(strong)) if foreign => (strong, Weight::Dangerous),
-        _ if odd => (first, Weight::Dangerous),
-        _ if foreign && kinds.len() >= 2 => (first, Weight::Dangerous),
+        (Some(sifted), _) if foreign => (sifted, SignWeight::Dangerous),
+        (_, Some(strong)) if foreign => (strong, SignWeight::Dangerous),
+        _ if odd => (first, SignWeight::Dangerous),
+        _ if foreign && kinds.len() >= 2 => (first, SignWeight::Dangerous),
         _ if foreign => {
             return many_keys(pages, &sinks, known)
-                .or_else(|| Some(remark(first.page, first.line, Weight::Suspicious)));
+                .or_else(|| Some(remark(first.page, first.line, SignWeight::Suspicious)));
         }
         _ => return None,
     };
     Some(remark(taking.page, taking.line, weight))
 }
 
-fn remark(page: &Page, line: &Line, weight: Weight) -> Finding {
+fn remark(page: &ScannedFile, line: &ScannedLine, weight: SignWeight) -> SkillFinding {
     let what = "reads secrets in a package that also sends to a place it is not about";
-    let sign = Sign::new("secrets-gathered", weight, what);
+    let sign = LineSign::new("secrets-gathered", weight, what);
     super::finding(&page.path, line, &sign)
 }
 
 /// Keys of services the package has nothing to do with, and a way out.
-fn many_keys(pages: &[Page], sinks: &[(&Page, &Line)], known: &Known) -> Option<Finding> {
+fn many_keys(
+    pages: &[ScannedFile],
+    sinks: &[(&ScannedFile, &ScannedLine)],
+    known: &KnownSites,
+) -> Option<SkillFinding> {
     let regex = NAMED_KEY.regex()?;
     for (page, sink) in sinks {
         let strange = targets(page, sink).iter().any(|link| match link.place {
-            Place::Site => !known.has(link),
-            Place::Near | Place::Installer | Place::Forge => false,
+            AddressPlace::Site => !known.has(link),
+            AddressPlace::Near | AddressPlace::Installer | AddressPlace::Forge => false,
             _ => true,
         });
         if !strange {
@@ -132,7 +140,7 @@ fn many_keys(pages: &[Page], sinks: &[(&Page, &Line)], known: &Known) -> Option<
         for line in page
             .lines
             .iter()
-            .filter(|line| line.words.have(Words::SECRET))
+            .filter(|line| line.words.have(WordKinds::SECRET))
         {
             for service in regex
                 .captures_iter(&line.text)
@@ -156,9 +164,9 @@ fn many_keys(pages: &[Page], sinks: &[(&Page, &Line)], known: &Known) -> Option<
         });
         if let Some(line) = first.filter(|_| !services.is_empty()) {
             let weight = if services.len() >= 2 || is_body(page, sink) {
-                Weight::Dangerous
+                SignWeight::Dangerous
             } else {
-                Weight::Suspicious
+                SignWeight::Suspicious
             };
             return Some(remark(page, line, weight));
         }
@@ -170,7 +178,7 @@ fn many_keys(pages: &[Page], sinks: &[(&Page, &Line)], known: &Known) -> Option<
 const MANY_SERVICES: usize = 3;
 
 /// Whether a line that sends does so in the body rather than as a key of its own.
-fn is_body(page: &Page, sink: &Line) -> bool {
+fn is_body(page: &ScannedFile, sink: &ScannedLine) -> bool {
     let at = page
         .lines
         .iter()
@@ -180,14 +188,14 @@ fn is_body(page: &Page, sink: &Line) -> bool {
         && !statement().any(|line| HEADERS.is_in(&line.text))
 }
 
-fn takings(page: &Page) -> Vec<Taking<'_>> {
-    if page.kind != Kind::Code {
+fn takings(page: &ScannedFile) -> Vec<Taking<'_>> {
+    if page.kind != ScannedKind::Code {
         return Vec::new();
     }
     let data = is_data(&page.path);
     let mut found = Vec::new();
     for (at, line) in page.lines.iter().enumerate() {
-        if line.about != About::Nothing || !line.words.have(Words::SECRET) {
+        if line.about != LineStance::Nothing || !line.words.have(WordKinds::SECRET) {
             continue;
         }
         // Data does nothing, but for commands that something else runs.
@@ -199,14 +207,14 @@ fn takings(page: &Page) -> Vec<Taking<'_>> {
             found.push(Taking {
                 page,
                 line,
-                secret: Secret::Environment,
+                secret: SecretKind::Environment,
             });
             continue;
         }
         let secret = leak::secret_in(line).filter(|secret| {
             !matches!(
                 secret,
-                Secret::Environment | Secret::Settings | Secret::Screen
+                SecretKind::Environment | SecretKind::Settings | SecretKind::Screen
             )
         });
         // In a list of places, the reading stands somewhere below.
@@ -222,21 +230,23 @@ fn takings(page: &Page) -> Vec<Taking<'_>> {
     found
 }
 
-fn sinks(page: &Page) -> Vec<(&Page, &Line)> {
-    if page.kind != Kind::Code || is_data(&page.path) {
+fn sinks(page: &ScannedFile) -> Vec<(&ScannedFile, &ScannedLine)> {
+    if page.kind != ScannedKind::Code || is_data(&page.path) {
         return Vec::new();
     }
     page.lines
         .iter()
         .filter(|line| {
-            line.about == About::Nothing && line.words.have(Words::POST) && SENDS.is_in(&line.text)
+            line.about == LineStance::Nothing
+                && line.words.have(WordKinds::POST)
+                && SENDS.is_in(&line.text)
         })
         .map(|line| (page, line))
         .collect()
 }
 
 /// Where a line sends to: the addresses in it, or else those its file names at all.
-fn targets(page: &Page, line: &Line) -> Vec<Link> {
+fn targets(page: &ScannedFile, line: &ScannedLine) -> Vec<LineLink> {
     let own = links(&line.text);
     if !own.is_empty() {
         return own;
@@ -244,7 +254,8 @@ fn targets(page: &Page, line: &Line) -> Vec<Link> {
     page.lines
         .iter()
         .filter(|line| {
-            line.words.have_any(Words::LINK | Words::BAD_HOST) && line.about == About::Nothing
+            line.words.have_any(WordKinds::LINK | WordKinds::BAD_HOST)
+                && line.about == LineStance::Nothing
         })
         .flat_map(|line| links(&line.text))
         .collect()

@@ -3,11 +3,11 @@
 use chela_core::sanitize;
 
 use super::pattern::patterns;
-use crate::finding::Finding;
-use crate::inspect::hosts::Known;
-use crate::inspect::page::Page;
+use crate::finding::SkillFinding;
+use crate::inspect::hosts::KnownSites;
 use crate::inspect::plain;
 use crate::inspect::rules::{self, order};
+use crate::inspect::scanned_file::ScannedFile;
 use chela_config::Severity;
 
 patterns! {
@@ -20,7 +20,7 @@ const MANY_BLANK_LINES: usize = 120;
 /// Blanks that push a text out of the window.
 const MANY_BLANKS: usize = 250;
 
-pub(in crate::inspect) fn look(path: &str, text: &str) -> Vec<Finding> {
+pub(in crate::inspect) fn look(path: &str, text: &str) -> Vec<SkillFinding> {
     let mut found = invisible(path, text);
     found.extend(blanks(path, text));
     let lower = path.to_ascii_lowercase();
@@ -33,7 +33,7 @@ pub(in crate::inspect) fn look(path: &str, text: &str) -> Vec<Finding> {
     found
 }
 
-fn invisible(path: &str, text: &str) -> Vec<Finding> {
+fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
     if text.is_ascii()
         && !text
             .bytes()
@@ -56,7 +56,7 @@ fn invisible(path: &str, text: &str) -> Vec<Finding> {
             hidden.trim()
         );
         found.push(
-            Finding::error("invisible-text", message)
+            SkillFinding::error("invisible-text", message)
                 .in_file(path)
                 .at(line),
         );
@@ -67,7 +67,7 @@ fn invisible(path: &str, text: &str) -> Vec<Finding> {
             removed.selectors
         );
         found.push(
-            Finding::error("invisible-text", message)
+            SkillFinding::error("invisible-text", message)
                 .in_file(path)
                 .at(line),
         );
@@ -76,7 +76,7 @@ fn invisible(path: &str, text: &str) -> Vec<Finding> {
     if runs >= 8 {
         let message = format!("holds {runs} invisible characters in a row");
         found.push(
-            Finding::error("invisible-text", message)
+            SkillFinding::error("invisible-text", message)
                 .in_file(path)
                 .at(line),
         );
@@ -91,7 +91,7 @@ fn invisible(path: &str, text: &str) -> Vec<Finding> {
     if overrides > 0 && !right_to_left {
         let message = "turns the direction of writing, so that a line reads other than it runs";
         found.push(
-            Finding::error("bidi-override", message)
+            SkillFinding::error("bidi-override", message)
                 .in_file(path)
                 .at(line),
         );
@@ -99,7 +99,7 @@ fn invisible(path: &str, text: &str) -> Vec<Finding> {
     if found.is_empty() && removed.total() > 0 {
         let message = format!("holds {} invisible characters", removed.total());
         found.push(
-            Finding::note("hidden-characters", message)
+            SkillFinding::note("hidden-characters", message)
                 .in_file(path)
                 .at(line),
         );
@@ -119,7 +119,7 @@ fn longest_run(text: &str) -> usize {
 }
 
 /// Text behind so much nothing that no reader gets there.
-fn blanks(path: &str, text: &str) -> Option<Finding> {
+fn blanks(path: &str, text: &str) -> Option<SkillFinding> {
     let mut empty = 0;
     for (at, line) in text.lines().enumerate() {
         let number = u32::try_from(at + 1).unwrap_or(u32::MAX);
@@ -131,7 +131,7 @@ fn blanks(path: &str, text: &str) -> Option<Finding> {
         if empty >= MANY_BLANK_LINES {
             let message = format!("goes on after {empty} empty lines, where nobody looks");
             return Some(
-                Finding::error("pushed-out-of-sight", message)
+                SkillFinding::error("pushed-out-of-sight", message)
                     .in_file(path)
                     .at(number)
                     .excerpt(line),
@@ -150,7 +150,7 @@ fn blanks(path: &str, text: &str) -> Option<Finding> {
         {
             let message = "goes on behind hundreds of blanks, outside of any window";
             return Some(
-                Finding::error("pushed-out-of-sight", message)
+                SkillFinding::error("pushed-out-of-sight", message)
                     .in_file(path)
                     .at(number)
                     .excerpt(trimmed),
@@ -174,7 +174,7 @@ fn is_table_row(text: &str, at: usize) -> bool {
 }
 
 /// Orders in comments and in elements that are not shown.
-fn comments(path: &str, text: &str) -> Vec<Finding> {
+fn comments(path: &str, text: &str) -> Vec<SkillFinding> {
     let mut found = Vec::new();
     let spans = COMMENT
         .regex()
@@ -197,9 +197,9 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
         if !ORDERS.is_in(&lower) {
             continue;
         }
-        let page = Page::read("hidden.md", inner);
+        let page = ScannedFile::read("hidden.md", inner);
         let mut inside = Vec::new();
-        rules::look(&page, &Known::default(), &mut inside);
+        rules::look(&page, &KnownSites::default(), &mut inside);
         let worst = inside.iter().map(|finding| finding.severity).max();
         let line = text
             .get(..span.start())
@@ -217,9 +217,11 @@ fn comments(path: &str, text: &str) -> Vec<Finding> {
             || CARRIES_KEY.is_in(&lower);
         let message = "gives orders in a part of the text that is not shown to people";
         let finding = match worst {
-            _ if bad => Finding::error("hidden-orders", message),
-            Some(Severity::Error | Severity::Warning) => Finding::error("hidden-orders", message),
-            _ => Finding::note("hidden-orders", message),
+            _ if bad => SkillFinding::error("hidden-orders", message),
+            Some(Severity::Error | Severity::Warning) => {
+                SkillFinding::error("hidden-orders", message)
+            }
+            _ => SkillFinding::note("hidden-orders", message),
         };
         found.push(finding.in_file(path).at(line).excerpt(inner.trim()));
     }

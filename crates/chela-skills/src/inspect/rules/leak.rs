@@ -5,11 +5,11 @@ mod flow;
 
 pub(super) use flow::flows;
 
-use super::pattern::{Pattern, patterns};
-use super::{Sign, Weight};
-use crate::inspect::hosts::{Known, Link, Place, links};
-use crate::inspect::page::{Kind, Line, Page, Zone};
-use crate::inspect::words::Words;
+use super::pattern::{LinePattern, patterns};
+use super::{LineSign, SignWeight};
+use crate::inspect::hosts::{AddressPlace, KnownSites, LineLink, links};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedKind, ScannedLine};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "leak.txt":
@@ -21,7 +21,7 @@ patterns! {
 
 /// What kind of secret a line names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Secret {
+pub(super) enum SecretKind {
     Keys,
     Cloud,
     Browser,
@@ -34,21 +34,21 @@ pub(super) enum Secret {
     Settings,
 }
 
-const SECRETS: [(&Pattern, Secret); 10] = [
-    (&SSH, Secret::Keys),
-    (&CLOUD, Secret::Cloud),
-    (&BROWSER, Secret::Browser),
-    (&KEYCHAIN, Secret::Keychain),
-    (&WALLET, Secret::Wallet),
-    (&TOKENS, Secret::Tokens),
-    (&ENVIRONMENT, Secret::Environment),
-    (&SCREEN, Secret::Screen),
-    (&AGENT, Secret::Settings),
-    (&DOT_ENV, Secret::Settings),
+const SECRETS: [(&LinePattern, SecretKind); 10] = [
+    (&SSH, SecretKind::Keys),
+    (&CLOUD, SecretKind::Cloud),
+    (&BROWSER, SecretKind::Browser),
+    (&KEYCHAIN, SecretKind::Keychain),
+    (&WALLET, SecretKind::Wallet),
+    (&TOKENS, SecretKind::Tokens),
+    (&ENVIRONMENT, SecretKind::Environment),
+    (&SCREEN, SecretKind::Screen),
+    (&AGENT, SecretKind::Settings),
+    (&DOT_ENV, SecretKind::Settings),
 ];
 
-pub(super) fn secret_in(line: &Line) -> Option<Secret> {
-    if !line.words.have(Words::SECRET) {
+pub(super) fn secret_in(line: &ScannedLine) -> Option<SecretKind> {
+    if !line.words.have(WordKinds::SECRET) {
         return None;
     }
     let found = SECRETS
@@ -60,130 +60,134 @@ pub(super) fn secret_in(line: &Line) -> Option<Secret> {
 }
 
 /// A secret and its way out in one line, or in two neighbouring lines of instructions.
-pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let (words, text) = (line.words, line.text.as_str());
-    let near_only = || links(text).iter().any(|link| link.place == Place::Near);
-    if words.have(Words::SECRET | Words::POST)
+    let near_only = || {
+        links(text)
+            .iter()
+            .any(|link| link.place == AddressPlace::Near)
+    };
+    if words.have(WordKinds::SECRET | WordKinds::POST)
         && SHELL_SINK.is_in(text)
         && (SENT_FILE.is_in(text) || PIPED_ENV.is_in(text))
         && (KEY_FILE.is_in(text) || !near_only())
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "sends a file of secrets, or the whole environment, to another machine",
         ));
     }
-    if words.have(Words::POST)
+    if words.have(WordKinds::POST)
         && text.contains("$(")
         && DNS.is_in(text)
-        && words.have(Words::SECRET)
+        && words.have(WordKinds::SECRET)
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "hides data in a name look-up",
         ));
     }
-    if page.kind == Kind::Code
+    if page.kind == ScannedKind::Code
         && text.contains("dns.") | text.contains("gethostbyname")
         && DNS_CALL.is_in(text)
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "hides data in a name look-up",
         ));
     }
-    if words.have(Words::POST) && words.have(Words::SECRET) && KEY_IN_BODY.is_in(text) {
-        signs.push(Sign::new(
+    if words.have(WordKinds::POST) && words.have(WordKinds::SECRET) && KEY_IN_BODY.is_in(text) {
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "sends the key of a wallet to another machine",
         ));
     }
-    if words.have(Words::POST) && line.zone == Zone::Code {
+    if words.have(WordKinds::POST) && line.zone == LineZone::Code {
         packed(page, at, signs);
     }
-    if words.have(Words::POST)
+    if words.have(WordKinds::POST)
         && PIPED_OUT.is_in(text)
         && NAMES_SECRET.is_in(text)
         && links(text).iter().any(|link| foreign(link, known))
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "pipes something secret or hidden to an address the skill is not about",
         ));
     }
-    if page.kind == Kind::Code
-        && words.have(Words::POST)
+    if page.kind == ScannedKind::Code
+        && words.have(WordKinds::POST)
         && SINK.is_in(text)
         && BEACON.is_in(text)
         && MUTED.is_in(text)
         && links(text).iter().any(|link| foreign(link, known))
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "reports-home",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "tells a strange place which machine it runs on, and hides that it does",
         ));
     }
-    if line.zone == Zone::Code && words.have(Words::SECRET) && SYSTEM_FILE.is_in(text) {
-        signs.push(Sign::new(
+    if line.zone == LineZone::Code && words.have(WordKinds::SECRET) && SYSTEM_FILE.is_in(text) {
+        signs.push(LineSign::new(
             "system-file",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "reads a file in which the system keeps its secrets",
         ));
     }
-    if page.kind == Kind::Code
-        && words.have(Words::LINK)
+    if page.kind == ScannedKind::Code
+        && words.have(WordKinds::LINK)
         && IN_QUERY.is_in(text)
         && links(text).iter().any(|link| foreign(link, known))
         && page
             .near(at, 4)
             .iter()
-            .any(|near| near.words.have(Words::SECRET) && ENV_SECRET.is_in(&near.text))
+            .any(|near| near.words.have(WordKinds::SECRET) && ENV_SECRET.is_in(&near.text))
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "puts a key into an address the skill is not about",
         ));
     }
-    let inbox = words.have_any(Words::LINK | Words::BAD_HOST)
+    let inbox = words.have_any(WordKinds::LINK | WordKinds::BAD_HOST)
         && links(text)
             .iter()
-            .any(|link| link.place == Place::Inbox && !link.target.starts_with("discord"));
+            .any(|link| link.place == AddressPlace::Inbox && !link.target.starts_with("discord"));
     if inbox {
         let secret = page
             .near(at, 12)
             .iter()
             .any(|near| secret_in(near).is_some());
-        let weight = if secret || page.kind == Kind::Code && line.zone == Zone::Code {
-            Weight::Dangerous
+        let weight = if secret || page.kind == ScannedKind::Code && line.zone == LineZone::Code {
+            SignWeight::Dangerous
         } else {
-            Weight::Suspicious
+            SignWeight::Suspicious
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "inbox-host",
             weight,
             "sends to an inbox that keeps whatever arrives for whoever made it",
         ));
     }
-    if page.kind == Kind::Code && words.have_any(Words::LINK | Words::BAD_HOST) {
+    if page.kind == ScannedKind::Code && words.have_any(WordKinds::LINK | WordKinds::BAD_HOST) {
         tunnelled(line, signs);
     }
-    if page.kind == Kind::Prose {
+    if page.kind == ScannedKind::Prose {
         told_to_send(page, at, known, signs);
     }
 }
 
 /// Secrets put into a file, and the file sent a few lines below.
-fn packed(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+fn packed(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
@@ -195,18 +199,18 @@ fn packed(page: &Page, at: usize, signs: &mut Vec<Sign>) {
         near.number < line.number
             && near.text.contains(file)
             && PACKED.is_in(&near.text)
-            && secret_in(near).is_some_and(|secret| secret != Secret::Settings)
+            && secret_in(near).is_some_and(|secret| secret != SecretKind::Settings)
     });
     if filled {
         let what = "sends a file into which secrets were put above";
-        signs.push(Sign::new("secrets-out", Weight::Dangerous, what));
+        signs.push(LineSign::new("secrets-out", SignWeight::Dangerous, what));
     }
 }
 
 /// A program that sends through a way to somebody's own machine.
-fn tunnelled(line: &Line, signs: &mut Vec<Sign>) {
+fn tunnelled(line: &ScannedLine, signs: &mut Vec<LineSign>) {
     let tunnel = links(&line.text).into_iter().any(|link| {
-        link.place == Place::Tunnel
+        link.place == AddressPlace::Tunnel
             && [
                 "ngrok",
                 "trycloudflare",
@@ -220,30 +224,34 @@ fn tunnelled(line: &Line, signs: &mut Vec<Sign>) {
             .any(|name| link.host().contains(name))
     });
     if tunnel {
-        let weight = if line.words.have(Words::POST) && SINK.is_in(&line.text) {
-            Weight::Dangerous
+        let weight = if line.words.have(WordKinds::POST) && SINK.is_in(&line.text) {
+            SignWeight::Dangerous
         } else {
-            Weight::Suspicious
+            SignWeight::Suspicious
         };
         let what = "goes through a tunnel to a machine nobody can name";
-        signs.push(Sign::new("tunnel", weight, what));
+        signs.push(LineSign::new("tunnel", weight, what));
     }
 }
 
-fn foreign(link: &Link, known: &Known) -> bool {
+fn foreign(link: &LineLink, known: &KnownSites) -> bool {
     match link.place {
-        Place::Site => !known.has(link),
-        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => true,
+        AddressPlace::Site => !known.has(link),
+        AddressPlace::RawIp
+        | AddressPlace::ExampleIp
+        | AddressPlace::Paste
+        | AddressPlace::Inbox
+        | AddressPlace::Tunnel => true,
         _ => false,
     }
 }
 
 /// Instructions to collect something private and send it away.
-fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+fn told_to_send(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
-    if !line.words.have_any(Words::UPLOAD | Words::POST) || !SENDS_TO.is_in(&line.text) {
+    if !line.words.have_any(WordKinds::UPLOAD | WordKinds::POST) || !SENDS_TO.is_in(&line.text) {
         return;
     }
     if !links(&line.text).iter().any(|link| foreign(link, known)) {
@@ -251,23 +259,23 @@ fn told_to_send(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
     }
     let near = page.near(at, 4);
     let private = near.iter().any(|near| {
-        near.words.have(Words::SECRET) && SPOKEN.is_in(&near.text)
-            || near.words.have(Words::ORDER) && SPOKEN.is_in(&near.text)
+        near.words.have(WordKinds::SECRET) && SPOKEN.is_in(&near.text)
+            || near.words.have(WordKinds::ORDER) && SPOKEN.is_in(&near.text)
     });
-    let always = near.iter().any(|near| near.words.have(Words::ALWAYS));
+    let always = near.iter().any(|near| near.words.have(WordKinds::ALWAYS));
     if private {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "says to collect something private and send it to a place the skill is not about",
         ));
-    } else if always || links(&line.text).iter().any(Link::is_borrowed) {
-        let weight = if always && links(&line.text).iter().any(Link::is_borrowed) {
-            Weight::Dangerous
+    } else if always || links(&line.text).iter().any(LineLink::is_borrowed) {
+        let weight = if always && links(&line.text).iter().any(LineLink::is_borrowed) {
+            SignWeight::Dangerous
         } else {
-            Weight::Suspicious
+            SignWeight::Suspicious
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "reports-home",
             weight,
             "says to send something away to a place the skill is not about",

@@ -1,13 +1,13 @@
 //! Names that pose as another skill's.
 
 use crate::bundled::BUNDLED;
-use crate::finding::Finding;
+use crate::finding::SkillFinding;
 use crate::inspect::plain::look_alike;
 use crate::inspect::tables::rule_lists;
 
 rule_lists! { "names.txt": WELL_KNOWN }
 
-pub(in crate::inspect) fn look(name: &str) -> Option<Finding> {
+pub(in crate::inspect) fn look(name: &str) -> Option<SkillFinding> {
     let known = || {
         WELL_KNOWN
             .iter()
@@ -20,7 +20,7 @@ pub(in crate::inspect) fn look(name: &str) -> Option<Finding> {
     if !name.is_ascii() {
         let plain: String = name.chars().map(look_alike).collect();
         let posed = known().find(|known| *known == plain)?;
-        return Some(Finding::error(
+        return Some(SkillFinding::error(
             "look-alike-name",
             format!("is called `{name}` in foreign letters that look like `{posed}`"),
         ));
@@ -32,10 +32,10 @@ pub(in crate::inspect) fn look(name: &str) -> Option<Finding> {
     {
         let message =
             format!("is called like `{stem}` with a meaningless ending, as mass uploads are");
-        return Some(Finding::warning("look-alike-name", message));
+        return Some(SkillFinding::warning("look-alike-name", message));
     }
     let near = known().find(|known| known.len() >= 6 && one_step(known, &lower))?;
-    Some(Finding::note(
+    Some(SkillFinding::note(
         "look-alike-name",
         format!("is called almost like `{near}`"),
     ))

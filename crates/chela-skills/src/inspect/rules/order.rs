@@ -1,11 +1,11 @@
 //! Orders to the agent that no skill may give: against its rules, or behind its owner's back.
 
 use super::pattern::patterns;
-use super::{Sign, Weight, leak};
+use super::{LineSign, SignWeight, leak};
 use crate::inspect::about;
-use crate::inspect::hosts::{Place, links};
-use crate::inspect::page::{Kind, Page, Zone};
-use crate::inspect::words::Words;
+use crate::inspect::hosts::{AddressPlace, links};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedKind};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "order.txt":
@@ -37,84 +37,84 @@ pub(super) fn is_quoted(text: &str) -> bool {
     QUOTED.is_in(&about::without_names(text))
 }
 
-pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
-    if !line.words.have(Words::ORDER) {
+    if !line.words.have(WordKinds::ORDER) {
         return;
     }
     let text = line.text.as_str();
     // In a program these are mostly words it looks for.
-    let spoken = page.kind == Kind::Prose && line.zone == Zone::Prose;
+    let spoken = page.kind == ScannedKind::Prose && line.zone == LineZone::Prose;
     let quoted = is_quoted(text);
-    let weight = |weight: Weight| match (spoken, quoted) {
+    let weight = |weight: SignWeight| match (spoken, quoted) {
         (true, false) => weight,
         // Whoever quotes such words adds nothing to other doubts.
-        (true, true) => Weight::Note,
-        (false, false) if page.kind == Kind::Prose => weight.min(Weight::Suspicious),
-        (false, _) => Weight::Note,
+        (true, true) => SignWeight::Note,
+        (false, false) if page.kind == ScannedKind::Prose => weight.min(SignWeight::Suspicious),
+        (false, _) => SignWeight::Note,
     };
     if IGNORE.is_in(text) {
-        signs.push(Sign::order(
+        signs.push(LineSign::order(
             "agent-override",
-            weight(Weight::Dangerous),
+            weight(SignWeight::Dangerous),
             "tells the agent to drop its rules",
         ));
     } else if NEW_ROLE.is_in(text) {
-        signs.push(Sign::order(
+        signs.push(LineSign::order(
             "agent-override",
-            weight(Weight::Dangerous),
+            weight(SignWeight::Dangerous),
             "tells the agent that it is something without rules",
         ));
     }
     if UNGUARDED.is_in(text) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "agent-override",
-            weight(Weight::Dangerous),
+            weight(SignWeight::Dangerous),
             "tells the agent to switch off what protects you",
         ));
     }
-    if HIDE.is_in(text) && page.kind == Kind::Prose {
+    if HIDE.is_in(text) && page.kind == ScannedKind::Prose {
         behind_your_back(page, at, signs);
     }
     if NO_ASK.is_in(text) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "no-questions",
-            Weight::Note,
+            SignWeight::Note,
             "wants things done without asking you",
         ));
     }
-    if PROMPT.is_in(text) && page.kind == Kind::Prose {
-        signs.push(Sign::new(
+    if PROMPT.is_in(text) && page.kind == ScannedKind::Prose {
+        signs.push(LineSign::new(
             "prompt-leak",
-            weight(Weight::Suspicious),
+            weight(SignWeight::Suspicious),
             "asks for the agent's own instructions or keys",
         ));
     }
     if LOOP.is_in(text) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "endless",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "tells the agent to go on without end",
         ));
     }
 }
 
 /// How bad it is to keep something from the owner: by what it is.
-fn behind_your_back(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+fn behind_your_back(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let text = line.text.as_str();
     let harm = page.near(at, 4).iter().any(|near| {
-        let sends = near.words.have(Words::LINK)
+        let sends = near.words.have(WordKinds::LINK)
             && near
                 .words
-                .have_any(Words::POST | Words::FETCH | Words::UPLOAD)
+                .have_any(WordKinds::POST | WordKinds::FETCH | WordKinds::UPLOAD)
             && links(&near.text)
                 .iter()
-                .any(|link| !matches!(link.place, Place::Near | Place::Installer));
+                .any(|link| !matches!(link.place, AddressPlace::Near | AddressPlace::Installer));
         sends || leak::secret_in(near).is_some() || drops_rules(&near.text)
     });
     let plain = [
@@ -127,17 +127,17 @@ fn behind_your_back(page: &Page, at: usize, signs: &mut Vec<Sign>) {
     ]
     .iter()
     .any(|word| text.contains(word));
-    let acts = line.words.have(Words::ACT)
+    let acts = line.words.have(WordKinds::ACT)
         && ["silently", "quietly", "background", "hidden"]
             .iter()
             .any(|word| text.contains(word));
     let weight = match (harm, plain || acts) {
-        _ if line.zone == Zone::Code || QUOTED.is_in(text) => Weight::Note,
-        (true, _) => Weight::Dangerous,
-        (false, true) => Weight::Suspicious,
-        _ => Weight::Note,
+        _ if line.zone == LineZone::Code || QUOTED.is_in(text) => SignWeight::Note,
+        (true, _) => SignWeight::Dangerous,
+        (false, true) => SignWeight::Suspicious,
+        _ => SignWeight::Note,
     };
-    signs.push(Sign::order(
+    signs.push(LineSign::order(
         "behind-your-back",
         weight,
         "tells the agent to keep something from you",

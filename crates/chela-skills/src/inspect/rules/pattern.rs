@@ -8,7 +8,7 @@ use regex::bytes;
 use crate::inspect::tables::RuleTable;
 
 /// A pattern over a line in lower case. A test holds that every one of them compiles.
-pub(super) struct Pattern {
+pub(super) struct LinePattern {
     text: PatternText,
     compiled: OnceLock<Option<Regex>>,
     /// The same over bytes, which is made in a tenth of the time: most patterns only ever answer
@@ -22,7 +22,7 @@ enum PatternText {
     Given(String),
 }
 
-impl Pattern {
+impl LinePattern {
     pub(super) const fn named(table: &'static RuleTable, name: &'static str) -> Self {
         Self::new(PatternText::Named(table, name))
     }
@@ -79,8 +79,8 @@ macro_rules! patterns {
     ($file:literal: $($name:ident),+ $(,)?) => {
         static PATTERNS: $crate::inspect::tables::RuleTable =
             $crate::inspect::tables::rule_table!($file);
-        $(static $name: $crate::inspect::rules::pattern::Pattern =
-            $crate::inspect::rules::pattern::Pattern::named(&PATTERNS, stringify!($name));)+
+        $(static $name: $crate::inspect::rules::pattern::LinePattern =
+            $crate::inspect::rules::pattern::LinePattern::named(&PATTERNS, stringify!($name));)+
 
         #[cfg(test)]
         #[test]

@@ -1,12 +1,12 @@
 //! Running what was fetched or decoded, and opening the machine to others.
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::about::About;
-use crate::inspect::hosts::{Known, Link, Place, links, place_of};
-use crate::inspect::page::{Kind, Line, Page, Zone};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::finding::SkillFinding;
+use crate::inspect::about::LineStance;
+use crate::inspect::hosts::{AddressPlace, KnownSites, LineLink, links, place_of};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedKind, ScannedLine};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "run.txt":
@@ -16,126 +16,133 @@ patterns! {
     FOREIGN_PACKAGE, QUOTED_IP, RAW_CONNECT, OPEN_SHELL, DYNAMIC_CODE, DYNAMIC_IMPORT,
 }
 
-pub(super) fn look(page: &Page, at: usize, known: &Known, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let (words, text) = (line.words, line.text.as_str());
-    if words.have(Words::FETCH | Words::SHELL) || words.have(Words::FETCH | Words::RUN) {
+    if words.have(WordKinds::FETCH | WordKinds::SHELL)
+        || words.have(WordKinds::FETCH | WordKinds::RUN)
+    {
         let fetched_into_shell = (PIPED.is_in(text)
             && (text.contains("curl") || text.contains("wget") || text.contains("iwr")))
             || INTO_SHELL.is_in(text)
             || POWERSHELL.is_in(text)
             || FETCHED_CODE.is_in(text);
         if fetched_into_shell {
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "pipe-to-shell",
                 weigh_source(line, known),
                 "runs whatever an address answers, without anyone having seen it",
             ));
         } else if LIVING_OFF.is_in(text) {
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "pipe-to-shell",
-                Weight::Dangerous,
+                SignWeight::Dangerous,
                 "uses a tool of the system to run something from the network",
             ));
         } else if SAVED.is_in(text) && RUNS_FILE.is_in(text) {
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "download-and-run",
                 weigh_source(line, known),
                 "saves a file from the network and runs it",
             ));
-        } else if page.kind == Kind::Code && SHELLED.is_in(text) {
+        } else if page.kind == ScannedKind::Code && SHELLED.is_in(text) {
             let weight = match weigh_source(line, known) {
-                Weight::Dangerous if worst_link(text).is_some() => Weight::Dangerous,
-                Weight::Dangerous => Weight::Suspicious,
-                _ => Weight::Note,
+                SignWeight::Dangerous if worst_link(text).is_some() => SignWeight::Dangerous,
+                SignWeight::Dangerous => SignWeight::Suspicious,
+                _ => SignWeight::Note,
             };
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "exec-and-network",
                 weight,
                 "starts a downloader from inside a program",
             ));
         }
     }
-    if words.have(Words::DECODE) && is_code(line) {
+    if words.have(WordKinds::DECODE) && is_code(line) {
         let decoded = DECODED_TO_SHELL.is_in(text)
             || DECODED_EVAL.is_in(text)
             || DECODED_CODE.is_in(text)
             || DECODED_RUN.is_in(text);
         if decoded || ENCODED_POWERSHELL.is_in(text) {
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "encoded-command",
-                Weight::Dangerous,
+                SignWeight::Dangerous,
                 "decodes a hidden text and runs it",
             ));
         }
     }
-    if words.have(Words::BACKDOOR)
+    if words.have(WordKinds::BACKDOOR)
         && (REVERSE_SHELL.is_in(text)
             || (DUPED.is_in(text) && page.lines.iter().any(|line| SOCKET.is_in(&line.text))))
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "reverse-shell",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "opens a shell to another machine",
         ));
     }
-    if words.have(Words::RUN) && page.kind == Kind::Code && DYNAMIC_IMPORT.is_in(text) {
-        signs.push(Sign::new(
+    if words.have(WordKinds::RUN) && page.kind == ScannedKind::Code && DYNAMIC_IMPORT.is_in(text) {
+        signs.push(LineSign::new(
             "hidden-import",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "calls into the system in a roundabout way",
         ));
     }
-    if page.kind == Kind::Code && line.about == About::Nothing && is_written(page) {
+    if page.kind == ScannedKind::Code && line.about == LineStance::Nothing && is_written(page) {
         loose(line, signs);
     }
     if text.contains("ptth") && (text.contains("//:ptth") || text.contains("//:sptth")) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "encoded-command",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "writes an address backwards, so that nobody sees where it leads",
         ));
     }
     raw_address(line, signs);
-    if page.kind == Kind::Code && quoted_ip(text) {
-        signs.push(Sign::new(
+    if page.kind == ScannedKind::Code && quoted_ip(text) {
+        signs.push(LineSign::new(
             "raw-ip",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "connects to a bare address that belongs to nobody by name",
         ));
     }
     if text.contains("install") && FOREIGN_PACKAGE.is_in(text) && worst_source(text, known) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "foreign-package",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "installs packages from a place of its own",
         ));
     }
 }
 
 /// Whether a program is one that a person wrote, and not the output of a bundler.
-fn is_written(page: &Page) -> bool {
+fn is_written(page: &ScannedFile) -> bool {
     const LONG: usize = 600;
     page.lines.len() < LONG && page.lines.iter().all(|line| line.raw.len() < 2_000)
 }
 
 /// Doors that a program leaves open to whatever it is given.
-fn loose(line: &Line, signs: &mut Vec<Sign>) {
+fn loose(line: &ScannedLine, signs: &mut Vec<LineSign>) {
     let text = line.text.as_str();
-    if line.words.have_any(Words::BACKDOOR | Words::RUN) && RAW_CONNECT.is_in(text) {
+    if line.words.have_any(WordKinds::BACKDOOR | WordKinds::RUN) && RAW_CONNECT.is_in(text) {
         let what = "opens a plain connection to another machine";
-        signs.push(Sign::new("raw-connection", Weight::Suspicious, what));
+        signs.push(LineSign::new(
+            "raw-connection",
+            SignWeight::Suspicious,
+            what,
+        ));
     }
-    let may_start = line.words.have_any(Words::RUN | Words::BACKDOOR) || text.contains("system");
+    let may_start =
+        line.words.have_any(WordKinds::RUN | WordKinds::BACKDOOR) || text.contains("system");
     if may_start && OPEN_SHELL.is_in(text) {
         let what = "gives whatever it is handed to a shell";
-        signs.push(Sign::new("open-shell", Weight::Suspicious, what));
+        signs.push(LineSign::new("open-shell", SignWeight::Suspicious, what));
     }
-    if line.words.have(Words::RUN) && DYNAMIC_CODE.is_in(text) {
+    if line.words.have(WordKinds::RUN) && DYNAMIC_CODE.is_in(text) {
         let what = "runs whatever text it is handed as code";
-        signs.push(Sign::new("dynamic-code", Weight::Suspicious, what));
+        signs.push(LineSign::new("dynamic-code", SignWeight::Suspicious, what));
     }
 }
 
@@ -143,13 +150,13 @@ fn loose(line: &Line, signs: &mut Vec<Sign>) {
 fn quoted_ip(text: &str) -> bool {
     let found = QUOTED_IP.regex().and_then(|regex| regex.captures(text));
     let ip = found.and_then(|groups| groups.get(1));
-    ip.is_some_and(|ip| place_of(ip.as_str()) == Place::RawIp)
+    ip.is_some_and(|ip| place_of(ip.as_str()) == AddressPlace::RawIp)
 }
 
 /// Whether a line names a place that is neither near nor known.
-fn worst_source(text: &str, known: &Known) -> bool {
-    let foreign = |link: &Link| match link.place {
-        Place::Near | Place::Installer => false,
+fn worst_source(text: &str, known: &KnownSites) -> bool {
+    let foreign = |link: &LineLink| match link.place {
+        AddressPlace::Near | AddressPlace::Installer => false,
         _ => {
             !known.has(link)
                 && ![
@@ -167,24 +174,24 @@ fn worst_source(text: &str, known: &Known) -> bool {
 }
 
 /// A bare public address in a command or a program.
-fn raw_address(line: &Line, signs: &mut Vec<Sign>) {
-    if !line.words.have_any(Words::LINK | Words::FETCH) {
+fn raw_address(line: &ScannedLine, signs: &mut Vec<LineSign>) {
+    if !line.words.have_any(WordKinds::LINK | WordKinds::FETCH) {
         return;
     }
     let raw = links(&line.text)
         .into_iter()
-        .any(|link| link.place == Place::RawIp);
+        .any(|link| link.place == AddressPlace::RawIp);
     if raw {
         let weight = if line
             .words
-            .have_any(Words::FETCH | Words::POST | Words::SHELL)
+            .have_any(WordKinds::FETCH | WordKinds::POST | WordKinds::SHELL)
             && is_code(line)
         {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else {
-            Weight::Suspicious
+            SignWeight::Suspicious
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "raw-ip",
             weight,
             "goes to a bare address that belongs to nobody by name",
@@ -193,25 +200,29 @@ fn raw_address(line: &Line, signs: &mut Vec<Sign>) {
 }
 
 /// How bad it is to run what this line fetches: by where it comes from.
-fn weigh_source(line: &Line, known: &Known) -> Weight {
+fn weigh_source(line: &ScannedLine, known: &KnownSites) -> SignWeight {
     let links = links(&line.text);
-    let weigh = |link: &Link| match link.place {
-        Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel => {
-            Weight::Dangerous
+    let weigh = |link: &LineLink| match link.place {
+        AddressPlace::RawIp
+        | AddressPlace::ExampleIp
+        | AddressPlace::Paste
+        | AddressPlace::Inbox
+        | AddressPlace::Tunnel => SignWeight::Dangerous,
+        AddressPlace::Installer => SignWeight::Note,
+        AddressPlace::Near => SignWeight::Suspicious,
+        _ if link.plain && !is_public(link.host()) => SignWeight::Dangerous,
+        AddressPlace::Forge | AddressPlace::Site if known.has(link) => SignWeight::Note,
+        AddressPlace::Forge => SignWeight::Suspicious,
+        AddressPlace::Site if known.speaks_of(link) || is_public(link.host()) => {
+            SignWeight::Suspicious
         }
-        Place::Installer => Weight::Note,
-        Place::Near => Weight::Suspicious,
-        _ if link.plain && !is_public(link.host()) => Weight::Dangerous,
-        Place::Forge | Place::Site if known.has(link) => Weight::Note,
-        Place::Forge => Weight::Suspicious,
-        Place::Site if known.speaks_of(link) || is_public(link.host()) => Weight::Suspicious,
-        Place::Site => Weight::Dangerous,
+        AddressPlace::Site => SignWeight::Dangerous,
     };
     // `curl … | sh` in a sentence is how people speak of it.
-    let unnamed = if line.zone == Zone::Code {
-        Weight::Suspicious
+    let unnamed = if line.zone == LineZone::Code {
+        SignWeight::Suspicious
     } else {
-        Weight::Note
+        SignWeight::Note
     };
     links.iter().map(weigh).max().unwrap_or(unnamed)
 }
@@ -224,21 +235,25 @@ fn is_public(host: &str) -> bool {
 }
 
 /// A link nobody honest fetches a program from.
-fn worst_link(text: &str) -> Option<Link> {
+fn worst_link(text: &str) -> Option<LineLink> {
     links(text).into_iter().find(|link| {
         matches!(
             link.place,
-            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+            AddressPlace::RawIp
+                | AddressPlace::ExampleIp
+                | AddressPlace::Paste
+                | AddressPlace::Inbox
+                | AddressPlace::Tunnel
         )
     })
 }
 
 /// Fetched in one line and run in another of the same piece of code.
-pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
+pub(super) fn across(page: &ScannedFile, known: &KnownSites) -> Vec<SkillFinding> {
     let mut found = Vec::new();
     for (at, line) in page.lines.iter().enumerate() {
-        if line.words.have(Words::FETCH)
-            && line.zone == Zone::Code
+        if line.words.have(WordKinds::FETCH)
+            && line.zone == LineZone::Code
             && SAVED.is_in(&line.text)
             && !RUNS_FILE.is_in(&line.text)
         {
@@ -247,8 +262,8 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
                 .iter()
                 .filter(|other| other.number > line.number);
             let runs = after.into_iter().any(|other| {
-                other.zone == Zone::Code
-                    && other.words.have(Words::RUN)
+                other.zone == LineZone::Code
+                    && other.words.have(WordKinds::RUN)
                     && RUNS_FILE.is_in(&other.text)
             });
             if runs {
@@ -256,12 +271,12 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
                 let checked = page
                     .near(at, 8)
                     .iter()
-                    .any(|other| other.zone == Zone::Code && CHECKED.is_in(&other.text));
+                    .any(|other| other.zone == LineZone::Code && CHECKED.is_in(&other.text));
                 let weight = match weigh_source(line, known) {
-                    Weight::Dangerous | Weight::Suspicious if checked => Weight::Note,
+                    SignWeight::Dangerous | SignWeight::Suspicious if checked => SignWeight::Note,
                     weight => weight,
                 };
-                let sign = Sign::new(
+                let sign = LineSign::new(
                     "download-and-run",
                     weight,
                     "saves a file from the network, which the lines below run",
@@ -270,7 +285,7 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
             }
         }
     }
-    if page.kind == Kind::Code {
+    if page.kind == ScannedKind::Code {
         found.extend(program(page, known));
         found.extend(garbled(page));
     }
@@ -278,33 +293,37 @@ pub(super) fn across(page: &Page, known: &Known) -> Vec<Finding> {
 }
 
 /// A script that fetches, and runs what it did not bring along.
-fn program(page: &Page, known: &Known) -> Vec<Finding> {
+fn program(page: &ScannedFile, known: &KnownSites) -> Vec<SkillFinding> {
     let fetches = || {
         page.lines
             .iter()
-            .filter(|line| line.words.have(Words::FETCH | Words::LINK))
+            .filter(|line| line.words.have(WordKinds::FETCH | WordKinds::LINK))
     };
     let foreign = fetches().any(|line| {
-        links(&line.text)
-            .iter()
-            .any(|link| !known.has(link) && !matches!(link.place, Place::Near | Place::Installer))
+        links(&line.text).iter().any(|link| {
+            !known.has(link) && !matches!(link.place, AddressPlace::Near | AddressPlace::Installer)
+        })
     });
     let mut found = Vec::new();
     let any_fetch = page
         .lines
         .iter()
-        .any(|line| line.words.have(Words::FETCH) && line.about == About::Nothing);
+        .any(|line| line.words.have(WordKinds::FETCH) && line.about == LineStance::Nothing);
     if !any_fetch {
         return reverse_shell(page);
     }
-    for line in page.lines.iter().filter(|line| line.words.have(Words::RUN)) {
-        if WHOLE_EXEC.is_in(&line.text) && line.about == About::Nothing {
+    for line in page
+        .lines
+        .iter()
+        .filter(|line| line.words.have(WordKinds::RUN))
+    {
+        if WHOLE_EXEC.is_in(&line.text) && line.about == LineStance::Nothing {
             let weight = if foreign {
-                Weight::Suspicious
+                SignWeight::Suspicious
             } else {
-                Weight::Note
+                SignWeight::Note
             };
-            let sign = Sign::new(
+            let sign = LineSign::new(
                 "exec-and-network",
                 weight,
                 "runs text as code in a program that also fetches",
@@ -314,7 +333,7 @@ fn program(page: &Page, known: &Known) -> Vec<Finding> {
     }
     let writes = page.lines.iter().any(|line| WRITES_FILE.is_in(&line.text));
     let chmods = page.lines.iter().find(|line| {
-        line.words.have(Words::RUN)
+        line.words.have(WordKinds::RUN)
             && line.text.contains("chmod")
             && line.text.contains("755")
                 | line.text.contains("+x")
@@ -324,11 +343,11 @@ fn program(page: &Page, known: &Known) -> Vec<Finding> {
     let runs = page
         .lines
         .iter()
-        .any(|line| line.words.have(Words::RUN) && TEMP_RUN.is_in(&line.text));
+        .any(|line| line.words.have(WordKinds::RUN) && TEMP_RUN.is_in(&line.text));
     if let Some(line) = chmods.filter(|_| writes && runs && foreign) {
-        let sign = Sign::new(
+        let sign = LineSign::new(
             "download-and-run",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "makes a file runnable in a program that fetches, writes and starts things",
         );
         found.push(super::finding(&page.path, line, &sign));
@@ -338,17 +357,17 @@ fn program(page: &Page, known: &Known) -> Vec<Finding> {
 }
 
 /// A connection whose both ends are tied to a shell.
-fn reverse_shell(page: &Page) -> Vec<Finding> {
+fn reverse_shell(page: &ScannedFile) -> Vec<SkillFinding> {
     let connects = page.lines.iter().any(|line| SOCKET.is_in(&line.text));
     let shell = page.lines.iter().find(|line| {
-        line.words.have(Words::BACKDOOR)
+        line.words.have(WordKinds::BACKDOOR)
             && (SHELL_SPAWN.is_in(&line.text) || DUPED.is_in(&line.text))
     });
     match shell.filter(|_| connects) {
         Some(line) => {
-            let sign = Sign::new(
+            let sign = LineSign::new(
                 "reverse-shell",
-                Weight::Dangerous,
+                SignWeight::Dangerous,
                 "ties a shell to a network connection",
             );
             vec![super::finding(&page.path, line, &sign)]
@@ -358,13 +377,13 @@ fn reverse_shell(page: &Page) -> Vec<Finding> {
 }
 
 /// Names nobody would choose.
-fn garbled(page: &Page) -> Vec<Finding> {
+fn garbled(page: &ScannedFile) -> Vec<SkillFinding> {
     /// A few such names may come from a compiler.
     const MANY: usize = 12;
-    let lines: Vec<&Line> = page
+    let lines: Vec<&ScannedLine> = page
         .lines
         .iter()
-        .filter(|line| line.words.have(Words::GARBLED))
+        .filter(|line| line.words.have(WordKinds::GARBLED))
         .collect();
     let count: usize = lines
         .iter()
@@ -376,9 +395,9 @@ fn garbled(page: &Page) -> Vec<Finding> {
         .sum();
     match lines.first().filter(|_| count >= MANY) {
         Some(line) => {
-            let sign = Sign::new(
+            let sign = LineSign::new(
                 "obfuscated",
-                Weight::Dangerous,
+                SignWeight::Dangerous,
                 "is written so that nobody can read what it does",
             );
             vec![super::finding(&page.path, line, &sign)]
@@ -388,9 +407,9 @@ fn garbled(page: &Page) -> Vec<Finding> {
 }
 
 /// Whether a decoded line would do something when run.
-pub(super) fn is_command(line: &Line) -> bool {
-    let acts = line.words.have_any(Words::FETCH | Words::BACKDOOR);
-    let runs = line.words.have(Words::SHELL)
+pub(super) fn is_command(line: &ScannedLine) -> bool {
+    let acts = line.words.have_any(WordKinds::FETCH | WordKinds::BACKDOOR);
+    let runs = line.words.have(WordKinds::SHELL)
         || [
             "import os",
             "subprocess",
@@ -400,11 +419,11 @@ pub(super) fn is_command(line: &Line) -> bool {
         ]
         .iter()
         .any(|word| line.text.contains(word));
-    (acts && (runs || line.words.have(Words::LINK) || !links(&line.text).is_empty()))
-        || (runs && line.words.have(Words::RUN | Words::LINK))
+    (acts && (runs || line.words.have(WordKinds::LINK) || !links(&line.text).is_empty()))
+        || (runs && line.words.have(WordKinds::RUN | WordKinds::LINK))
 }
 
 /// Code, or a command in the middle of a sentence.
-fn is_code(line: &Line) -> bool {
-    line.zone == Zone::Code || line.raw.contains('`') || line.words.have_any(Words::SHELL)
+fn is_code(line: &ScannedLine) -> bool {
+    line.zone == LineZone::Code || line.raw.contains('`') || line.words.have_any(WordKinds::SHELL)
 }

@@ -1,11 +1,11 @@
 //! Staying: what runs by itself later, what changes the agent, what switches protection off.
 
 use super::pattern::patterns;
-use super::{Sign, Weight};
-use crate::finding::Finding;
-use crate::inspect::about::About;
-use crate::inspect::page::{Kind, Page, Zone};
-use crate::inspect::words::Words;
+use super::{LineSign, SignWeight};
+use crate::finding::SkillFinding;
+use crate::inspect::about::LineStance;
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedKind};
+use crate::inspect::words::WordKinds;
 
 patterns! {
     "stay.txt":
@@ -13,91 +13,90 @@ patterns! {
     POLICY_WRITE, AGENT_SETTINGS, OPENS_TO_WRITE, LOOSER, REMOTE,
 }
 
-pub(super) fn look(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let (words, text) = (line.words, line.text.as_str());
-    if words.have(Words::PERSIST) {
+    if words.have(WordKinds::PERSIST) {
         persistence(page, at, signs);
     }
-    if words.have(Words::STRIP) && STRIP.is_in(text) {
-        let code = line.zone == Zone::Code || line.raw.contains('`');
-        let fetched = page
-            .near(at, 12)
-            .iter()
-            .any(|near| near.words.have(Words::FETCH | Words::LINK) && near.number != line.number);
-        let weight = match (code, fetched || words.have(Words::FETCH)) {
-            (true, true) => Weight::Dangerous,
-            (true, false) => Weight::Suspicious,
-            _ => Weight::Note,
+    if words.have(WordKinds::STRIP) && STRIP.is_in(text) {
+        let code = line.zone == LineZone::Code || line.raw.contains('`');
+        let fetched = page.near(at, 12).iter().any(|near| {
+            near.words.have(WordKinds::FETCH | WordKinds::LINK) && near.number != line.number
+        });
+        let weight = match (code, fetched || words.have(WordKinds::FETCH)) {
+            (true, true) => SignWeight::Dangerous,
+            (true, false) => SignWeight::Suspicious,
+            _ => SignWeight::Note,
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "quarantine-strip",
             weight,
             "takes off the mark by which the system checks downloads",
         ));
     }
-    if words.have(Words::AGENT_FILE | Words::WRITE) {
+    if words.have(WordKinds::AGENT_FILE | WordKinds::WRITE) {
         if AGENT_WRITE.is_in(text) {
             let weight = if REMOTE.is_in(text) {
-                Weight::Dangerous
+                SignWeight::Dangerous
             } else {
-                Weight::Note
+                SignWeight::Note
             };
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "agent-file",
                 weight,
                 "writes into a file the agent lives by",
             ));
         } else if AGENT_ORDER.is_in(text) {
-            signs.push(Sign::new(
+            signs.push(LineSign::new(
                 "agent-file",
-                Weight::Note,
+                SignWeight::Note,
                 "asks to change a file the agent lives by",
             ));
         }
     }
-    if words.have_any(Words::AGENT_FILE | Words::ORDER)
+    if words.have_any(WordKinds::AGENT_FILE | WordKinds::ORDER)
         && POLICY_WRITE.is_in(text)
-        && line.zone == Zone::Code
+        && line.zone == LineZone::Code
     {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "agent-policy",
-            Weight::Suspicious,
+            SignWeight::Suspicious,
             "changes what the agent may do without asking",
         ));
     }
 }
 
 /// A program that rewrites the agent's own settings so that it asks less.
-pub(super) fn loosens(page: &Page) -> Option<Finding> {
-    if page.kind != Kind::Code {
+pub(super) fn loosens(page: &ScannedFile) -> Option<SkillFinding> {
+    if page.kind != ScannedKind::Code {
         return None;
     }
-    let has = |pattern: &super::pattern::Pattern| {
+    let has = |pattern: &super::pattern::LinePattern| {
         page.lines
             .iter()
-            .find(|line| line.about != About::Speaks && pattern.is_in(&line.text))
+            .find(|line| line.about != LineStance::Speaks && pattern.is_in(&line.text))
     };
     has(&AGENT_SETTINGS)?;
     has(&OPENS_TO_WRITE)?;
     let line = has(&LOOSER)?;
     let what = "rewrites the agent's settings so that it asks less";
-    let sign = Sign::new("agent-policy", Weight::Dangerous, what);
+    let sign = LineSign::new("agent-policy", SignWeight::Dangerous, what);
     Some(super::finding(&page.path, line, &sign))
 }
 
-fn persistence(page: &Page, at: usize, signs: &mut Vec<Sign>) {
+fn persistence(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     let Some(line) = page.lines.get(at) else {
         return;
     };
     let text = line.text.as_str();
     let foreign = REMOTE.is_in(text);
     if DOORS.is_in(text) {
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "persistence",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "lets somebody else in from now on",
         ));
     } else if SCHEDULE.is_in(text) {
@@ -107,33 +106,33 @@ fn persistence(page: &Page, at: usize, signs: &mut Vec<Sign>) {
                 || text.contains("base64")
                 || text.contains("/dev/tcp"))
         {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else {
-            Weight::Note
+            SignWeight::Note
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "persistence",
             weight,
             "makes something run by itself from now on",
         ));
     } else if SHELL_START.is_in(text) && !HARMLESS_START.is_in(text) {
         let weight = if foreign {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else {
-            Weight::Note
+            SignWeight::Note
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "persistence",
             weight,
             "makes something run with every new shell",
         ));
     } else if GIT_HOOK.is_in(text) {
         let weight = if foreign {
-            Weight::Dangerous
+            SignWeight::Dangerous
         } else {
-            Weight::Note
+            SignWeight::Note
         };
-        signs.push(Sign::new(
+        signs.push(LineSign::new(
             "persistence",
             weight,
             "makes something run with every commit",

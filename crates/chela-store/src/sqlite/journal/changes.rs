@@ -50,6 +50,12 @@ pub(super) fn take_out(tx: &Connection, change: i64) -> rusqlite::Result<()> {
     } else {
         foreign::clear(tx, &path)?;
     }
+    // The version it would have made is answered for by nobody.
+    tx.execute(
+        "DELETE FROM own_files WHERE path = ?1 AND stamp = '' AND (turn, hash) = \
+         (SELECT turn, after_hash FROM changes WHERE id = ?2)",
+        params![path, change],
+    )?;
     tx.execute("DELETE FROM changes WHERE id = ?1", [change])
         .map(drop)
 }
@@ -184,7 +190,8 @@ fn change_of(row: &Row<'_>) -> rusqlite::Result<ChangeRecord> {
 pub(super) fn has_names_in(connection: &Connection, home: &str) -> rusqlite::Result<bool> {
     connection.query_row(
         "SELECT EXISTS (SELECT 1 FROM changes WHERE path >= ?1 AND path < ?2) \
-         OR EXISTS (SELECT 1 FROM foreign_files WHERE path >= ?1 AND path < ?2)",
+         OR EXISTS (SELECT 1 FROM foreign_files WHERE path >= ?1 AND path < ?2) \
+         OR EXISTS (SELECT 1 FROM own_files WHERE path >= ?1 AND path < ?2)",
         [format!("{home}/"), format!("{home}0")],
         |row| row.get(0),
     )
@@ -195,6 +202,7 @@ pub(super) fn adopt_names(tx: &Connection, home: &str) -> rusqlite::Result<()> {
         ("changes", "path"),
         ("changes", "keeps"),
         ("foreign_files", "path"),
+        ("own_files", "path"),
     ];
     for (table, column) in columns {
         tx.execute(

@@ -2,7 +2,8 @@
 
 use rusqlite::{Connection, params};
 
-use crate::journal::{ForeignQuery, NewChange, TextMark, TrustChange};
+use super::own_versions;
+use crate::journal::{ForeignQuery, NewChange, OwnVersion, TextMark, TrustChange};
 
 pub(super) fn is_foreign(connection: &Connection, what: &ForeignQuery) -> rusqlite::Result<bool> {
     match what {
@@ -64,8 +65,32 @@ pub(super) fn follow_change(
         mark_foreign(tx, &change.path, known)?;
     } else {
         clear(tx, &change.path)?;
+        note_own(tx, change)?;
     }
     Ok(ForeignStates { before, after })
+}
+
+/// Text that a clean turn wrote is the agent's own, unless text that nobody answers for lives on
+/// in it. What was taken back is what it was before: its version is on record or it is not.
+fn note_own(tx: &Connection, change: &NewChange) -> rusqlite::Result<()> {
+    let Some(after) = change
+        .after
+        .filter(|_| change.trust == TrustChange::Follows)
+    else {
+        return Ok(());
+    };
+    if change.keeps.is_some() && !change.keeps_own {
+        return Ok(());
+    }
+    let version = OwnVersion {
+        hash: Some(after.hash),
+        stamp: String::new(),
+        writer: "agent".to_owned(),
+        how: change.tool.clone(),
+        turn: change.turn.clone(),
+        at: change.at,
+    };
+    own_versions::insert(tx, &change.path, &version)
 }
 
 pub(super) fn mark_foreign(

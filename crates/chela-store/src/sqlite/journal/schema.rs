@@ -1,20 +1,25 @@
 //! The tables of the journal.
 
-use crate::file::{Format, Room};
+use crate::file::{FileFormat, FreedRoom};
 
-pub(super) static FORMAT: Format = Format {
+pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the journal",
     if_damaged: "move it aside to begin a new one (older changes cannot be taken back then)",
     steps: &STEPS,
     mend: None,
-    room: Room::GivenBack,
+    room: FreedRoom::GivenBack,
 };
 
 /// `foreign_files` and `foreign_texts` outlive the changes they came from: that a change can no
 /// longer be taken back does not make its text any better.
 /// Paths inside the home are kept relative to it, so that a copy of a home speaks of its own files;
 /// `home` says where a change was made whose path is absolute.
-const STEPS: [&str; 2] = [
+///
+/// `own_files` holds the versions of files that somebody answers for; whatever is not in it, or in
+/// the record of the files that shape an agent, is foreign. A hash of no bytes stands for a version
+/// that is known by its stamp alone. What an older version noted counts where the agent made the
+/// file, or wrote all of it, without having read foreign text.
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE changes (
         id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -49,4 +54,20 @@ const STEPS: [&str; 2] = [
     CREATE INDEX foreign_sizes ON foreign_texts (size);
 ",
     "ALTER TABLE changes ADD COLUMN home TEXT",
+    "
+    CREATE TABLE own_files (
+        path TEXT NOT NULL,
+        hash BLOB NOT NULL,
+        stamp TEXT NOT NULL,
+        writer TEXT NOT NULL,
+        how TEXT NOT NULL,
+        turn TEXT NOT NULL,
+        at INTEGER NOT NULL,
+        PRIMARY KEY (path, hash)
+    ) WITHOUT ROWID;
+    INSERT OR REPLACE INTO own_files (path, hash, stamp, writer, how, turn, at)
+        SELECT path, after_hash, '', 'agent', tool, turn, at FROM changes
+        WHERE after_hash IS NOT NULL AND foreign_after = 0 AND tainted = 0
+        AND (keeps IS NULL OR path IN (SELECT path FROM changes WHERE before_hash IS NULL));
+",
 ];

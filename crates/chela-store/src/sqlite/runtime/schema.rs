@@ -3,14 +3,14 @@
 use rusqlite::{Connection, Row};
 
 use crate::claims::{ClaimHolder, LeaseTime};
-use crate::file::{Format, Room};
+use crate::file::{FileFormat, FreedRoom};
 
-pub(super) static FORMAT: Format = Format {
+pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the runtime file",
     if_damaged: "move it aside to begin a new one (messages without an answer and planned jobs are lost with it)",
     steps: &STEPS,
     mend: None,
-    room: Room::GivenBack,
+    room: FreedRoom::GivenBack,
 };
 
 /// `claim` is the number of the newest claim, 0 when it was given back. `replaced` says that a job

@@ -7,7 +7,7 @@ use crate::sessions::{EntryMarks, EntryRecord, SessionRecord, UsageSums};
 /// In the order [`session_of`] reads them.
 const SESSION_COLUMNS: &str = "id, key, started, updated, interacted, ended, ended_why, archived, \
      pinned, parent, leaf, label, display_name, settings, input, output, cache_read, cache_write, \
-     context, compactions, flushed_at, flushed_compaction, entries, bytes, version";
+     context, compactions, flushed_at, flushed_compaction, entries, bytes, version, resumed";
 
 /// In the order [`entry_of`] reads them.
 pub(super) const ENTRY_COLUMNS: &str = "key & 0xffffffff, parent, at, kind, body, trust, source";
@@ -41,6 +41,7 @@ pub(super) fn session_of(row: &Row<'_>) -> rusqlite::Result<SessionRecord> {
         entries: row.get(22)?,
         bytes: row.get(23)?,
         version: row.get(24)?,
+        resumed: row.get(25)?,
     })
 }
 
@@ -113,6 +114,24 @@ pub(super) fn entry_of(row: &Row<'_>) -> rusqlite::Result<EntryRecord> {
         trust: row.get(5)?,
         source: row.get(6)?,
     })
+}
+
+/// The first or the last message of a person.
+pub(super) fn said_end(
+    connection: &Connection,
+    session: i64,
+    order: &str,
+) -> rusqlite::Result<Option<EntryRecord>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {ENTRY_COLUMNS} FROM entries WHERE key BETWEEN ?1 AND ?2 \
+             AND kind = 'message' AND source = 'person' ORDER BY key {order} LIMIT 1"
+        ))?
+        .query_row(
+            params![entry_key(session, 0), entry_key(session, u32::MAX)],
+            entry_of,
+        )
+        .optional()
 }
 
 /// An entry on its way into the file.

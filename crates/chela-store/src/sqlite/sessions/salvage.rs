@@ -4,8 +4,10 @@
 //! what was on it and nothing else. A file that is shorter than it says is read as far as it
 //! goes.
 
+use std::fs::OpenOptions;
 use std::path::Path;
 
+use chela_files::open_plain;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::rows::entry_key;
@@ -64,7 +66,9 @@ pub fn salvage_sessions<E>(
 
 /// SQLite refuses a file that is shorter than its header says, unless the schema is declared
 /// writable. Nothing is written all the same.
-fn open_damaged(path: &Path) -> rusqlite::Result<Connection> {
+fn open_damaged(path: &Path) -> Result<Connection, Box<dyn std::error::Error>> {
+    // SQLite would wait for a pipe.
+    open_plain(path, OpenOptions::new().read(true))?;
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     connection.set_prepared_statement_cache_capacity(16);
     connection.execute_batch("PRAGMA writable_schema = ON; PRAGMA cell_size_check = OFF;")?;

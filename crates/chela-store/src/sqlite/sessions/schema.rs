@@ -2,21 +2,21 @@
 
 use rusqlite::{Transaction, params};
 
-use crate::file::{Format, Room};
+use crate::file::{FileFormat, FreedRoom};
 use crate::sessions::EntryMarks;
 
 /// The format this version writes.
-pub(super) static FORMAT: Format = Format {
+pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the session file",
     if_damaged: "nothing was changed. `chela sessions rescue` saves what can be read of it",
     steps: &STEPS,
     mend: Some(mark_entries),
-    room: Room::Kept,
+    room: FreedRoom::Kept,
 };
 
 /// Entry keys are `session row << 32 | entry number`: the rows of a session lie together, and an
 /// entry needs no index of its own.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE sessions (
         row INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,7 +31,7 @@ const STEPS: [&str; 2] = [
         pinned INTEGER NOT NULL DEFAULT 0,
         parent TEXT,
         leaf INTEGER NOT NULL DEFAULT 0,
-        redo TEXT,
+        redo TEXT, -- of older versions, no longer read
         label TEXT,
         display_name TEXT,
         settings TEXT NOT NULL DEFAULT '{}',
@@ -66,6 +66,9 @@ const STEPS: [&str; 2] = [
     ALTER TABLE entries ADD COLUMN source TEXT;
     CREATE INDEX entries_foreign ON entries (key) WHERE trust = 'external';
     CREATE INDEX entries_compaction ON entries (key) WHERE kind = 'compaction';
+    ",
+    "
+    ALTER TABLE sessions ADD COLUMN resumed INTEGER;
     ",
 ];
 

@@ -7,7 +7,7 @@ use super::tree::{COMPACTION, branch};
 use crate::engine::JobError;
 use crate::sessions::{
     BranchInherited, EntryMarks, EntryRecord, SessionFork, SessionForked, SessionImport,
-    SessionImported, SessionRecord, SessionStart, SessionStarted,
+    SessionImported, SessionRecord, SessionResume, SessionStart, SessionStarted,
 };
 
 pub(super) fn start(
@@ -34,6 +34,26 @@ pub(super) fn start(
     }
     create(connection, start)?;
     Ok(SessionStarted::Started(made(connection, &start.id)?))
+}
+
+pub(super) fn resume(
+    connection: &Connection,
+    resume: &SessionResume,
+) -> Result<Option<SessionRecord>, JobError> {
+    let Some(session) = session_by_id(connection, &resume.id)? else {
+        return Ok(None);
+    };
+    connection.execute(
+        "UPDATE sessions SET ended = ?2, ended_why = ?3, version = version + 1 \
+         WHERE key = ?1 AND ended IS NULL AND id <> ?4",
+        params![session.key, resume.at, resume.ends_why, resume.id],
+    )?;
+    connection.execute(
+        "UPDATE sessions SET ended = NULL, ended_why = NULL, archived = NULL, resumed = ?2, \
+         interacted = ?2, updated = ?2, version = version + 1 WHERE id = ?1",
+        params![resume.id, resume.at],
+    )?;
+    made(connection, &resume.id).map(Some)
 }
 
 pub(super) fn fork(connection: &Connection, fork: &SessionFork) -> Result<SessionForked, JobError> {

@@ -4,7 +4,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::rows::{ENTRY_COLUMNS, EntryRow, SessionRow, entry_key, entry_of, insert_entry, row_of};
 use crate::engine::JobError;
-use crate::sessions::{EntryBatch, EntryMarks, EntryRecord, LeafMove, SessionTree, UsageAdded};
+use crate::sessions::{
+    EntryBatch, EntryMarks, EntryRecord, Incarnation, LeafMove, SessionTree, UsageAdded,
+};
 
 /// Appends entries one after the other.
 pub(super) fn append(
@@ -39,7 +41,7 @@ pub(super) fn append(
         .filter(|entry| entry.kind == COMPACTION);
     connection
         .prepare_cached(
-            "UPDATE sessions SET leaf = ?2, redo = NULL, updated = ?3, \
+            "UPDATE sessions SET leaf = ?2, updated = ?3, \
              interacted = CASE WHEN ?4 THEN ?3 ELSE interacted END, \
              compactions = compactions + ?5, entries = entries + ?6, \
              bytes = bytes + ?7, version = version + 1 WHERE row = ?1",
@@ -143,6 +145,8 @@ pub(super) fn read_since(
         .query_map([session.key(after), session.key(u32::MAX)], entry_of)?
         .collect::<rusqlite::Result<_>>()?;
     Ok(Some(SessionTree {
+        // Rows are never used again.
+        incarnation: Incarnation(session.row),
         leaf: session.leaf,
         version: session.version,
         entries,
@@ -197,22 +201,10 @@ pub(super) fn move_leaf(
     if session.leaf != leaf.expected {
         return Ok(Some(false));
     }
-    let mut stack = redo_stack(connection, session.row)?;
-    stack.push(leaf.expected);
-    put_leaf(connection, session.row, leaf.target, &stack)?;
+    connection
+        .prepare_cached("UPDATE sessions SET leaf = ?2, version = version + 1 WHERE row = ?1")?
+        .execute([session.row, i64::from(leaf.target)])?;
     Ok(Some(true))
-}
-
-pub(super) fn redo(connection: &Connection, id: &str) -> Result<Option<u32>, JobError> {
-    let Some(session) = row_of(connection, id)? else {
-        return Ok(None);
-    };
-    let mut stack = redo_stack(connection, session.row)?;
-    let Some(leaf) = stack.pop() else {
-        return Ok(None);
-    };
-    put_leaf(connection, session.row, leaf, &stack)?;
-    Ok(Some(leaf))
 }
 
 fn last_number(connection: &Connection, session: SessionRow) -> rusqlite::Result<u32> {
@@ -224,31 +216,6 @@ fn last_number(connection: &Connection, session: SessionRow) -> rusqlite::Result
         .query_row([session.key(0), session.key(u32::MAX)], |row| row.get(0))
         .optional()
         .map(Option::unwrap_or_default)
-}
-
-/// Where branches that were left ended, the latest last. What cannot be read brings nothing back.
-fn redo_stack(connection: &Connection, session: i64) -> rusqlite::Result<Vec<u32>> {
-    let text: Option<String> = connection
-        .prepare_cached("SELECT redo FROM sessions WHERE row = ?1")?
-        .query_row([session], |row| row.get(0))?;
-    Ok(text
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default())
-}
-
-fn put_leaf(
-    connection: &Connection,
-    session: i64,
-    leaf: u32,
-    redo: &[u32],
-) -> rusqlite::Result<()> {
-    let redo = (!redo.is_empty()).then(|| serde_json::to_string(redo).unwrap_or_default());
-    connection
-        .prepare_cached(
-            "UPDATE sessions SET leaf = ?2, redo = ?3, version = version + 1 WHERE row = ?1",
-        )?
-        .execute(params![session, leaf, redo])
-        .map(drop)
 }
 
 pub(super) fn remove_session(connection: &Connection, session: i64) -> rusqlite::Result<()> {

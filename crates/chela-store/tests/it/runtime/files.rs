@@ -1,7 +1,8 @@
 //! What is kept in the file of inbox, jobs and leases outlives whoever wrote it.
 
 use chela_store::{
-    InboxStore as _, JobStore, LeaseAcquired, LeaseStore, Soundness, SqliteRuntimeStore, WaitHere,
+    FileSoundness, InboxStore as _, JobStore, LeaseAcquired, LeaseStore, SqliteRuntimeStore,
+    WaitHere,
 };
 
 use super::inbox::{ask, message, outcome};
@@ -32,7 +33,7 @@ fn everything_is_there_after_a_restart() {
     drop(store);
 
     let store = SqliteRuntimeStore::open(&path).unwrap();
-    assert_eq!(store.check().wait().unwrap(), Soundness::Sound);
+    assert_eq!(store.check().wait().unwrap(), FileSoundness::Sound);
     let kept = store.by_id("done").wait().unwrap().unwrap();
     assert_eq!(kept.outcome, Some(outcome));
     let waiting = store.unanswered(None).wait().unwrap();

@@ -1,6 +1,6 @@
 //! Character by character through a script.
 
-use super::{NotUnderstood, Redirection, Script, Simple, Value, Word};
+use super::{NotUnderstood, ShellRedirection, ShellScript, ShellWord, SimpleCommand, WordValue};
 
 const LONGEST: usize = 64 * 1024;
 const DEEPEST: usize = 16;
@@ -13,14 +13,14 @@ const KEYWORDS: &[&str] = &[
 
 type Reading<T> = Result<T, NotUnderstood>;
 
-pub fn read(text: &str) -> Reading<Script> {
+pub fn read(text: &str) -> Reading<ShellScript> {
     if text.len() > LONGEST {
         return Err(NotUnderstood::TooLarge);
     }
     if text.contains('\0') {
         return Err(NotUnderstood::Syntax("NUL"));
     }
-    let mut script = Script::default();
+    let mut script = ShellScript::default();
     let mut reader = Reader::new(text, 0)?;
     let links = reader.list(&mut script.commands, End::Text)?;
     script.is_single = links == 0 && script.commands.len() == 1;
@@ -65,6 +65,10 @@ impl Reader {
         self.chars.get(self.at).copied()
     }
 
+    fn rest(&self) -> &[char] {
+        self.chars.get(self.at..).unwrap_or_default()
+    }
+
     fn ahead(&self, offset: usize) -> Option<char> {
         self.chars.get(self.at + offset).copied()
     }
@@ -82,7 +86,7 @@ impl Reader {
     }
 
     /// Reads commands until the end; gives how many operators link them.
-    fn list(&mut self, into: &mut Vec<Simple>, end: End) -> Reading<usize> {
+    fn list(&mut self, into: &mut Vec<SimpleCommand>, end: End) -> Reading<usize> {
         let mut links = 0;
         loop {
             self.blanks_and_lines()?;
@@ -125,7 +129,7 @@ impl Reader {
         }
     }
 
-    fn command(&mut self, into: &mut Vec<Simple>) -> Reading<usize> {
+    fn command(&mut self, into: &mut Vec<SimpleCommand>) -> Reading<usize> {
         self.blanks();
         if self.peek() == Some('!') && self.ahead(1).is_none_or(char::is_whitespace) {
             self.at += 1;
@@ -138,7 +142,7 @@ impl Reader {
             self.deeper()?;
             self.list(into, End::Parenthesis)?;
             self.depth -= 1;
-            let mut around = Simple::default();
+            let mut around = SimpleCommand::default();
             self.parts(&mut around, into)?;
             if !around.words.is_empty() || around.assignments > 0 {
                 return Err(NotUnderstood::Syntax("words after )"));
@@ -148,7 +152,7 @@ impl Reader {
             }
             return Ok(1);
         }
-        let mut simple = Simple::default();
+        let mut simple = SimpleCommand::default();
         // Commands inside its words come first: the shell runs them first.
         self.parts(&mut simple, into)?;
         if let Some(first) = simple.words.first()
@@ -167,7 +171,7 @@ impl Reader {
     }
 
     /// Words, assignments and redirections of one command.
-    fn parts(&mut self, simple: &mut Simple, into: &mut Vec<Simple>) -> Reading<()> {
+    fn parts(&mut self, simple: &mut SimpleCommand, into: &mut Vec<SimpleCommand>) -> Reading<()> {
         loop {
             self.blanks();
             match self.peek() {
@@ -198,27 +202,21 @@ impl Reader {
     }
 
     fn is_descriptor(&self) -> bool {
-        let digits = self.chars[self.at..]
-            .iter()
-            .take_while(|c| c.is_ascii_digit())
-            .count();
+        let digits = self.rest().iter().take_while(|c| c.is_ascii_digit());
+        let digits = digits.count();
         matches!(self.ahead(digits), Some('<' | '>'))
     }
 
     fn is_assignment(&self) -> bool {
-        let rest = &self.chars[self.at..];
-        let name = rest
-            .iter()
-            .take_while(|c| c.is_ascii_alphanumeric() || **c == '_')
-            .count();
+        let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+        let rest = self.rest();
+        let name = rest.iter().take_while(|c| is_name(c)).count();
         let starts = rest.first().is_some_and(|c| !c.is_ascii_digit());
-        let after = &rest[name..];
-        name > 0
-            && starts
-            && (matches!(after, ['=', ..] | ['+', '=', ..]) || after.first() == Some(&'['))
+        let after = rest.get(name..).unwrap_or_default();
+        name > 0 && starts && matches!(after, ['=' | '[', ..] | ['+', '=', ..])
     }
 
-    fn redirection(&mut self, into: &mut Vec<Simple>) -> Reading<Redirection> {
+    fn redirection(&mut self, into: &mut Vec<SimpleCommand>) -> Reading<ShellRedirection> {
         let is_input = self.next()? == '<';
         match (is_input, self.peek(), self.ahead(1)) {
             (true, Some('<'), Some('<')) => return Err(NotUnderstood::Syntax("<<<")),
@@ -231,11 +229,11 @@ impl Reader {
             (_, Some('&'), _) => {
                 self.at += 1;
                 let target = self.target(into)?;
-                let other = target.value == Value::Literal
+                let other = target.value == WordValue::Literal
                     && !target.text.is_empty()
                     && target.text.chars().all(|c| c.is_ascii_digit() || c == '-');
                 return match other {
-                    true => Ok(Redirection::Harmless),
+                    true => Ok(ShellRedirection::Harmless),
                     false => Err(NotUnderstood::Syntax(">&")),
                 };
             }
@@ -244,13 +242,13 @@ impl Reader {
         }
         let target = self.target(into)?;
         Ok(match (is_input, target.value, target.text.as_str()) {
-            (_, Value::Literal, "/dev/null") => Redirection::Harmless,
-            (true, ..) => Redirection::Input,
-            (false, ..) => Redirection::Output(target),
+            (_, WordValue::Literal, "/dev/null") => ShellRedirection::Harmless,
+            (true, ..) => ShellRedirection::Input,
+            (false, ..) => ShellRedirection::Output(target),
         })
     }
 
-    fn target(&mut self, into: &mut Vec<Simple>) -> Reading<Word> {
+    fn target(&mut self, into: &mut Vec<SimpleCommand>) -> Reading<ShellWord> {
         self.blanks();
         match self.peek() {
             None | Some('\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>') => {
@@ -260,15 +258,14 @@ impl Reader {
         }
     }
 
-    fn here_document(&mut self, into: &mut Vec<Simple>) -> Reading<Redirection> {
+    fn here_document(&mut self, into: &mut Vec<SimpleCommand>) -> Reading<ShellRedirection> {
         let strips_tabs = self.take('-');
         self.blanks();
         let start = self.at;
         let word = self.target(into)?;
-        let quoted = self.chars[start..self.at]
-            .iter()
-            .any(|c| matches!(c, '\'' | '"' | '\\'));
-        if word.value == Value::Expands {
+        let written = self.chars.get(start..self.at).unwrap_or_default();
+        let quoted = written.iter().any(|c| matches!(c, '\'' | '"' | '\\'));
+        if word.value == WordValue::Expands {
             return Err(NotUnderstood::Syntax("<<"));
         }
         self.pending.push(HereDocument {
@@ -276,7 +273,7 @@ impl Reader {
             expands: !quoted,
             strips_tabs,
         });
-        Ok(Redirection::Input)
+        Ok(ShellRedirection::Input)
     }
 
     /// Passes over the texts of here-documents after the end of a line.
@@ -286,12 +283,14 @@ impl Reader {
                 if self.at >= self.chars.len() {
                     return Err(NotUnderstood::Unclosed);
                 }
-                let length = self.chars[self.at..]
-                    .iter()
-                    .take_while(|c| **c != '\n')
-                    .count();
-                let line: String = self.chars[self.at..self.at + length].iter().collect();
-                self.at = (self.at + length + 1).min(self.chars.len());
+                let line: Vec<char> = self
+                    .rest()
+                    .split(|c| *c == '\n')
+                    .next()
+                    .unwrap_or_default()
+                    .to_vec();
+                self.at = (self.at + line.len() + 1).min(self.chars.len());
+                let line: String = line.into_iter().collect();
                 let compared = match document.strips_tabs {
                     true => line.trim_start_matches('\t'),
                     false => line.as_str(),
@@ -314,8 +313,8 @@ impl Reader {
         }
     }
 
-    fn word(&mut self, into: &mut Vec<Simple>) -> Reading<Word> {
-        let mut word = Word::default();
+    fn word(&mut self, into: &mut Vec<SimpleCommand>) -> Reading<ShellWord> {
+        let mut word = ShellWord::default();
         let start = self.at;
         while let Some(c) = self.peek() {
             match c {
@@ -359,13 +358,17 @@ impl Reader {
         Ok(word)
     }
 
-    fn expanding(&mut self, word: &mut Word, c: char) {
+    fn expanding(&mut self, word: &mut ShellWord, c: char) {
         self.at += 1;
         word.text.push(c);
-        word.value = Value::Expands;
+        word.value = WordValue::Expands;
     }
 
-    fn double_quoted(&mut self, word: &mut Word, into: &mut Vec<Simple>) -> Reading<()> {
+    fn double_quoted(
+        &mut self,
+        word: &mut ShellWord,
+        into: &mut Vec<SimpleCommand>,
+    ) -> Reading<()> {
         loop {
             match self.peek().ok_or(NotUnderstood::Unclosed)? {
                 '"' => {
@@ -390,7 +393,12 @@ impl Reader {
         }
     }
 
-    fn dollar(&mut self, word: &mut Word, into: &mut Vec<Simple>, quotes: InQuotes) -> Reading<()> {
+    fn dollar(
+        &mut self,
+        word: &mut ShellWord,
+        into: &mut Vec<SimpleCommand>,
+        quotes: InQuotes,
+    ) -> Reading<()> {
         self.expanding(word, '$');
         match self.peek() {
             Some('(') if self.ahead(1) == Some('(') => Err(NotUnderstood::Syntax("$((")),
@@ -429,7 +437,7 @@ impl Reader {
         }
     }
 
-    fn backticks(&mut self, word: &mut Word, into: &mut Vec<Simple>) -> Reading<()> {
+    fn backticks(&mut self, word: &mut ShellWord, into: &mut Vec<SimpleCommand>) -> Reading<()> {
         self.at += 1;
         let mut inner = String::new();
         loop {
@@ -445,7 +453,7 @@ impl Reader {
         let mut reader = Self::new(&inner, self.depth + 1)?;
         reader.list(into, End::Text)?;
         word.text.push_str("`…`");
-        word.value = Value::Expands;
+        word.value = WordValue::Expands;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{NotUnderstood, Redirection, Value, parse};
+use super::{NotUnderstood, ShellRedirection, WordValue, parse};
 
 /// Each command on a line; words that expand in angle brackets.
 fn commands(text: &str) -> String {
@@ -16,15 +16,15 @@ fn commands(text: &str) -> String {
             parts.retain(|part| !part.is_empty());
             for word in &command.words {
                 parts.push(match word.value {
-                    Value::Literal => format!("{:?}", word.text),
-                    Value::Expands => format!("<{}>", word.text),
+                    WordValue::Literal => format!("{:?}", word.text),
+                    WordValue::Expands => format!("<{}>", word.text),
                 });
             }
             for redirection in &command.redirections {
                 parts.push(match redirection {
-                    Redirection::Harmless => "ok".to_owned(),
-                    Redirection::Input => "in".to_owned(),
-                    Redirection::Output(word) => format!(">{}", word.text),
+                    ShellRedirection::Harmless => "ok".to_owned(),
+                    ShellRedirection::Input => "in".to_owned(),
+                    ShellRedirection::Output(word) => format!(">{}", word.text),
                 });
             }
             parts.join(" ")

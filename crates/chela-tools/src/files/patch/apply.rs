@@ -1,16 +1,16 @@
 //! Finding the place of each chunk, and changing it.
 
-use super::parse::Chunk;
+use super::parse::PatchChunk;
 
 /// Lines of a patch that are not in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Missing {
+pub(super) struct MissingLines {
     pub(super) lines: String,
     /// The line after which they were looked for, from 1.
     from: usize,
 }
 
-impl Missing {
+impl MissingLines {
     pub(super) fn after(&self) -> String {
         match self.from {
             0 => String::new(),
@@ -20,7 +20,7 @@ impl Missing {
 }
 
 /// The text with all chunks applied, one after the other.
-pub(super) fn apply(body: &str, chunks: &[Chunk]) -> Result<String, Missing> {
+pub(super) fn apply(body: &str, chunks: &[PatchChunk]) -> Result<String, MissingLines> {
     let mut lines: Vec<String> = body.split('\n').map(str::to_owned).collect();
     // What ends with a line break has an empty last piece.
     let ends_with_break = lines.last().is_some_and(String::is_empty);
@@ -44,7 +44,7 @@ pub(super) fn apply(body: &str, chunks: &[Chunk]) -> Result<String, Missing> {
 }
 
 /// Applies a chunk; gives the line after it.
-fn place(lines: &mut Vec<String>, chunk: &Chunk, from: usize) -> Result<usize, Missing> {
+fn place(lines: &mut Vec<String>, chunk: &PatchChunk, from: usize) -> Result<usize, MissingLines> {
     if chunk.old.is_empty() {
         // Nothing to hold on to: after the named line, or at the end.
         let at = match chunk.after.is_empty() {
@@ -62,14 +62,14 @@ fn place(lines: &mut Vec<String>, chunk: &Chunk, from: usize) -> Result<usize, M
         })
         .ok_or_else(|| missing(&chunk.old, from))?;
     let end = at + chunk.old.len();
-    let new = kept_as_they_are(&lines[at..end], chunk);
+    let new = kept_as_they_are(lines.get(at..end).unwrap_or_default(), chunk);
     let length = new.len();
     lines.splice(at..end, new);
     Ok(at + length)
 }
 
 /// The new lines; those the chunk keeps stay as the file has them, blanks included.
-fn kept_as_they_are(found: &[String], chunk: &Chunk) -> Vec<String> {
+fn kept_as_they_are(found: &[String], chunk: &PatchChunk) -> Vec<String> {
     let mut pairs = chunk.old.iter().zip(found);
     chunk
         .new
@@ -87,8 +87,8 @@ fn kept_as_they_are(found: &[String], chunk: &Chunk) -> Vec<String> {
         .collect()
 }
 
-fn missing(lines: &[String], from: usize) -> Missing {
-    Missing {
+fn missing(lines: &[String], from: usize) -> MissingLines {
+    MissingLines {
         lines: lines.join("\n"),
         from,
     }
@@ -108,8 +108,8 @@ fn find(lines: &[String], wanted: &[String], from: usize, at_end: bool) -> Optio
     LOOKS.iter().find_map(|look| {
         let wanted: Vec<String> = wanted.iter().map(|line| look(line)).collect();
         let stands = |at: &usize| {
-            lines[*at..*at + wanted.len()]
-                .iter()
+            let there = lines.iter().skip(*at);
+            there
                 .zip(&wanted)
                 .all(|(line, wanted)| look(line) == *wanted)
         };

@@ -2,7 +2,7 @@
 
 /// What a patch says about one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum PatchSection {
     Add {
         path: String,
         content: String,
@@ -13,11 +13,11 @@ pub(super) enum Section {
     Update {
         path: String,
         move_to: Option<String>,
-        chunks: Vec<Chunk>,
+        chunks: Vec<PatchChunk>,
     },
 }
 
-impl Section {
+impl PatchSection {
     /// Every path it touches.
     pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
         let (path, other) = match self {
@@ -30,7 +30,7 @@ impl Section {
 
 /// Lines that go and lines that come, in one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Chunk {
+pub(super) struct PatchChunk {
     /// Lines after which to look, from `@@`.
     pub(super) after: Vec<String>,
     /// The lines there now: kept and removed ones.
@@ -41,7 +41,7 @@ pub(super) struct Chunk {
     pub(super) at_end: bool,
 }
 
-impl Chunk {
+impl PatchChunk {
     /// Whether every line there now is still there then, in its order.
     pub(super) fn adds_only(&self) -> bool {
         let mut new = self.new.iter();
@@ -57,7 +57,7 @@ const UPDATE: &str = "*** Update File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
 
-pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
+pub(super) fn parse(patch: &str) -> Result<Vec<PatchSection>, String> {
     let lines: Vec<&str> = patch
         .lines()
         .map(|line| line.trim_end_matches('\r'))
@@ -73,7 +73,7 @@ pub(super) fn parse(patch: &str) -> Result<Vec<Section>, String> {
         .filter(|end| *end > begin)
         .ok_or_else(|| format!("it does not end with `{END}`"))?;
     let mut reader = Reader {
-        lines: &lines[begin + 1..end],
+        lines: lines.get(begin + 1..end).unwrap_or_default(),
         at: 0,
         offset: begin + 2,
     };
@@ -103,7 +103,7 @@ impl<'l> Reader<'l> {
         self.at + self.offset
     }
 
-    fn section(&mut self) -> Result<Option<Section>, String> {
+    fn section(&mut self) -> Result<Option<PatchSection>, String> {
         while self.peek().is_some_and(|line| line.trim().is_empty()) {
             self.at += 1;
         }
@@ -118,10 +118,10 @@ impl<'l> Reader<'l> {
         };
         if let Some(path) = line.strip_prefix(ADD) {
             let (path, content) = (named(path)?, self.added()?);
-            return Ok(Some(Section::Add { path, content }));
+            return Ok(Some(PatchSection::Add { path, content }));
         }
         if let Some(path) = line.strip_prefix(DELETE) {
-            return Ok(Some(Section::Delete { path: named(path)? }));
+            return Ok(Some(PatchSection::Delete { path: named(path)? }));
         }
         if let Some(path) = line.strip_prefix(UPDATE) {
             let path = named(path)?;
@@ -136,7 +136,7 @@ impl<'l> Reader<'l> {
             if chunks.is_empty() && move_to.is_none() {
                 return Err(format!("the section of {path} changes nothing"));
             }
-            return Ok(Some(Section::Update {
+            return Ok(Some(PatchSection::Update {
                 path,
                 move_to,
                 chunks,
@@ -171,9 +171,9 @@ impl<'l> Reader<'l> {
         Ok(content)
     }
 
-    fn chunks(&mut self) -> Result<Vec<Chunk>, String> {
-        let mut chunks: Vec<Chunk> = Vec::new();
-        let mut chunk = Chunk::default();
+    fn chunks(&mut self) -> Result<Vec<PatchChunk>, String> {
+        let mut chunks: Vec<PatchChunk> = Vec::new();
+        let mut chunk = PatchChunk::default();
         while let Some(line) = self.peek() {
             let number = self.number();
             if line.trim_end() == END_OF_FILE {

@@ -4,14 +4,14 @@ use chela_core::FixedEntropy;
 use proptest::prelude::*;
 
 use super::apply::apply;
-use super::parse::{Section, parse};
-use super::{Files, Outcome, commit};
+use super::parse::{PatchSection, parse};
+use super::{FileTools, Outcome, commit};
 use crate::ImageInput;
-use crate::place::{Access, Spot};
-use crate::toolbox::tests::Bench;
+use crate::place::{OpenPlace, PlaceAccess};
+use crate::toolbox::tests::ToolboxFixture;
 
-fn files(bench: &Bench) -> Files {
-    Files {
+fn files(bench: &ToolboxFixture) -> FileTools {
+    FileTools {
         places: Arc::clone(bench.toolbox.places()),
         patch_places: Arc::clone(bench.toolbox.places()),
         bound: Arc::clone(bench.toolbox.bound()),
@@ -26,12 +26,12 @@ fn files(bench: &Bench) -> Files {
 
 #[test]
 fn a_failure_half_way_is_taken_back() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     for name in ["a.txt", "c.txt", "swapped.txt"] {
         bench.put(name, "old");
     }
     let files = files(&bench);
-    let outcome = |spot: Spot, before: Option<&str>, after: Option<&str>| Outcome {
+    let outcome = |spot: OpenPlace, before: Option<&str>, after: Option<&str>| Outcome {
         spot,
         before: before.map(|text| text.as_bytes().to_vec()),
         after: after.map(|text| text.as_bytes().to_vec()),
@@ -39,7 +39,7 @@ fn a_failure_half_way_is_taken_back() {
         said: String::new(),
         details: serde_json::Value::Null,
     };
-    let at = |path: &str| files.places.locate(path, Access::Write).unwrap();
+    let at = |path: &str| files.places.locate(path, PlaceAccess::Write).unwrap();
     let outcomes = [
         outcome(at("a.txt"), Some("old"), Some("new")),
         outcome(at("c.txt"), Some("old"), None),
@@ -50,7 +50,7 @@ fn a_failure_half_way_is_taken_back() {
     std::fs::remove_file(bench.path("swapped.txt")).unwrap();
     std::fs::create_dir(bench.path("swapped.txt")).unwrap();
     let placed = commit(&files, &outcomes, "c1").unwrap();
-    assert_eq!(placed, chela_files::Placement::Changed);
+    assert_eq!(placed, chela_files::DraftPlacement::Changed);
     assert_eq!(bench.text("a.txt"), "old");
     assert_eq!(bench.text("c.txt"), "old");
     assert!(!bench.path("added.txt").exists());
@@ -73,7 +73,7 @@ proptest! {
         }
         patch.push_str("*** End Patch");
         let sections = parse(&patch).unwrap();
-        let Section::Update { chunks, .. } = &sections[0] else {
+        let PatchSection::Update { chunks, .. } = &sections[0] else {
             panic!("an update")
         };
         let body = |lines: &[String]| lines.join("\n") + "\n";

@@ -1,10 +1,10 @@
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
+use crate::toolbox::tests::ToolboxFixture;
 
 #[test]
 fn exact_text_is_replaced() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.md", "one\ntwo\ntwo\n");
     let all = [
         bench.said(
@@ -45,7 +45,7 @@ fn exact_text_is_replaced() {
 
 #[test]
 fn a_near_miss_is_shown() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("main.rs", "fn a() {}\n\nfn main() {\n    let x = 1;\n}\n");
     let blanks =
         json!({"path": "main.rs", "oldText": "fn main() {\n  let x = 1;\n}", "newText": ""});
@@ -64,7 +64,7 @@ fn a_near_miss_is_shown() {
 
 #[test]
 fn the_shape_of_a_file_is_kept() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("crlf.txt", "\u{feff}a\r\nb\r\nc\r\n");
     bench.put("mixed.txt", "a\r\nb\r\nc\nd\n");
     bench.put("utf16.txt", b"\xFE\xFF\0a\0\n");

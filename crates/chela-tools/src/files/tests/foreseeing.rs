@@ -2,24 +2,24 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use crate::toolbox::tests::Bench;
+use crate::toolbox::tests::ToolboxFixture;
 use crate::{CallTarget, CallWrites, FilePreview, Tool};
 
 fn arguments(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-fn tool<'b>(bench: &'b Bench, name: &str) -> &'b dyn Tool {
+fn tool<'b>(bench: &'b ToolboxFixture, name: &str) -> &'b dyn Tool {
     bench.toolbox.get(name).unwrap().as_ref()
 }
 
 /// The real path of something in the workspace.
-fn real(bench: &Bench, path: &str) -> PathBuf {
+fn real(bench: &ToolboxFixture, path: &str) -> PathBuf {
     let workspace = bench.path("").canonicalize().unwrap();
     workspace.join(path)
 }
 
-fn everything(bench: &Bench) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+fn everything(bench: &ToolboxFixture) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut found = Vec::new();
     let mut folders = vec![bench.path("")];
     while let Some(folder) = folders.pop() {
@@ -38,7 +38,7 @@ fn everything(bench: &Bench) -> Vec<(PathBuf, Option<Vec<u8>>)> {
 
 #[test]
 fn a_preview_shows_the_change_and_makes_none() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.txt", "one\ntwo\n");
     bench.put("old.txt", "gone\n");
     std::os::unix::fs::symlink("a.txt", bench.path("link.txt")).unwrap();
@@ -104,7 +104,7 @@ fn a_preview_shows_the_change_and_makes_none() {
 
 #[test]
 fn what_a_call_is_about_has_one_form() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.txt", "one\n");
     std::os::unix::fs::symlink("a.txt", bench.path("link.txt")).unwrap();
     let absolute = bench.path("./sub/../a.txt").display().to_string();

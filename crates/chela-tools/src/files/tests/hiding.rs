@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
+use crate::toolbox::tests::ToolboxFixture;
 
 const VALUE: &str = "open sesame 7";
 
@@ -17,7 +17,7 @@ fn key() -> String {
 
 #[test]
 fn a_passage_with_a_stand_in_is_edited_and_the_secret_stays() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.env", format!("NAME=one\nDOOR={VALUE}\nPORT=1\n"));
     let seen = bench.said("read", json!({"path": "a.env"}));
     assert_eq!(seen, "NAME=one\nDOOR=[secret:vault]\nPORT=1");
@@ -48,7 +48,7 @@ fn a_passage_with_a_stand_in_is_edited_and_the_secret_stays() {
 
 #[test]
 fn what_becomes_of_a_secret_is_said() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.env", format!("DOOR={VALUE}\n"));
     let gone = bench.said(
         "edit",
@@ -74,7 +74,7 @@ fn what_becomes_of_a_secret_is_said() {
 
 #[test]
 fn a_file_written_back_keeps_its_secrets() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let text = format!("first\n{}\nDOOR={VALUE}\nlast\n", key());
     bench.put("a.txt", &text);
     let seen = bench.said("read", json!({"path": "a.txt"}));
@@ -103,7 +103,7 @@ fn a_file_written_back_keeps_its_secrets() {
 
 #[test]
 fn a_patch_leaves_secrets_where_they_are() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a.env", format!("NAME=one\nDOOR={VALUE}\nPORT=1\n"));
     let patch = "*** Begin Patch\n*** Update File: a.env\n@@\n-NAME=one\n+NAME=two\n DOOR=[secret:vault]\n-PORT=1\n+PORT=2\n*** End Patch";
     bench.said("apply_patch", json!({ "patch": patch }));

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
-use crate::{ChangeId, FileChange, ImageInput, Journal};
+use crate::toolbox::tests::ToolboxFixture;
+use crate::{ChangeId, ChangeJournal, FileChange, ImageInput};
 
 /// Writes down what it is told, and what the file holds at that moment.
 #[derive(Default)]
@@ -14,7 +14,7 @@ struct Notes {
     refuses: Option<&'static str>,
 }
 
-impl Journal for Notes {
+impl ChangeJournal for Notes {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
         let name = |path: &std::path::Path| {
             let name = path.file_name().unwrap_or_default();
@@ -46,9 +46,9 @@ impl Journal for Notes {
     }
 }
 
-fn bench(notes: &Arc<Notes>) -> Bench {
-    let journal: Arc<dyn Journal> = Arc::clone(notes) as _;
-    Bench::keeping("{}", ImageInput::No, Some(journal))
+fn bench(notes: &Arc<Notes>) -> ToolboxFixture {
+    let journal: Arc<dyn ChangeJournal> = Arc::clone(notes) as _;
+    ToolboxFixture::keeping("{}", ImageInput::No, Some(journal))
 }
 
 fn told(notes: &Notes) -> String {
@@ -130,7 +130,7 @@ fn a_change_that_fails_is_said_to_be_none() {
     let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&folder, open).unwrap();
     // Whoever may write everywhere has nothing to fail at.
-    if output.success == crate::Success::Failed {
+    if output.success == crate::CallSuccess::Failed {
         assert!(told(&notes).ends_with("\nnot 1"));
     }
 }

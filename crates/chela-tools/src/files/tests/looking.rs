@@ -1,9 +1,9 @@
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
+use crate::toolbox::tests::ToolboxFixture;
 
-fn project() -> Bench {
-    let bench = Bench::new();
+fn project() -> ToolboxFixture {
+    let bench = ToolboxFixture::new();
     bench.put(".gitignore", "*.log\n/build/\n!keep.log\n");
     bench.put("src/main.rs", "fn main() {\n    say(\"hi\");\n}\n");
     bench.put(
@@ -100,7 +100,7 @@ fn searching() {
 
 #[test]
 fn a_name_is_one_line() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("a\nb\u{202e}c.txt", "x");
     for (tool, arguments) in [
         ("ls", json!({})),
@@ -116,7 +116,7 @@ fn a_name_is_one_line() {
 
 #[test]
 fn long_results_go_to_a_file_that_can_be_read() {
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     let line = format!("needle {}\n", "x".repeat(100));
     bench.put("hay.txt", line.repeat(1_500));
     let output = bench.run("grep", json!({"pattern": "needle", "limit": 2000}));

@@ -3,10 +3,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::toolbox::tests::Bench;
-use crate::{ChangeId, FileChange, ImageInput, Journal};
+use crate::testing::block_on;
+use crate::toolbox::tests::ToolboxFixture;
+use crate::{
+    CallWrites, ChangeId, ChangeJournal, FileChange, HeadlessApprover, ImageInput, PreparedCall,
+    RunCall,
+};
 
 /// Saves in an editor each time a change is about to be made: after the tool has read the file and
 /// before it replaces it.
@@ -17,7 +21,7 @@ struct Editor {
     not_made: AtomicUsize,
 }
 
-impl Journal for Editor {
+impl ChangeJournal for Editor {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
         if let Some(text) = self.saves.lock().unwrap().pop() {
             std::fs::write(change.path, text).unwrap();
@@ -30,11 +34,14 @@ impl Journal for Editor {
     }
 }
 
-fn bench(saves: &[&'static str]) -> (Bench, Arc<Editor>) {
+fn bench(saves: &[&'static str]) -> (ToolboxFixture, Arc<Editor>) {
     let editor = Arc::new(Editor::default());
     *editor.saves.lock().unwrap() = saves.to_vec();
-    let journal: Arc<dyn Journal> = Arc::clone(&editor) as _;
-    (Bench::keeping("{}", ImageInput::No, Some(journal)), editor)
+    let journal: Arc<dyn ChangeJournal> = Arc::clone(&editor) as _;
+    (
+        ToolboxFixture::keeping("{}", ImageInput::No, Some(journal)),
+        editor,
+    )
 }
 
 #[test]
@@ -101,12 +108,72 @@ fn a_patch_is_all_or_nothing_with_what_was_saved_meanwhile() {
     assert_eq!(bench.text("a.md"), "A\n");
 }
 
+/// What a path leads to is judged first and changed later; whoever swaps it in between gets nothing.
+#[test]
+fn only_the_file_that_was_judged_is_changed() {
+    let bench = ToolboxFixture::new();
+    let patch = "*** Begin Patch\n*** Update File: notes.md\n@@\n-mine\n+evil\n*** End Patch";
+    let calls = [
+        ("write", json!({"path": "notes.md", "content": "evil\n"})),
+        (
+            "edit",
+            json!({"path": "notes.md", "oldText": "mine", "newText": "evil"}),
+        ),
+        ("apply_patch", json!({"patch": patch})),
+    ];
+    for (tool, arguments) in calls {
+        bench.put("SOUL.md", "mine\n");
+        bench.put("notes.md", "mine\n");
+        let call = JudgedRun::new(&bench, tool, arguments.clone());
+        std::fs::remove_file(bench.path("notes.md")).unwrap();
+        std::os::unix::fs::symlink("SOUL.md", bench.path("notes.md")).unwrap();
+        let told = call.run(&bench);
+        assert!(
+            told.contains("leads elsewhere now than when the call was allowed"),
+            "{tool}: {told}"
+        );
+        assert_eq!(bench.text("SOUL.md"), "mine\n", "{tool}");
+        // Judged anew, the link is what it leads to.
+        JudgedRun::new(&bench, tool, arguments).run(&bench);
+        assert_eq!(bench.text("SOUL.md"), "evil\n", "{tool}");
+        std::fs::remove_file(bench.path("notes.md")).unwrap();
+    }
+}
+
+/// A call as the turn makes it: judged, then run.
+struct JudgedRun {
+    prepared: PreparedCall,
+    writes: CallWrites,
+}
+
+impl JudgedRun {
+    fn new(bench: &ToolboxFixture, tool: &str, arguments: Value) -> Self {
+        let arguments = arguments.as_object().unwrap();
+        let prepared = bench.toolbox.prepare(tool, arguments).unwrap();
+        let writes = prepared.tool.writes(&prepared.arguments);
+        Self { prepared, writes }
+    }
+
+    fn run(&self, bench: &ToolboxFixture) -> String {
+        let call = RunCall {
+            id: "c1",
+            writes: &self.writes,
+            arguments: &self.prepared.arguments,
+            progress: &|_| {},
+            approver: &HeadlessApprover,
+            targets: &[],
+            redirects: &crate::AnyRedirect,
+        };
+        block_on(bench.toolbox.run_prepared(&self.prepared, call)).text()
+    }
+}
+
 /// N sessions in one process: every line that was told as added is there, once.
 #[test]
 fn many_threads_lose_nothing() {
     const WRITERS: usize = 8;
     const ROUNDS: usize = 10;
-    let bench = Bench::new();
+    let bench = ToolboxFixture::new();
     bench.put("log.md", "the end\n");
     std::thread::scope(|scope| {
         for writer in 0..WRITERS {

@@ -1,14 +1,14 @@
 use serde_json::json;
 
-use crate::toolbox::tests::Bench;
+use crate::toolbox::tests::ToolboxFixture;
 
 fn patch(lines: &[&str]) -> serde_json::Value {
     let body = lines.join("\n");
     json!({ "patch": format!("*** Begin Patch\n{body}\n*** End Patch") })
 }
 
-fn project() -> Bench {
-    let bench = Bench::new();
+fn project() -> ToolboxFixture {
+    let bench = ToolboxFixture::new();
     bench.put("a.txt", "one\ntwo\nthree\nfour\n");
     bench.put("b.txt", "class A:\n    def f(self):\n        return 1\n\nclass B:\n    def f(self):\n        return 1\n");
     bench.put("c.txt", "bye\n");

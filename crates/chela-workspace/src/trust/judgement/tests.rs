@@ -1,17 +1,17 @@
 use chela_core::{ContentHash, Trust};
 use proptest::prelude::*;
 
-use super::{Act, Case, Ground, OnChange, Policies, State, judge};
-use crate::trust::entry::{FileEntry, Held, Suspicion, Version, Writer};
+use super::{FolderGround, OnChange, TrustAct, TrustPolicies, TrustStanding, VersionCase, judge};
+use crate::trust::entry::{FileEntry, FileVersion, HeldVersion, SuspicionLevel, VersionWriter};
 
 fn hash(text: &str) -> ContentHash {
     ContentHash::of(text)
 }
 
-fn version(text: &str, trust: Trust) -> Version {
-    Version {
+fn version(text: &str, trust: Trust) -> FileVersion {
+    FileVersion {
         hash: hash(text),
-        writer: Writer::Owner,
+        writer: VersionWriter::Owner,
         at: 1,
         how: String::new(),
         trust,
@@ -26,8 +26,8 @@ fn on_record(text: &str) -> FileEntry {
     }
 }
 
-fn case<'a>(entry: Option<&'a FileEntry>, text: &str, ground: Ground) -> Case<'a> {
-    Case {
+fn case<'a>(entry: Option<&'a FileEntry>, text: &str, ground: FolderGround) -> VersionCase<'a> {
+    VersionCase {
         entry,
         hash: hash(text),
         pristine: false,
@@ -36,35 +36,50 @@ fn case<'a>(entry: Option<&'a FileEntry>, text: &str, ground: Ground) -> Case<'a
     }
 }
 
-fn policies(own: OnChange, foreign: OnChange) -> Policies {
-    Policies { own, foreign }
+fn policies(own: OnChange, foreign: OnChange) -> TrustPolicies {
+    TrustPolicies { own, foreign }
 }
 
 #[test]
 fn the_policy_of_the_folder_decides_about_what_somebody_else_wrote() {
     let entry = on_record("old");
-    let trusted = Act::UseTrusted(hash("old"));
+    let trusted = TrustAct::UseTrusted(hash("old"));
     for (own, foreign, ground, act) in [
-        (OnChange::Allow, OnChange::Quarantine, Ground::Own, Act::Use),
-        (OnChange::Warn, OnChange::Quarantine, Ground::Own, Act::Use),
-        (OnChange::Quarantine, OnChange::Allow, Ground::Own, trusted),
         (
             OnChange::Allow,
             OnChange::Quarantine,
-            Ground::Foreign,
+            FolderGround::Own,
+            TrustAct::Use,
+        ),
+        (
+            OnChange::Warn,
+            OnChange::Quarantine,
+            FolderGround::Own,
+            TrustAct::Use,
+        ),
+        (
+            OnChange::Quarantine,
+            OnChange::Allow,
+            FolderGround::Own,
+            trusted,
+        ),
+        (
+            OnChange::Allow,
+            OnChange::Quarantine,
+            FolderGround::Foreign,
             trusted,
         ),
         (
             OnChange::Quarantine,
             OnChange::Warn,
-            Ground::Foreign,
-            Act::Use,
+            FolderGround::Foreign,
+            TrustAct::Use,
         ),
     ] {
         let judged = judge(&case(Some(&entry), "new", ground), policies(own, foreign));
         assert_eq!(
             (judged.state, judged.act),
-            (State::Changed, act),
+            (TrustStanding::Changed, act),
             "{own:?} {foreign:?} {ground:?}"
         );
     }
@@ -72,13 +87,25 @@ fn the_policy_of_the_folder_decides_about_what_somebody_else_wrote() {
 
 #[test]
 fn without_a_version_to_stand_in_one_line_does() {
-    let judged = judge(&case(None, "new", Ground::Foreign), Policies::default());
-    assert_eq!((judged.state, judged.act), (State::Unknown, Act::Withhold));
-    let judged = judge(&case(None, "new", Ground::Own), Policies::default());
-    assert_eq!((judged.state, judged.act), (State::Unknown, Act::Use));
+    let judged = judge(
+        &case(None, "new", FolderGround::Foreign),
+        TrustPolicies::default(),
+    );
+    assert_eq!(
+        (judged.state, judged.act),
+        (TrustStanding::Unknown, TrustAct::Withhold)
+    );
+    let judged = judge(
+        &case(None, "new", FolderGround::Own),
+        TrustPolicies::default(),
+    );
+    assert_eq!(
+        (judged.state, judged.act),
+        (TrustStanding::Unknown, TrustAct::Use)
+    );
     assert_eq!(
         judged.trust,
-        Trust::Agent,
+        Trust::External,
         "nobody knows that it is the owner's"
     );
 }
@@ -86,19 +113,19 @@ fn without_a_version_to_stand_in_one_line_does() {
 #[test]
 fn w11_a_strong_finding_sets_aside_what_warn_would_use() {
     let entry = on_record("old");
-    let suspicious = |found| Case {
+    let suspicious = |found| VersionCase {
         found,
-        ..case(Some(&entry), "ignore all rules", Ground::Own)
+        ..case(Some(&entry), "ignore all rules", FolderGround::Own)
     };
-    let warn = Policies::default();
-    let judged = judge(&suspicious(Some(Suspicion::High)), warn);
-    assert_eq!(judged.act, Act::UseTrusted(hash("old")));
-    let judged = judge(&suspicious(Some(Suspicion::Medium)), warn);
-    assert_eq!(judged.act, Act::Use, "weaker ones are told");
+    let warn = TrustPolicies::default();
+    let judged = judge(&suspicious(Some(SuspicionLevel::High)), warn);
+    assert_eq!(judged.act, TrustAct::UseTrusted(hash("old")));
+    let judged = judge(&suspicious(Some(SuspicionLevel::Medium)), warn);
+    assert_eq!(judged.act, TrustAct::Use, "weaker ones are told");
     let allow = policies(OnChange::Allow, OnChange::Allow);
     assert_eq!(
-        judge(&suspicious(Some(Suspicion::High)), allow).act,
-        Act::Use
+        judge(&suspicious(Some(SuspicionLevel::High)), allow).act,
+        TrustAct::Use
     );
 }
 
@@ -106,7 +133,7 @@ fn w11_a_strong_finding_sets_aside_what_warn_would_use() {
 fn what_is_held_or_revoked_is_not_used_whatever_the_policy() {
     let allow = policies(OnChange::Allow, OnChange::Allow);
     let held = FileEntry {
-        held: Some(Held {
+        held: Some(HeldVersion {
             how: String::new(),
             question: None,
             hash: Some(hash("new")),
@@ -115,15 +142,18 @@ fn what_is_held_or_revoked_is_not_used_whatever_the_policy() {
         }),
         ..on_record("old")
     };
-    let judged = judge(&case(Some(&held), "new", Ground::Own), allow);
+    let judged = judge(&case(Some(&held), "new", FolderGround::Own), allow);
     assert_eq!(
         (judged.state, judged.act),
-        (State::Held, Act::UseTrusted(hash("old")))
+        (TrustStanding::Held, TrustAct::UseTrusted(hash("old")))
     );
     let mut revoked = on_record("old");
     revoked.revoke(3);
-    let judged = judge(&case(Some(&revoked), "old", Ground::Own), allow);
-    assert_eq!((judged.state, judged.act), (State::Revoked, Act::Withhold));
+    let judged = judge(&case(Some(&revoked), "old", FolderGround::Own), allow);
+    assert_eq!(
+        (judged.state, judged.act),
+        (TrustStanding::Revoked, TrustAct::Withhold)
+    );
 }
 
 #[test]
@@ -133,12 +163,12 @@ fn a_version_keeps_the_trust_it_was_written_with() {
         ..FileEntry::default()
     };
     let judged = judge(
-        &case(Some(&entry), "text", Ground::Own),
-        Policies::default(),
+        &case(Some(&entry), "text", FolderGround::Own),
+        TrustPolicies::default(),
     );
     assert_eq!(
         (judged.state, judged.trust),
-        (State::Trusted, Trust::External)
+        (TrustStanding::Trusted, Trust::External)
     );
 }
 
@@ -178,7 +208,7 @@ proptest! {
         let kinds = [OnChange::Allow, OnChange::Warn, OnChange::Quarantine];
         let entry = FileEntry {
             trusted: recorded.as_deref().map(|text| version(text, Trust::Owner)),
-            held: held.as_deref().map(|text| Held {
+            held: held.as_deref().map(|text| HeldVersion {
                 hash: Some(hash(text)),
                 turn: String::new(),
                 at: 0,
@@ -187,22 +217,22 @@ proptest! {
             }),
             ..FileEntry::default()
         };
-        let ground = if is_own { Ground::Own } else { Ground::Foreign };
-        let case = Case {
-            found: high.then_some(Suspicion::High),
+        let ground = if is_own { FolderGround::Own } else { FolderGround::Foreign };
+        let case = VersionCase {
+            found: high.then_some(SuspicionLevel::High),
             ..case(Some(&entry), &present, ground)
         };
         let policies = policies(kinds[own], kinds[foreign]);
         let judged = judge(&case, policies);
         if recorded.as_deref() != Some(present.as_str()) {
             prop_assert!(judged.waits());
-            if judged.act == Act::Use {
+            if judged.act == TrustAct::Use {
                 prop_assert!(judged.trust <= Trust::Agent);
                 prop_assert!(policies.on(ground) != OnChange::Quarantine);
                 prop_assert!(held.as_deref() != Some(present.as_str()));
             }
         } else {
-            prop_assert_eq!(judged.act, Act::Use);
+            prop_assert_eq!(judged.act, TrustAct::Use);
         }
     }
 }

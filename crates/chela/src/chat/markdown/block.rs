@@ -3,12 +3,13 @@
 use anstyle::{AnsiColor, Style};
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
-use super::table::Table;
-use crate::chat::ink::{Line, look, without_tabs};
-use crate::screen::Paint;
+use super::code::code_rows;
+use super::table::MarkdownTable;
+use crate::chat::ink::{StyledLine, look, without_tabs};
+use crate::screen::ColourMode;
 
 /// Blocks as lines no wider than `width`, a blank line between them.
-pub fn render(source: &str, width: usize, paint: Paint) -> Vec<Line> {
+pub fn render(source: &str, width: usize, paint: ColourMode) -> Vec<StyledLine> {
     let mut page = Page::new(width, paint);
     for event in Parser::new_ext(source, super::options()) {
         page.take(event);
@@ -17,42 +18,25 @@ pub fn render(source: &str, width: usize, paint: Paint) -> Vec<Line> {
     page.lines
 }
 
-/// A line of code behind its gutter. Long ones go on in the next line.
-pub fn code(line: &str, width: usize) -> Vec<Line> {
-    let gutter = Line::new("│ ", look::DIM);
-    let room = width.saturating_sub(gutter.width()).max(1);
-    let mut lines = Vec::new();
-    let mut part = Line::default();
-    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(line, true) {
-        let wide = crate::chat::ink::columns(grapheme);
-        if part.width() + wide > room && !part.is_empty() {
-            lines.push(std::mem::take(&mut part));
-        }
-        part.push(grapheme, look::CODE);
-    }
-    lines.push(part);
-    lines
-        .into_iter()
-        .map(|part| {
-            let mut line = gutter.clone();
-            line.append(&part);
-            line
-        })
-        .collect()
+/// A code block being read.
+#[derive(Default)]
+struct OpenCode {
+    language: String,
+    text: String,
 }
 
 struct Page {
     width: usize,
-    paint: Paint,
-    lines: Vec<Line>,
+    paint: ColourMode,
+    lines: Vec<StyledLine>,
     /// The paragraph being read, one entry for each line break in it.
-    paragraph: Vec<Line>,
+    paragraph: Vec<StyledLine>,
     /// What stands left of each line: bars of quotes, indents of lists.
     margins: Vec<Margin>,
     styles: Vec<Style>,
     lists: Vec<Option<u64>>,
-    code: Option<String>,
-    table: Option<Table>,
+    code: Option<OpenCode>,
+    table: Option<MarkdownTable>,
     link: Option<Link>,
     /// Whether the next block is set apart by a blank line.
     apart: bool,
@@ -62,7 +46,7 @@ enum Margin {
     Quote,
     /// The marker stands on the first line only.
     Item {
-        marker: Line,
+        marker: StyledLine,
         shown: bool,
     },
 }
@@ -73,7 +57,7 @@ struct Link {
 }
 
 impl Page {
-    fn new(width: usize, paint: Paint) -> Self {
+    fn new(width: usize, paint: ColourMode) -> Self {
         Self {
             width,
             paint,
@@ -94,7 +78,7 @@ impl Page {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
             Event::Text(text) => match &mut self.code {
-                Some(code) => code.push_str(&text),
+                Some(code) => code.text.push_str(&text),
                 None => self.text(&text, self.style()),
             },
             Event::Code(text) => self.inline_code(&text),
@@ -102,7 +86,7 @@ impl Page {
             Event::Rule => {
                 self.set_apart();
                 let rule = "─".repeat(self.room().min(40));
-                self.write(vec![Line::new(rule, look::DIM)]);
+                self.write(vec![StyledLine::new(rule, look::DIM)]);
                 self.apart = true;
             }
             Event::Html(html) | Event::InlineHtml(html) => self.html(&html),
@@ -136,12 +120,14 @@ impl Page {
             Tag::CodeBlock(kind) => {
                 self.end_paragraph();
                 self.set_apart();
-                if let pulldown_cmark::CodeBlockKind::Fenced(info) = kind
-                    && let Some(language) = info.split_whitespace().next()
-                {
-                    self.write(vec![Line::new(format!("│ {language}"), look::DIM)]);
-                }
-                self.code = Some(String::new());
+                let language = match &kind {
+                    pulldown_cmark::CodeBlockKind::Fenced(info) => info.split_whitespace().next(),
+                    pulldown_cmark::CodeBlockKind::Indented => None,
+                };
+                self.code = Some(OpenCode {
+                    language: language.unwrap_or_default().to_owned(),
+                    text: String::new(),
+                });
             }
             Tag::List(start) => {
                 self.end_paragraph();
@@ -154,7 +140,7 @@ impl Page {
             Tag::Item => self.start_item(),
             Tag::Table(alignments) => {
                 self.set_apart();
-                self.table = Some(Table::new(alignments));
+                self.table = Some(MarkdownTable::new(alignments));
             }
             Tag::TableRow | Tag::TableHead => {
                 if let Some(table) = &mut self.table {
@@ -202,8 +188,8 @@ impl Page {
             TagEnd::CodeBlock => {
                 let code = self.code.take().unwrap_or_default();
                 let room = self.room();
-                for line in code.lines() {
-                    self.write(self::code(&without_tabs(line), room));
+                for line in code.text.lines() {
+                    self.write(code_rows(&without_tabs(line), &code.language, room));
                 }
                 self.apart = true;
             }
@@ -267,7 +253,7 @@ impl Page {
             }
         };
         self.margins.push(Margin::Item {
-            marker: Line::new(marker, Style::new().fg_color(Some(AnsiColor::Cyan.into()))),
+            marker: StyledLine::new(marker, Style::new().fg_color(Some(AnsiColor::Cyan.into()))),
             shown: false,
         });
         self.apart = false;
@@ -286,7 +272,7 @@ impl Page {
                 self.break_line();
             }
             if self.paragraph.is_empty() {
-                self.paragraph.push(Line::default());
+                self.paragraph.push(StyledLine::default());
             }
             if let Some(line) = self.paragraph.last_mut() {
                 line.push(&without_tabs(part), style);
@@ -298,8 +284,8 @@ impl Page {
     fn inline_code(&mut self, text: &str) {
         let style = self.style().fg_color(Some(AnsiColor::Cyan.into()));
         match self.paint {
-            Paint::Colour => self.text(text, style),
-            Paint::Plain => self.text(&format!("`{text}`"), style),
+            ColourMode::Colour | ColourMode::Light => self.text(text, style),
+            ColourMode::Mono | ColourMode::Plain => self.text(&format!("`{text}`"), style),
         }
     }
 
@@ -312,14 +298,14 @@ impl Page {
 
     fn break_line(&mut self) {
         if self.paragraph.is_empty() {
-            self.paragraph.push(Line::default());
+            self.paragraph.push(StyledLine::default());
         }
-        self.paragraph.push(Line::default());
+        self.paragraph.push(StyledLine::default());
     }
 
     fn set_apart(&mut self) {
         if self.apart && !self.lines.is_empty() {
-            let mut blank = Line::default();
+            let mut blank = StyledLine::default();
             for margin in &self.margins {
                 if let Margin::Quote = margin {
                     blank.push("▌ ", look::DIM);
@@ -332,7 +318,7 @@ impl Page {
 
     fn end_paragraph(&mut self) {
         let paragraph = std::mem::take(&mut self.paragraph);
-        if paragraph.is_empty() || paragraph.iter().all(Line::is_empty) {
+        if paragraph.is_empty() || paragraph.iter().all(StyledLine::is_empty) {
             return;
         }
         let width = self.width;
@@ -344,7 +330,7 @@ impl Page {
     }
 
     /// Lines that are laid out already, put behind the margin.
-    fn write(&mut self, lines: Vec<Line>) {
+    fn write(&mut self, lines: Vec<StyledLine>) {
         for line in lines {
             let (mut first, _) = self.margin();
             first.append(&line);
@@ -377,9 +363,9 @@ impl Page {
     }
 
     /// What stands left of the next line, and of those it goes on in.
-    fn margin(&mut self) -> (Line, Line) {
-        let mut first = Line::default();
-        let mut rest = Line::default();
+    fn margin(&mut self) -> (StyledLine, StyledLine) {
+        let mut first = StyledLine::default();
+        let mut rest = StyledLine::default();
         for margin in &mut self.margins {
             match margin {
                 Margin::Quote => {

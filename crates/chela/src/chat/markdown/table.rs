@@ -2,12 +2,12 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::chat::ink::{Line, look};
+use crate::chat::ink::{StyledLine, look};
 
 /// A table being read; the first row is the head.
-pub struct Table {
+pub struct MarkdownTable {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Line>>,
+    rows: Vec<Vec<StyledLine>>,
 }
 
 /// Between two columns.
@@ -15,7 +15,7 @@ const GAP: usize = 2;
 /// Columns narrower than this are not columns.
 const NARROWEST: usize = 5;
 
-impl Table {
+impl MarkdownTable {
     pub fn new(alignments: Vec<Alignment>) -> Self {
         Self {
             alignments,
@@ -27,8 +27,8 @@ impl Table {
         self.rows.push(Vec::new());
     }
 
-    pub fn cell(&mut self, lines: Vec<Line>) {
-        let mut cell = Line::default();
+    pub fn cell(&mut self, lines: Vec<StyledLine>) {
+        let mut cell = StyledLine::default();
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 cell.push(" ", look::PLAIN);
@@ -40,7 +40,7 @@ impl Table {
         }
     }
 
-    pub fn lines(&self, width: usize) -> Vec<Line> {
+    pub fn lines(&self, width: usize) -> Vec<StyledLine> {
         match self.widths(width) {
             Some(widths) => self.columns(&widths),
             None => self.records(width),
@@ -53,7 +53,7 @@ impl Table {
         let mut widths: Vec<usize> = (0..columns)
             .map(|at| {
                 let cells = self.rows.iter().filter_map(|row| row.get(at));
-                cells.map(Line::width).max().unwrap_or(0).max(1)
+                cells.map(StyledLine::width).max().unwrap_or(0).max(1)
             })
             .collect();
         let room = width.checked_sub(GAP * columns.saturating_sub(1))?;
@@ -70,11 +70,11 @@ impl Table {
         Some(widths)
     }
 
-    fn columns(&self, widths: &[usize]) -> Vec<Line> {
+    fn columns(&self, widths: &[usize]) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         for (at, row) in self.rows.iter().enumerate() {
-            let none = Line::default();
-            let cells: Vec<Vec<Line>> = widths
+            let none = StyledLine::default();
+            let cells: Vec<Vec<StyledLine>> = widths
                 .iter()
                 .enumerate()
                 .map(|(column, width)| match row.get(column) {
@@ -94,10 +94,10 @@ impl Table {
         lines
     }
 
-    fn across(&self, cells: &[Vec<Line>], widths: &[usize], depth: usize) -> Line {
-        let mut line = Line::default();
+    fn across(&self, cells: &[Vec<StyledLine>], widths: &[usize], depth: usize) -> StyledLine {
+        let mut line = StyledLine::default();
         for (column, width) in widths.iter().enumerate() {
-            let blank = Line::default();
+            let blank = StyledLine::default();
             let part = cells[column].get(depth).unwrap_or(&blank);
             let space = width.saturating_sub(part.width());
             let left = match self.alignments.get(column) {
@@ -115,8 +115,8 @@ impl Table {
     }
 
     /// Each row as `head: cell` lines.
-    fn records(&self, width: usize) -> Vec<Line> {
-        let blank = Line::default();
+    fn records(&self, width: usize) -> Vec<StyledLine> {
+        let blank = StyledLine::default();
         let head = self.rows.first().cloned().unwrap_or_default();
         let mut lines = Vec::new();
         for (at, row) in self.rows.iter().skip(1).enumerate() {
@@ -127,18 +127,18 @@ impl Table {
                 let mut first = bold(head.get(column).unwrap_or(&blank));
                 first.push(": ", look::DIM);
                 first.append(cell);
-                lines.extend(first.wrap(width, &blank, &Line::new("  ", look::PLAIN)));
+                lines.extend(first.wrap(width, &blank, &StyledLine::new("  ", look::PLAIN)));
             }
         }
         lines
     }
 }
 
-fn rule(widths: &[usize]) -> Line {
+fn rule(widths: &[usize]) -> StyledLine {
     let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-    Line::new(parts.join(&" ".repeat(GAP)), look::DIM)
+    StyledLine::new(parts.join(&" ".repeat(GAP)), look::DIM)
 }
 
-fn bold(line: &Line) -> Line {
-    Line::new(line.text(), look::BOLD)
+fn bold(line: &StyledLine) -> StyledLine {
+    StyledLine::new(line.text(), look::BOLD)
 }

@@ -1,18 +1,18 @@
 use proptest::prelude::*;
 
-use super::Flow;
-use crate::chat::ink::{Line, columns};
+use super::MarkdownStream;
+use crate::chat::ink::{StyledLine, count_columns};
 use crate::chat::pieces;
-use crate::screen::Paint;
+use crate::screen::ColourMode;
 
 fn shown(source: &str, width: usize) -> String {
-    let mut flow = Flow::new(width, Paint::Plain);
+    let mut flow = MarkdownStream::new(width, ColourMode::Plain);
     let mut lines = flow.push(source);
     lines.extend(flow.finish());
     joined(&lines)
 }
 
-fn joined(lines: &[Line]) -> String {
+fn joined(lines: &[StyledLine]) -> String {
     let text: Vec<String> = lines
         .iter()
         .map(|line| line.text().trim_end().to_owned())
@@ -64,11 +64,11 @@ fn everything_at_sixteen_columns() {
 
 #[test]
 fn code_and_items_are_given_as_they_come() {
-    let mut flow = Flow::new(40, Paint::Plain);
-    assert_eq!(joined(&flow.push("```sh\nls -l\n")), "│ sh\n│ ls -l");
+    let mut flow = MarkdownStream::new(40, ColourMode::Plain);
+    assert_eq!(joined(&flow.push("```sh\nls -l\n")), "ls -l");
     assert_eq!(joined(&flow.push("echo")), "");
-    assert_eq!(joined(&flow.tail()), "│ echo");
-    assert_eq!(joined(&flow.push("\n```\n- one\n- tw")), "│ echo");
+    assert_eq!(joined(&flow.tail()), "echo");
+    assert_eq!(joined(&flow.push("\n```\n- one\n- tw")), "echo");
     assert_eq!(joined(&flow.push("o\n- three\n")), "\n• one\n• two");
     assert_eq!(joined(&flow.tail()), "• three");
     assert_eq!(joined(&flow.push("\nAnd then")), "");
@@ -78,7 +78,7 @@ fn code_and_items_are_given_as_they_come() {
 
 #[test]
 fn unfinished_marks_are_previewed_as_they_are() {
-    let mut flow = Flow::new(40, Paint::Plain);
+    let mut flow = MarkdownStream::new(40, ColourMode::Plain);
     flow.push("some **bol");
     assert_eq!(joined(&flow.tail()), "some **bol");
     flow.push("d** words");
@@ -87,7 +87,7 @@ fn unfinished_marks_are_previewed_as_they_are() {
 
 #[test]
 fn a_list_can_be_made_narrower_in_the_middle() {
-    let mut flow = Flow::new(40, Paint::Plain);
+    let mut flow = MarkdownStream::new(40, ColourMode::Plain);
     flow.push("- one two three four five\n- six\n- seven\n");
     flow.resize(12);
     flow.push("- eight\n");
@@ -113,7 +113,7 @@ proptest! {
         width in 8usize..40,
     ) {
         let source = source.concat();
-        let mut flow = Flow::new(width, Paint::Plain);
+        let mut flow = MarkdownStream::new(width, ColourMode::Plain);
         let mut lines = Vec::new();
         for piece in pieces(&source, &cuts) {
             lines.extend(flow.push(piece));
@@ -135,7 +135,7 @@ proptest! {
     #[test]
     fn no_line_is_wider_than_the_screen(source in "(- ){0,8}[a-z漢*`| \n-]{0,120}", width in 12usize..40) {
         for line in shown(&source, width).lines() {
-            prop_assert!(columns(line) <= width, "{line:?} at {width}");
+            prop_assert!(count_columns(line) <= width, "{line:?} at {width}");
         }
     }
 }

@@ -1,26 +1,29 @@
 //! What is printed of a turn.
 
+use std::collections::HashMap;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
-use chela_agent::turn::{Ended, TurnError, TurnEvent, TurnOutcome};
-use chela_reply::{Delivery, Reply, Silence};
-use chela_tools::Success;
+use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome};
+use chela_model::StopReason;
+use chela_reply::{Reply, ReplyDelivery, Silence};
+use chela_tools::{CallSuccess, OwnerPresence, REFUSED};
 use serde::Serialize;
+use serde_json::json;
 
-use super::Form;
-use crate::chat::asking;
-use crate::chat::clean::{self, Cleaner, clean_line};
-use crate::chat::ink::{Line, look};
-use crate::chat::markdown::Flow;
-use crate::chat::relay::{Asked, News};
-use crate::chat::stage::{Frame, Stage};
+use super::OutputForm;
+use crate::chat::clean::{self, ControlCleaner, clean_line};
+use crate::chat::ink::{StyledLine, look};
+use crate::chat::line_questions;
+use crate::chat::markdown::MarkdownStream;
+use crate::chat::relay::{PendingQuestion, TurnNews};
+use crate::chat::stage::{FramePainter, ScreenFrame};
 use crate::chat::terminal;
-use crate::chat::trouble;
-use crate::chat::view::{Taste, View};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen};
+use crate::chat::turn_errors;
+use crate::chat::view::{TurnView, ViewSettings};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{ColourMode, Screen};
 
 /// Words of a call that wait for its end. A longer answer goes out as it comes: it must be noticed
 /// when nobody reads it any more.
@@ -46,9 +49,22 @@ struct Told<'a> {
     ended: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
+    /// Why the model stopped speaking: `end`, `length` (its output limit), `refused` (a filter).
+    stop: Option<&'static str>,
+    /// What it was not allowed to do.
+    refused: &'a [RefusedCall],
     /// What still ran in the background and ended with the process.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     ended_with_it: &'a [String],
+}
+
+/// A call that was not allowed.
+#[derive(Debug, Clone, Serialize)]
+struct RefusedCall {
+    tool: String,
+    /// What it was about: a command, a path.
+    what: String,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -57,10 +73,10 @@ struct Context {
     window: Option<u64>,
 }
 
-pub struct Output<'a> {
+pub struct OneShotOutput<'a> {
     screen: &'a mut Screen,
-    form: Form,
-    cleaner: Cleaner,
+    form: OutputForm,
+    cleaner: ControlCleaner,
     /// Whether the last thing printed ended its line.
     line_open: bool,
     printed: bool,
@@ -71,36 +87,41 @@ pub struct Output<'a> {
     /// Something was said before: what is said next begins a paragraph.
     gap: bool,
     /// Where tools are told of: standard error, if a person reads it.
-    beside: Option<Paint>,
+    beside: Option<ColourMode>,
+    /// What the calls under way are about, by their ids.
+    under_way: HashMap<String, String>,
+    refused: Vec<RefusedCall>,
 }
 
 struct Drawn {
-    view: View,
-    stage: Stage<io::Stdout>,
+    view: TurnView,
+    stage: FramePainter<io::Stdout>,
 }
 
-impl<'a> Output<'a> {
-    pub fn new(screen: &'a mut Screen, form: Form) -> Self {
-        let drawn = (form == Form::Drawn).then(|| {
+impl<'a> OneShotOutput<'a> {
+    pub fn new(screen: &'a mut Screen, form: OutputForm) -> Self {
+        let drawn = (form == OutputForm::Drawn).then(|| {
             let size = (screen.width, terminal::size().1);
-            let mut view = View::new(size.0, screen.paint);
-            view.begin(Taste::default(), Instant::now());
+            let mut view = TurnView::new(size.0, screen.paint);
+            view.begin(ViewSettings::default(), Instant::now());
             Drawn {
                 view,
-                stage: Stage::new(io::stdout(), screen.paint, size),
+                stage: FramePainter::new(io::stdout(), screen.paint, size),
             }
         });
-        let watched = form == Form::Plain && io::stderr().is_terminal();
+        let watched = form == OutputForm::Plain && io::stderr().is_terminal();
         Self {
             beside: watched.then_some(screen.paint),
             screen,
             form,
-            cleaner: Cleaner::default(),
+            cleaner: ControlCleaner::default(),
             line_open: false,
             printed: false,
             drawn,
             held: None,
             gap: false,
+            under_way: HashMap::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -109,40 +130,80 @@ impl<'a> Output<'a> {
         Duration::from_millis(millis)
     }
 
-    pub fn tick(&mut self) -> Result<(), Fail> {
+    pub fn tick(&mut self) -> Result<(), CommandError> {
         if let Some(drawn) = &mut self.drawn {
             let settled = drawn.view.take_settled();
             let lines = drawn.view.live(Instant::now());
             // The cursor stays visible: whoever ends the process leaves a usable terminal.
             let cursor = Some((lines.len().saturating_sub(1), 0));
-            let frame = Frame { lines, cursor };
+            let frame = ScreenFrame { lines, cursor };
             drawn.stage.show(&settled, frame)?;
         }
         Ok(())
     }
 
-    pub async fn hear(&mut self, item: News) -> Result<(), Fail> {
+    pub async fn hear(&mut self, item: TurnNews) -> Result<(), CommandError> {
         match item {
-            News::Event(event) => match &mut self.drawn {
-                Some(drawn) => {
-                    drawn.view.event(event, Instant::now());
-                    self.tick()
+            TurnNews::Event(event) => {
+                self.note_refusal(&event);
+                if self.form == OutputForm::JsonStream {
+                    self.stream(&event)?;
                 }
-                None => self.event(event).map_err(Fail::from),
-            },
-            News::Question(question) => self.question(question).await,
+                self.show(event)
+            }
+            TurnNews::Question(question) => self.question(question).await,
         }
+    }
+
+    fn show(&mut self, event: TurnEvent) -> Result<(), CommandError> {
+        match &mut self.drawn {
+            Some(drawn) => {
+                drawn.view.event(event, Instant::now());
+                self.tick()
+            }
+            None => self.event(event).map_err(CommandError::from),
+        }
+    }
+
+    /// Scripts look at what was refused, and so does whoever reads standard error.
+    fn note_refusal(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::ToolStarted { id, summary, .. } => {
+                self.under_way.insert(id.clone(), summary.clone());
+            }
+            TurnEvent::ToolEnded {
+                id, tool, details, ..
+            } => {
+                let what = self.under_way.remove(id).unwrap_or_default();
+                if let Some(why) = details[REFUSED].as_str() {
+                    self.refused.push(RefusedCall {
+                        tool: clean_line(tool),
+                        what: clean_line(&what),
+                        why: clean_line(why),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stream(&mut self, event: &TurnEvent) -> Result<(), CommandError> {
+        if let Some(line) = event_object(event) {
+            self.screen.line(line)?;
+            self.screen.flush()?;
+        }
+        Ok(())
     }
 
     fn event(&mut self, event: TurnEvent) -> io::Result<()> {
         match event {
             TurnEvent::Calling { .. } => {
-                let read_by_program = self.form == Form::Plain && !self.screen.is_terminal;
+                let read_by_program = self.form == OutputForm::Plain && !self.screen.is_terminal;
                 self.held = read_by_program.then(String::new);
                 Ok(())
             }
             TurnEvent::Called { .. } => self.let_go(),
-            TurnEvent::Text(piece) if self.form == Form::Plain => {
+            TurnEvent::Text(piece) if self.form == OutputForm::Plain => {
                 let shown = self.cleaner.push(&piece);
                 match &mut self.held {
                     Some(held) if held.len() < MOST_HELD => {
@@ -163,11 +224,15 @@ impl<'a> Output<'a> {
                 Ok(())
             }
             TurnEvent::Notice(text) => {
-                self.aside(&clean_line(&text));
+                self.notice(&clean_line(&text));
                 Ok(())
             }
-            TurnEvent::Unrecorded(text) => {
-                let _ = writeln!(io::stderr(), "{}", clean_line(&text));
+            TurnEvent::Waiting(text) => {
+                print_note(self.screen.paint, &text);
+                Ok(())
+            }
+            TurnEvent::Unrecorded(text) | TurnEvent::Tampered(text) => {
+                print_warning(self.screen.paint, &text);
                 Ok(())
             }
             TurnEvent::ToolEnded {
@@ -179,8 +244,8 @@ impl<'a> Output<'a> {
                 // Words before a tool and words after it are two paragraphs.
                 self.end_line()?;
                 let mark = match success {
-                    Success::Done => "✓".to_owned(),
-                    Success::Failed => {
+                    CallSuccess::Done => "✓".to_owned(),
+                    CallSuccess::Failed => {
                         format!("✗ {}", clean_line(text.lines().next().unwrap_or("")))
                     }
                 };
@@ -234,29 +299,54 @@ impl<'a> Output<'a> {
         }
     }
 
-    async fn question(&mut self, asked: Asked) -> Result<(), Fail> {
-        let can_ask = self.form != Form::Json && io::stdin().is_terminal();
-        if !can_ask || !io::stderr().is_terminal() {
+    /// Whether somebody is there to be asked.
+    pub fn presence(form: OutputForm) -> OwnerPresence {
+        let can_ask = !form.is_json() && io::stdin().is_terminal();
+        match can_ask && io::stderr().is_terminal() {
+            true => OwnerPresence::There,
+            false => OwnerPresence::Away,
+        }
+    }
+
+    /// A line for the person, also where standard error goes to a file: what was told once is not
+    /// told again.
+    fn notice(&self, text: &str) {
+        match self.beside {
+            Some(_) => self.aside(text),
+            None => {
+                let _ = writeln!(io::stderr(), "notice: {text}");
+            }
+        }
+    }
+
+    async fn question(&mut self, asked: PendingQuestion) -> Result<(), CommandError> {
+        if Self::presence(self.form) == OwnerPresence::Away {
             asked.answer(None);
             return Ok(());
         }
         self.end_line()?;
         if let Some(drawn) = &mut self.drawn {
             let settled = drawn.view.take_settled();
-            drawn.stage.show(&settled, Frame::default())?;
+            drawn.stage.show(&settled, ScreenFrame::default())?;
             drawn.stage.leave()?;
         }
-        let said = asking::permission(&asked.question, self.screen.paint).await;
-        asked.answer(said);
+        let (paint, size) = (self.screen.paint, terminal::size());
+        let said = line_questions::ask_permission(&asked.question, paint, size).await;
+        asked.answer(said.as_deref());
         Ok(())
     }
 
+    /// What is said next does not stand on the line of the question.
+    pub fn question_abandoned(&self) {
+        let _ = writeln!(io::stderr());
+    }
+
     /// A turn has ended: what it said stands.
-    pub fn turn_ended(&mut self, outcome: &TurnOutcome) -> Result<(), Fail> {
+    pub fn turn_ended(&mut self, outcome: &TurnOutcome) -> Result<(), CommandError> {
         match self.form {
-            Form::Json => Ok(()),
-            Form::Plain => self.plain(outcome),
-            Form::Drawn => self.close(Some(outcome)),
+            OutputForm::Json | OutputForm::JsonStream => Ok(()),
+            OutputForm::Plain => self.plain(outcome),
+            OutputForm::Drawn => self.close(Some(outcome)),
         }
     }
 
@@ -264,17 +354,17 @@ impl<'a> Output<'a> {
     pub fn turn_begins(&mut self) {
         self.gap |= self.printed;
         self.printed = false;
-        self.cleaner = Cleaner::default();
+        self.cleaner = ControlCleaner::default();
         if let Some(drawn) = &mut self.drawn {
-            drawn.view.begin(Taste::default(), Instant::now());
+            drawn.view.begin(ViewSettings::default(), Instant::now());
         }
     }
 
     /// Nothing is said for a while, and why.
-    pub fn waiting(&mut self, why: &str) -> Result<(), Fail> {
+    pub fn waiting(&mut self, why: &str) -> Result<(), CommandError> {
         match &mut self.drawn {
             Some(drawn) => {
-                drawn.view.say(Line::new(why, look::DIM));
+                drawn.view.say(StyledLine::new(why, look::DIM));
                 self.tick()
             }
             None => {
@@ -284,9 +374,13 @@ impl<'a> Output<'a> {
         }
     }
 
-    pub fn failed(mut self, talk: &Conversation, error: &TurnError) -> Result<Exit, Fail> {
+    pub fn failed(
+        mut self,
+        talk: &Conversation,
+        error: &TurnError,
+    ) -> Result<CommandExit, CommandError> {
         self.close(None)?;
-        Err(trouble::fail(error, talk))
+        Err(turn_errors::turn_failure(error, talk))
     }
 
     pub fn end(
@@ -294,8 +388,10 @@ impl<'a> Output<'a> {
         talk: &Conversation,
         outcome: &TurnOutcome,
         left: &[String],
-    ) -> Result<Exit, Fail> {
-        if self.form == Form::Json {
+    ) -> Result<CommandExit, CommandError> {
+        self.tell_refused();
+        let empty = tell_empty(self.screen.paint, outcome, self.drawn.is_some());
+        if self.form.is_json() {
             self.json(talk, outcome, left)?;
         } else if !left.is_empty() {
             let told = format!("ended with this chat: {}", left.join(", "));
@@ -306,12 +402,29 @@ impl<'a> Output<'a> {
             );
         }
         Ok(match outcome.ended {
-            Ended::Done => Exit::Fine,
-            Ended::Stopped | Ended::Limit(_) | Ended::Loop(_) => Exit::Stopped,
+            TurnEnd::Stopped | TurnEnd::Limit(_) | TurnEnd::Loop(_) => CommandExit::Stopped,
+            TurnEnd::Done if empty => CommandExit::Findings,
+            TurnEnd::Done if !self.refused.is_empty() => CommandExit::Refused,
+            TurnEnd::Done => CommandExit::Fine,
         })
     }
 
-    fn close(&mut self, outcome: Option<&TurnOutcome>) -> Result<(), Fail> {
+    /// A line for each call that was not allowed, where the chat does not show them.
+    fn tell_refused(&self) {
+        if self.drawn.is_some() {
+            return;
+        }
+        for refused in &self.refused {
+            let why = refused
+                .why
+                .split_once(". ")
+                .map_or(refused.why.as_str(), |it| it.0);
+            let line = format!("refused: {} `{}`: {why}", refused.tool, refused.what);
+            let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(line));
+        }
+    }
+
+    fn close(&mut self, outcome: Option<&TurnOutcome>) -> Result<(), CommandError> {
         self.end_line()?;
         if let Some(drawn) = &mut self.drawn {
             match outcome {
@@ -319,13 +432,13 @@ impl<'a> Output<'a> {
                 None => drawn.view.broke(),
             }
             let settled = drawn.view.take_settled();
-            drawn.stage.show(&settled, Frame::default())?;
+            drawn.stage.show(&settled, ScreenFrame::default())?;
             drawn.stage.leave()?;
         }
         Ok(())
     }
 
-    fn plain(&mut self, outcome: &TurnOutcome) -> Result<(), Fail> {
+    fn plain(&mut self, outcome: &TurnOutcome) -> Result<(), CommandError> {
         self.let_go()?;
         let held = self.cleaner.finish();
         self.print(held)?;
@@ -335,16 +448,18 @@ impl<'a> Output<'a> {
                 self.print(&text)?;
             }
             self.end_line()?;
+            // Directives are not part of the reply: whoever reads it reads words.
             for media in &delivery.media {
-                self.screen.line(format!("MEDIA:{}", clean_line(media)))?;
+                let told = format!("attached: {}", clean_line(media));
+                let _ = writeln!(io::stderr(), "{}", self.screen.paint.dim(told));
             }
         }
         self.end_line()?;
         let why = match &outcome.ended {
-            Ended::Done => return Ok(()),
-            Ended::Stopped => "stopped".to_owned(),
-            Ended::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
-            Ended::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
+            TurnEnd::Done => return Ok(()),
+            TurnEnd::Stopped => "stopped".to_owned(),
+            TurnEnd::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
+            TurnEnd::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
         };
         let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
         Ok(())
@@ -355,8 +470,8 @@ impl<'a> Output<'a> {
         talk: &Conversation,
         outcome: &TurnOutcome,
         left: &[String],
-    ) -> Result<(), Fail> {
-        let nothing = Delivery::default();
+    ) -> Result<(), CommandError> {
+        let nothing = ReplyDelivery::default();
         let (delivery, silent) = match &outcome.reply {
             Reply::Deliver(delivery) => (delivery, None),
             Reply::Silent { why } => (
@@ -369,12 +484,12 @@ impl<'a> Output<'a> {
             ),
         };
         let (ended, why) = match &outcome.ended {
-            Ended::Done => ("done", None),
-            Ended::Stopped => ("stopped", None),
-            Ended::Limit(what) => ("limit", Some(what.as_str())),
-            Ended::Loop(what) => ("loop", Some(what.as_str())),
+            TurnEnd::Done => ("done", None),
+            TurnEnd::Stopped => ("stopped", None),
+            TurnEnd::Limit(what) => ("limit", Some(what.as_str())),
+            TurnEnd::Loop(what) => ("loop", Some(what.as_str())),
         };
-        self.screen.json(&Told {
+        let told = Told {
             reply: &delivery.text,
             media: &delivery.media,
             silent,
@@ -390,14 +505,98 @@ impl<'a> Output<'a> {
             tool_calls: outcome.tool_calls,
             ended,
             why,
+            stop: outcome.stop.map(StopReason::as_str),
+            refused: &self.refused,
             ended_with_it: left,
-        })?;
+        };
+        match self.form {
+            OutputForm::JsonStream => {
+                let mut told = serde_json::to_value(&told)?;
+                told["type"] = "result".into();
+                self.screen.line(told)?;
+            }
+            _ => self.screen.json(&told)?,
+        }
         Ok(())
     }
 }
 
+/// An answer without words that nobody asked to be silent, told; says whether it is one.
+fn tell_empty(paint: ColourMode, outcome: &TurnOutcome, drawn: bool) -> bool {
+    let empty = matches!(
+        &outcome.reply,
+        Reply::Silent {
+            why: Silence::Empty
+        }
+    );
+    let told = match (outcome.ended == TurnEnd::Done, empty, outcome.stop) {
+        (true, true, Some(StopReason::Refused)) => {
+            "no answer: the provider stopped it (a filter, or a refusal of the model)"
+        }
+        (true, true, Some(StopReason::Length)) => {
+            "no answer: the model reached its output limit before it said anything"
+        }
+        (true, true, _) => "no answer: what the model sent is empty",
+        (true, false, Some(StopReason::Length)) if !drawn => {
+            "the answer is cut off: it reached the model's output limit"
+        }
+        (true, false, Some(StopReason::Refused)) if !drawn => {
+            "the answer is cut off: the provider stopped it"
+        }
+        _ => return false,
+    };
+    print_warning(paint, told);
+    empty
+}
+
+/// What happens during a turn, as one line for a program. Documented in `chela chat --help`.
+fn event_object(event: &TurnEvent) -> Option<serde_json::Value> {
+    Some(match event {
+        TurnEvent::Calling { model, step } => {
+            json!({ "type": "calling", "model": model, "step": step })
+        }
+        TurnEvent::Text(text) => json!({ "type": "text", "text": text }),
+        TurnEvent::Reasoning(text) => json!({ "type": "reasoning", "text": text }),
+        TurnEvent::ToolStarted {
+            id,
+            tool,
+            summary,
+            arguments,
+        } => json!({
+            "type": "tool-started", "id": id, "tool": tool, "summary": summary,
+            "arguments": arguments,
+        }),
+        TurnEvent::ToolProgress { .. } => return None,
+        TurnEvent::ToolEnded {
+            id,
+            tool,
+            success,
+            text,
+            details,
+        } => json!({
+            "type": "tool-ended", "id": id, "tool": tool,
+            "outcome": match details[REFUSED].is_string() {
+                true => "refused",
+                false => success.as_str(),
+            },
+            "text": text,
+        }),
+        TurnEvent::Retracted => json!({ "type": "retracted" }),
+        TurnEvent::Restarted { why } => json!({ "type": "restarted", "why": why }),
+        TurnEvent::Notice(text) => json!({ "type": "notice", "text": text }),
+        TurnEvent::Waiting(text) => json!({ "type": "waiting", "text": text }),
+        TurnEvent::Unrecorded(text) | TurnEvent::Tampered(text) => {
+            json!({ "type": "warning", "text": text })
+        }
+        TurnEvent::Called { usage, context } => json!({
+            "type": "called", "usage": usage,
+            "context": { "used": context.used, "window": context.window },
+        }),
+    })
+}
+
 /// The answer to a command, on its own.
-pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
+pub fn print_markdown(screen: &mut Screen, markdown: &str) -> Result<(), CommandError> {
     if markdown.is_empty() {
         return Ok(());
     }
@@ -406,7 +605,7 @@ pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
         screen.line(cleaned.trim_end())?;
         return Ok(());
     }
-    let mut flow = Flow::new(screen.width.saturating_sub(1).min(100), screen.paint);
+    let mut flow = MarkdownStream::new(screen.width.saturating_sub(1).min(100), screen.paint);
     let mut lines = flow.push(&cleaned);
     lines.extend(flow.finish());
     for line in lines {
@@ -416,7 +615,17 @@ pub fn page(screen: &mut Screen, markdown: &str) -> Result<(), Fail> {
 }
 
 /// A line for people, beside the output.
-pub fn note(paint: Paint, text: &str) {
-    let line = Line::new(clean_line(text), look::DIM);
+pub fn print_note(paint: ColourMode, text: &str) {
+    let line = StyledLine::new(clean_line(text), look::DIM);
     let _ = writeln!(io::stderr(), "{}", line.ansi(paint));
+}
+
+/// Something that is not as it should be, beside the output.
+pub fn print_warning(paint: ColourMode, text: &str) {
+    let _ = writeln!(
+        io::stderr(),
+        "{} {}",
+        paint.warn("warning:"),
+        clean_line(text)
+    );
 }

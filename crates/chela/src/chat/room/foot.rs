@@ -4,41 +4,59 @@ use std::io::Write;
 use std::time::Instant;
 
 use chela_core::SessionForm;
-use chela_guard::flow::Taint;
+use chela_guard::flow::SessionTaint;
 
-use super::Room;
-use crate::chat::ink::{Line, look};
-use crate::chat::stage::Frame;
+use super::ChatRoom;
+use crate::chat::card::CardFocus;
+use crate::chat::ink::{StyledLine, look};
+use crate::chat::stage::ScreenFrame;
 
 /// Rows of the message being written.
 const MOST_ROWS: usize = 10;
+/// Rows that are not the question's: a blank one before and after it, the line people type on, where
+/// things stand, and the last one of the window, which stays empty.
+const ROWS_AROUND: usize = 5;
 const PROMPT: &str = "› ";
 
-impl<W: Write> Room<'_, W> {
-    pub(super) fn frame(&mut self, now: Instant) -> Frame {
+impl<W: Write> ChatRoom<'_, W> {
+    pub(super) fn frame(&mut self, now: Instant) -> ScreenFrame {
         let width = self.stage.width().saturating_sub(1).max(1);
         let mut lines = self.view.live(now);
-        let question = self.questions.lines(width);
+        let room = self.stage.height().saturating_sub(ROWS_AROUND);
+        let focus = match self.editor.is_empty() {
+            true => CardFocus::Here,
+            false => CardFocus::Elsewhere,
+        };
+        let question = self.questions.lines((width, room), focus);
         if !lines.is_empty() || !question.is_empty() {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
         }
+        let above = lines.len();
         if !question.is_empty() {
             lines.extend(question);
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
         }
-        let (rows, mut cursor) = self.writing(width);
+        let (rows, mut cursor) = match &self.picker {
+            Some(picker) => picker.lines((width, room)),
+            None => self.writing(width),
+        };
         cursor.0 += lines.len();
         lines.extend(rows);
         lines.extend(self.menu.lines(width));
-        lines.push(self.status(width));
-        Frame {
+        lines.push(match &self.search {
+            Some(search) => search.line(&self.history).cut(width),
+            None => self.status(width),
+        });
+        // What is taller than the window loses its top: a question must not.
+        self.question_fits = lines.len() - above < self.stage.height();
+        ScreenFrame {
             lines,
             cursor: Some(cursor),
         }
     }
 
     /// The rows of the message around the cursor.
-    fn writing(&self, width: usize) -> (Vec<Line>, (usize, usize)) {
+    fn writing(&self, width: usize) -> (Vec<StyledLine>, (usize, usize)) {
         let room = width.saturating_sub(PROMPT.chars().count() + 1);
         let rows = self.editor.rows(room);
         let most = MOST_ROWS.min(self.stage.height() / 2).max(1);
@@ -46,7 +64,7 @@ impl<W: Write> Room<'_, W> {
         let lines = rows.rows.iter().enumerate().skip(first).take(most);
         let lines = lines.map(|(at, row)| {
             let lead = if at == 0 { PROMPT } else { "  " };
-            Line::new(lead, look::PERSON).with(row, look::PLAIN)
+            StyledLine::new(lead, look::PERSON).with(row, look::PLAIN)
         });
         let cursor = (
             rows.cursor.0 - first,
@@ -55,9 +73,9 @@ impl<W: Write> Room<'_, W> {
         (lines.collect(), cursor)
     }
 
-    fn status(&self, width: usize) -> Line {
+    fn status(&self, width: usize) -> StyledLine {
         if self.leaving {
-            return Line::new("  Ctrl-C again leaves", look::WARN);
+            return StyledLine::new("  Ctrl-C again leaves", look::WARN);
         }
         let model = match &self.model {
             // On a narrow screen the name is enough.
@@ -65,24 +83,26 @@ impl<W: Write> Room<'_, W> {
             Some(model) => model.as_str(),
             None => "no model: /model",
         };
-        let mut parts = vec![model.to_owned()];
+        let mut parts = Vec::new();
+        // First, so that no narrow screen cuts it off.
+        if self.busy.is_some() {
+            parts.push("Esc stops".to_owned());
+        }
+        parts.push(model.to_owned());
         if let Some(place) = self.place() {
             parts.push(place);
         }
         parts.extend(meter(self.view.meter.used, self.view.meter.window));
-        if self.talk.taint() == Taint::Tainted {
-            parts.push("⚠ read text from outside".to_owned());
+        if self.talk.taint() == SessionTaint::Tainted {
+            parts.push("⚠ untrusted content in context".to_owned());
         }
         match self.talk.questions_waiting() {
             0 => {}
             1 => parts.push("1 question waits".to_owned()),
             many => parts.push(format!("{many} questions wait")),
         }
-        parts.extend(self.talk.background().counted());
-        if self.busy.is_some() {
-            parts.push("Esc stops".to_owned());
-        }
-        Line::new(format!("  {}", parts.join(" · ")), look::DIM).cut(width)
+        parts.extend(self.talk.background().running().counted());
+        StyledLine::new(format!("  {}", parts.join(" · ")), look::DIM).cut(width)
     }
 
     /// The session, where it is not the main one.

@@ -1,120 +1,188 @@
 //! What the person says: a message, a command, or a word to the turn under way.
 
 use std::io::Write;
+use std::time::Instant;
 
-use chela_agent::conversation::Inbound;
-use chela_agent::slash::{self, Answer, Directive, Id, Parsed, Talk, Then};
+use chela_agent::conversation::{InboundImage, InboundMessage};
+use chela_agent::slash::{
+    self, CommandAnswer, CommandContext, CommandId, InlineDirective, ParsedLine, SurfaceAction,
+};
 
-use super::{Next, Room};
+use super::{ChatLeave, ChatRoom, ChatWork, recap};
 use crate::chat::clean::clean;
 use crate::chat::for_now::ForNow;
-use crate::chat::ink::{Line, look};
+use crate::chat::ink::{StyledLine, look};
 use crate::chat::lines::is_skill;
+use crate::chat::message_pictures::{picture_paths, read_images, who_looks_at_pictures};
+use crate::chat::picker::SessionPicker;
 
-impl<W: Write> Room<'_, W> {
-    pub(super) fn say(&mut self, text: &str) {
+impl<W: Write> ChatRoom<'_, W> {
+    pub(super) async fn say(&mut self, text: &str, pasted: Vec<String>) {
         self.echo(text);
-        match slash::parse(text) {
-            Parsed::Command { command, args } => {
+        // What was pasted gives no orders.
+        if let Some(command) = Self::owner_command(text).filter(|_| pasted.is_empty()) {
+            return self.run_owner_command(command);
+        }
+        match slash::parse_beside(text, &pasted) {
+            ParsedLine::Command { command, args } => {
                 if self.busy.is_some() && !may_run_beside(command.id) {
                     let told = format!("/{} waits until it is done; Esc stops it", command.name);
-                    self.view.say(Line::new(told, look::WARN));
+                    self.view.say(StyledLine::new(told, look::WARN));
                     return;
                 }
-                let answer = slash::run(self.talk, command, &args);
-                self.carry_out(answer);
+                let answer = slash::run(self.talk, command, &args).await;
+                self.carry_out(answer).await;
             }
-            Parsed::Directives(directives) => {
+            ParsedLine::Directives(directives) => {
                 for directive in &directives {
-                    let answer = slash::apply(self.talk, directive);
-                    self.carry_out(answer);
+                    let answer = slash::apply(self.talk, directive).await;
+                    self.carry_out(answer).await;
                 }
             }
-            Parsed::Unknown { name, args } => self.unknown(&name, &args),
-            Parsed::Message {
+            ParsedLine::Unknown { name, args } => self.unknown(&name, &args).await,
+            ParsedLine::Message {
                 text,
                 directives,
                 shortcuts,
             } => {
                 for command in shortcuts {
-                    let answer = slash::run(self.talk, command, "");
-                    self.carry_out(answer);
+                    let answer = slash::run(self.talk, command, "").await;
+                    self.carry_out(answer).await;
                 }
-                self.for_this_message(&directives);
+                self.for_this_message(&directives).await;
                 if !text.is_empty() {
-                    self.hand_over(text);
+                    let images = self.images_named_in(&text);
+                    let text = self.with_ran(text);
+                    self.hand_over(InboundMessage {
+                        text,
+                        images,
+                        pasted,
+                        ..InboundMessage::default()
+                    });
                 }
             }
         }
     }
 
-    fn hand_over(&mut self, text: String) {
+    fn hand_over(&mut self, message: InboundMessage) {
         if self.busy.is_some() {
-            self.talk.steer(text);
+            self.talk.steer(message);
             let told = "it reads this before its next step";
-            self.view.say(Line::new(format!("  {told}"), look::DIM));
+            self.view
+                .say(StyledLine::new(format!("  {told}"), look::DIM));
         } else {
-            self.next = Some(Next::Say(Inbound {
-                text,
-                ..Inbound::default()
-            }));
+            self.next = Some(ChatWork::Say(message));
         }
     }
 
-    fn for_this_message(&mut self, directives: &[Directive]) {
+    async fn for_this_message(&mut self, directives: &[InlineDirective]) {
         let talk = self.talk;
         for directive in directives {
             let for_now = self.for_now.get_or_insert_with(|| ForNow::new(talk));
-            let told = for_now.direct(directive);
-            self.carry_out(Answer::text(told));
+            let told = for_now.direct(directive).await;
+            self.carry_out(CommandAnswer::text(told)).await;
         }
     }
 
     /// A skill of that name, or a mistake.
-    fn unknown(&mut self, name: &str, args: &str) {
+    async fn unknown(&mut self, name: &str, args: &str) {
         if is_skill(self.talk, name)
             && let Some(command) = slash::find("skill")
         {
-            let answer = slash::run(self.talk, command, &format!("{name} {args}"));
-            self.carry_out(answer);
+            let answer = slash::run(self.talk, command, &format!("{name} {args}")).await;
+            self.carry_out(answer).await;
             return;
         }
         self.view.page(&slash::help(name));
     }
 
-    fn carry_out(&mut self, answer: Answer) {
+    async fn carry_out(&mut self, answer: CommandAnswer) {
         if !answer.text.is_empty() {
             self.view.page(&answer.text);
         }
         self.model = self.talk.model().selected;
         match answer.then {
-            Then::Nothing => {}
-            Then::Say(text) => self.hand_over(text),
-            Then::Begun(first) => {
-                self.view.meter = self.talk.status().context;
+            SurfaceAction::Nothing => {}
+            SurfaceAction::Say(text) => self.hand_over(text.into()),
+            SurfaceAction::Begun(first) => {
+                self.view.meter = self.talk.status().await.context;
                 if let Some(text) = first {
-                    self.hand_over(text);
+                    self.hand_over(text.into());
                 }
             }
-            Then::Edit(text) => {
-                self.view.meter = self.talk.status().context;
-                self.editor.set(text);
+            SurfaceAction::Edit(text) => {
+                self.view.meter = self.talk.status().await.context;
+                // Whoever takes a message back may not want it again: the line stays free.
+                self.history.add(&text);
+                let told = "· Up brings your message back to the line";
+                self.view.say(StyledLine::new(told, look::DIM));
             }
-            Then::Stop if self.busy.is_some() => self.talk.stop(),
-            Then::Stop if self.talk.subagents_running() > 0 => {
+            SurfaceAction::Copy => self.copy_last_reply().await,
+            SurfaceAction::Stop if self.busy.is_some() => self.talk.stop(),
+            SurfaceAction::Stop if self.talk.background().subagents_running() > 0 => {
                 self.talk.stop();
                 let told = "· the sub-agents are stopped";
-                self.view.say(Line::new(told, look::DIM));
+                self.view.say(StyledLine::new(told, look::DIM));
             }
-            Then::Stop => self.view.say(Line::new("· nothing is running", look::DIM)),
-            Then::Compact(keep) => self.next = Some(Next::Compact(keep)),
-            Then::Approve { id, decision } => {
-                if !self.decide(Some(&id), decision) {
-                    let told = format!("There is no open question `{id}`.");
-                    self.view.page(&told);
+            SurfaceAction::Stop => self
+                .view
+                .say(StyledLine::new("· nothing is running", look::DIM)),
+            SurfaceAction::Compact(keep) => self.next = Some(ChatWork::Compact(keep)),
+            SurfaceAction::Approve { id, answer } => {
+                match self.questions.answer_typed(&id, &answer, Instant::now()) {
+                    Ok(line) => self.view.say(line),
+                    Err(told) => self.view.page(&told),
                 }
             }
-            Then::Leave => self.over = true,
+            SurfaceAction::Choose(rows) => self.picker = Some(SessionPicker::new(rows)),
+            SurfaceAction::Resume(id) => self.leave_for(ChatLeave::Resume(id)),
+            SurfaceAction::Folder(folder) => self.leave_for(ChatLeave::Folder(folder)),
+            SurfaceAction::Leave => self.over = true,
+        }
+    }
+
+    /// Leaves this conversation for another one.
+    pub(super) fn leave_for(&mut self, what: ChatLeave) {
+        self.leave_for = Some(what);
+        self.over = true;
+    }
+
+    /// Through the terminal, which works over SSH too.
+    async fn copy_last_reply(&mut self) {
+        let told = match recap::last_reply(self.talk).await {
+            None => "· there is no reply to copy".to_owned(),
+            Some(reply) => match self.stage.copy(&reply) {
+                Ok(()) => "· copied, where your terminal allows it (OSC 52)".to_owned(),
+                Err(error) => format!("· not copied: {error}"),
+            },
+        };
+        self.view.say(StyledLine::new(told, look::DIM));
+    }
+
+    /// Pictures the message names by path, as a drop onto the terminal does.
+    fn images_named_in(&mut self, text: &str) -> Vec<InboundImage> {
+        let named = picture_paths(text, &self.talk.file_roots());
+        if named.is_empty() {
+            return Vec::new();
+        }
+        match read_images(&named) {
+            Ok(images) => {
+                let told = match images.len() {
+                    1 => "· 1 picture goes along".to_owned(),
+                    many => format!("· {many} pictures go along"),
+                };
+                self.view.say(StyledLine::new(told, look::DIM));
+                if let Some(told) = who_looks_at_pictures(self.talk) {
+                    let told = format!("· {told}");
+                    self.view.say(StyledLine::new(told, look::WARN));
+                }
+                images
+            }
+            Err(error) => {
+                let told = format!("· {}", error.message);
+                self.view.say(StyledLine::new(told, look::WARN));
+                Vec::new()
+            }
         }
     }
 
@@ -123,13 +191,22 @@ impl<W: Write> Room<'_, W> {
         for (at, line) in clean(text).lines().enumerate() {
             let lead = if at == 0 { "› " } else { "  " };
             self.view
-                .say(Line::new(lead, look::PERSON).with(line, look::BOLD));
+                .say(StyledLine::new(lead, look::PERSON).with(line, look::BOLD));
         }
-        self.view.say(Line::default());
+        self.view.say(StyledLine::default());
     }
 }
 
 /// Commands that do not change what a turn is working on.
-fn may_run_beside(id: Id) -> bool {
-    !matches!(id, Id::New | Id::Reset | Id::Undo | Id::Compact | Id::Skill)
+fn may_run_beside(id: CommandId) -> bool {
+    !matches!(
+        id,
+        CommandId::New
+            | CommandId::Cd
+            | CommandId::Reset
+            | CommandId::Resume
+            | CommandId::Undo
+            | CommandId::Compact
+            | CommandId::Skill
+    )
 }

@@ -4,81 +4,152 @@ use std::io::Write;
 use std::time::Instant;
 
 use chela_agent::slash;
-use chela_tools::Scope;
 
-use super::Room;
-use crate::chat::editor::{Edit, Moved};
-use crate::chat::keys::Act;
-use crate::fail::Fail;
+use super::{ChatLeave, ChatRoom};
+use crate::chat::card::CardKey;
+use crate::chat::editor::{EditAction, VerticalMove};
+use crate::chat::history_search::HistorySearch;
+use crate::chat::ink::{StyledLine, look};
+use crate::chat::keys::KeyAction;
+use crate::chat::menu::MenuChoice;
+use crate::chat::picker::PickerOutcome;
+use crate::fail::CommandError;
 
-impl<W: Write> Room<'_, W> {
-    pub(super) fn act(&mut self, act: Act) -> Result<(), Fail> {
+impl<W: Write> ChatRoom<'_, W> {
+    pub(super) async fn act(&mut self, act: KeyAction) -> Result<(), CommandError> {
         let was_leaving = std::mem::take(&mut self.leaving);
-        match act {
-            Act::Edit(edit) => self.edit(edit),
-            Act::Submit => self.submit(),
-            Act::Up => self.up(),
-            Act::Down => self.down(),
-            Act::Complete => self.complete(false),
-            Act::CompleteBack => self.complete(true),
-            Act::Stop => self.stop(),
-            Act::Interrupt => self.interrupt(was_leaving),
-            Act::EndOfInput if self.editor.is_empty() => self.over = true,
-            Act::EndOfInput => self.edit(Edit::Delete),
-            Act::Redraw => {
-                self.stage.clear().map_err(Fail::from)?;
+        if let Some(key) = self.card_key(&act) {
+            let answered = self.questions.press(key, Instant::now());
+            answered.into_iter().for_each(|line| self.view.say(line));
+            return Ok(());
+        }
+        if let Some(picker) = &mut self.picker {
+            match picker.press(&act) {
+                PickerOutcome::Open => return Ok(()),
+                PickerOutcome::Elsewhere => {}
+                PickerOutcome::Closed => {
+                    self.picker = None;
+                    return Ok(());
+                }
+                PickerOutcome::Chosen(id) => {
+                    self.picker = None;
+                    self.leave_for(ChatLeave::Resume(id));
+                    return Ok(());
+                }
             }
-            Act::Unfold => self.view.unfold(),
-            Act::Resized => self.resize(),
+        }
+        let Some(act) = self.search_key(act) else {
+            return Ok(());
+        };
+        match act {
+            KeyAction::Edit(edit) => self.edit(edit),
+            KeyAction::Submit => self.submit().await,
+            KeyAction::Up => self.up(),
+            KeyAction::Down => self.down(),
+            KeyAction::Complete => self.complete(false),
+            KeyAction::CompleteBack => self.complete(true),
+            KeyAction::Stop => self.stop(),
+            KeyAction::Interrupt => self.interrupt(was_leaving),
+            KeyAction::EndOfInput if self.editor.is_empty() => self.over = true,
+            KeyAction::EndOfInput => self.edit(EditAction::Delete),
+            KeyAction::Redraw => {
+                self.stage.clear().map_err(CommandError::from)?;
+            }
+            KeyAction::Unfold => self.view.unfold(),
+            KeyAction::SearchHistory => {
+                self.menu.close();
+                self.search = Some(HistorySearch::begin(self.editor.text()));
+            }
+            KeyAction::Resized => self.resize(),
             // Handled where the terminal can be given away.
-            Act::Suspend => {}
+            KeyAction::Suspend
+            | KeyAction::OpenEditor
+            | KeyAction::PageUp
+            | KeyAction::PageDown => {}
+        }
+        if !self.editor.is_empty() {
+            self.questions.rest();
         }
         Ok(())
     }
 
-    fn edit(&mut self, edit: Edit) {
-        if let Edit::Insert(typed) = &edit
-            && self.editor.is_empty()
-            && !self.questions.is_empty()
-        {
-            let now = Instant::now();
-            if let Some(approval) = self.questions.key(typed, now) {
-                self.decide(None, approval);
-                return;
+    /// What a key means to an open question. Letters mean nothing to it, and while something is
+    /// being written nothing does but turning its pages.
+    fn card_key(&self, act: &KeyAction) -> Option<CardKey> {
+        if self.questions.is_empty() {
+            return None;
+        }
+        match act {
+            KeyAction::PageDown => Some(CardKey::PageDown),
+            KeyAction::PageUp => Some(CardKey::PageUp),
+            _ if !self.editor.is_empty() => None,
+            KeyAction::Submit => Some(CardKey::Enter),
+            KeyAction::Complete | KeyAction::Edit(EditAction::Right) => Some(CardKey::Next),
+            KeyAction::CompleteBack | KeyAction::Edit(EditAction::Left) => Some(CardKey::Previous),
+            _ => None,
+        }
+    }
+
+    /// A search of what was typed earlier takes the keys it knows; any other one ends it with what
+    /// was found and means what it always means.
+    fn search_key(&mut self, act: KeyAction) -> Option<KeyAction> {
+        let Some(search) = &mut self.search else {
+            return Some(act);
+        };
+        match act {
+            KeyAction::Edit(EditAction::Insert(text) | EditAction::InsertPasted(text)) => {
+                search.type_more(&text);
             }
-            // Only the answer's keys count while a question is open, so that no reflex answers.
-            if typed.len() == 1 && "ysan".contains(&typed.to_ascii_lowercase()) {
-                return;
+            KeyAction::Edit(EditAction::Backspace) => search.type_less(),
+            KeyAction::SearchHistory | KeyAction::Up => search.older(&self.history),
+            KeyAction::Stop | KeyAction::Interrupt => {
+                let before = search.before().to_owned();
+                self.search = None;
+                self.editor.set(before);
+                return None;
+            }
+            other => {
+                self.search = None;
+                // Enter takes what was found, to be looked at before it is sent.
+                return (other != KeyAction::Submit).then_some(other);
             }
         }
+        if let Some(found) = search.found(&self.history) {
+            self.editor.set(found.to_owned());
+        }
+        None
+    }
+
+    fn edit(&mut self, edit: EditAction) {
         self.editor.edit(edit);
         self.history.leave();
         self.look_up();
     }
 
-    /// Answers a question; says whether there was one.
-    pub(super) fn decide(&mut self, id: Option<&str>, approval: Scope) -> bool {
-        let line = self.questions.answer(id, approval, Instant::now());
-        let found = line.is_some();
-        line.into_iter().for_each(|line| self.view.say(line));
-        found
-    }
-
-    fn submit(&mut self) {
+    async fn submit(&mut self) {
         if self.editor.continues() {
             return;
         }
+        // A file that was chosen stands in the middle of a message: Enter confirms it first.
+        let confirms = self.menu.is_walking() && !self.editor.text().starts_with('/');
         self.menu.close();
+        if confirms {
+            return;
+        }
         let text = self.editor.take();
+        let pasted = self.editor.take_pasted();
         if text.trim().is_empty() {
             return;
         }
         self.history.add(&text);
-        self.say(text.trim());
+        self.say(text.trim(), pasted).await;
     }
 
     fn up(&mut self) {
-        if self.editor.up() == Moved::Beyond
+        if self.menu.is_open() {
+            return self.complete(true);
+        }
+        if self.editor.up() == VerticalMove::Beyond
             && let Some(earlier) = self.history.back(self.editor.text())
         {
             let earlier = earlier.to_owned();
@@ -88,7 +159,10 @@ impl<W: Write> Room<'_, W> {
     }
 
     fn down(&mut self) {
-        if self.editor.down() == Moved::Beyond
+        if self.menu.is_open() {
+            return self.complete(false);
+        }
+        if self.editor.down() == VerticalMove::Beyond
             && let Some(later) = self.history.forth()
         {
             self.editor.set(later);
@@ -98,21 +172,36 @@ impl<W: Write> Room<'_, W> {
 
     fn complete(&mut self, back: bool) {
         self.look_up();
-        if let Some(line) = self.menu.next(back) {
-            let line = line.to_owned();
-            self.editor.set(line);
+        if let Some(choice) = self.menu.next(back) {
+            self.editor.set_at(choice.line, choice.cursor);
             self.look_up();
         }
     }
 
     fn look_up(&mut self) {
         let line = self.editor.text();
-        if !line.starts_with('/') || !self.editor.is_at_end() || line.contains('\n') {
-            self.menu.close();
-            return;
-        }
+        let cursor = self.editor.cursor();
         let talk = self.talk;
-        self.menu.follow(line, |line| slash::complete(talk, line));
+        let is_command = line.starts_with('/') && !line.contains('\n');
+        let files = &mut self.file_words;
+        self.menu.follow(line, |line| match is_command {
+            true if cursor < line.len() => Vec::new(),
+            true => {
+                let commands = slash::complete(talk, line);
+                commands.into_iter().map(MenuChoice::from).collect()
+            }
+            false => files.choices(line, cursor),
+        });
+    }
+
+    /// What came back from the editor stands on the line, to be sent with Enter.
+    pub(super) fn take_written(&mut self, written: Result<String, CommandError>) {
+        match written {
+            Ok(text) => self.editor.set(text),
+            Err(error) => self
+                .view
+                .say(StyledLine::new(format!("· {}", error.message), look::WARN)),
+        }
     }
 
     fn stop(&mut self) {

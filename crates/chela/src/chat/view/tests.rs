@@ -1,27 +1,27 @@
 use std::time::{Duration, Instant};
 
-use chela_agent::turn::{ContextMeter, Ended, TurnEvent, TurnOutcome};
+use chela_agent::turn::{ContextMeter, TurnEnd, TurnEvent, TurnOutcome};
 use chela_core::SessionKey;
 use chela_model::Usage;
-use chela_reply::{Delivery, Reply, Silence};
-use chela_tools::{Progress, Success};
+use chela_reply::{Reply, ReplyDelivery, Silence};
+use chela_tools::{CallProgress, CallSuccess};
 use serde_json::Value;
 
-use super::{Detail, Shown, Taste, View, seconds};
-use crate::chat::ink::{Line, look};
-use crate::screen::Paint;
+use super::{ReasoningDisplay, ToolDetail, TurnView, ViewSettings, seconds};
+use crate::chat::ink::{StyledLine, look};
+use crate::screen::ColourMode;
 
 struct Watched {
-    view: View,
+    view: TurnView,
     start: Instant,
     shown: Vec<String>,
 }
 
 impl Watched {
-    fn new(taste: Taste) -> Self {
+    fn new(settings: ViewSettings) -> Self {
         let start = Instant::now();
-        let mut view = View::new(61, Paint::Plain);
-        view.begin(taste, start);
+        let mut view = TurnView::new(61, ColourMode::Plain);
+        view.begin(settings, start);
         Self {
             view,
             start,
@@ -45,7 +45,7 @@ impl Watched {
         self.hear(0, TurnEvent::Text(piece.to_owned()));
     }
 
-    fn tool(&mut self, id: &str, success: Success, text: &str) {
+    fn tool(&mut self, id: &str, success: CallSuccess, text: &str) {
         self.hear(
             0,
             TurnEvent::ToolStarted {
@@ -67,7 +67,7 @@ impl Watched {
         );
     }
 
-    fn end(&mut self, reply: Reply, ended: Ended) -> String {
+    fn end(&mut self, reply: Reply, ended: TurnEnd) -> String {
         self.view.end(&TurnOutcome {
             session: SessionKey::parse("agent:main:main").unwrap(),
             model: "kit/scripted".to_owned(),
@@ -76,6 +76,7 @@ impl Watched {
             context: ContextMeter::default(),
             steps: 1,
             tool_calls: 0,
+            stop: None,
             ended,
         });
         self.take();
@@ -85,26 +86,26 @@ impl Watched {
     fn live(&self, after_ms: u64) -> String {
         let now = self.start + Duration::from_millis(after_ms);
         let lines = self.view.live(now);
-        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        let text: Vec<String> = lines.iter().map(StyledLine::text).collect();
         text.join("\n")
     }
 }
 
 fn said(text: &str) -> Reply {
-    Reply::Deliver(Delivery {
+    Reply::Deliver(ReplyDelivery {
         text: text.to_owned(),
-        ..Delivery::default()
+        ..ReplyDelivery::default()
     })
 }
 
 #[test]
 fn tools_stand_between_the_words_folded() {
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     watched.text("Let me look.");
-    watched.tool("a", Success::Done, "one\ntwo");
-    watched.tool("b", Success::Failed, "no such file\nmore");
+    watched.tool("a", CallSuccess::Done, "one\ntwo");
+    watched.tool("b", CallSuccess::Failed, "no such file\nmore");
     watched.text("It is **there**.");
-    let shown = watched.end(said("It is **there**."), Ended::Done);
+    let shown = watched.end(said("It is **there**."), TurnEnd::Done);
     insta::assert_snapshot!(shown, @r"
     Let me look.
 
@@ -121,15 +122,15 @@ fn tools_stand_between_the_words_folded() {
 
 #[test]
 fn more_is_shown_to_those_who_want_more() {
-    let mut watched = Watched::new(Taste {
-        reasoning: Shown::After,
-        tools: Detail::Some,
+    let mut watched = Watched::new(ViewSettings {
+        reasoning: ReasoningDisplay::After,
+        tools: ToolDetail::Some,
     });
     watched.hear(0, TurnEvent::Reasoning("First this,\nthen ".to_owned()));
     watched.hear(0, TurnEvent::Reasoning("that.".to_owned()));
-    watched.tool("a", Success::Done, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10");
+    watched.tool("a", CallSuccess::Done, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10");
     watched.text("Done.");
-    let shown = watched.end(said("Done."), Ended::Done);
+    let shown = watched.end(said("Done."), TurnEnd::Done);
     insta::assert_snapshot!(shown, @r"
     ┆ First this,
     ┆ then that.
@@ -151,7 +152,7 @@ fn more_is_shown_to_those_who_want_more() {
 
 #[test]
 fn a_running_tool_shows_its_time_and_its_newest_line() {
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     watched.hear(
         0,
         TurnEvent::ToolStarted {
@@ -165,7 +166,7 @@ fn a_running_tool_shows_its_time_and_its_newest_line() {
         10,
         TurnEvent::ToolProgress {
             id: "a".to_owned(),
-            progress: Progress::Output("running\n\u{1b}[32mtest ok\u{1b}[0m\n\n".to_owned()),
+            progress: CallProgress::Output("running\n\u{1b}[32mtest ok\u{1b}[0m\n\n".to_owned()),
         },
     );
     assert_eq!(watched.live(3_000), "⠋ exec cargo test 3.0 s · test ok");
@@ -173,26 +174,26 @@ fn a_running_tool_shows_its_time_and_its_newest_line() {
         Reply::Silent {
             why: Silence::Empty,
         },
-        Ended::Stopped,
+        TurnEnd::Stopped,
     );
     assert_eq!(shown, "■ exec cargo test\n\n■ stopped");
 }
 
 #[test]
 fn what_is_said_meanwhile_does_not_tear_a_block() {
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     watched.text("1. one\n2. tw");
-    watched.view.say(Line::new("› hurry", look::PLAIN));
+    watched.view.say(StyledLine::new("› hurry", look::PLAIN));
     watched.take();
     assert!(watched.live(0).ends_with("› hurry"));
     watched.text("o\n3. three\n");
-    let shown = watched.end(said("…"), Ended::Done);
+    let shown = watched.end(said("…"), TurnEnd::Done);
     assert_eq!(shown, "1. one\n2. two\n3. three\n\n› hurry");
 }
 
 #[test]
 fn what_does_not_count_is_told_and_begun_again() {
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     watched.text("Half an ans");
     watched.hear(
         0,
@@ -201,7 +202,7 @@ fn what_does_not_count_is_told_and_begun_again() {
         },
     );
     watched.text("The whole answer.");
-    let shown = watched.end(said("The whole answer."), Ended::Done);
+    let shown = watched.end(said("The whole answer."), TurnEnd::Done);
     assert_eq!(
         shown,
         "Half an ans\n↻ begun again: the connection broke\nThe whole answer."
@@ -210,17 +211,17 @@ fn what_does_not_count_is_told_and_begun_again() {
 
 #[test]
 fn a_reply_that_was_not_streamed_is_shown_at_the_end_and_silence_is_told() {
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     assert_eq!(
-        watched.end(said("All at once."), Ended::Done),
+        watched.end(said("All at once."), TurnEnd::Done),
         "All at once."
     );
-    let mut watched = Watched::new(Taste::default());
+    let mut watched = Watched::new(ViewSettings::default());
     let silent = Reply::Silent {
         why: Silence::NoReply,
     };
     assert_eq!(
-        watched.end(silent, Ended::Done),
+        watched.end(silent, TurnEnd::Done),
         "(it chose to say nothing)"
     );
 }

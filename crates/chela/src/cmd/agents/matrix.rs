@@ -1,16 +1,16 @@
 //! `chela agents matrix`: what every agent is and may do, side by side, with the key behind it.
 
-use chela_agent::assemble::{Ask, assemble};
+use chela_agent::assemble::{PromptRequest, assemble};
 use chela_config::model::{GuardPolicy, SandboxMode, Tools};
 use chela_config::{AgentView, ResolvedValue, ValueProvenance};
 use chela_core::{AgentId, ok_or_warn};
 use chela_tools::Effect;
-use chela_tools::approvals::Document;
+use chela_tools::approvals::ApprovalsDocument;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::cmd::{Outcome, Setup};
-use crate::fail::Exit;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::CommandExit;
 use crate::screen::{Screen, shorten, visible_len};
 
 /// One setting of one agent.
@@ -26,7 +26,7 @@ struct Row {
     cells: Vec<Cell>,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
+pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> CommandOutcome {
     let agents = setup.loaded.agents();
     let views: Vec<(AgentId, Vec<(&'static str, Cell)>)> = agents
         .iter()
@@ -44,7 +44,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
             })
             .collect();
         screen.json(&all)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let names: Vec<&'static str> = views
         .first()
@@ -62,7 +62,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> Outcome {
         })
         .collect();
     print(screen, &agents, &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
@@ -131,7 +131,12 @@ fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
         (
             "heartbeat",
             cell(&view.heartbeat, |heartbeat| match heartbeat.every {
-                Some(every) => format!("every {} min", every.as_secs() / 60),
+                Some(every) => {
+                    format!(
+                        "every {} min, kept; nothing runs it yet",
+                        every.as_secs() / 60
+                    )
+                }
                 None => "off".to_owned(),
             }),
         ),
@@ -157,9 +162,9 @@ fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
 
 /// What the real adapter makes of the agent: mode, files, tools in the prompt of its main session.
 fn prompts(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
-    let ask = Ask {
+    let ask = PromptRequest {
         agent: Some(id.clone()),
-        ..Ask::default()
+        ..PromptRequest::default()
     };
     let from = "rendered".to_owned();
     let (mode, files) = match assemble(&setup.host, &setup.loaded, &ask) {
@@ -349,7 +354,7 @@ fn grants(setup: &Setup, view: &AgentView) -> Cell {
         (None, Some(security)) => security.to_string(),
         (None, None) => "ask".to_owned(),
     };
-    let document = Document::load(&Document::path(&setup.host));
+    let document = ApprovalsDocument::load(&ApprovalsDocument::path(&setup.host));
     let document = ok_or_warn!(document, "approvals cannot be read").unwrap_or_default();
     let listed = document.allowlist(&view.id).count();
     let mut parts = vec![format!("commands {mode}, {listed} on the list")];

@@ -1,15 +1,19 @@
 //! Calls that wait for the owner's yes, and those that have it.
 
-use chela_tools::approvals::{Document, KnownCall, KnownState, shown};
+use chela_guard::approval::host_marks;
+use chela_tools::approvals::{ApprovalsDocument, KnownCall, KnownState, shown};
 use serde_json::json;
 
 use super::super::time::utc;
-use super::{Desk, Outcome};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen, shorten};
+use super::{ApprovalsFile, CommandOutcome};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{ColourMode, Screen, shorten};
 
 /// The call of an id, and whose it is.
-pub(super) fn find<'a>(document: &'a Document, id: &str) -> Option<(&'a String, &'a KnownCall)> {
+pub(super) fn find<'a>(
+    document: &'a ApprovalsDocument,
+    id: &str,
+) -> Option<(&'a String, &'a KnownCall)> {
     document
         .agents
         .iter()
@@ -17,7 +21,7 @@ pub(super) fn find<'a>(document: &'a Document, id: &str) -> Option<(&'a String, 
         .find(|(_, call)| call.id == id)
 }
 
-pub(super) fn row(agent: &str, call: &KnownCall, paint: Paint) -> Vec<String> {
+pub(super) fn row(agent: &str, call: &KnownCall, paint: ColourMode) -> Vec<String> {
     let state = match call.state {
         KnownState::Pending => paint.warn("waits for you"),
         KnownState::Once => "once".to_owned(),
@@ -36,38 +40,34 @@ fn in_a_line(call: &KnownCall) -> String {
     values.join(" ")
 }
 
-impl Desk {
+impl ApprovalsFile {
     pub(super) fn show_call(
         &self,
         screen: &mut Screen,
         (agent, call): (&str, &KnownCall),
         json: bool,
-    ) -> Outcome {
+    ) -> CommandOutcome {
         if json {
             screen.json(&json!({ "agent": agent, "call": call }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
-        let mut rows = vec![
-            vec!["id".to_owned(), shown(&call.id)],
-            vec!["agent".to_owned(), shown(agent)],
-            vec!["session".to_owned(), shown(&call.session)],
-            vec!["what".to_owned(), shown(&call.summary)],
-        ];
-        for (name, value) in &call.exact {
-            rows.push(vec![format!("  {}", shown(name)), shown(value)]);
-        }
-        rows.push(vec!["why it asks".to_owned(), shown(&call.why)]);
-        rows.push(vec!["since".to_owned(), utc(call.at / 1000)]);
-        screen.table("", &rows)?;
+        print_call(screen, agent, call)?;
         if call.state == KnownState::Pending {
             let id = &call.id;
             screen.paragraph("", &format!("`chela approvals allow {id}` lets it happen once, `--always` for good, `chela approvals revoke {id}` drops it."))?;
         }
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     }
 
-    /// Says yes to a call that waits.
-    pub(super) fn allow_call(&self, screen: &mut Screen, id: &str, always: bool) -> Outcome {
+    /// Says yes to a call that waits, and shows what that is.
+    pub(super) fn allow_call(
+        &self,
+        screen: &mut Screen,
+        (agent, call): (&str, &KnownCall),
+        always: bool,
+    ) -> CommandOutcome {
+        let id = &call.id;
+        print_call(screen, agent, call)?;
         let state = match always {
             true => KnownState::Always,
             false => KnownState::Once,
@@ -78,7 +78,7 @@ impl Desk {
                 .values_mut()
                 .flat_map(|agent| &mut agent.calls)
             {
-                if call.id == id {
+                if call.id == *id {
                     call.state = state;
                 }
             }
@@ -87,21 +87,53 @@ impl Desk {
             true => "Allowed from now on, for exactly these arguments.",
             false => "Allowed once: the agent can make the call now.",
         })?;
-        Ok(Exit::Fine)
+        screen.line(format!("`chela approvals revoke {id}` takes it back."))?;
+        Ok(CommandExit::Fine)
     }
 
-    pub(super) fn revoke_call(&self, screen: &mut Screen, id: &str) -> Result<bool, Fail> {
+    pub(super) fn revoke_call(&self, screen: &mut Screen, id: &str) -> Result<bool, CommandError> {
         let mut gone = None;
         self.change(&format!("forget call {id}"), |document| {
             gone = document.forget_call(id);
         })?;
         if let Some((agent, call)) = &gone {
             screen.line(format!(
-                "Taken back: {} of {} asks again.",
+                "Revoked: {} of {} asks again.",
                 shown(&call.tool),
                 shown(agent)
             ))?;
         }
         Ok(gone.is_some())
     }
+}
+
+/// Everything about a call, to the last argument.
+fn print_call(screen: &mut Screen, agent: &str, call: &KnownCall) -> std::io::Result<()> {
+    let mut rows = vec![
+        vec!["id".to_owned(), shown(&call.id)],
+        vec!["agent".to_owned(), shown(agent)],
+        vec!["session".to_owned(), shown(&call.session)],
+        vec!["what".to_owned(), shown(&call.summary)],
+    ];
+    rows.extend(argument_rows(&call.exact));
+    for mark in host_marks(&call.exact) {
+        rows.push(vec!["⚠".to_owned(), shown(&mark)]);
+    }
+    rows.push(vec!["why it asks".to_owned(), shown(&call.why)]);
+    rows.push(vec!["since".to_owned(), utc(call.at / 1000)]);
+    screen.table("", &rows)
+}
+
+/// The arguments of a call. A text of several lines keeps them, each behind a bar that is not its
+/// own.
+pub(super) fn argument_rows(exact: &[(String, String)]) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (name, value) in exact {
+        for (at, line) in value.split('\n').enumerate() {
+            let name = if at == 0 { shown(name) } else { String::new() };
+            let bar = if value.contains('\n') { "│ " } else { "" };
+            rows.push(vec![format!("  {name}"), format!("{bar}{}", shown(line))]);
+        }
+    }
+    rows
 }

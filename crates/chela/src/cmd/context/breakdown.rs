@@ -2,7 +2,9 @@
 
 use std::io;
 
-use chela_inspect::report::{ContextReport, Entry, FileRow, FileWord, Listing, ReportSource, Size};
+use chela_inspect::report::{
+    ContextReport, FileRow, FileWord, ReportEntry, ReportListing, ReportSource, TextSize,
+};
 
 use crate::screen::{Screen, grouped};
 
@@ -40,12 +42,7 @@ pub fn detail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
         &report.skills,
         "skills",
     )?;
-    top(
-        screen,
-        "Top tools (prompt entry size):",
-        &report.tools,
-        "tools",
-    )?;
+    top(screen, "Top tools (schema size):", &report.tools, "tools")?;
     tail(screen, report)
 }
 
@@ -71,6 +68,14 @@ fn head(screen: &mut Screen, report: &ContextReport, title: &str) -> io::Result<
         "System prompt ({source}): {} (Project Context {})",
         size(report.prompt),
         size(report.project_context)
+    ))?;
+    let wire = match report.wire.as_str() {
+        "" => String::new(),
+        wire => format!(" ({wire})"),
+    };
+    screen.line(format!(
+        "Request before your first word{wire}: {}",
+        size(report.total)
     ))?;
     screen.line(format!(
         "Cache: {} stable, {} volatile",
@@ -133,13 +138,22 @@ fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
     screen.paragraph("", &format!("Tools: {tools}"))?;
     screen.line(format!(
         "Tool list (system prompt text): {}",
-        size(report.tools.size)
+        size(report.tool_list)
     ))?;
     screen.line(format!(
         "Tool schemas (JSON): {} (counts toward context; not shown as text)",
         size(report.tool_schemas)
     ))?;
     screen.line("Tools: (same as above)")?;
+    let deferred: Vec<&str> = report
+        .deferred
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    if !deferred.is_empty() {
+        let names = deferred.join(", ");
+        screen.paragraph("", &format!("Found by tools_find when needed: {names}"))?;
+    }
     screen.blank()?;
     let total = report
         .session_tokens
@@ -156,11 +170,11 @@ fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
     }
 }
 
-fn top(screen: &mut Screen, title: &str, listing: &Listing, noun: &str) -> io::Result<()> {
+fn top(screen: &mut Screen, title: &str, listing: &ReportListing, noun: &str) -> io::Result<()> {
     if listing.entries.is_empty() {
         return Ok(());
     }
-    let mut entries: Vec<&Entry> = listing.entries.iter().collect();
+    let mut entries: Vec<&ReportEntry> = listing.entries.iter().collect();
     entries.sort_by(|a, b| {
         b.size
             .chars
@@ -180,7 +194,7 @@ fn top(screen: &mut Screen, title: &str, listing: &Listing, noun: &str) -> io::R
     screen.blank()
 }
 
-fn size(size: Size) -> String {
+fn size(size: TextSize) -> String {
     format!(
         "{} chars (~{} tok)",
         grouped(size.chars),

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use chela_core::{SessionKey, Zone};
-use chela_inspect::diff::{CacheBreak, Change, PromptDiff, diff};
+use chela_inspect::diff::{CacheBreak, ChangeKind, PromptDiff, diff};
 use chela_inspect::saved::SavedPrompt;
 
 use crate::cli::{ModeName, PromptChoice};
-use crate::cmd::prompt::assembled;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen, grouped, shorten};
+use crate::cmd::prompt::assemble_prompt;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{ColourMode, Screen, grouped, shorten};
 
-pub struct Sides {
+pub struct DiffSides {
     pub a: String,
     pub b: String,
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, sides: &Sides) -> Outcome {
+pub fn run(setup: &Setup, screen: &mut Screen, sides: &DiffSides) -> CommandOutcome {
     let a = side(setup, &sides.a)?;
     let b = side(setup, &sides.b)?;
     let result = diff(&a, &b);
@@ -28,20 +28,21 @@ pub fn run(setup: &Setup, screen: &mut Screen, sides: &Sides) -> Outcome {
         print(screen, sides, &result)?;
     }
     Ok(if result.first_break.is_some() {
-        Exit::Findings
+        CommandExit::Findings
     } else {
-        Exit::Fine
+        CommandExit::Fine
     })
 }
 
 /// What a person means by one side: a saved prompt, a mode, a channel, a session or an agent.
-fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, Fail> {
-    let live = |choice: PromptChoice| Ok(SavedPrompt::from(&assembled(setup, &choice)?.prompt));
+fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, CommandError> {
+    let live = |choice: PromptChoice| Ok(SavedPrompt::from(&assemble_prompt(setup, &choice)?));
     let nothing = PromptChoice {
         agent: None,
         mode: None,
         channel: None,
         session: None,
+        skill: None,
     };
     if let Some(mode) = typed.strip_prefix("mode:") {
         let mode = match mode {
@@ -49,8 +50,10 @@ fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, Fail> {
             "minimal" => ModeName::Minimal,
             "none" => ModeName::None,
             _ => {
-                return Err(Fail::usage(format!("`{mode}` is no prompt mode"))
-                    .hint("full, minimal or none"));
+                return Err(
+                    CommandError::usage(format!("`{mode}` is not a prompt mode"))
+                        .hint("full, minimal or none"),
+                );
             }
         };
         return live(PromptChoice {
@@ -74,7 +77,7 @@ fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, Fail> {
         });
     }
     if typed.ends_with(".json") {
-        return Err(Fail::new(format!("there is no file {typed}"))
+        return Err(CommandError::new(format!("there is no file {typed}"))
             .hint("save one with `chela prompt --json > FILE`"));
     }
     live(PromptChoice {
@@ -83,12 +86,12 @@ fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, Fail> {
     })
 }
 
-fn saved(path: &str) -> Result<SavedPrompt, Fail> {
+fn saved(path: &str) -> Result<SavedPrompt, CommandError> {
     let document = crate::cmd::input::read(Path::new(path))?;
-    SavedPrompt::from_json(&document).map_err(|error| Fail::new(format!("{path}: {error}")))
+    SavedPrompt::from_json(&document).map_err(|error| CommandError::new(format!("{path}: {error}")))
 }
 
-fn print(screen: &mut Screen, sides: &Sides, result: &PromptDiff) -> std::io::Result<()> {
+fn print(screen: &mut Screen, sides: &DiffSides, result: &PromptDiff) -> std::io::Result<()> {
     let paint = screen.paint;
     let signed = result.tokens_b as i128 - result.tokens_a as i128;
     screen.line(format!(
@@ -153,13 +156,13 @@ fn print_sections(screen: &mut Screen, result: &PromptDiff) -> std::io::Result<(
     let mut rows = Vec::new();
     let mut same = 0;
     for section in &result.sections {
-        if section.change == Change::Same {
+        if section.change == ChangeKind::Same {
             same += 1;
             continue;
         }
         let tokens = match section.change {
-            Change::Added => format!("+{}", grouped(section.tokens_b)),
-            Change::Removed => format!("-{}", grouped(section.tokens_a)),
+            ChangeKind::Added => format!("+{}", grouped(section.tokens_b)),
+            ChangeKind::Removed => format!("-{}", grouped(section.tokens_a)),
             _ => format!(
                 "{} → {}",
                 grouped(section.tokens_a),
@@ -183,11 +186,11 @@ fn print_sections(screen: &mut Screen, result: &PromptDiff) -> std::io::Result<(
     screen.line(paint.dim(format!("{same} sections are the same")))
 }
 
-fn mark(paint: Paint, change: Change) -> String {
+fn mark(paint: ColourMode, change: ChangeKind) -> String {
     match change {
-        Change::Same => paint.dim("="),
-        Change::Changed => paint.warn("~"),
-        Change::Added => paint.good("+"),
-        Change::Removed => paint.bad("-"),
+        ChangeKind::Same => paint.dim("="),
+        ChangeKind::Changed => paint.warn("~"),
+        ChangeKind::Added => paint.good("+"),
+        ChangeKind::Removed => paint.bad("-"),
     }
 }

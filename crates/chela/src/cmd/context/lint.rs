@@ -4,17 +4,18 @@ use std::io::Read;
 use std::path::Path;
 
 use chela_core::Severity;
-use chela_core::cut::Limit;
-use chela_inspect::lint::{Fate, Finding, LintFile, lint};
+use chela_core::cut::CutLimit;
+use chela_inspect::lint::{FileFate, LintFile, LintFinding, lint, lint_tools};
+use chela_inspect::saved::SavedPrompt;
 use chela_workspace::{FileReport, FileStatus};
 
 use crate::cli::{PromptChoice, SeverityName};
-use crate::cmd::prompt::assembled;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::Exit;
-use crate::screen::{Screen, counted};
+use crate::cmd::prompt::assemble_prompt;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::CommandExit;
+use crate::screen::{Screen, count_noun};
 
-pub struct Request {
+pub struct LintRequest {
     pub agent: Option<String>,
     pub json: bool,
     pub fail_on: SeverityName,
@@ -26,8 +27,8 @@ const MOST_WORDS: u64 = 2 << 20;
 /// Larger files are not read at all.
 const MOST_BYTES: u64 = 64 << 20;
 
-pub fn run(setup: &Setup, screen: &mut Screen, request: &Request) -> Outcome {
-    let findings = findings(setup, request.agent.clone())?;
+pub fn run(setup: &Setup, screen: &mut Screen, request: &LintRequest) -> CommandOutcome {
+    let findings = lint_findings(setup, request.agent.clone())?;
     if request.json {
         screen.json(&findings)?;
     } else {
@@ -35,21 +36,29 @@ pub fn run(setup: &Setup, screen: &mut Screen, request: &Request) -> Outcome {
     }
     let threshold: Severity = request.fail_on.into();
     let failed = findings.iter().any(|finding| finding.severity >= threshold);
-    Ok(if failed { Exit::Findings } else { Exit::Fine })
+    Ok(if failed {
+        CommandExit::Findings
+    } else {
+        CommandExit::Fine
+    })
 }
 
-/// What the lint says about an agent's files, as its main session reads them.
-pub fn findings(setup: &Setup, agent: Option<String>) -> Result<Vec<Finding>, crate::fail::Fail> {
+/// What the lint says about an agent's files and tools, as its main session reads them.
+pub fn lint_findings(
+    setup: &Setup,
+    agent: Option<String>,
+) -> Result<Vec<LintFinding>, crate::fail::CommandError> {
     let choice = PromptChoice {
         agent,
         mode: None,
         channel: None,
         session: None,
+        skill: None,
     };
-    let assembled = assembled(setup, &choice)?;
+    let assembled = assemble_prompt(setup, &choice)?;
     let limit = match assembled.bootstrap.per_file {
-        Limit::Chars(chars) => Some(chars),
-        Limit::Tokens(_) => None,
+        CutLimit::Chars(chars) => Some(chars),
+        CutLimit::Tokens(_) => None,
     };
     let files: Vec<LintFile> = assembled
         .files
@@ -64,14 +73,17 @@ pub fn findings(setup: &Setup, agent: Option<String>) -> Result<Vec<Finding>, cr
             })
         })
         .collect();
-    Ok(lint(&files))
+    let mut findings = lint(&files);
+    let tools = SavedPrompt::from(&assembled).tools;
+    findings.extend(lint_tools(&tools.unwrap_or_default()));
+    Ok(findings)
 }
 
 /// `None` for files there is nothing to say about.
-fn fate(file: &FileReport, limit: Option<usize>) -> Option<Fate> {
+fn fate(file: &FileReport, limit: Option<usize>) -> Option<FileFate> {
     match &file.status {
-        FileStatus::Injected => Some(Fate::Whole { limit }),
-        FileStatus::Truncated { dropped, limit, .. } => Some(Fate::Cut {
+        FileStatus::Injected => Some(FileFate::Whole { limit }),
+        FileStatus::Truncated { dropped, limit, .. } => Some(FileFate::Cut {
             dropped: dropped
                 .iter()
                 .map(|part| part.first_line..=part.last_line)
@@ -82,11 +94,12 @@ fn fate(file: &FileReport, limit: Option<usize>) -> Option<Fate> {
         // The main session lacks these by design or by the operator's own word.
         FileStatus::NotBrandNew
         | FileStatus::DisabledByConfig { .. }
-        | FileStatus::FilteredBySession => Some(Fate::Unseen {
+        | FileStatus::HeartbeatsOff
+        | FileStatus::FilteredBySession => Some(FileFate::Unseen {
             why: file.status.to_string(),
             expected: true,
         }),
-        status => Some(Fate::Unseen {
+        status => Some(FileFate::Unseen {
             why: status.to_string(),
             expected: false,
         }),
@@ -108,7 +121,7 @@ fn text_of(path: &Path, most: u64) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn print(screen: &mut Screen, findings: &[Finding]) -> std::io::Result<()> {
+fn print(screen: &mut Screen, findings: &[LintFinding]) -> std::io::Result<()> {
     let paint = screen.paint;
     for finding in findings {
         let severity = paint.severity(finding.severity);
@@ -125,7 +138,7 @@ fn print(screen: &mut Screen, findings: &[Finding]) -> std::io::Result<()> {
         screen.paragraph("  ", &format!("→ {}", finding.suggestion))?;
     }
     if findings.is_empty() {
-        return screen.line(paint.good("Nothing repeats, contradicts, hides or is lost."));
+        return screen.line(paint.good("No problems found."));
     }
     let count = |severity| {
         findings
@@ -136,8 +149,8 @@ fn print(screen: &mut Screen, findings: &[Finding]) -> std::io::Result<()> {
     screen.blank()?;
     screen.line(format!(
         "{}, {}, {}",
-        counted(count(Severity::Error), "error"),
-        counted(count(Severity::Warning), "warning"),
-        counted(count(Severity::Note), "note")
+        count_noun(count(Severity::Error), "error"),
+        count_noun(count(Severity::Warning), "warning"),
+        count_noun(count(Severity::Note), "note")
     ))
 }

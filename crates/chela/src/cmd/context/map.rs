@@ -6,13 +6,13 @@ mod drawing;
 use chela_core::Zone;
 use chela_inspect::report::ContextReport;
 
-pub use bars::bars;
+pub use bars::print_bars;
 pub use drawing::write;
 
 /// One box or bar.
 #[derive(Debug, Clone)]
-struct Item {
-    group: Group,
+struct MapItem {
+    group: MapGroup,
     label: String,
     origin: String,
     tokens: usize,
@@ -20,14 +20,14 @@ struct Item {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum MapGroup {
     Files,
     Sections,
     Skills,
     Tools,
 }
 
-impl Group {
+impl MapGroup {
     const ALL: [Self; 4] = [Self::Files, Self::Sections, Self::Skills, Self::Tools];
 
     fn name(self) -> &'static str {
@@ -50,7 +50,7 @@ impl Group {
 }
 
 /// Largest first within each group.
-fn items(report: &ContextReport) -> Vec<Item> {
+fn items(report: &ContextReport) -> Vec<MapItem> {
     let section_zone = |id: &str| {
         report
             .sections
@@ -60,8 +60,8 @@ fn items(report: &ContextReport) -> Vec<Item> {
     };
     let mut items = Vec::new();
     for file in report.files.iter().filter(|file| file.injected.tokens > 0) {
-        items.push(Item {
-            group: Group::Files,
+        items.push(MapItem {
+            group: MapGroup::Files,
             label: file.name.clone(),
             origin: format!("file:{}", file.path.display()),
             tokens: file.injected.tokens,
@@ -73,8 +73,8 @@ fn items(report: &ContextReport) -> Vec<Item> {
         .iter()
         .filter(|section| section.own.tokens > 0)
     {
-        items.push(Item {
-            group: Group::Sections,
+        items.push(MapItem {
+            group: MapGroup::Sections,
             label: section.id.to_owned(),
             origin: section.origin.clone(),
             tokens: section.own.tokens,
@@ -82,16 +82,26 @@ fn items(report: &ContextReport) -> Vec<Item> {
         });
     }
     for (group, listing, zone) in [
-        (Group::Skills, &report.skills, section_zone("skills")),
-        (Group::Tools, &report.tools, section_zone("tooling")),
+        (MapGroup::Skills, &report.skills, section_zone("skills")),
+        (MapGroup::Tools, &report.tools, Zone::Stable),
     ] {
-        items.extend(listing.entries.iter().map(|entry| Item {
+        items.extend(listing.entries.iter().map(|entry| MapItem {
             group,
             label: entry.name.clone(),
             origin: entry.origin.clone(),
             tokens: entry.size.tokens,
             zone,
         }));
+    }
+    let frame = report.frame_tokens();
+    if frame > 0 {
+        items.push(MapItem {
+            group: MapGroup::Sections,
+            label: "frame".to_owned(),
+            origin: "runtime".to_owned(),
+            tokens: frame,
+            zone: Zone::Volatile,
+        });
     }
     items.sort_by(|a, b| b.tokens.cmp(&a.tokens).then_with(|| a.label.cmp(&b.label)));
     items

@@ -1,21 +1,21 @@
 //! `chela context why`.
 
-use chela_inspect::why::{Answer, Presence, why};
+use chela_inspect::why::{TOOLS, TextPresence, WhyAnswer, why};
 
 use crate::cli::PromptChoice;
-use crate::cmd::prompt::assembled;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::Exit;
+use crate::cmd::prompt::assemble_prompt;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::CommandExit;
 use crate::screen::{Screen, grouped, shorten};
 
-pub struct Question {
+pub struct WhyQuestion {
     pub what: String,
     pub choice: PromptChoice,
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, question: &Question) -> Outcome {
-    let assembled = assembled(setup, &question.choice)?;
+pub fn run(setup: &Setup, screen: &mut Screen, question: &WhyQuestion) -> CommandOutcome {
+    let assembled = assemble_prompt(setup, &question.choice)?;
     let raw = |file: &chela_workspace::FileReport| super::lint::raw_text(&file.path);
     let answers = why(&assembled, &raw, &question.what);
     if question.json {
@@ -30,16 +30,21 @@ pub fn run(setup: &Setup, screen: &mut Screen, question: &Question) -> Outcome {
     }
     let present = answers
         .iter()
-        .any(|answer| answer.presence != Presence::Absent);
-    Ok(if present { Exit::Fine } else { Exit::Findings })
+        .any(|answer| answer.presence != TextPresence::Absent);
+    Ok(if present {
+        CommandExit::Fine
+    } else {
+        CommandExit::Findings
+    })
 }
 
-fn print(screen: &mut Screen, setup: &Setup, answer: &Answer) -> std::io::Result<()> {
+fn print(screen: &mut Screen, setup: &Setup, answer: &WhyAnswer) -> std::io::Result<()> {
     let paint = screen.paint;
     let verdict = match answer.presence {
-        Presence::Present => paint.good("in the prompt"),
-        Presence::Partly => paint.warn("partly in the prompt"),
-        Presence::Absent => paint.bad("not in the prompt"),
+        TextPresence::Present if is_beside(answer) => paint.good("in every request"),
+        TextPresence::Present => paint.good("in the prompt"),
+        TextPresence::Partly => paint.warn("partly in the prompt"),
+        TextPresence::Absent => paint.bad("not in the prompt"),
     };
     let what = shorten(&answer.what, screen.width.saturating_sub(24).max(30));
     screen.line(format!("{}  {verdict}", paint.bold(what)))?;
@@ -57,12 +62,14 @@ fn print(screen: &mut Screen, setup: &Setup, answer: &Answer) -> std::io::Result
         let rows = [
             (
                 "where",
-                format!(
-                    "section {}, bytes {}-{}",
-                    spot.section,
-                    grouped(spot.start),
-                    grouped(spot.end)
-                ),
+                match spot.section {
+                    TOOLS => "beside the system prompt, among the tools".to_owned(),
+                    section => format!(
+                        "section {section}, bytes {}-{}",
+                        grouped(spot.start),
+                        grouped(spot.end)
+                    ),
+                },
             ),
             (
                 "zone",
@@ -94,4 +101,12 @@ fn print(screen: &mut Screen, setup: &Setup, answer: &Answer) -> std::io::Result
         }
     }
     Ok(())
+}
+
+/// Tools go along with the prompt and are no part of its text.
+fn is_beside(answer: &WhyAnswer) -> bool {
+    answer
+        .spot
+        .as_ref()
+        .is_some_and(|spot| spot.section == TOOLS)
 }

@@ -1,24 +1,25 @@
 //! The checks themselves. Each looks and reports; none changes anything.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
 
-use chela_agent::assemble::{Ask, assemble};
+use chela_agent::assemble::{PromptRequest, assemble};
 use chela_config::ConfigSource;
-use chela_workspace::{Condition, History, HistoryError};
+use chela_workspace::{HistoryError, WorkspaceCondition, WorkspaceHistory};
 
-use super::fix::Remedy;
+use super::fix::DoctorFix;
 use chela_core::{AgentId, SessionKey, Severity};
-use chela_sandbox::{SandboxAsk, Standing, standing};
-use chela_skills::{Presence, Source, TrustState};
+use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
+use chela_skills::{SkillPresence, SkillSource, TrustState};
 
-use super::{Finding, stores};
-use crate::cmd::{Setup, context};
+use super::{DoctorFinding, stores};
+use crate::cmd::{Setup, context, stop};
 
-pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
+pub fn run(setup: &Setup, check: &str) -> Vec<DoctorFinding> {
     match check {
         "home" => home(setup),
-        "disk" => stores::disk(setup),
-        "stores" => stores::stores(setup),
+        "disk" => stores::disk_findings(setup),
+        "stores" => stores::store_findings(setup),
         "config" => config(setup),
         "agents" => agents(setup),
         "workspace" => workspace(setup),
@@ -31,52 +32,38 @@ pub fn run(setup: &Setup, check: &str) -> Vec<Finding> {
 }
 
 /// The state folder: there, a folder, ours, writable.
-fn home(setup: &Setup) -> Vec<Finding> {
+fn home(setup: &Setup) -> Vec<DoctorFinding> {
     let dir = setup.host.state_dir();
     let shown = setup.host.compact(&dir);
     let meta = match std::fs::metadata(&dir) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let finding = Finding::new(
-                "home",
-                Severity::Note,
-                format!("{shown} does not exist yet"),
-            );
-            return vec![finding.hint("run `chela`")];
+            return vec![absent_home(setup, &dir)];
         }
         Err(error) => {
-            let finding = Finding::new(
+            let finding = DoctorFinding::new(
                 "home",
                 Severity::Error,
                 format!("{shown} cannot be read: {error}"),
             );
-            return vec![finding.hint("check its owner and permissions, or set CHELA_HOME")];
+            return vec![finding.hint(OTHER_HOME)];
         }
     };
     if !meta.is_dir() {
-        let finding = Finding::new("home", Severity::Error, format!("{shown} is not a folder"));
+        let finding =
+            DoctorFinding::new("home", Severity::Error, format!("{shown} is not a folder"));
         return vec![finding.hint("move it away, or set CHELA_HOME to another place")];
     }
-    let mut findings = Vec::new();
-    if rustix::fs::access(&dir, rustix::fs::Access::WRITE_OK).is_err() {
-        findings.push(
-            Finding::new(
-                "home",
-                Severity::Warning,
-                format!("{shown} is not writable: nothing can be kept"),
-            )
-            .hint("check its owner and permissions, or set CHELA_HOME"),
-        );
-    }
+    let mut findings: Vec<DoctorFinding> = unwritable_folder(setup, &dir).into_iter().collect();
     if meta.permissions().mode() & 0o022 != 0 {
         findings.push(
-            Finding::new(
+            DoctorFinding::new(
                 "home",
                 Severity::Warning,
                 format!("others on this machine can write to {shown}"),
             )
             .hint(format!("chmod go-w {shown}"))
-            .remedy(Remedy::Chmod {
+            .remedy(DoctorFix::Chmod {
                 path: dir,
                 mode: (meta.mode() & 0o777) & !0o022,
             }),
@@ -92,16 +79,61 @@ fn home(setup: &Setup) -> Vec<Finding> {
             "an interrupted write left {}{more} behind",
             setup.host.compact(first)
         );
-        findings.push(Finding::new("home", Severity::Note, told).remedy(Remedy::Sweep));
+        findings.push(DoctorFinding::new("home", Severity::Note, told).remedy(DoctorFix::Sweep));
     }
     findings
 }
 
+const OTHER_HOME: &str = "check its owner and permissions, or set CHELA_HOME to another place";
+
+fn absent_home(setup: &Setup, dir: &Path) -> DoctorFinding {
+    let shown = setup.host.compact(dir);
+    let above = dir.ancestors().find(|above| above.is_dir());
+    match above.filter(|above| !is_writable(above)) {
+        Some(above) => DoctorFinding::new(
+            "home",
+            Severity::Error,
+            format!(
+                "{shown} does not exist and cannot be made: {} is not writable",
+                setup.host.compact(above)
+            ),
+        )
+        .hint(OTHER_HOME),
+        None => DoctorFinding::new(
+            "home",
+            Severity::Note,
+            format!("{shown} does not exist yet"),
+        )
+        .hint("run `chela`"),
+    }
+}
+
+/// The home, or the folder in it, that keeps something from being kept.
+fn unwritable_folder(setup: &Setup, home: &Path) -> Option<DoctorFinding> {
+    let agents = home.join("agents");
+    let of_agents = setup.loaded.agents();
+    let inner = of_agents.iter().map(|agent| agents.join(agent.as_str()));
+    let folder = [home.to_owned(), home.join("state"), agents.clone()]
+        .into_iter()
+        .chain(inner)
+        .find(|folder| folder.is_dir() && !is_writable(folder))?;
+    let lost = match folder == home {
+        true => "nothing can be kept",
+        false => "what belongs in it cannot be kept, and without a record agents only read",
+    };
+    let told = format!("{} is not writable: {lost}", setup.host.compact(&folder));
+    Some(DoctorFinding::new("home", Severity::Error, told).hint(OTHER_HOME))
+}
+
+pub fn is_writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+}
+
 /// What validation says, and what a start does about it.
-fn config(setup: &Setup) -> Vec<Finding> {
+fn config(setup: &Setup) -> Vec<DoctorFinding> {
     let host = &setup.host;
     let path = host.config_file();
-    let mut findings: Vec<Finding> = chela_config::validate(host)
+    let mut findings: Vec<DoctorFinding> = chela_config::validate(host)
         .into_iter()
         .map(|found| {
             let place = found
@@ -113,7 +145,7 @@ fn config(setup: &Setup) -> Vec<Finding> {
             } else {
                 format!("{}: ", found.path)
             };
-            let mut finding = Finding::new(
+            let mut finding = DoctorFinding::new(
                 "config",
                 found.severity,
                 format!("{}{key}{}", place.unwrap_or_default(), found.message),
@@ -123,14 +155,14 @@ fn config(setup: &Setup) -> Vec<Finding> {
                 .iter()
                 .any(|migration| migration.id == found.code)
             {
-                finding = finding.remedy(Remedy::Migrate);
+                finding = finding.remedy(DoctorFix::Migrate);
             }
             finding
         })
         .collect();
     if let ConfigSource::LastGood { .. } = setup.loaded.source {
         findings.push(
-            Finding::new(
+            DoctorFinding::new(
                 "config",
                 Severity::Warning,
                 "the last good config is used until the file is mended",
@@ -144,26 +176,41 @@ fn config(setup: &Setup) -> Vec<Finding> {
     {
         let shown = host.compact(&path);
         findings.push(
-            Finding::new(
+            DoctorFinding::new(
                 "config",
                 Severity::Warning,
                 format!("{shown} holds secrets and others on this machine can read it"),
             )
             .hint(format!("chmod 600 {shown}"))
-            .remedy(Remedy::Chmod { path, mode: 0o600 }),
+            .remedy(DoctorFix::Chmod { path, mode: 0o600 }),
         );
     }
     findings
 }
 
 /// Settings that hold, but not yet or not as one may think.
-fn agents(setup: &Setup) -> Vec<Finding> {
+fn agents(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
+    if let Some(stopped) = stop::stopped_since(&setup.host) {
+        findings.push(
+            DoctorFinding::new(
+                "agents",
+                Severity::Warning,
+                format!("every agent is {stopped}"),
+            )
+            .hint("`chela stop --lift` lets them work again"),
+        );
+    }
+    if let Some(closed) = chela_tools::tools_closed(&setup.loaded) {
+        findings.push(
+            DoctorFinding::new("agents", Severity::Error, closed).hint("chela config validate"),
+        );
+    }
     for knobs in setup.agents() {
         let id = &knobs.agent;
         if knobs.model.is_none() {
             findings.push(
-                Finding::new("agents", Severity::Note, format!("agent {id} has no model"))
+                DoctorFinding::new("agents", Severity::Note, format!("agent {id} has no model"))
                     .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
             );
         }
@@ -173,7 +220,7 @@ fn agents(setup: &Setup) -> Vec<Finding> {
 }
 
 /// An agent that must be sandboxed and cannot be runs no commands.
-fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<Finding> {
+fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<DoctorFinding> {
     if mode == "off" {
         return None;
     }
@@ -187,10 +234,11 @@ fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<Finding> {
         session: &session,
         channel: None,
         readable: &[],
+        folders: &[],
     });
     match standing {
-        Standing::Refused { why, .. } => Some(
-            Finding::new(
+        SandboxStanding::Refused { why, .. } => Some(
+            DoctorFinding::new(
                 "agents",
                 Severity::Error,
                 format!("agent {id} must be sandboxed (mode {mode}) and cannot be: {why}; its commands are refused"),
@@ -202,15 +250,15 @@ fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<Finding> {
 }
 
 /// Each agent's folder.
-fn workspace(setup: &Setup) -> Vec<Finding> {
+fn workspace(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let dir = setup.workspace_dir(&id);
         let shown = setup.host.compact(&dir);
-        let seed = Remedy::Seed { agent: id.clone() };
+        let seed = DoctorFix::Seed { agent: id.clone() };
         if dir.exists() && !dir.is_dir() {
             findings.push(
-                Finding::new(
+                DoctorFinding::new(
                     "workspace",
                     Severity::Error,
                     format!("{shown} (agent {id}) is not a folder"),
@@ -219,9 +267,9 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
             );
             continue;
         }
-        match Condition::of(&setup.host, &dir) {
-            Condition::New => findings.push(
-                Finding::new(
+        match WorkspaceCondition::of(&setup.host, &dir) {
+            WorkspaceCondition::New => findings.push(
+                DoctorFinding::new(
                     "workspace",
                     Severity::Note,
                     format!("agent {id} has no workspace yet at {shown}"),
@@ -229,8 +277,8 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
                 .hint(format!("chela init --agent {id}"))
                 .remedy(seed),
             ),
-            Condition::Unfinished => findings.push(
-                Finding::new(
+            WorkspaceCondition::Unfinished => findings.push(
+                DoctorFinding::new(
                     "workspace",
                     Severity::Warning,
                     format!("setting up {shown} (agent {id}) was interrupted"),
@@ -238,8 +286,8 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
                 .hint(format!("chela init --agent {id}"))
                 .remedy(seed),
             ),
-            Condition::Lost { .. } => findings.push(
-                Finding::new(
+            WorkspaceCondition::Lost { .. } => findings.push(
+                DoctorFinding::new(
                     "workspace",
                     Severity::Error,
                     format!("{shown} (agent {id}) was set up before and its files are gone"),
@@ -248,7 +296,9 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
                     "mount or restore it; to start afresh: chela init --agent {id} --reseed"
                 )),
             ),
-            Condition::FirstRun | Condition::Settled | Condition::Adopted => {
+            WorkspaceCondition::FirstRun
+            | WorkspaceCondition::Settled
+            | WorkspaceCondition::Adopted => {
                 let empty = chela_workspace::unfilled_files(&setup.host, &dir);
                 if let Some(file) = empty.first() {
                     let told = format!(
@@ -256,7 +306,7 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
                         file.name()
                     );
                     findings.push(
-                        Finding::new("workspace", Severity::Warning, told)
+                        DoctorFinding::new("workspace", Severity::Warning, told)
                             .hint(format!("chela init --agent {id}"))
                             .remedy(seed),
                     );
@@ -268,17 +318,17 @@ fn workspace(setup: &Setup) -> Vec<Finding> {
 }
 
 /// What the model will not see, though one might think it does.
-fn files(setup: &Setup) -> Vec<Finding> {
+fn files(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
-        let ask = Ask {
+        let ask = PromptRequest {
             agent: Some(id.clone()),
-            ..Ask::default()
+            ..PromptRequest::default()
         };
         let assembled = match assemble(&setup.host, &setup.loaded, &ask) {
             Ok(assembled) => assembled,
             Err(error) => {
-                findings.push(Finding::new(
+                findings.push(DoctorFinding::new(
                     "files",
                     Severity::Error,
                     format!("agent {id}: no prompt can be made: {error}"),
@@ -288,13 +338,13 @@ fn files(setup: &Setup) -> Vec<Finding> {
         };
         findings.extend(assembled.notices.iter().map(|notice| {
             let told = format!("agent {id}: {}", notice.text);
-            Finding::new("files", Severity::Warning, told)
+            DoctorFinding::new("files", Severity::Warning, told)
         }));
         for file in assembled.files.iter().filter(|file| file.wants_attention()) {
             let place = setup.host.compact(&file.path);
             let missing = matches!(file.status, chela_workspace::FileStatus::Missing { .. });
             if file.status != chela_workspace::FileStatus::Injected {
-                let mut finding = Finding::new(
+                let mut finding = DoctorFinding::new(
                     "files",
                     Severity::Warning,
                     format!("agent {id}: {place} {}", file.status),
@@ -304,12 +354,12 @@ fn files(setup: &Setup) -> Vec<Finding> {
                     file.shown_path
                 ));
                 if missing {
-                    finding = finding.remedy(Remedy::Seed { agent: id.clone() });
+                    finding = finding.remedy(DoctorFix::Seed { agent: id.clone() });
                 }
                 findings.push(finding);
             }
             findings.extend(file.remarks.iter().map(|remark| {
-                Finding::new(
+                DoctorFinding::new(
                     "files",
                     Severity::Warning,
                     format!("agent {id}: {place} {remark}"),
@@ -321,7 +371,7 @@ fn files(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Skills the agent does not have though someone put them there, and skills that changed.
-fn skills(setup: &Setup) -> Vec<Finding> {
+fn skills(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let Some(view) = setup.loaded.agent(&id) else {
@@ -331,14 +381,14 @@ fn skills(setup: &Setup) -> Vec<Finding> {
         for skill in skills.skills() {
             let name = &skill.skill().name;
             let told = |message: String| {
-                Finding::new("skills", Severity::Note, format!("agent {id}: {message}"))
+                DoctorFinding::new("skills", Severity::Note, format!("agent {id}: {message}"))
                     .hint(format!("chela skills why {name} --agent {id}"))
             };
             match skill.presence() {
-                Presence::Quarantined => findings.push(told(format!(
+                SkillPresence::Quarantined => findings.push(told(format!(
                     "skill `{name}` is quarantined: nobody has trusted it yet"
                 ))),
-                Presence::Hidden if skill.skill().source != Source::Bundled => {
+                SkillPresence::Hidden if skill.skill().source != SkillSource::Bundled => {
                     let why = skill
                         .hidden
                         .first()
@@ -363,7 +413,7 @@ fn skills(setup: &Setup) -> Vec<Finding> {
 }
 
 /// The lint, in short.
-fn words(setup: &Setup) -> Vec<Finding> {
+fn words(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let Ok(found) = context::lint_findings(setup, &id) else {
@@ -374,7 +424,7 @@ fn words(setup: &Setup) -> Vec<Finding> {
             .iter()
             .filter(|finding| !matches!(finding.code, "cut" | "unseen" | "invisible"));
         findings.extend(own.map(|finding| {
-            Finding::new(
+            DoctorFinding::new(
                 "words",
                 finding.severity,
                 format!(
@@ -389,18 +439,18 @@ fn words(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Whether a bad edit can be undone.
-fn history(setup: &Setup) -> Vec<Finding> {
+fn history(setup: &Setup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let dir = setup.workspace_dir(&id);
         if !dir.is_dir() {
             continue;
         }
-        match History::open(&setup.host, &dir) {
+        match WorkspaceHistory::open(&setup.host, &dir) {
             Ok(_) => {}
             Err(HistoryError::NoGit) => {
                 findings.push(
-                    Finding::new(
+                    DoctorFinding::new(
                         "history",
                         Severity::Note,
                         "git was not found: changes of core files cannot be undone",
@@ -410,10 +460,10 @@ fn history(setup: &Setup) -> Vec<Finding> {
                 break;
             }
             Err(error @ HistoryError::NoRepository { .. }) => findings.push(
-                Finding::new("history", Severity::Note, format!("agent {id}: {error}"))
-                    .remedy(Remedy::Seed { agent: id.clone() }),
+                DoctorFinding::new("history", Severity::Note, format!("agent {id}: {error}"))
+                    .remedy(DoctorFix::Seed { agent: id.clone() }),
             ),
-            Err(error) => findings.push(Finding::new(
+            Err(error) => findings.push(DoctorFinding::new(
                 "history",
                 Severity::Note,
                 format!("agent {id}: {error}"),
@@ -424,7 +474,7 @@ fn history(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Whether a secret is written out in the config.
-fn has_secrets(loaded: &chela_config::Loaded) -> bool {
+fn has_secrets(loaded: &chela_config::LoadedConfig) -> bool {
     let root = chela_config::KeyPath::root();
     chela_config::redacted(&loaded.tree, &root) != loaded.tree.to_json()
 }

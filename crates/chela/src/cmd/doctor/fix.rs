@@ -9,14 +9,15 @@ use chela_config::text::edit::EditError;
 use chela_core::AgentId;
 use chela_workspace::SeedMode;
 
-use super::Finding;
+use super::DoctorFinding;
+use super::checks::is_writable;
 use crate::cmd::{Setup, config, init};
-use crate::fail::Fail;
-use crate::screen::counted;
+use crate::fail::CommandError;
+use crate::screen::count_noun;
 
 /// What would mend a finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Remedy {
+pub enum DoctorFix {
     /// Write the config in the present form; the old text is kept as a backup.
     Migrate,
     /// Write the missing files of an agent; nothing that exists is touched.
@@ -32,8 +33,14 @@ pub enum Remedy {
 }
 
 /// Applies every remedy once, marks what is mended, and says what was changed and how to go back.
-pub fn apply(setup: &Setup, findings: &mut [Finding]) -> Result<Vec<String>, Fail> {
-    let remedies: BTreeSet<Remedy> = findings
+pub fn apply(setup: &Setup, findings: &mut [DoctorFinding]) -> Vec<String> {
+    let home = setup.host.state_dir();
+    let barred = home.is_dir() && !is_writable(&home);
+    if barred && findings.iter().any(|finding| finding.fixable) {
+        let shown = setup.host.compact(&home);
+        return vec![format!("Nothing was mended: {shown} is not writable.")];
+    }
+    let remedies: BTreeSet<DoctorFix> = findings
         .iter()
         .filter_map(|finding| finding.remedy.clone())
         .collect();
@@ -52,12 +59,13 @@ pub fn apply(setup: &Setup, findings: &mut [Finding]) -> Result<Vec<String>, Fai
             Err(fail) => changes.push(format!("Could not mend: {}", fail.message)),
         }
     }
-    Ok(changes)
+    changes.dedup();
+    changes
 }
 
-fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
+fn perform(setup: &Setup, remedy: &DoctorFix) -> Result<String, CommandError> {
     match remedy {
-        Remedy::Migrate => {
+        DoctorFix::Migrate => {
             let outcome = config::mend(&setup.host, present_form)?;
             let backup = outcome
                 .backup
@@ -68,7 +76,7 @@ fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
                 setup.host.compact(&outcome.path)
             ))
         }
-        Remedy::Seed { agent } => {
+        DoctorFix::Seed { agent } => {
             let report = init::seed_agent(setup, Some(agent.as_str()), SeedMode::Fill)?;
             let created: Vec<&str> = report.created.iter().map(|file| file.name()).collect();
             let what = if created.is_empty() {
@@ -81,16 +89,21 @@ fn perform(setup: &Setup, remedy: &Remedy) -> Result<String, Fail> {
                 setup.host.compact(&report.dir)
             ))
         }
-        Remedy::Sweep => {
+        DoctorFix::Sweep => {
             let swept = leftovers::sweep(&setup.host, &setup.loaded);
-            let what = counted(swept.len(), "leftover");
+            if swept.is_empty() {
+                return Err(CommandError::new(
+                    "what interrupted writes left behind cannot be removed",
+                ));
+            }
+            let what = count_noun(swept.len(), "leftover");
             Ok(format!("Removed {what} of interrupted writes."))
         }
-        Remedy::Chmod { path, mode } => {
+        DoctorFix::Chmod { path, mode } => {
             let shown = setup.host.compact(path);
             let before = std::fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
             std::fs::set_permissions(path, PermissionsExt::from_mode(*mode)).map_err(|error| {
-                Fail::new(format!("cannot change the permissions of {shown}: {error}"))
+                CommandError::new(format!("cannot change the permissions of {shown}: {error}"))
             })?;
             let before = before
                 .map(|mode| format!(" (it was {mode:o})"))

@@ -3,12 +3,12 @@
 use chela_agent::store_ground;
 use chela_inspect::store_health::{StoreFinding, check_disks, check_stores};
 
-use super::Finding;
-use super::fix::Remedy;
+use super::DoctorFinding;
+use super::fix::DoctorFix;
 use crate::cmd::Setup;
 
 /// Whether every store can be opened and is whole.
-pub fn stores(setup: &Setup) -> Vec<Finding> {
+pub fn store_findings(setup: &Setup) -> Vec<DoctorFinding> {
     check_stores(&store_ground(&setup.host, &setup.loaded))
         .into_iter()
         .map(|found| told("stores", found))
@@ -16,7 +16,7 @@ pub fn stores(setup: &Setup) -> Vec<Finding> {
 }
 
 /// Whether there is room left where something is written.
-pub fn disk(setup: &Setup) -> Vec<Finding> {
+pub fn disk_findings(setup: &Setup) -> Vec<DoctorFinding> {
     let ground = store_ground(&setup.host, &setup.loaded);
     check_disks(&setup.host, &ground.folders)
         .into_iter()
@@ -24,12 +24,12 @@ pub fn disk(setup: &Setup) -> Vec<Finding> {
         .collect()
 }
 
-fn told(check: &'static str, found: StoreFinding) -> Finding {
-    let mut finding = Finding::new(check, found.severity, found.message).hint(found.next);
+fn told(check: &'static str, found: StoreFinding) -> DoctorFinding {
+    let mut finding = DoctorFinding::new(check, found.severity, found.message).hint(found.next);
     finding.trouble = Some(found.trouble.as_str());
     if let Some(mode) = found.mode {
         let path = found.path.clone();
-        finding = finding.remedy(Remedy::Chmod { path, mode });
+        finding = finding.remedy(DoctorFix::Chmod { path, mode });
     }
     finding.path = Some(found.path);
     finding

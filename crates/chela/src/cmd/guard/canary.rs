@@ -1,18 +1,18 @@
 //! `chela guard canary`: planting a string, and seeing whether it ever left.
 
-use chela_agent::canary::{self, Canary, CanaryError, Planted};
-use chela_core::Host;
+use chela_agent::canary::{self, CanaryError, CanaryState, PlantedCanary};
+use chela_core::{Host, ok_or_warn};
 use chela_ledger::{AuditFilter, AuditKind, Ledger};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::guard::CanaryArgs;
 use crate::cmd::time::utc;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-impl From<CanaryError> for Fail {
+impl From<CanaryError> for CommandError {
     fn from(error: CanaryError) -> Self {
         let hint = match &error {
             CanaryError::Already => {
@@ -41,11 +41,15 @@ struct Sighting {
     session: String,
 }
 
-pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> CommandOutcome {
     let setup = Setup::load(host);
     if args.plant {
         let agent = setup.agent(args.agent.agent.as_deref())?;
         let canary = canary::plant(host, &setup.workspace_dir(&agent))?;
+        ok_or_warn!(
+            canary.answer_for(&setup.journal(&agent)),
+            "nobody answers for the planted files: reading them counts as foreign"
+        );
         let places: Vec<&std::path::Path> = canary.places.iter().map(AsRef::as_ref).collect();
         return said(host, screen, args, ("planted", "Planted in"), &places);
     }
@@ -54,7 +58,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> Outcome {
         let gone: Vec<&std::path::Path> = canary
             .places_now()
             .into_iter()
-            .filter_map(|(path, state)| (state == Planted::Gone).then_some(path))
+            .filter_map(|(path, state)| (state == CanaryState::Gone).then_some(path))
             .collect();
         return said(host, screen, args, ("removed", "Taken out of"), &gone);
     }
@@ -64,7 +68,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> Outcome {
         } else {
             screen.line("No canary is planted: chela guard canary --plant plants one.")?;
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     };
     report(host, screen, &canary, args.json)
 }
@@ -75,10 +79,10 @@ fn said(
     args: &CanaryArgs,
     (word, start): (&str, &str),
     places: &[&std::path::Path],
-) -> Outcome {
+) -> CommandOutcome {
     if args.json {
         screen.json(&json!({ word: true, "places": places }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     for place in places {
         screen.line(format!("{start} {}", host.compact(place)))?;
@@ -87,18 +91,23 @@ fn said(
         let next = "chela guard canary says whether anybody came near it.";
         screen.line(screen.paint.dim(next))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn report(host: &Host, screen: &mut Screen, canary: &Canary, as_json: bool) -> Outcome {
+fn report(
+    host: &Host,
+    screen: &mut Screen,
+    canary: &PlantedCanary,
+    as_json: bool,
+) -> CommandOutcome {
     let sightings = sightings(host, canary)?;
     let carried = sightings
         .iter()
         .filter(|seen| seen.what == "blocked")
         .count();
     let exit = match carried {
-        0 => Exit::Fine,
-        _ => Exit::Findings,
+        0 => CommandExit::Fine,
+        _ => CommandExit::Findings,
     };
     let places = canary.places_now();
     if as_json {
@@ -119,9 +128,9 @@ fn report(host: &Host, screen: &mut Screen, canary: &Canary, as_json: bool) -> O
     screen.line(format!("Planted {}", utc(canary.planted_at / 1000)))?;
     for (path, state) in places {
         let state = match state {
-            Planted::Intact => paint.good("in place"),
-            Planted::Changed => paint.warn("the string was taken out of it"),
-            Planted::Gone => paint.warn("gone"),
+            CanaryState::Intact => paint.good("in place"),
+            CanaryState::Changed => paint.warn("the string was taken out of it"),
+            CanaryState::Gone => paint.warn("gone"),
         };
         screen.line(format!("  {}  {state}", host.compact(path)))?;
     }
@@ -159,12 +168,12 @@ fn report(host: &Host, screen: &mut Screen, canary: &Canary, as_json: bool) -> O
 fn times(count: usize) -> String {
     match count {
         1 => "once".to_owned(),
-        many => counted(many, "time"),
+        many => count_noun(many, "time"),
     }
 }
 
 /// What the audit chain knows of it since it was planted.
-fn sightings(host: &Host, canary: &Canary) -> Result<Vec<Sighting>, Fail> {
+fn sightings(host: &Host, canary: &PlantedCanary) -> Result<Vec<Sighting>, CommandError> {
     let Some(ledger) = Ledger::open_existing(host)? else {
         return Ok(Vec::new());
     };

@@ -1,67 +1,43 @@
 //! `chela guard explain`: what was decided about each call of a turn, and why.
 
 use chela_core::Host;
-use chela_ledger::{AuditFilter, AuditKind, Ledger, RecordFilter, RecordId};
+use chela_inspect::turn_audit::turn_decisions;
+use chela_ledger::RecordId;
 use chela_store::block_on;
 use chela_tools::approvals::shown;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::cmd::{Outcome, ledger};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Paint, Screen};
+use crate::cmd::{CommandOutcome, ledger};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{ColourMode, Screen};
 
-pub fn run(host: &Host, screen: &mut Screen, turn: Option<i64>, json: bool) -> Outcome {
-    ledger::with(host, screen, |ledger, screen| {
-        let turn = turn_of(ledger, turn)?;
-        let decisions = about(ledger, AuditKind::ToolDecision, &turn)?;
-        let answers = about(ledger, AuditKind::Approval, &turn)?;
+pub fn run(host: &Host, screen: &mut Screen, turn: Option<i64>, json: bool) -> CommandOutcome {
+    ledger::with_ledger(host, screen, |ledger, screen| {
+        let found = block_on(turn_decisions(ledger, turn.map(RecordId)))?;
+        let found = found.ok_or_else(|| {
+            CommandError::new("there is no turn on record yet").hint("`chela chat` makes one")
+        })?;
         if json {
-            screen.json(&json!({ "turn": turn, "calls": decisions, "answers": answers }))?;
-            return Ok(Exit::Fine);
+            screen.json(&found)?;
+            return Ok(CommandExit::Fine);
         }
-        screen.line(screen.paint.bold(format!("Turn {}", shown(&turn))))?;
-        if decisions.is_empty() {
+        screen.line(screen.paint.bold(format!("Turn {}", shown(&found.turn))))?;
+        if found.calls.is_empty() {
             screen.line("  No tool was called.")?;
         }
-        for decision in &decisions {
+        for decision in &found.calls {
             screen.blank()?;
             tell(screen, decision)?;
         }
-        for answer in &answers {
+        for answer in &found.answers {
             screen.blank()?;
             tell_answer(screen, answer)?;
         }
-        Ok(Exit::Fine)
+        Ok(CommandExit::Fine)
     })
 }
 
-/// The turn a request belongs to; the newest one's without a number.
-fn turn_of(ledger: &Ledger, request: Option<i64>) -> Result<String, Fail> {
-    match request {
-        Some(id) => Ok(block_on(ledger.show(RecordId(id)))?.summary.turn),
-        None => {
-            let newest = block_on(ledger.list(&RecordFilter {
-                limit: Some(1),
-                ..RecordFilter::default()
-            }))?;
-            let newest = newest.into_iter().next();
-            newest.map(|one| one.turn).ok_or_else(|| {
-                Fail::new("there is no turn on record yet").hint("`chela chat` makes one")
-            })
-        }
-    }
-}
-
-fn about(ledger: &Ledger, kind: AuditKind, turn: &str) -> Result<Vec<Value>, Fail> {
-    let entries = block_on(ledger.audit(&AuditFilter {
-        kind: Some(kind),
-        about: Some(format!("\"turn\":{}", json!(turn))),
-        ..AuditFilter::default()
-    }))?;
-    Ok(entries.iter().map(|entry| entry.json()).collect())
-}
-
-fn tell(screen: &mut Screen, decision: &Value) -> Result<(), Fail> {
+fn tell(screen: &mut Screen, decision: &Value) -> Result<(), CommandError> {
     let paint = screen.paint;
     let guard = &decision["guard"];
     screen.line(format!(
@@ -84,6 +60,9 @@ fn tell(screen: &mut Screen, decision: &Value) -> Result<(), Fail> {
             format!("{}: {}", word(&guard["rule"]), word(&guard["why"])),
         ],
     ];
+    if let Some(why) = decision["refusedBecause"].as_str() {
+        rows.push(vec!["refused".to_owned(), shown(why)]);
+    }
     if let Some(yes) = guard["yes"].as_str() {
         rows.push(vec![
             "you".to_owned(),
@@ -108,7 +87,10 @@ fn tell(screen: &mut Screen, decision: &Value) -> Result<(), Fail> {
     Ok(())
 }
 
-fn verdict(paint: Paint, decision: &Value) -> String {
+fn verdict(paint: ColourMode, decision: &Value) -> String {
+    if decision["outcome"] == "refused" {
+        return paint.bad("refused");
+    }
     match (
         decision["guard"]["verdict"].as_str(),
         decision["decision"].as_str(),
@@ -119,7 +101,7 @@ fn verdict(paint: Paint, decision: &Value) -> String {
     }
 }
 
-fn tell_answer(screen: &mut Screen, answer: &Value) -> Result<(), Fail> {
+fn tell_answer(screen: &mut Screen, answer: &Value) -> Result<(), CommandError> {
     let id = word(&answer["question"]["id"]);
     let said = word(&answer["answer"]);
     screen.line(format!("Question {id}: {said}"))?;

@@ -9,18 +9,18 @@ use chela_tools::{Effect, SinkKind};
 use serde_json::json;
 
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> Outcome {
+pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> CommandOutcome {
     let setup = Setup::load(host);
     setup.warn_on_stderr(screen.paint);
     let agent = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&agent)?;
     let guard = setup.loaded.config.guard.clone();
     let agents = Agents::open(host, Arc::new(setup.loaded));
-    let effects = agents.effects(&agent).map_err(Fail::new)?;
+    let effects = agents.effects(&agent).map_err(CommandError::new)?;
     let policy = view.guard_policy.value;
     if as_json {
         screen.json(&json!({
@@ -39,7 +39,7 @@ pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) ->
             "notice": guard.external.notice,
             "tools": effects,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let list = |items: &[String]| match items {
         [] => "none".to_owned(),
@@ -100,7 +100,7 @@ pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) ->
     screen.table("  ", &rows)?;
     screen.blank()?;
     screen.paragraph("", "`chela guard explain` shows how the rules were applied to a turn; `chela config set guard.policy strict` changes them.")?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn meaning(policy: GuardPolicy) -> &'static str {
@@ -115,7 +115,8 @@ fn meaning(policy: GuardPolicy) -> &'static str {
 fn then(policy: GuardPolicy, tool: &ToolEffect) -> &'static str {
     let has = |kind| tool.sinks.iter().any(|sink| sink.kind == kind);
     match (policy, tool.effect) {
-        (_, Effect::Config) => "asks, always",
+        (_, Effect::Config | Effect::RunsOnOpen) => "asks, always",
+        (_, Effect::RunsOnBuild) => "asks",
         (_, Effect::Persona) => "asks",
         (_, Effect::Irreversible) if has(SinkKind::Command) => {
             "asks unless it is on your list and names only what you named"

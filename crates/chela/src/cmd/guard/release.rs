@@ -4,52 +4,50 @@ use std::sync::Arc;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk};
-use chela_agent::slash::Talk;
-use chela_agent::withheld::{Withheld, WithheldError};
+use chela_agent::slash::CommandContext;
+use chela_agent::withheld::{WithheldError, WithheldText};
 use chela_core::{AgentId, Host, OwnerProof, SessionKey, Speaker};
 use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use crate::cli::AgentArg;
 use crate::cmd::time::utc;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
 use crate::screen::{Screen, shorten};
 
 /// Lets a session act on what it read so far.
-pub fn session(
+pub fn release_session(
     host: &Host,
     screen: &mut Screen,
     session: Option<&str>,
     agent: &AgentArg,
-) -> Outcome {
-    only_the_owner(host)?;
+) -> CommandOutcome {
     let setup = Setup::load(host);
     let agent = setup.agent(agent.agent.as_deref())?;
     let session = session
         .map(SessionKey::parse)
         .transpose()
-        .map_err(Fail::usage)?;
+        .map_err(CommandError::usage)?;
     let talk = open(setup, agent, session)?;
     let key = talk.key().to_string();
-    match talk.release().map_err(Fail::new)? {
+    match block_on(talk.release()).map_err(CommandError::new)? {
         Some(by) => screen.line(format!("{key}: released; it had read text from {by}."))?,
         None => screen.line(format!("{key} has read nothing from outside."))?,
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// Lets a model read a text that was held back.
-pub fn text(host: &Host, screen: &mut Screen, id: &str) -> Outcome {
-    only_the_owner(host)?;
-    let mut held = Withheld::find(host, id)?;
+pub fn release_text(host: &Host, screen: &mut Screen, id: &str) -> CommandOutcome {
+    let mut held = WithheldText::find(host, id)?;
     let setup = Setup::load(host);
     let agent = setup.agent(Some(&held.agent))?;
-    let key = SessionKey::parse(&held.session).map_err(Fail::new)?;
+    let key = SessionKey::parse(&held.session).map_err(CommandError::new)?;
     let talk = open(setup, agent, Some(key))?;
     if !held.released {
-        block_on(talk.release_text(&held)).map_err(Fail::new)?;
+        block_on(talk.release_text(&held)).map_err(CommandError::new)?;
         held.released = true;
         held.save(host)?;
     }
@@ -57,18 +55,18 @@ pub fn text(host: &Host, screen: &mut Screen, id: &str) -> Outcome {
         "Released: {} reads it with your next message, as text from outside.",
         shown(&held.session)
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
-    let all = Withheld::list(host);
+pub fn list_held_texts(host: &Host, screen: &mut Screen, json: bool) -> CommandOutcome {
+    let all = WithheldText::list(host);
     if json {
         screen.json(&all)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if all.is_empty() {
         screen.line("No text is held back.")?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = all
@@ -88,10 +86,14 @@ pub fn list(host: &Host, screen: &mut Screen, json: bool) -> Outcome {
         })
         .collect();
     screen.table("", &rows)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Conversation, Fail> {
+fn open(
+    setup: Setup,
+    agent: AgentId,
+    session: Option<SessionKey>,
+) -> Result<Conversation, CommandError> {
     let host = setup.host.clone();
     let agents = Agents::open(&host, Arc::new(setup.loaded));
     process_log::hide_with(agents.redactor());
@@ -100,21 +102,11 @@ fn open(setup: Setup, agent: AgentId, session: Option<SessionKey>) -> Result<Con
         session,
         ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
-    .map_err(Fail::new)
+    .map_err(CommandError::new)
 }
 
-fn only_the_owner(host: &Host) -> Result<(), Fail> {
-    match host.var("CHELA_SHELL") {
-        Some(_) => Err(
-            Fail::new("only the owner releases anything, not a command of an agent")
-                .hint("run it in a terminal of your own"),
-        ),
-        None => Ok(()),
-    }
-}
-
-impl From<WithheldError> for Fail {
+impl From<WithheldError> for CommandError {
     fn from(error: WithheldError) -> Self {
-        Fail::new(error)
+        CommandError::new(error)
     }
 }

@@ -4,33 +4,42 @@ use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use chela_memory::index::{Depth, Progress, SyncOutcome, SyncReport};
+use chela_memory::index::{SyncDepth, SyncOutcome, SyncProgress, SyncReport};
 use serde_json::json;
 
-use super::vectors::{self, Vectors};
+use super::vectors::{self, VectorCounts};
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, grouped};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped};
 
 /// How the index is to be brought up to date.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct IndexRequest {
     pub force: bool,
     /// Vectors that cost time or money are made without asking again.
     pub yes: bool,
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> Outcome {
-    let Wish { force, json, .. } = wish;
+pub fn run(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    request: IndexRequest,
+) -> CommandOutcome {
+    let IndexRequest { force, json, .. } = request;
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
     let provider_problem = opened.provider_problem();
-    let depth = if force { Depth::Rebuild } else { Depth::Verify };
+    let depth = if force {
+        SyncDepth::Rebuild
+    } else {
+        SyncDepth::Verify
+    };
     let start = Instant::now();
-    let mut bar = Bar::new(!json && std::io::stderr().is_terminal());
+    let mut bar = ProgressBar::new(!json && std::io::stderr().is_terminal());
     let report = memory
         .sync(depth, &mut |progress| {
             bar.show(progress);
@@ -38,8 +47,8 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
         })
         .map_err(explained)?;
     let vectors = match report.outcome {
-        SyncOutcome::Complete => vectors::make(&mut memory, wish.yes, &mut bar)?,
-        _ => Vectors::default(),
+        SyncOutcome::Complete => vectors::make_vectors(&mut memory, request.yes, &mut bar)?,
+        _ => VectorCounts::default(),
     };
     bar.clear();
     let took = start.elapsed();
@@ -51,24 +60,24 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
             "problems": vectors.problems(&report.problems), "provider": provider_problem,
             "vectors": vectors,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     match report.outcome {
         SyncOutcome::Busy => {
             return Err(
-                Fail::new("another process is bringing the index up to date")
+                CommandError::new("another process is bringing the index up to date")
                     .hint("wait for it; searches answer meanwhile"),
             );
         }
         SyncOutcome::ReadOnly => {
-            return Err(Fail::new("the memory index cannot be written")
+            return Err(CommandError::new("the memory index cannot be written")
                 .hint("chela memory status says why"));
         }
         SyncOutcome::Complete | SyncOutcome::Stopped => {}
     }
     tell(screen, &report, took)?;
     let paint = screen.paint;
-    for line in vectors.told() {
+    for line in vectors.summary_lines() {
         screen.line(line)?;
     }
     for problem in vectors
@@ -81,7 +90,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
     for notice in memory.notices() {
         screen.line(format!("{} {notice}", paint.warn("warning:")))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Result<()> {
@@ -89,7 +98,7 @@ fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Re
     if changes == 0 {
         return screen.line(format!(
             "Up to date: {} as indexed.",
-            counted(report.unchanged, "note")
+            count_noun(report.unchanged, "source")
         ));
     }
     let rate = report.chunks as f64 / took.as_secs_f64().max(1e-9);
@@ -99,20 +108,20 @@ fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Re
         grouped(report.changed),
         grouped(report.removed),
         grouped(report.unchanged),
-        counted(report.chunks, "chunk"),
+        count_noun(report.chunks, "chunk"),
         took.as_secs_f64(),
         grouped(rate as usize),
     ))
 }
 
 /// A line that is written over, once work takes longer than a second.
-pub struct Bar {
+pub struct ProgressBar {
     visible: bool,
     start: Instant,
     last: Option<Instant>,
 }
 
-impl Bar {
+impl ProgressBar {
     fn new(visible: bool) -> Self {
         Self {
             visible,
@@ -121,7 +130,7 @@ impl Bar {
         }
     }
 
-    fn show(&mut self, progress: Progress) {
+    fn show(&mut self, progress: SyncProgress) {
         const OFTEN: Duration = Duration::from_millis(200);
         let quiet = self.last.unwrap_or(self.start).elapsed() < OFTEN;
         if !self.visible || quiet || self.start.elapsed() < Duration::from_secs(1) {
@@ -141,7 +150,7 @@ impl Bar {
         );
     }
 
-    /// Like [`Bar::show`], for vectors.
+    /// Like [`ProgressBar::show`], for vectors.
     pub fn show_vectors(&mut self, done: usize, of: usize) {
         const OFTEN: Duration = Duration::from_millis(200);
         if !self.visible || self.last.is_some_and(|last| last.elapsed() < OFTEN) {

@@ -1,34 +1,41 @@
 //! `chela memory forget` and `chela memory lint`: keeping memory good.
 
-use chela_memory::day::Day;
-use chela_memory::forget::{Doomed, What};
-use chela_memory::lint::{self, FindingKind, LintLimits, Note};
+use chela_memory::day::CalendarDay;
+use chela_memory::forget::{ForgetCandidate, ForgetTarget};
+use chela_memory::lint::{self, FindingKind, LintLimits, LintedNote};
 use chela_memory::source::{self, FileSource};
 use serde_json::json;
 
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
 /// What was typed as what is meant.
-pub fn what(text: Option<String>, file: Option<String>, lines: Option<&str>) -> Result<What, Fail> {
+pub fn parse_target(
+    text: Option<String>,
+    file: Option<String>,
+    lines: Option<&str>,
+) -> Result<ForgetTarget, CommandError> {
     match (text, file, lines) {
-        (Some(text), None, _) if text.trim().chars().count() >= 3 => Ok(What::Text(text)),
-        (Some(_), None, _) => Err(Fail::usage(
+        (Some(text), None, _) if text.trim().chars().count() >= 3 => Ok(ForgetTarget::Text(text)),
+        (Some(_), None, _) => Err(CommandError::usage(
             "fewer than three characters would match too much",
         )),
         (_, Some(label), Some(lines)) => {
             let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
             match (first.trim().parse(), last.trim().parse()) {
                 (Ok(first), Ok(last)) if first >= 1 && first <= last => {
-                    Ok(What::Lines { label, first, last })
+                    Ok(ForgetTarget::Lines { label, first, last })
                 }
-                _ => Err(Fail::usage(format!("`{lines}` names no lines")).hint("--lines 12-14")),
+                _ => {
+                    Err(CommandError::usage(format!("`{lines}` names no lines"))
+                        .hint("--lines 12-14"))
+                }
             }
         }
-        _ => Err(Fail::usage("nothing to forget was named")),
+        _ => Err(CommandError::usage("nothing to forget was named")),
     }
 }
 
@@ -36,10 +43,10 @@ pub fn forget(
     setup: &Setup,
     screen: &mut Screen,
     agent: &AgentArg,
-    what: &What,
+    what: &ForgetTarget,
     yes: bool,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
     let doomed = memory.find_to_forget(what);
@@ -47,19 +54,19 @@ pub fn forget(
         let finished = memory.finish_forgetting().map_err(explained)?;
         if finished && !as_json {
             screen.line("What was being forgotten when that was interrupted is gone now.")?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         if as_json {
             screen.json(&json!({ "entries": [], "forgotten": finished }))?;
         } else {
             screen.line("Nothing like that is remembered.")?;
         }
-        return Ok(Exit::Findings);
+        return Ok(CommandExit::Findings);
     }
     if !yes {
         if as_json {
             screen.json(&json!({ "entries": doomed, "forgotten": false }))?;
-            return Ok(Exit::Fine);
+            return Ok(CommandExit::Fine);
         }
         for entry in &doomed {
             let from = if entry.from_file {
@@ -82,7 +89,7 @@ pub fn forget(
             "{} would go. Add --yes to forget.",
             entries(doomed.len())
         ))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let trusted = trusted_files(setup, agent, &doomed)?;
     let gone = memory.forget(doomed).map_err(explained)?;
@@ -96,20 +103,24 @@ pub fn forget(
     if as_json {
         screen
             .json(&json!({ "entries": gone.entries, "copies": gone.copies, "forgotten": true }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(format!("Forgot {}.", entries(gone.entries.len())))?;
     for copy in &gone.copies {
         screen.line(format!("  as it was: {}", setup.host.compact(copy)))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The files that change and were trusted before; what somebody else wrote stays somebody else's.
-fn trusted_files(setup: &Setup, agent: &AgentArg, doomed: &[Doomed]) -> Result<Vec<String>, Fail> {
+fn trusted_files(
+    setup: &Setup,
+    agent: &AgentArg,
+    doomed: &[ForgetCandidate],
+) -> Result<Vec<String>, CommandError> {
     let view = setup.view(&setup.agent(agent.agent.as_deref())?)?;
     let custody = chela_agent::trust::custody_of(&setup.host, &setup.loaded, &view);
-    let book = custody.book();
+    let records = custody.records();
     let labels = doomed.iter().filter(|entry| entry.from_file);
     let mut labels: Vec<String> = labels.map(|entry| entry.label.clone()).collect();
     labels.sort();
@@ -117,7 +128,7 @@ fn trusted_files(setup: &Setup, agent: &AgentArg, doomed: &[Doomed]) -> Result<V
     labels.retain(|label| {
         let path = custody.root().join(label);
         let judged = custody.look(&path).map(|(judged, _)| judged);
-        book.entry(&custody.resolved(&path)).is_some()
+        records.entry(&custody.resolved(&path)).is_some()
             && judged.is_some_and(|judged| !judged.judgement.waits())
     });
     Ok(labels)
@@ -137,7 +148,7 @@ pub fn lint(
     agent: &AgentArg,
     diff: bool,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let memory = opened.memory()?;
     let found = source::find(memory.host(), memory.places(), memory.settings());
@@ -153,23 +164,23 @@ pub fn lint(
             ))
         })
         .collect();
-    let notes: Vec<Note<'_>> = texts
+    let notes: Vec<LintedNote<'_>> = texts
         .iter()
-        .map(|(label, text)| Note { label, text })
+        .map(|(label, text)| LintedNote { label, text })
         .collect();
     let limits = LintLimits {
         memory_chars: usize::try_from(setup.loaded.config.memory.lint.max_chars)
             .unwrap_or(usize::MAX),
         ..LintLimits::default()
     };
-    let today = Day::of_unix(setup.host.unix_time());
+    let today = CalendarDay::of_unix(setup.host.unix_time());
     let proposal = lint::propose_move(&notes, today, &limits);
     if diff {
         match proposal {
             Some(proposal) => screen.raw(&proposal.diff)?,
             None => screen.line("Nothing in MEMORY.md needs to move.")?,
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let findings = lint::lint(&notes, today, &limits);
     if as_json {
@@ -203,8 +214,8 @@ pub fn lint(
         }
     }
     Ok(if findings.is_empty() {
-        Exit::Fine
+        CommandExit::Fine
     } else {
-        Exit::Findings
+        CommandExit::Findings
     })
 }

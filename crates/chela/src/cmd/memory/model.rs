@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{explained, open};
+use super::{explained, open, vectors_of};
 use crate::cli::{AgentArg, MemoryModelCommand};
-use crate::cmd::{Outcome, Setup};
-use crate::fail::Exit;
-use crate::screen::{Screen, counted, grouped};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::CommandExit;
+use crate::screen::Screen;
 
 /// Whether this program can run the model.
 const BUILT_IN: bool = cfg!(feature = "minilm");
 const HOW_TO_BUILD: &str = "cargo build --release -p chela --features minilm";
 
-pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> Outcome {
+pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> CommandOutcome {
     match command {
         MemoryModelCommand::Install { path, json } => install(setup, screen, &path, json),
         MemoryModelCommand::Status { agent, json } => status(setup, screen, &agent, json),
@@ -22,16 +22,16 @@ pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> O
 }
 
 #[cfg(not(feature = "minilm"))]
-fn install(_: &Setup, _: &mut Screen, _: &Path, _: bool) -> Outcome {
+fn install(_: &Setup, _: &mut Screen, _: &Path, _: bool) -> CommandOutcome {
     let why = "this program was built without the part that runs the model";
-    Err(crate::fail::Fail::new(why).hint(HOW_TO_BUILD))
+    Err(crate::fail::CommandError::new(why).hint(HOW_TO_BUILD))
 }
 
 #[cfg(feature = "minilm")]
-fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Outcome {
+fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> CommandOutcome {
     use chela_config::KeyPath;
-    use chela_config::store::Changed;
-    use chela_memory::embed::minilm::{self, Placed};
+    use chela_config::store::ConfigChanged;
+    use chela_memory::embed::minilm::{self, ModelPlacement};
 
     let host = &setup.host;
     let folder = host.state_dir().join("state").join("models");
@@ -44,17 +44,17 @@ fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Ou
     let outcome = crate::cmd::config::change(host, |source| {
         chela_config::text::edit::set(source, &key, &value)
     })?;
-    let set = outcome.changed == Changed::Yes;
+    let set = outcome.changed == ConfigChanged::Yes;
     if as_json {
         screen.json(&json!({
             "path": kept, "model": installed.id.to_string(),
-            "new": installed.placed == Placed::New, "configChanged": set,
+            "new": installed.placed == ModelPlacement::New, "configChanged": set,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let was = match installed.placed {
-        Placed::New => "is installed",
-        Placed::AlreadyThere => "was installed before",
+        ModelPlacement::New => "is installed",
+        ModelPlacement::AlreadyThere => "was installed before",
     };
     screen.line(format!("{} {was}: {kept}", installed.id))?;
     match set {
@@ -62,13 +62,13 @@ fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Ou
         false => screen.line(format!("{key} already says so."))?,
     }
     screen.line("The built-in table answers until its vectors are made; `chela memory index` makes them now.")?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 #[cfg(feature = "minilm")]
 const SEARCH: [&str; 5] = ["agents", "defaults", "memorySearch", "local", "modelPath"];
 
-fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> Outcome {
+fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let provider_problem = opened.provider_problem();
     let status = opened.memory()?.status().map_err(explained)?;
@@ -81,20 +81,10 @@ fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -
             "modelPath": configured, "present": present, "canRun": BUILT_IN,
             "problem": provider_problem,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let rows = vec![
-        vec![
-            "vectors".to_owned(),
-            match &status.model {
-                Some(model) => format!(
-                    "{model}: {} of {}",
-                    grouped(status.embedded),
-                    counted(status.chunks, "chunk")
-                ),
-                None => "off: words only".to_owned(),
-            },
-        ],
+        vec!["vectors".to_owned(), vectors_of(&status)],
         vec![
             "model file".to_owned(),
             match (configured, present) {
@@ -115,5 +105,5 @@ fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -
     if let Some(problem) = provider_problem {
         screen.line(format!("{} {problem}", screen.paint.warn("warning:")))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

@@ -4,23 +4,23 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use chela_core::Audience;
-use chela_memory::index::{Depth, SyncOutcome};
-use chela_memory::search::{Confidence, Excerpt, VectorState};
-use chela_memory::tool::{self, Get};
-use chela_memory::{Ask, Found};
+use chela_memory::index::{SyncDepth, SyncOutcome};
+use chela_memory::search::{FileExcerpt, HitConfidence, VectorState};
+use chela_memory::tool::{self, GetRequest, MemoryToolError};
+use chela_memory::{MemoryAnswer, MemoryQuestion};
 use serde_json::{Value, json};
 
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, grouped};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped};
 
 /// How long a search looks for changes before it answers from what it has.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What was typed.
-pub struct Wish {
+pub struct SearchRequest {
     pub question: String,
     pub max_results: Option<usize>,
     pub min_score: Option<f32>,
@@ -29,21 +29,29 @@ pub struct Wish {
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) -> Outcome {
+pub fn run(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    request: &SearchRequest,
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
     let mut notes: Vec<String> = opened.provider_problem().into_iter().collect();
-    if memory.syncs_on_search() && !wish.no_sync {
+    if memory.syncs_on_search() && !request.no_sync {
         // A search does not wait for a long sync, unless there is nothing to search yet.
         let patience = match memory.is_empty() {
             Ok(false) => PATIENCE,
             _ => Duration::MAX,
         };
         let start = Instant::now();
-        let synced = memory.sync(Depth::Quick, &mut |_| match start.elapsed() > patience {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        });
+        let synced = memory.sync(
+            SyncDepth::Quick,
+            &mut |_| match start.elapsed() > patience {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            },
+        );
         match synced {
             Ok(report) => {
                 notes.extend(report.problems);
@@ -67,10 +75,10 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) ->
             Err(error) => notes.push(explained(error).message),
         }
     }
-    let ask = Ask {
-        question: &wish.question,
-        max_results: wish.max_results,
-        min_score: wish.min_score,
+    let ask = MemoryQuestion {
+        question: &request.question,
+        max_results: request.max_results,
+        min_score: request.min_score,
         audience: Audience::Private,
     };
     let found = memory.search(&ask).map_err(explained)?;
@@ -85,18 +93,18 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: &Wish) ->
         } => notes.push(format!("searched with {model} instead: {problem}")),
         _ => {}
     }
-    if wish.json {
-        screen.json(&as_json(wish, &found, &notes))?;
+    if request.json {
+        screen.json(&as_json(request, &found, &notes))?;
     } else {
-        as_text(screen, wish, &found, &notes)?;
+        as_text(screen, request, &found, &notes)?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 fn as_text(
     screen: &mut Screen,
-    wish: &Wish,
-    found: &Found,
+    request: &SearchRequest,
+    found: &MemoryAnswer,
     notes: &[String],
 ) -> std::io::Result<()> {
     let paint = screen.paint;
@@ -105,7 +113,7 @@ fn as_text(
             0 => "Nothing is indexed yet: MEMORY.md, USER.md and memory/ have no text.".to_owned(),
             searched => format!("Nothing found among {} entries.", grouped(searched)),
         })?;
-    } else if found.answer.confidence == Confidence::Low {
+    } else if found.answer.confidence == HitConfidence::Low {
         screen.line(paint.dim("Low confidence: little in common with the question."))?;
     }
     for excerpt in &found.excerpts {
@@ -121,14 +129,14 @@ fn as_text(
         for line in excerpt.text.lines() {
             screen.line(format!("  {line}"))?;
         }
-        if wish.explain {
+        if request.explain {
             for line in reasons(excerpt) {
                 screen.line(paint.dim(format!("    {line}")))?;
             }
         }
         screen.blank()?;
     }
-    if wish.explain {
+    if request.explain {
         screen.line(paint.dim(format!(
             "{} entries searched; the question reads as {}; vectors: {}.",
             grouped(found.answer.searched),
@@ -142,22 +150,25 @@ fn as_text(
     Ok(())
 }
 
-fn reasons(excerpt: &Excerpt) -> Vec<String> {
+fn reasons(excerpt: &FileExcerpt) -> Vec<String> {
     let e = &excerpt.explain;
     let mut lines = vec![
         format!(
             "words   {:.2} (BM25 {:.2}), {:.0} % of the question covered",
-            e.keyword,
-            e.bm25,
-            e.coverage * 100.0
+            unsigned_zero(e.keyword),
+            unsigned_zero(e.bm25),
+            unsigned_zero(e.coverage) * 100.0
         ),
         format!(
             "meaning {:.2} (cosine {:.3}), word by word {:.2}",
-            e.vector, e.cosine, e.soft
+            unsigned_zero(e.vector),
+            unsigned_zero(e.cosine),
+            unsigned_zero(e.soft)
         ),
         format!(
             "section {:.2}, was rank {} before the closer look",
-            e.section, e.first_rank
+            unsigned_zero(e.section),
+            e.first_rank
         ),
     ];
     for (value, what) in [
@@ -176,6 +187,14 @@ fn reasons(excerpt: &Excerpt) -> Vec<String> {
     lines
 }
 
+/// No `-0.00`: what is that small is nothing.
+fn unsigned_zero(value: f32) -> f32 {
+    match value.abs() < 0.000_5 {
+        true => 0.0,
+        false => value,
+    }
+}
+
 fn vectors(state: &VectorState) -> String {
     match state {
         VectorState::Used { model } => model.clone(),
@@ -186,7 +205,7 @@ fn vectors(state: &VectorState) -> String {
     }
 }
 
-fn as_json(wish: &Wish, found: &Found, notes: &[String]) -> Value {
+fn as_json(request: &SearchRequest, found: &MemoryAnswer, notes: &[String]) -> Value {
     let results: Vec<Value> = found
         .excerpts
         .iter()
@@ -199,23 +218,45 @@ fn as_json(wish: &Wish, found: &Found, notes: &[String]) -> Value {
                 "citation": excerpt.citation(), "trust": excerpt.trust.as_str(),
                 "audience": excerpt.audience.as_str(),
                 "explain": {
-                    "bm25": e.bm25, "keyword": e.keyword, "cosine": e.cosine, "vector": e.vector,
-                    "section": e.section, "recency": e.recency, "importance": e.importance,
-                    "role": e.role, "date": e.date,
-                    "coverage": e.coverage, "pairs": e.pairs, "soft": e.soft, "phrase": e.phrase,
-                    "close": e.close, "title": e.title, "agreed": e.agreed,
+                    "bm25": unsigned_zero(e.bm25), "keyword": unsigned_zero(e.keyword), "cosine": unsigned_zero(e.cosine), "vector": unsigned_zero(e.vector),
+                    "section": unsigned_zero(e.section), "recency": unsigned_zero(e.recency), "importance": unsigned_zero(e.importance),
+                    "role": unsigned_zero(e.role), "date": unsigned_zero(e.date),
+                    "coverage": unsigned_zero(e.coverage), "pairs": unsigned_zero(e.pairs), "soft": unsigned_zero(e.soft), "phrase": unsigned_zero(e.phrase),
+                    "close": unsigned_zero(e.close), "title": unsigned_zero(e.title), "agreed": unsigned_zero(e.agreed),
                     "firstRank": e.first_rank,
                 },
             })
         })
         .collect();
     json!({
-        "query": wish.question, "kind": found.answer.kind.as_str(), "searched": found.answer.searched,
+        "query": request.question, "kind": found.answer.kind.as_str(), "searched": found.answer.searched,
         "confidence": match found.answer.confidence {
-            Confidence::High => "high", Confidence::Low => "low", Confidence::None => "none",
+            HitConfidence::High => "high", HitConfidence::Low => "low", HitConfidence::None => "none",
         },
         "vectors": vectors(&found.answer.vectors), "results": results, "notes": notes,
     })
+}
+
+/// The errors of the tool are words for a model.
+fn unreadable(error: MemoryToolError) -> CommandError {
+    let search = "`chela memory search` shows the paths, such as MEMORY.md or memory/2026-03-04.md";
+    match error {
+        MemoryToolError::NotMemory { path } => {
+            CommandError::new(format!("{path} is not part of memory")).hint(search)
+        }
+        MemoryToolError::Missing { path } => {
+            CommandError::new(format!("{path} does not exist")).hint(search)
+        }
+        MemoryToolError::PastEnd { path, lines, from } => {
+            let lines = count_noun(lines as usize, "line");
+            CommandError::new(format!("{path} has {lines}; there is no line {from}"))
+                .hint("lines are counted from 1: --from 1")
+        }
+        MemoryToolError::Store(error) => explained(error),
+        MemoryToolError::EmptyQuery | MemoryToolError::Unreadable { .. } => {
+            CommandError::new(error)
+        }
+    }
 }
 
 pub fn get(
@@ -225,16 +266,16 @@ pub fn get(
     path: &str,
     (from, lines): (Option<u32>, Option<u32>),
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let memory = opened.memory()?;
-    let get = Get {
+    let get = GetRequest {
         path,
         from,
         lines,
         audience: Audience::Private,
     };
-    let lines = tool::read(&memory, &get).map_err(Fail::new)?;
+    let lines = tool::read(&memory, &get).map_err(unreadable)?;
     if as_json {
         screen.json(&json!({
             "path": lines.label, "startLine": lines.start_line, "endLine": lines.end_line,
@@ -250,5 +291,5 @@ pub fn get(
             )))?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

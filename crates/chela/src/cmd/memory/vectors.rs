@@ -3,18 +3,18 @@
 use std::ops::ControlFlow;
 
 use chela_memory::Memory;
-use chela_memory::embed::Price;
-use chela_memory::vectors::{Filled, Quote};
+use chela_memory::embed::EmbedPrice;
+use chela_memory::vectors::{FillOutcome, VectorQuote};
 use serde::Serialize;
 
 use super::explained;
-use super::index::Bar;
-use crate::fail::Fail;
-use crate::screen::counted;
+use super::index::ProgressBar;
+use crate::fail::CommandError;
+use crate::screen::count_noun;
 
 /// What became of the vectors of a slow or paid provider.
 #[derive(Debug, Clone, Default, Serialize)]
-pub struct Vectors {
+pub struct VectorCounts {
     /// Made now.
     made: usize,
     /// Still missing.
@@ -30,15 +30,19 @@ pub struct Vectors {
 const PATIENCE_SECONDS: f64 = 60.0;
 
 /// Makes what is missing when it is free and soon done, or when the operator agreed.
-pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vectors, Fail> {
+pub fn make_vectors(
+    memory: &mut Memory<'_>,
+    agreed: bool,
+    bar: &mut ProgressBar,
+) -> Result<VectorCounts, CommandError> {
     let quote = memory.quote().map_err(explained)?.unwrap_or_default();
-    let mut vectors = Vectors {
+    let mut vectors = VectorCounts {
         missing: quote.chunks,
         seconds: quote.seconds,
         cents: cents(&quote),
-        ..Vectors::default()
+        ..VectorCounts::default()
     };
-    let small = quote.price == Price::Free && quote.seconds <= PATIENCE_SECONDS;
+    let small = quote.price == EmbedPrice::Free && quote.seconds <= PATIENCE_SECONDS;
     if !agreed && (quote.chunks == 0 || !small) {
         return Ok(vectors);
     }
@@ -48,7 +52,7 @@ pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vect
             ControlFlow::Continue(())
         })
         .map_err(explained)?;
-    if let Filled::Failed { problem } = filled {
+    if let FillOutcome::Failed { problem } = filled {
         vectors.problem = Some(problem.to_string());
     }
     let left = memory.quote().map_err(explained)?.unwrap_or_default();
@@ -60,20 +64,20 @@ pub fn make(memory: &mut Memory<'_>, agreed: bool, bar: &mut Bar) -> Result<Vect
 }
 
 /// A quote counts thousandths of a cent.
-fn cents(quote: &Quote) -> Option<f64> {
+fn cents(quote: &VectorQuote) -> Option<f64> {
     match quote.price {
-        Price::Free => Some(0.0),
-        Price::About(micro_cents) => Some(micro_cents / 1_000.0),
-        Price::Unknown => None,
+        EmbedPrice::Free => Some(0.0),
+        EmbedPrice::About(micro_cents) => Some(micro_cents / 1_000.0),
+        EmbedPrice::Unknown => None,
     }
 }
 
-impl Vectors {
+impl VectorCounts {
     /// For people.
-    pub fn told(&self) -> Vec<String> {
+    pub fn summary_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.made > 0 {
-            lines.push(format!("{} made.", counted(self.made, "vector")));
+            lines.push(format!("{} made.", count_noun(self.made, "vector")));
         }
         if self.missing > 0 && self.problem.is_none() {
             let price = match self.cents {
@@ -87,7 +91,7 @@ impl Vectors {
             };
             lines.push(format!(
                 "{} missing: making them takes about {}{price}. `chela memory index --yes` does.",
-                counted(self.missing, "vector"),
+                count_noun(self.missing, "vector"),
                 time(self.seconds),
             ));
         }
@@ -117,34 +121,34 @@ fn time(seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Vectors;
+    use super::VectorCounts;
 
     #[test]
     fn what_it_takes_is_said_before_it_is_spent() {
-        let vectors = Vectors {
+        let vectors = VectorCounts {
             missing: 12_000,
             seconds: 95.0,
             cents: Some(240.0),
-            ..Vectors::default()
+            ..VectorCounts::default()
         };
-        insta::assert_snapshot!(vectors.told().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and roughly 2.40 dollars (your provider has the exact price). `chela memory index --yes` does.");
-        let free = Vectors {
+        insta::assert_snapshot!(vectors.summary_lines().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and roughly 2.40 dollars (your provider has the exact price). `chela memory index --yes` does.");
+        let free = VectorCounts {
             made: 1,
             missing: 2,
             seconds: 4000.0,
             cents: Some(0.0),
-            ..Vectors::default()
+            ..VectorCounts::default()
         };
-        insta::assert_snapshot!(free.told().join("\n"), @r"
+        insta::assert_snapshot!(free.summary_lines().join("\n"), @r"
         1 vector made.
         2 vectors missing: making them takes about 1.1 hours. `chela memory index --yes` does.
         ");
-        let unknown = Vectors {
+        let unknown = VectorCounts {
             missing: 2,
             seconds: 1.0,
             cents: None,
-            ..Vectors::default()
+            ..VectorCounts::default()
         };
-        insta::assert_snapshot!(unknown.told().join("\n"), @"2 vectors missing: making them takes about 1 s and an unknown price (ask your provider). `chela memory index --yes` does.");
+        insta::assert_snapshot!(unknown.summary_lines().join("\n"), @"2 vectors missing: making them takes about 1 s and an unknown price (ask your provider). `chela memory index --yes` does.");
     }
 }

@@ -1,52 +1,67 @@
 //! `chela sandbox explain`: what is decided for a session, and why.
 
-use chela_config::model::{SandboxMode, WorkspaceAccess};
+use chela_config::model::{ExecMode, SandboxMode, WorkspaceAccess};
 use chela_core::Host;
-use chela_guard::flow::Taint;
-use chela_sandbox::{Backend, Counting, Machine, Namespaces, Network, Plan, Standing};
-use chela_tools::{Elevation, ElevationAsk, ElevationWho as Who, elevation};
+use chela_guard::flow::SessionTaint;
+use chela_sandbox::{
+    CgroupParent, NetworkAccess, SandboxBackend, SandboxMachine, SandboxNamespaces, SandboxPlan,
+    SandboxStanding,
+};
+use chela_tools::{ElevationAsk, ElevationRequester as Who, ElevationState, elevation};
 use serde_json::{Value, json};
 
-use super::Desk;
-use crate::cmd::Outcome;
-use crate::fail::Exit;
+use super::SandboxSession;
+use crate::cmd::CommandOutcome;
+use crate::fail::CommandExit;
 use crate::screen::Screen;
 
-pub fn explain(desk: &Desk, screen: &mut Screen, json: bool) -> Outcome {
-    let standing = desk.session().standing();
+pub fn explain(session: &SandboxSession, screen: &mut Screen, json: bool) -> CommandOutcome {
+    let standing = session.session().standing();
     let exit = match standing {
-        Standing::Refused { .. } => Exit::Findings,
-        _ => Exit::Fine,
+        SandboxStanding::Refused { .. } => CommandExit::Findings,
+        _ => CommandExit::Fine,
     };
     match json {
-        true => screen.json(&as_json(desk, &standing))?,
-        false => for_people(desk, screen, &standing)?,
+        true => screen.json(&as_json(session, &standing))?,
+        false => for_people(session, screen, &standing)?,
     }
     Ok(exit)
 }
 
-fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io::Result<()> {
+fn for_people(
+    session: &SandboxSession,
+    screen: &mut Screen,
+    standing: &SandboxStanding,
+) -> std::io::Result<()> {
     let paint = screen.paint;
-    let host = &desk.setup.host;
-    let settings = &desk.view.sandbox;
-    screen.line(paint.bold(format!("{} of agent {}", desk.key, desk.view.id)))?;
+    let host = &session.setup.host;
+    let settings = &session.view.sandbox;
+    screen.line(paint.bold(format!("{} of agent {}", session.key, session.view.id)))?;
     let mut rows = vec![row(
         "mode",
         format!("{} ({})", settings.value.mode, settings.from),
     )];
     match standing {
-        Standing::Outside { why } => {
+        SandboxStanding::Outside { why } => {
             rows.push(row("sandboxed", format!("no: {why}")));
+            rows.push(row("exec", session.exec_words(standing)));
         }
-        Standing::Refused { why, .. } => {
+        SandboxStanding::Refused { why, .. } => {
             rows.push(row(
                 "sandboxed",
                 format!("{} {why}", paint.bad("cannot be:")),
             ));
             rows.push(row("exec", "refused".to_owned()));
         }
-        Standing::Inside(plan) => {
-            rows.push(row("sandboxed", "yes".to_owned()));
+        SandboxStanding::Inside(plan) | SandboxStanding::CommandsInside(plan) => {
+            rows.push(row(
+                "sandboxed",
+                match standing {
+                    SandboxStanding::Inside(_) => "yes".to_owned(),
+                    _ => "commands only (tools.exec.mode is auto)".to_owned(),
+                },
+            ));
+            rows.push(row("exec", session.exec_words(standing)));
             rows.push(row("backend", backend(&plan.backend)));
             rows.push(row("scope", plan.scope.to_string()));
             let workspace = host.compact(&plan.workspace);
@@ -63,8 +78,8 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
             rows.push(row(
                 "network",
                 match &plan.network {
-                    Network::None => "none".to_owned(),
-                    Network::Hosts(hosts) => {
+                    NetworkAccess::None => "none".to_owned(),
+                    NetworkAccess::Hosts(hosts) => {
                         let hosts: Vec<&str> = hosts.texts().collect();
                         format!("through the proxy to {}", hosts.join(", "))
                     }
@@ -87,13 +102,14 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
                 format!("{} and {} entries of /etc", list(&folders), files.len()),
             ));
             rows.push(row("can change", list(&plan.walls.write)));
-            if let Some(text) = kept(host, plan) {
-                rows.push(row("cannot change", text));
-            }
+            rows.extend(doors(host, plan));
         }
     }
-    if !matches!(standing, Standing::Outside { .. }) {
-        let level = desk.elevation();
+    if matches!(
+        standing,
+        SandboxStanding::Inside(_) | SandboxStanding::Refused { .. }
+    ) {
+        let level = session.elevation();
         rows.push(row(
             "elevated",
             match &level.why_not {
@@ -102,13 +118,13 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
             },
         ));
     }
-    let machine = Machine::of(host);
+    let machine = SandboxMachine::of(host);
     for (name, found) in [("bwrap", machine.bwrap()), ("landlock", machine.landlock())] {
         let found = found.as_ref();
         rows.push(row(name, found.map_or_else(Clone::clone, available)));
     }
     screen.table("  ", &rows)?;
-    if settings.value.mode == SandboxMode::Off {
+    if settings.value.mode == SandboxMode::Off && standing.plan().is_none() {
         screen.paragraph(
             "  ",
             "Commands have all the rights you have. To sandbox them: \
@@ -116,7 +132,7 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
              but your own.",
         )?;
     }
-    if let Standing::Inside(plan) = standing {
+    if let Some(plan) = standing.plan() {
         for note in &plan.notes {
             screen.paragraph("  ", &format!("{} {note}", paint.warn("note:")))?;
         }
@@ -124,67 +140,112 @@ fn for_people(desk: &Desk, screen: &mut Screen, standing: &Standing) -> std::io:
     Ok(())
 }
 
-/// What of a workspace that can be written stays as it is.
-fn kept(host: &Host, plan: &Plan) -> Option<String> {
-    if plan.access != WorkspaceAccess::Rw {
-        return None;
-    }
-    let kept = plan.kept().unwrap_or_default();
-    Some(match kept.is_empty() {
-        false => {
-            let paths: Vec<String> = kept.iter().map(|path| host.compact(path)).collect();
-            format!(
-                "{}: git outside runs what is written there",
-                paths.join(" ")
-            )
+/// Most paths that are listed one by one.
+const PATHS_SHOWN: usize = 8;
+
+/// What of the workspace stays as it is, what is hidden, and what nothing holds.
+fn doors(host: &Host, plan: &SandboxPlan) -> Vec<Vec<String>> {
+    let doors = plan.doors().unwrap_or_default();
+    let list = |paths: &[std::path::PathBuf]| {
+        let shown = paths.iter().take(PATHS_SHOWN);
+        let mut shown: Vec<String> = shown.map(|path| host.compact(path)).collect();
+        if let more @ 1.. = paths.len().saturating_sub(PATHS_SHOWN) {
+            shown.push(format!("and {more} more"));
         }
+        shown.join(" ")
+    };
+    let mut rows = Vec::new();
+    if !doors.sockets.is_empty() {
+        let text = format!("{}: sockets of programs outside", list(&doors.sockets));
+        rows.push(row("cannot reach", text));
+    }
+    if plan.access != WorkspaceAccess::Rw {
+        return rows;
+    }
+    let root = plan.workspace.join(".git");
+    let kept = match doors.repositories.is_empty() {
+        false => format!(
+            "{}: git outside runs what is written there",
+            list(&doors.repositories)
+        ),
         true => format!(
-            "{} is no git repository; one made inside would be the commands' own, so look at its \
+            "{} is not a git repository; one made inside would be the commands' own, so look at its \
              config and hooks before you use git there",
             host.compact(&plan.workspace)
         ),
-    })
+    };
+    rows.push(row("cannot change", kept));
+    if doors.repositories.iter().any(|path| *path != root) {
+        let text = "folders that hold a repository, so that no other takes its place".to_owned();
+        rows.push(row("cannot move", text));
+    }
+    let mut open = "a repository that a command makes, until the next command; a socket that \
+                    somebody else makes while one runs"
+        .to_owned();
+    if !doors.links.is_empty() {
+        open.push_str(&format!("; {}, which are links", list(&doors.links)));
+    }
+    rows.push(row("not held", open));
+    rows
 }
 
 fn row(name: &str, text: String) -> Vec<String> {
     vec![name.to_owned(), text]
 }
 
-fn backend(backend: &Backend) -> String {
+fn backend(backend: &SandboxBackend) -> String {
     match backend {
-        Backend::Bwrap { program } => format!("bwrap ({})", program.display()),
-        Backend::Landlock {
+        SandboxBackend::Bwrap { program } => format!("bwrap ({})", program.display()),
+        SandboxBackend::Landlock {
             version,
             namespaces,
         } => format!(
             "landlock (version {version}) and seccomp, {}",
             match namespaces {
-                Namespaces::Own => "in a file tree, network and IPC of its own",
-                Namespaces::Given => "without namespaces of its own",
+                SandboxNamespaces::Own => "in a file tree, network and IPC of its own",
+                SandboxNamespaces::Given => "without namespaces of its own",
             }
         ),
     }
 }
 
-fn available(backend: &Backend) -> String {
+fn available(backend: &SandboxBackend) -> String {
     match backend {
-        Backend::Bwrap { .. } => "works here".to_owned(),
-        Backend::Landlock {
+        SandboxBackend::Bwrap { .. } => "works here".to_owned(),
+        SandboxBackend::Landlock {
             version,
             namespaces,
         } => format!(
             "works here: version {version}, {}",
             match namespaces {
-                Namespaces::Own => "with a file tree and a network of its own",
-                Namespaces::Given => "no network at all, as there are no user namespaces",
+                SandboxNamespaces::Own => "with a file tree and a network of its own",
+                SandboxNamespaces::Given => "no network at all, as there are no user namespaces",
             }
         ),
     }
 }
 
-impl Desk {
+impl SandboxSession {
+    /// When commands of this session ask.
+    fn exec_words(&self, standing: &SandboxStanding) -> String {
+        let config = &self.setup.loaded.config;
+        let exec = self.view.tools.value.exec.as_ref();
+        let exec = exec.unwrap_or(&config.tools.exec);
+        let mode = exec.mode.unwrap_or(ExecMode::Auto);
+        match (mode, standing) {
+            (ExecMode::Auto, SandboxStanding::CommandsInside(_)) => {
+                "auto: runs inside unasked; hosts and leaving the sandbox ask".to_owned()
+            }
+            (ExecMode::Auto, SandboxStanding::Inside(_)) => "auto: runs inside unasked".to_owned(),
+            (ExecMode::Auto, _) => {
+                "auto: without a sandbox, all that does not only look asks".to_owned()
+            }
+            (mode, _) => format!("{mode} (tools.exec.mode)"),
+        }
+    }
+
     /// For the person at this terminal, with nothing foreign in the conversation.
-    fn elevation(&self) -> Elevation {
+    fn elevation(&self) -> ElevationState {
         elevation(&ElevationAsk {
             global: &self.setup.loaded.config.tools.elevated,
             own: self.view.tools.value.elevated.as_ref(),
@@ -194,40 +255,45 @@ impl Desk {
                 true => Who::Nobody,
                 false => Who::Terminal,
             },
-            taint: Taint::Clean,
+            taint: SessionTaint::Clean,
         })
     }
 }
 
-fn as_json(desk: &Desk, standing: &Standing) -> Value {
-    let machine = Machine::of(&desk.setup.host);
-    let found = |found: Result<Backend, String>| match found {
+fn as_json(session: &SandboxSession, standing: &SandboxStanding) -> Value {
+    let machine = SandboxMachine::of(&session.setup.host);
+    let found = |found: Result<SandboxBackend, String>| match found {
         Ok(backend) => json!({ "works": true, "backend": backend }),
         Err(why) => json!({ "works": false, "why": why }),
     };
-    let settings = &desk.view.sandbox;
+    let settings = &session.view.sandbox;
     let mut value = json!({
-        "agent": desk.view.id,
-        "session": desk.key,
+        "agent": session.view.id,
+        "session": session.key,
         "mode": settings.value.mode,
         "from": settings.from.to_string(),
-        "sandboxed": !matches!(standing, Standing::Outside { .. }),
+        "sandboxed": !matches!(
+            standing,
+            SandboxStanding::Outside { .. } | SandboxStanding::CommandsInside(_)
+        ),
+        "asks": session.exec_words(standing),
         "exec": match standing {
-            Standing::Outside { .. } => "host",
-            Standing::Inside(_) => "sandbox",
-            Standing::Refused { .. } => "refused",
+            SandboxStanding::Outside { .. } => "host",
+            SandboxStanding::Inside(_) | SandboxStanding::CommandsInside(_) => "sandbox",
+            SandboxStanding::Refused { .. } => "refused",
         },
         "why": match standing {
-            Standing::Outside { why } | Standing::Refused { why, .. } => Some(why),
-            Standing::Inside(_) => None,
+            SandboxStanding::Outside { why } | SandboxStanding::Refused { why, .. } => Some(why),
+            SandboxStanding::Inside(_) | SandboxStanding::CommandsInside(_) => None,
         },
         "machine": { "bwrap": found(machine.bwrap()), "landlock": found(machine.landlock()) },
     });
     let Value::Object(all) = &mut value else {
         return value;
     };
-    if let Standing::Inside(plan) = standing {
-        let elevation = desk.elevation();
+    if let Some(plan) = standing.plan() {
+        let elevation = session.elevation();
+        let doors = plan.doors().unwrap_or_default();
         let more = json!({
             "backend": plan.backend,
             "scope": plan.scope,
@@ -237,16 +303,18 @@ fn as_json(desk: &Desk, standing: &Standing) -> Value {
             "folder": plan.own_folder(),
             "readable": plan.walls.read,
             "writable": plan.walls.write,
-            "kept": plan.kept().unwrap_or_default(),
+            "kept": doors.repositories,
+            "hidden": doors.sockets,
+            "linkedRepositories": doors.links,
             "hosts": match &plan.network {
-                Network::None => Vec::new(),
-                Network::Hosts(hosts) => hosts.texts().collect(),
+                NetworkAccess::None => Vec::new(),
+                NetworkAccess::Hosts(hosts) => hosts.texts().collect(),
             },
             "limits": plan.bounds,
             "limitsHeldBy": match plan.counting {
-                Counting::Together { .. } => "cgroup2",
-                Counting::Apart { .. } => "cgroup1",
-                Counting::Watching { .. } => "watching",
+                CgroupParent::Together { .. } => "cgroup2",
+                CgroupParent::Apart { .. } => "cgroup1",
+                CgroupParent::Watching { .. } => "watching",
             },
             "elevated": { "level": elevation.level, "why": elevation.why_not },
             "notes": plan.notes,

@@ -1,45 +1,45 @@
 //! `chela sandbox prune`: sandboxes nobody uses any more go.
 
-use chela_sandbox::{Stale, Work, remove, stale};
+use chela_sandbox::{StaleSandbox, WorkFate, remove, stale};
 use serde_json::json;
 
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
 /// What was typed.
-pub struct Asked {
+pub struct SandboxPruneRequest {
     pub dry_run: bool,
     /// Files of commands go too.
     pub work: bool,
     pub json: bool,
 }
 
-pub fn prune(setup: &Setup, screen: &mut Screen, asked: &Asked) -> Outcome {
+pub fn prune(setup: &Setup, screen: &mut Screen, asked: &SandboxPruneRequest) -> CommandOutcome {
     let work = match asked.work {
-        true => Work::Goes,
-        false => Work::Stays,
+        true => WorkFate::Goes,
+        false => WorkFate::Stays,
     };
     let found = stale(&setup.host, &setup.loaded);
-    let found: Vec<Stale> = found
+    let found: Vec<StaleSandbox> = found
         .into_iter()
-        .filter(|stale| stale.has_rest || work == Work::Goes)
+        .filter(|stale| stale.has_rest || work == WorkFate::Goes)
         .collect();
     if !asked.dry_run {
         for stale in &found {
             remove(stale, work).map_err(|error| {
                 let folder = setup.host.compact(&stale.folder);
-                Fail::new(format!("{folder} cannot be removed: {error}"))
+                CommandError::new(format!("{folder} cannot be removed: {error}"))
                     .hint("check who owns what is in it")
             })?;
         }
     }
     if asked.json {
         screen.json(&json!({ "sandboxes": found, "done": !asked.dry_run }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     for stale in &found {
-        let stays = stale.has_work && work == Work::Stays;
+        let stays = stale.has_work && work == WorkFate::Stays;
         screen.line(format!(
             "{} {}: unused for {} h, {} d old{}",
             if asked.dry_run {
@@ -58,7 +58,7 @@ pub fn prune(setup: &Setup, screen: &mut Screen, asked: &Asked) -> Outcome {
     }
     screen.line(match found.len() {
         0 => "No sandbox is to go.".to_owned(),
-        number => format!("{}.", counted(number, "sandbox folder")),
+        number => format!("{}.", count_noun(number, "sandbox folder")),
     })?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

@@ -8,50 +8,55 @@ use chela_core::{OwnerProof, Speaker};
 use chela_store::block_on;
 use serde_json::json;
 
-use super::{Place, explained, short};
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
+use super::{SessionOwner, explained, short};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
 use crate::screen::Screen;
 
 /// What is to be done, as typed.
-pub struct Wish {
+pub struct CompactRequest {
     pub session: String,
     /// What the summary should keep.
     pub keep: Option<String>,
     pub json: bool,
 }
 
-pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) -> Outcome {
-    let (sessions, session) = place.find(&wish.session)?;
+pub fn run(
+    setup: Setup,
+    owner: &SessionOwner<'_>,
+    screen: &mut Screen,
+    request: &CompactRequest,
+) -> CommandOutcome {
+    let (sessions, session) = owner.find(&request.session)?;
     let id = short(session.id.as_str()).to_owned();
     let is_current = block_on(sessions.look_up(&session.key))
         .map_err(explained)?
         .is_some_and(|current| current.id == session.id);
     if !is_current {
         return Err(
-            Fail::new(format!("session {id} is over: nothing more is said in it"))
+            CommandError::new(format!("session {id} is over: nothing more is said in it"))
                 .hint("only a conversation that goes on can be made shorter"),
         );
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Fail::new(format!("cannot start: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
     process_log::hide_with(agents.redactor());
     let talk = block_on(agents.conversation(ConversationAsk {
-        agent: Some(place.agent.clone()),
+        agent: Some(owner.agent.clone()),
         session: Some(session.key.clone()),
         ..ConversationAsk::new(Speaker::Owner(OwnerProof::terminal()))
     }))
     .map_err(explained)?;
     let done = runtime.block_on(async {
         talk.know_models().await;
-        talk.compact(wish.keep.as_deref()).await
+        talk.compact(request.keep.as_deref()).await
     });
     let done = done.map_err(explained)?;
-    if wish.json {
+    if request.json {
         screen.json(&json!({
             "session": session.id.as_str(),
             "messages": done.messages,
@@ -63,23 +68,27 @@ pub fn run(setup: Setup, place: &Place<'_>, screen: &mut Screen, wish: &Wish) ->
         let hint = format!("`chela sessions compact {id} --undo` takes it back.");
         screen.line(text.replace("/undo takes it back.", &hint))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn undo(place: &Place<'_>, screen: &mut Screen, wish: &Wish) -> Outcome {
-    let (sessions, session) = place.find(&wish.session)?;
+pub fn undo(
+    owner: &SessionOwner<'_>,
+    screen: &mut Screen,
+    request: &CompactRequest,
+) -> CommandOutcome {
+    let (sessions, session) = owner.find(&request.session)?;
     let id = short(session.id.as_str());
     let Some(back) = block_on(sessions.undo_compaction(&session)).map_err(explained)? else {
         let compacted = block_on(sessions.last_compaction(&session)).map_err(explained)?;
         return Err(match compacted {
-            Some(_) => Fail::new(format!(
+            Some(_) => CommandError::new(format!(
                 "something was said in {id} since it was made shorter"
             ))
             .hint("`/undo` in the chat takes messages back, one at a time"),
-            None => Fail::new(format!("session {id} was never made shorter")),
+            None => CommandError::new(format!("session {id} was never made shorter")),
         });
     };
-    if wish.json {
+    if request.json {
         screen.json(&json!({
             "session": session.id.as_str(),
             "undone": back.entry,
@@ -88,5 +97,5 @@ pub fn undo(place: &Place<'_>, screen: &mut Screen, wish: &Wish) -> Outcome {
     } else {
         screen.line(format!("{id} is whole again."))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

@@ -1,17 +1,22 @@
 //! `chela sessions rename`, `rm` and `cleanup`.
 
 use chela_config::model::MaintenanceMode;
-use chela_session::{Cleanup, MaintenanceRules, WhyDoomed};
+use chela_session::{CleanupPlan, CleanupReason, MaintenanceRules};
 use chela_store::block_on;
 use serde_json::json;
 
-use super::{Place, explained, plain, short};
-use crate::cmd::{Outcome, Setup, noted};
-use crate::fail::Exit;
-use crate::screen::{Screen, counted};
+use super::{SessionOwner, explained, plain, short};
+use crate::cmd::{CommandOutcome, Setup, change_records};
+use crate::fail::CommandExit;
+use crate::screen::{Screen, count_noun};
 
-pub fn rename(place: &Place<'_>, screen: &mut Screen, given: &str, name: Option<&str>) -> Outcome {
-    let (sessions, session) = place.find(given)?;
+pub fn rename(
+    owner: &SessionOwner<'_>,
+    screen: &mut Screen,
+    given: &str,
+    name: Option<&str>,
+) -> CommandOutcome {
+    let (sessions, session) = owner.find(given)?;
     let name = name
         .map(|name| plain(name.trim()))
         .filter(|name| !name.is_empty());
@@ -21,20 +26,20 @@ pub fn rename(place: &Place<'_>, screen: &mut Screen, given: &str, name: Option<
         Some(name) => format!("{id} is now \"{name}\"."),
         None => format!("{id} has no name now."),
     })?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 pub fn remove(
-    place: &Place<'_>,
+    owner: &SessionOwner<'_>,
     screen: &mut Screen,
     given: &[String],
     yes: bool,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let mut found = Vec::new();
     for given in given {
         // All are looked up before any goes: a mistyped one removes nothing.
-        found.push(place.find(given)?);
+        found.push(owner.find(given)?);
     }
     let mut removed = Vec::new();
     for (sessions, session) in &found {
@@ -44,14 +49,14 @@ pub fn remove(
         }
     }
     if yes {
-        noted::forget(
-            place.host,
+        change_records::forget(
+            owner.host,
             removed.iter().map(|info| info.session_id.as_str()),
         );
     }
     if as_json {
         screen.json(&json!({ "sessions": removed, "removed": yes }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     for info in &removed {
         let entries = usize::try_from(info.entries).unwrap_or(usize::MAX);
@@ -60,18 +65,19 @@ pub fn remove(
             if yes { "Deleted" } else { "Would delete" },
             short(info.session_id.as_str()),
             info.key,
-            counted(entries, "message or step").replace("message or steps", "messages and steps"),
+            count_noun(entries, "message or step")
+                .replace("message or steps", "messages and steps"),
         ))?;
     }
     if !yes {
         screen.line("Nothing was deleted; --yes deletes. `chela sessions export` keeps a copy.")?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// Whether a cleanup acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum CleanupMode {
     AsConfigured,
     DryRun,
     Enforce,
@@ -79,30 +85,30 @@ pub enum How {
 
 pub fn cleanup(
     setup: &Setup,
-    place: &Place<'_>,
+    owner: &SessionOwner<'_>,
     screen: &mut Screen,
-    how: How,
+    how: CleanupMode,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let rules = MaintenanceRules::of(&setup.loaded);
     let acts = match how {
-        How::DryRun => false,
-        How::Enforce => true,
-        How::AsConfigured => rules.mode == MaintenanceMode::Enforce,
+        CleanupMode::DryRun => false,
+        CleanupMode::Enforce => true,
+        CleanupMode::AsConfigured => rules.mode == MaintenanceMode::Enforce,
     };
-    let Some(sessions) = place.existing()? else {
+    let Some(sessions) = owner.existing()? else {
         if as_json {
             screen.json(&json!({ "sessions": [], "archives": [], "done": false }))?;
         } else {
             screen.line("There is nothing to clean up.")?;
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     };
     let plan = block_on(sessions.plan_cleanup(&rules)).map_err(explained)?;
     let cleaned = if acts {
         let cleaned = block_on(sessions.cleanup(&plan)).map_err(explained)?;
-        noted::forget(
-            place.host,
+        change_records::forget(
+            owner.host,
             plan.sessions
                 .iter()
                 .map(|doomed| doomed.session_id.as_str()),
@@ -116,7 +122,7 @@ pub fn cleanup(
         report["done"] = json!(acts);
         report["cleaned"] = json!(cleaned);
         screen.json(&report)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     say(screen, &plan, acts)?;
     if let Some(cleaned) = cleaned
@@ -124,22 +130,22 @@ pub fn cleanup(
     {
         screen.line(format!(
             "Copies are in {}.",
-            place.host.compact(&sessions.archive_dir())
+            owner.host.compact(&sessions.archive_dir())
         ))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn say(screen: &mut Screen, plan: &Cleanup, acts: bool) -> std::io::Result<()> {
+fn say(screen: &mut Screen, plan: &CleanupPlan, acts: bool) -> std::io::Result<()> {
     if plan.sessions.is_empty() && plan.archives.is_empty() {
         return screen.line("There is nothing to clean up.");
     }
     let verb = if acts { "Removed" } else { "Would remove" };
     for doomed in &plan.sessions {
         let why = match doomed.why {
-            WhyDoomed::Old => "unused for longer than pruneAfter",
-            WhyDoomed::TooMany => "more sessions than maxEntries",
-            WhyDoomed::TooLarge => "more disk space than maxDiskBytes",
+            CleanupReason::Old => "unused for longer than pruneAfter",
+            CleanupReason::TooMany => "more sessions than maxEntries",
+            CleanupReason::TooLarge => "more disk space than maxDiskBytes",
         };
         screen.line(format!(
             "{verb} {} {}: {why}",
@@ -150,8 +156,8 @@ fn say(screen: &mut Screen, plan: &Cleanup, acts: bool) -> std::io::Result<()> {
     if !plan.archives.is_empty() {
         screen.line(format!(
             "{verb} {}",
-            counted(plan.archives.len(), "old archive")
+            count_noun(plan.archives.len(), "old archive")
         ))?;
     }
-    screen.line(format!("{} kept.", counted(plan.kept, "session")))
+    screen.line(format!("{} kept.", count_noun(plan.kept, "session")))
 }

@@ -2,18 +2,18 @@
 
 use chela_config::model::{BareUnit, parse_duration};
 use chela_core::SessionKind;
-use chela_session::{Filter, SessionInfo, Show};
+use chela_session::{ListScope, SessionFilter, SessionInfo};
 use chela_store::block_on;
 use serde_json::json;
 
-use super::{Place, ago, explained, plain, short};
+use super::{SessionOwner, ago, explained, plain, short};
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, grouped, shorten};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped, shorten};
 
 /// What was typed, as what is meant.
-pub struct Wish {
+pub struct ListRequest {
     pub kinds: Vec<SessionKind>,
     pub active: Option<String>,
     pub label: Option<String>,
@@ -22,40 +22,45 @@ pub struct Wish {
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> Outcome {
-    let place = Place::of(setup, agent)?;
-    let active_within = wish
+pub fn run(
+    setup: &Setup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    request: ListRequest,
+) -> CommandOutcome {
+    let owner = SessionOwner::of(setup, agent)?;
+    let active_within = request
         .active
         .map(|text| {
             parse_duration(&text, BareUnit::Minutes).ok_or_else(|| {
-                Fail::usage(format!("`{text}` is no length of time")).hint("--active 7d")
+                CommandError::usage(format!("`{text}` is not a length of time")).hint("--active 7d")
             })
         })
         .transpose()?;
-    let show = if wish.all {
-        Show::Everything
+    let show = if request.all {
+        ListScope::Everything
     } else {
-        Show::Current
+        ListScope::Current
     };
-    let filter = Filter {
-        kinds: wish.kinds,
+    let filter = SessionFilter {
+        kinds: request.kinds,
         active_within,
-        label: wish.label,
+        label: request.label,
         show,
-        limit: wish.limit,
+        limit: request.limit,
     };
-    let found = match place.existing()? {
+    let found = match owner.existing()? {
         Some(sessions) => block_on(sessions.list(&filter)).map_err(explained)?,
         None => Vec::new(),
     };
-    if wish.json {
+    if request.json {
         screen.json(&json!({
-            "agent": place.agent.as_str(),
-            "path": place.file().display().to_string(),
+            "agent": owner.agent.as_str(),
+            "path": owner.file().display().to_string(),
             "count": found.len(),
             "sessions": found,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if found.is_empty() {
         let narrowed =
@@ -65,7 +70,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
         } else {
             "No conversations yet. `chela chat` begins one."
         })?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let mut rows = vec![
@@ -75,11 +80,11 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, wish: Wish) -> 
             .collect(),
     ];
     for info in &found {
-        rows.push(row(place.host, info));
+        rows.push(row(owner.host, info));
     }
     screen.table("", &rows)?;
-    screen.line(paint.dim(counted(found.len(), "session")))?;
-    Ok(Exit::Fine)
+    screen.line(paint.dim(count_noun(found.len(), "session")))?;
+    Ok(CommandExit::Fine)
 }
 
 fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {

@@ -5,28 +5,28 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use chela_core::SessionKey;
-use chela_session::{ImportError, Sessions, salvage};
-use chela_store::block_on;
+use chela_session::{ImportError, ImportOrigin, Sessions, salvage};
+use chela_store::{FileState, block_on};
 use serde_json::{Value, json};
 
-use super::{Place, explained, short};
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use super::{SessionOwner, explained, short};
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, shown_json};
 
 pub fn export(
-    place: &Place<'_>,
+    owner: &SessionOwner<'_>,
     screen: &mut Screen,
     given: &str,
     output: Option<&Path>,
-) -> Outcome {
-    let (sessions, session) = place.find(given)?;
+) -> CommandOutcome {
+    let (sessions, session) = owner.find(given)?;
     let mut text = Vec::new();
     block_on(sessions.export_jsonl(&session, &mut text)).map_err(explained)?;
     match output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| {
-                Fail::new(format!("{} cannot be written: {error}", path.display()))
+                CommandError::new(format!("{} cannot be written: {error}", path.display()))
             })?;
             screen.line(format!(
                 "Wrote {} to {}.",
@@ -34,39 +34,41 @@ pub fn export(
                 path.display()
             ))?;
         }
-        None => screen.bytes(&text)?,
+        None => screen.raw(&shown_json(&String::from_utf8_lossy(&text)))?,
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 pub fn import(
-    place: &Place<'_>,
+    owner: &SessionOwner<'_>,
     screen: &mut Screen,
     path: &Path,
     key: Option<&str>,
     as_json: bool,
-) -> Outcome {
+) -> CommandOutcome {
     let key = key
         .map(SessionKey::parse)
         .transpose()
-        .map_err(|error| Fail::usage(error).hint("--key agent:main:main"))?;
+        .map_err(|error| CommandError::usage(error).hint("--key agent:main:main"))?;
     let files = files(path)?;
     if key.is_some() && files.len() > 1 {
-        return Err(Fail::usage("--key goes with one file, not with a folder"));
+        return Err(CommandError::usage(
+            "--key goes with one file, not with a folder",
+        ));
     }
-    let sessions = place.open()?;
+    let sessions = owner.open()?;
     let mut report = Vec::new();
     let mut failed = 0;
     for (file, known_key) in &files {
         let key = key.clone().or_else(|| known_key.clone());
-        match import_file(&sessions, file, key) {
+        match import_file(&sessions, file, key, ImportOrigin::Elsewhere) {
             Ok(line) => report.push(line),
             Err(why) if files.len() > 1 => {
                 failed += 1;
                 report.push(json!({ "file": file.display().to_string(), "failed": why }));
             }
             Err(why) => {
-                return Err(Fail::new(format!("{}: {why}", file.display())));
+                return Err(CommandError::new(format!("{}: {why}", file.display())));
             }
         }
     }
@@ -76,23 +78,31 @@ pub fn import(
         for line in &report {
             screen.line(said(line))?;
         }
+        if failed < report.len() {
+            screen.line("What was brought in counts as foreign: nothing in it speaks for you.")?;
+        }
     }
     Ok(if failed > 0 {
-        Exit::Findings
+        CommandExit::Findings
     } else {
-        Exit::Fine
+        CommandExit::Fine
     })
 }
 
-fn import_file(sessions: &Sessions, file: &Path, key: Option<SessionKey>) -> Result<Value, String> {
+fn import_file(
+    sessions: &Sessions,
+    file: &Path,
+    key: Option<SessionKey>,
+    origin: ImportOrigin,
+) -> Result<Value, String> {
     let open = std::fs::File::open(file).map_err(|error| format!("it cannot be read: {error}"))?;
     let imported =
-        block_on(sessions.import_jsonl(BufReader::new(open), key)).map_err(
-            |error| match error {
+        block_on(sessions.import_jsonl(BufReader::new(open), key, origin)).map_err(|error| {
+            match error {
                 ImportError::Session(error) => explained(error).message,
                 other => explained(other).message,
-            },
-        )?;
+            }
+        })?;
     let skipped: Vec<Value> = imported
         .skipped
         .iter()
@@ -104,6 +114,7 @@ fn import_file(sessions: &Sessions, file: &Path, key: Option<SessionKey>) -> Res
         "key": imported.session.key.to_string(),
         "entries": imported.entries,
         "past": imported.past,
+        "foreign": origin == ImportOrigin::Elsewhere,
         "skipped": skipped,
     }))
 }
@@ -119,9 +130,9 @@ fn said(line: &Value) -> String {
         "{} {}: {}{}{}",
         short(line["sessionId"].as_str().unwrap_or_default()),
         line["key"].as_str().unwrap_or_default(),
-        counted(usize::try_from(entries).unwrap_or(0), "line"),
+        count_noun(usize::try_from(entries).unwrap_or(0), "line"),
         if skipped > 0 {
-            format!(", {} could not be used", counted(skipped, "line"))
+            format!(", {} could not be used", count_noun(skipped, "line"))
         } else {
             String::new()
         },
@@ -134,12 +145,13 @@ fn said(line: &Value) -> String {
 }
 
 /// The files to read, each with the key a `sessions.json` beside it gives it.
-fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, Fail> {
+fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, CommandError> {
     if !path.is_dir() {
         return Ok(vec![(path.to_owned(), None)]);
     }
-    let folder = std::fs::read_dir(path)
-        .map_err(|error| Fail::new(format!("{} cannot be read: {error}", path.display())))?;
+    let folder = std::fs::read_dir(path).map_err(|error| {
+        CommandError::new(format!("{} cannot be read: {error}", path.display()))
+    })?;
     let keys = keys(&path.join("sessions.json"));
     let mut files: Vec<_> = folder
         .flatten()
@@ -153,7 +165,7 @@ fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, Fail> {
         .collect();
     files.sort_by(|a, b| a.0.cmp(&b.0));
     if files.is_empty() {
-        return Err(Fail::new(format!(
+        return Err(CommandError::new(format!(
             "{} holds no .jsonl file",
             path.display()
         )));
@@ -178,30 +190,40 @@ fn keys(index: &Path) -> BTreeMap<String, SessionKey> {
         .collect()
 }
 
-pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome {
-    let path = place.file();
+pub fn rescue(owner: &SessionOwner<'_>, screen: &mut Screen, as_json: bool) -> CommandOutcome {
+    let path = owner.file();
     if !path.exists() {
-        return Err(Fail::new(format!("{} is not there", path.display())));
+        return Err(CommandError::new(format!(
+            "{} is not there",
+            path.display()
+        )));
     }
-    if Sessions::open_file(place.host, &path).is_ok_and(|sessions| block_on(sessions.is_sound())) {
+    if FileState::of(&path) == FileState::Empty {
+        return Err(CommandError::new(format!(
+            "the session file {} is empty: nothing is left to rescue. Put a copy back, or delete \
+             it; the next chat begins a new one",
+            owner.host.compact(&path)
+        )));
+    }
+    if Sessions::open_file(owner.host, &path).is_ok_and(|sessions| block_on(sessions.is_sound())) {
         if as_json {
             screen.json(&json!({ "damaged": false }))?;
         } else {
             screen.line("The session file is sound: there is nothing to rescue.")?;
         }
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
-    let folder = path.with_file_name(format!("rescued-{}", place.host.unix_time()));
-    let saved = salvage(place.host, &path, &folder).map_err(explained)?;
-    let sessions = place.open()?;
+    let folder = path.with_file_name(format!("rescued-{}", owner.host.unix_time()));
+    let saved = salvage(owner.host, &path, &folder).map_err(explained)?;
+    let sessions = owner.open()?;
     let mut back = 0;
     for file in &saved.files {
-        back += usize::from(import_file(&sessions, file, None).is_ok());
+        back += usize::from(import_file(&sessions, file, None, ImportOrigin::ThisHome).is_ok());
     }
     // What could not be read is a finding, whatever was saved.
     let exit = match saved.lost.is_empty() {
-        true => Exit::Fine,
-        false => Exit::Findings,
+        true => CommandExit::Fine,
+        false => CommandExit::Findings,
     };
     if as_json {
         screen.json(&json!({
@@ -214,11 +236,11 @@ pub fn rescue(place: &Place<'_>, screen: &mut Screen, as_json: bool) -> Outcome 
         }))?;
         return Ok(exit);
     }
-    let compact = |path: &Path| place.host.compact(path);
+    let compact = |path: &Path| owner.host.compact(path);
     screen.line(format!(
         "Saved {} of {} and began a new session file with them.",
-        counted(saved.entries, "step"),
-        counted(back, "session")
+        count_noun(saved.entries, "entry"),
+        count_noun(back, "session")
     ))?;
     screen.line(format!("Copies as JSON lines are in {}.", compact(&folder)))?;
     if let Some(aside) = &saved.aside {

@@ -4,42 +4,42 @@ use std::path::PathBuf;
 
 use chela_config::Severity;
 use chela_skills::{
-    AddRequest, AddSource, FirstLook, NewSkill, Publishers, Signature, Skill, Source, check_folder,
-    create,
+    AddRequest, AddSource, FirstLook, NewSkill, Skill, SkillSignature, SkillSource,
+    TrustedPublishers, check_folder, create,
 };
 use serde_json::json;
 
-use super::Desk;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use super::InstalledSkills;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn new(
-    desk: &Desk,
+pub fn create_skill(
+    installed: &InstalledSkills,
     screen: &mut Screen,
     name: &str,
     description: Option<&str>,
     shared: bool,
-) -> Outcome {
-    let places = desk.shelf.places();
+) -> CommandOutcome {
+    let places = installed.shelf.places();
     let root = if shared {
         places.state_dir.join("skills")
     } else {
         places.workspace.join("skills")
     };
-    let file = create(&root, &NewSkill { name, description }).map_err(Fail::new)?;
-    screen.line(format!("Made {}.", desk.host.compact(&file)))?;
+    let file = create(&root, &NewSkill { name, description }).map_err(CommandError::new)?;
+    screen.line(format!("Made {}.", installed.host.compact(&file)))?;
     screen.line(format!("Fill it in, then: chela skills check {name}"))?;
     screen.line(format!(
         "Its words count as yours after: chela skills trust {name}"
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>) -> Outcome {
+pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>) -> CommandOutcome {
     let host = &setup.host;
-    let publishers = Publishers::parse(&setup.loaded.config.skills.trust.publishers);
-    let source = AddSource::parse(source, host).map_err(Fail::new)?;
+    let publishers = TrustedPublishers::parse(&setup.loaded.config.skills.trust.publishers);
+    let source = AddSource::parse(source, host).map_err(CommandError::new)?;
     let state_dir = host.state_dir();
     let request = AddRequest {
         source: &source,
@@ -48,11 +48,11 @@ pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>)
         host,
         scanner: &FirstLook,
     };
-    let added = chela_skills::add(&request).map_err(Fail::new)?;
+    let added = chela_skills::add(&request).map_err(CommandError::new)?;
     let paint = screen.paint;
     let mut waiting = Vec::new();
     for skill in &added {
-        if let Signature::Valid(key) = chela_skills::verify(&skill.folder)
+        if let SkillSignature::Valid(key) = chela_skills::verify(&skill.folder)
             && let Some(publisher) = publishers.find(&key)
         {
             screen.line(format!(
@@ -68,64 +68,71 @@ pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>)
             "{} {} ({}) in {}",
             paint.warn("quarantined"),
             paint.bold(&skill.name),
-            counted(skill.files, "file"),
+            count_noun(skill.files, "file"),
             host.compact(&skill.folder)
         ))?;
         for finding in &skill.report.findings {
-            super::scan::finding(screen, "  ", finding)?;
+            super::scan::print_finding(screen, "  ", finding)?;
         }
         for left in &skill.left_behind {
             screen.line(paint.dim(format!("  left behind: {left}")))?;
         }
     }
     let name = match waiting.as_slice() {
-        [] => return Ok(Exit::Fine),
+        [] => return Ok(CommandExit::Fine),
         [only] => *only,
         _ => "NAME",
     };
     screen.line(format!(
         "Look into it and decide: chela skills trust {name}"
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn remove(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
-    let skill = Skill::clone(desk.skill(name)?.skill());
-    let removed = chela_skills::remove(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
+pub fn remove(installed: &mut InstalledSkills, screen: &mut Screen, name: &str) -> CommandOutcome {
+    let skill = Skill::clone(installed.skill(name)?.skill());
+    let removed = chela_skills::remove(&mut installed.shelf, &skill, &installed.host)
+        .map_err(CommandError::new)?;
     screen.line(format!(
         "Removed {} from {}.",
         removed.name,
-        desk.host.compact(&removed.from)
+        installed.host.compact(&removed.from)
     ))?;
     screen.line(format!(
         "It can still be found in {}.",
-        desk.host.compact(&removed.trash)
+        installed.host.compact(&removed.trash)
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Outcome {
+pub fn check(
+    installed: &InstalledSkills,
+    screen: &mut Screen,
+    what: &[String],
+    json: bool,
+) -> CommandOutcome {
     let mut folders: Vec<PathBuf> = Vec::new();
     for named in what {
-        let path = desk.host.expand(named);
-        folders.push(match desk.skills.get(named) {
+        let path = installed.host.expand(named);
+        folders.push(match installed.skills.get(named) {
             Some(skill) => skill.skill().folder.clone(),
             None if path.is_dir() => path,
-            None => match desk.shelf.catalog().skipped_by_name(named).next() {
+            None => match installed.shelf.catalog().skipped_by_name(named).next() {
                 Some(skipped) => skipped.path.clone(),
-                None => return Err(desk.unknown(named)),
+                None => return Err(installed.unknown(named)),
             },
         });
     }
     if what.is_empty() {
-        let found = desk.skills.skills().iter().map(|skill| skill.skill());
+        let found = installed.skills.skills().iter().map(|skill| skill.skill());
         folders.extend(
             found
-                .filter(|skill| skill.source != Source::Bundled)
+                .filter(|skill| skill.source != SkillSource::Bundled)
                 .map(|skill| skill.folder.clone()),
         );
         folders.extend(
-            desk.shelf
+            installed
+                .shelf
                 .catalog()
                 .skipped
                 .iter()
@@ -140,7 +147,11 @@ pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> O
         .iter()
         .filter(|(_, checked)| checked.worst() >= Some(Severity::Warning))
         .count();
-    let exit = if bad > 0 { Exit::Findings } else { Exit::Fine };
+    let exit = if bad > 0 {
+        CommandExit::Findings
+    } else {
+        CommandExit::Fine
+    };
     if json {
         let rows = checked.iter().map(|(folder, checked)| {
             json!({ "name": checked.name, "folder": folder, "findings": checked.findings })
@@ -156,13 +167,16 @@ pub fn check(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> O
                 Severity::Warning => paint.warn("warning"),
                 Severity::Note => paint.dim("note"),
             };
-            screen.line(format!("{}/{finding} [{word}]", desk.host.compact(folder)))?;
+            screen.line(format!(
+                "{}/{finding} [{word}]",
+                installed.host.compact(folder)
+            ))?;
         }
     }
     screen.line(match (checked.len(), bad) {
         (0, _) => "There is no skill to check.".to_owned(),
-        (all, 0) => format!("{} checked, all in order.", counted(all, "skill")),
-        (all, bad) => format!("{} checked, {bad} to mend.", counted(all, "skill")),
+        (all, 0) => format!("{} checked, all in order.", count_noun(all, "skill")),
+        (all, bad) => format!("{} checked, {bad} to mend.", count_noun(all, "skill")),
     })?;
     Ok(exit)
 }

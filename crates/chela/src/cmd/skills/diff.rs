@@ -2,20 +2,20 @@
 
 use chela_skills::{FileChangeKind, changes};
 
-use super::Desk;
-use crate::cmd::Outcome;
-use crate::cmd::compared::compared;
-use crate::fail::{Exit, Fail};
+use super::InstalledSkills;
+use crate::cmd::CommandOutcome;
+use crate::cmd::text_diff::render_diff;
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn run(desk: &Desk, screen: &mut Screen, name: &str) -> Outcome {
-    let skill = desk.skill(name)?.skill();
-    let lock = desk.shelf.lock();
+pub fn run(installed: &InstalledSkills, screen: &mut Screen, name: &str) -> CommandOutcome {
+    let skill = installed.skill(name)?.skill();
+    let lock = installed.shelf.lock();
     let entry = lock
         .entry(skill)
         .filter(|entry| !entry.files.is_empty())
         .ok_or_else(|| {
-            Fail::new(format!(
+            CommandError::new(format!(
                 "`{name}` was never trusted, so there is nothing to compare with"
             ))
             .hint(format!("chela skills info {name}"))
@@ -24,7 +24,7 @@ pub fn run(desk: &Desk, screen: &mut Screen, name: &str) -> Outcome {
     let found = changes(entry, skill);
     if found.is_empty() || entry.tree == skill.tree {
         screen.line(format!("{name} is as it was trusted."))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     for change in found {
         screen.line(paint.bold(&change))?;
@@ -39,9 +39,9 @@ pub fn run(desk: &Desk, screen: &mut Screen, name: &str) -> Outcome {
             FileChangeKind::Changed => (old, new),
         };
         match (old, new) {
-            (Some(old), Some(new)) => screen.raw(&compared(&old, &new, paint))?,
+            (Some(old), Some(new)) => screen.raw(&render_diff(&old, &new, paint))?,
             _ => screen.line(paint.dim("  no text to compare with was kept"))?,
         }
     }
-    Ok(Exit::Findings)
+    Ok(CommandExit::Findings)
 }

@@ -1,29 +1,35 @@
 //! `chela skills info`: one skill from head to foot.
 
 use chela_core::Host;
+use chela_inspect::skill_report::SkillSummary;
 use chela_skills::{
-    FileKind, Finding, FirstLook, ScanReport, ScanVerdict, Skill, SkillContents, SkillScanner,
+    FileKind, FirstLook, ScanReport, ScanVerdict, Skill, SkillContents, SkillFinding, SkillScanner,
 };
 use serde_json::json;
 
-use super::{Desk, list, mark, scan};
-use crate::cmd::Outcome;
-use crate::fail::Exit;
-use crate::screen::{Screen, counted, grouped};
+use super::{InstalledSkills, mark, scan};
+use crate::cmd::CommandOutcome;
+use crate::fail::CommandExit;
+use crate::screen::{Screen, count_noun, grouped};
 
-pub fn run(desk: &mut Desk, screen: &mut Screen, name: &str, json: bool) -> Outcome {
-    let agent_skill = desk.skill(name)?;
+pub fn run(
+    installed: &mut InstalledSkills,
+    screen: &mut Screen,
+    name: &str,
+    json: bool,
+) -> CommandOutcome {
+    let agent_skill = installed.skill(name)?;
     let skill = agent_skill.skill();
     let report = FirstLook.scan(&SkillContents::of(skill));
     if json {
-        let mut value = list::as_json(agent_skill);
+        let mut value = serde_json::to_value(SkillSummary::of(agent_skill))?;
         value["files"] = json!(skill.files);
         value["scan"] = json!(report);
         value["license"] = json!(skill.front.license);
         value["homepage"] = json!(skill.homepage());
         value["allowedTools"] = json!(skill.front.allowed_tools);
         screen.json(&value)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     let emoji = skill
@@ -44,13 +50,13 @@ pub fn run(desk: &mut Desk, screen: &mut Screen, name: &str, json: bool) -> Outc
         screen.line(format!("  {} {}", paint.warn("hidden:"), hidden.reason))?;
         screen.line(format!("    {} {}", paint.accent("try:"), hidden.fix))?;
     }
-    contents(screen, skill, &desk.host)?;
-    findings(screen, skill, &report)?;
-    Ok(Exit::Fine)
+    print_contents(screen, skill, &installed.host)?;
+    print_findings(screen, skill, &report)?;
+    Ok(CommandExit::Fine)
 }
 
 /// Where it is, what it asks for, what files it has.
-pub fn contents(screen: &mut Screen, skill: &Skill, host: &Host) -> std::io::Result<()> {
+pub fn print_contents(screen: &mut Screen, skill: &Skill, host: &Host) -> std::io::Result<()> {
     let paint = screen.paint;
     let gating = &skill.front.gating;
     let requires = &gating.requires;
@@ -84,7 +90,7 @@ pub fn contents(screen: &mut Screen, skill: &Skill, host: &Host) -> std::io::Res
         .collect();
     screen.table("  ", &table)?;
     screen.blank()?;
-    screen.line(format!("  {}", counted(skill.files.len(), "file")))?;
+    screen.line(format!("  {}", count_noun(skill.files.len(), "file")))?;
     let files: Vec<Vec<String>> = skill
         .files
         .iter()
@@ -109,15 +115,19 @@ pub fn contents(screen: &mut Screen, skill: &Skill, host: &Host) -> std::io::Res
 }
 
 /// What the scan and the reading found.
-pub fn findings(screen: &mut Screen, skill: &Skill, report: &ScanReport) -> std::io::Result<()> {
+pub fn print_findings(
+    screen: &mut Screen,
+    skill: &Skill,
+    report: &ScanReport,
+) -> std::io::Result<()> {
     let paint = screen.paint;
-    let scanned = |finding: &Finding| {
-        let known = |other: &Finding| {
+    let scanned = |finding: &SkillFinding| {
+        let known = |other: &SkillFinding| {
             (&other.file, other.line, other.code) == (&finding.file, finding.line, finding.code)
         };
         report.findings.iter().any(known)
     };
-    let read: Vec<&Finding> = skill
+    let read: Vec<&SkillFinding> = skill
         .findings
         .iter()
         .filter(|finding| !scanned(finding))
@@ -140,7 +150,7 @@ pub fn findings(screen: &mut Screen, skill: &Skill, report: &ScanReport) -> std:
         report.scanner
     ))?;
     for finding in report.findings.iter().chain(read) {
-        scan::finding(screen, "    ", finding)?;
+        scan::print_finding(screen, "    ", finding)?;
     }
     Ok(())
 }

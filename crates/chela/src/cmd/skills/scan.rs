@@ -4,22 +4,27 @@ use std::path::PathBuf;
 
 use chela_config::Severity;
 use chela_skills::{
-    Finding, FirstLook, Package, ScanReport, ScanVerdict, SkillContents, SkillScanner, Source,
-    inspect,
+    FirstLook, ScanReport, ScanVerdict, SkillContents, SkillFinding, SkillPackage, SkillScanner,
+    SkillSource, inspect,
 };
 use serde_json::json;
 
-use super::Desk;
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use super::InstalledSkills;
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Outcome {
-    let scanned = scanned(desk, what)?;
+pub fn run(
+    installed: &InstalledSkills,
+    screen: &mut Screen,
+    what: &[String],
+    json: bool,
+) -> CommandOutcome {
+    let scanned = scanned(installed, what)?;
     let worst = scanned.iter().map(|scanned| scanned.report.verdict).max();
     let exit = match worst {
-        Some(ScanVerdict::Suspicious | ScanVerdict::Dangerous) => Exit::Findings,
-        _ => Exit::Fine,
+        Some(ScanVerdict::Suspicious | ScanVerdict::Dangerous) => CommandExit::Findings,
+        _ => CommandExit::Fine,
     };
     if json {
         let rows = scanned.iter().map(|scanned| {
@@ -32,7 +37,7 @@ pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Out
         return Ok(exit);
     }
     for scanned in &scanned {
-        print(desk, screen, scanned)?;
+        print(installed, screen, scanned)?;
     }
     let count = |verdict| {
         let alike = scanned
@@ -46,10 +51,13 @@ pub fn run(desk: &Desk, screen: &mut Screen, what: &[String], json: bool) -> Out
     );
     screen.line(match (scanned.len(), dangerous, suspicious) {
         (0, ..) => "No skill but those that are part of this build.".to_owned(),
-        (all, 0, 0) => format!("{} looked into, nothing stands out.", counted(all, "skill")),
+        (all, 0, 0) => format!(
+            "{} looked into, nothing stands out.",
+            count_noun(all, "skill")
+        ),
         (all, dangerous, suspicious) => format!(
             "{} looked into: {dangerous} dangerous, {suspicious} suspicious.",
-            counted(all, "skill")
+            count_noun(all, "skill")
         ),
     })?;
     Ok(exit)
@@ -62,13 +70,13 @@ struct Scanned {
 }
 
 /// The named skills and folders; without a name all skills that are not ours.
-fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, Fail> {
+fn scanned(installed: &InstalledSkills, what: &[String]) -> Result<Vec<Scanned>, CommandError> {
     let mut scanned = Vec::new();
     let of_folder = |folder: PathBuf| Scanned {
         name: folder
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-        report: inspect(&Package::read(&folder)),
+        report: inspect(&SkillPackage::read(&folder)),
         folder,
     };
     let of_skill = |skill: &chela_skills::Skill| Scanned {
@@ -77,38 +85,39 @@ fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, Fail> {
         report: FirstLook.scan(&SkillContents::of(skill)),
     };
     for named in what {
-        let path = desk.host.expand(named);
-        scanned.push(match desk.skills.get(named) {
+        let path = installed.host.expand(named);
+        scanned.push(match installed.skills.get(named) {
             Some(skill) if !named.contains('/') => of_skill(skill.skill()),
             _ if path
                 .read_dir()
                 .is_ok_and(|mut inside| inside.next().is_none()) =>
             {
-                return Err(Fail::new(format!("there is nothing in {named}")));
+                return Err(CommandError::new(format!("there is nothing in {named}")));
             }
             _ if path.is_dir() => of_folder(path),
-            _ => match desk.shelf.catalog().skipped_by_name(named).next() {
+            _ => match installed.shelf.catalog().skipped_by_name(named).next() {
                 Some(skipped) => of_folder(skipped.path.clone()),
                 None if path.exists() => {
-                    let fail = Fail::new(format!("{named} is a file, and a skill is a folder"));
+                    let fail =
+                        CommandError::new(format!("{named} is a file, and a skill is a folder"));
                     return Err(fail.hint("name the folder it lies in"));
                 }
                 None if named.contains('/') => {
-                    let fail = Fail::new(format!("there is no folder {named}"));
+                    let fail = CommandError::new(format!("there is no folder {named}"));
                     return Err(fail.hint("`chela skills list` shows the skills that are found"));
                 }
-                None => return Err(desk.unknown(named)),
+                None => return Err(installed.unknown(named)),
             },
         });
     }
     if what.is_empty() {
-        let found = desk.skills.skills().iter().map(|skill| skill.skill());
+        let found = installed.skills.skills().iter().map(|skill| skill.skill());
         scanned.extend(
             found
-                .filter(|skill| skill.source != Source::Bundled)
+                .filter(|skill| skill.source != SkillSource::Bundled)
                 .map(of_skill),
         );
-        let skipped = desk.shelf.catalog().skipped.iter();
+        let skipped = installed.shelf.catalog().skipped.iter();
         scanned.extend(
             skipped
                 .filter(|skipped| skipped.path.is_dir())
@@ -118,23 +127,31 @@ fn scanned(desk: &Desk, what: &[String]) -> Result<Vec<Scanned>, Fail> {
     Ok(scanned)
 }
 
-fn print(desk: &Desk, screen: &mut Screen, scanned: &Scanned) -> std::io::Result<()> {
+fn print(
+    installed: &InstalledSkills,
+    screen: &mut Screen,
+    scanned: &Scanned,
+) -> std::io::Result<()> {
     let paint = screen.paint;
     let verdict = match scanned.report.verdict {
         ScanVerdict::Clean => paint.good("clean"),
         ScanVerdict::Suspicious => paint.warn("suspicious"),
         ScanVerdict::Dangerous => paint.bad("dangerous"),
     };
-    let place = paint.dim(desk.host.compact(&scanned.folder));
+    let place = paint.dim(installed.host.compact(&scanned.folder));
     screen.line(format!("{verdict} {} {place}", paint.bold(&scanned.name)))?;
     for found in &scanned.report.findings {
-        finding(screen, "  ", found)?;
+        print_finding(screen, "  ", found)?;
     }
     Ok(())
 }
 
 /// One finding: how bad, where, what it would do, and the line itself.
-pub fn finding(screen: &mut Screen, indent: &str, finding: &Finding) -> std::io::Result<()> {
+pub fn print_finding(
+    screen: &mut Screen,
+    indent: &str,
+    finding: &SkillFinding,
+) -> std::io::Result<()> {
     let paint = screen.paint;
     let mark = match finding.severity {
         Severity::Error => paint.bad("!!"),

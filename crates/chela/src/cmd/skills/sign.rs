@@ -4,30 +4,35 @@ use std::fs;
 use std::path::Path;
 
 use chela_core::Host;
-use chela_skills::{BrokenSignature, Package, ScanVerdict, SecretKey, Signature, inspect, new_key};
+use chela_skills::{
+    BrokenSignature, ScanVerdict, SecretKey, SkillPackage, SkillSignature, inspect, new_key,
+};
 use serde_json::json;
 
-use super::Desk;
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use super::InstalledSkills;
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn sign(host: &Host, screen: &mut Screen, folder: &Path, key: &Path) -> Outcome {
+pub fn sign(host: &Host, screen: &mut Screen, folder: &Path, key: &Path) -> CommandOutcome {
     let folder = host.cwd.join(folder);
     let key_file = host.expand(&key.display().to_string());
     if !folder.is_dir() {
-        return Err(Fail::new(format!("{} is no folder", host.compact(&folder))));
+        return Err(CommandError::new(format!(
+            "{} is not a folder",
+            host.compact(&folder)
+        )));
     }
     let text = fs::read_to_string(&key_file).map_err(|error| {
-        Fail::new(format!(
+        CommandError::new(format!(
             "cannot read the key {}: {error}",
             host.compact(&key_file)
         ))
         .hint("make one: chela skills keygen FILE")
     })?;
     let key = SecretKey::parse(&text)
-        .map_err(|error| Fail::new(format!("{}: {error}", host.compact(&key_file))))?;
-    let report = inspect(&Package::read(&folder));
+        .map_err(|error| CommandError::new(format!("{}: {error}", host.compact(&key_file))))?;
+    let report = inspect(&SkillPackage::read(&folder));
     if report.verdict == ScanVerdict::Dangerous {
         let paint = screen.paint;
         screen.line(format!(
@@ -35,42 +40,47 @@ pub fn sign(host: &Host, screen: &mut Screen, folder: &Path, key: &Path) -> Outc
             paint.warn("note:")
         ))?;
         for found in report.findings.iter().take(3) {
-            super::scan::finding(screen, "  ", found)?;
+            super::scan::print_finding(screen, "  ", found)?;
         }
     }
-    let files = chela_skills::sign(&folder, &key).map_err(Fail::new)?;
+    let files = chela_skills::sign(&folder, &key).map_err(CommandError::new)?;
     screen.line(format!(
         "Signed {} of {}.",
-        counted(files, "file"),
+        count_noun(files, "file"),
         host.compact(&folder)
     ))?;
     screen.line(format!("Publisher: {}", key.public()))?;
     screen.line("Any later change needs a new signature.")?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn verify(desk: &Desk, screen: &mut Screen, what: &str, json: bool) -> Outcome {
-    let path = desk.host.expand(what);
-    let folder = match desk.skills.get(what) {
+pub fn verify(
+    installed: &InstalledSkills,
+    screen: &mut Screen,
+    what: &str,
+    json: bool,
+) -> CommandOutcome {
+    let path = installed.host.expand(what);
+    let folder = match installed.skills.get(what) {
         Some(skill) if !what.contains('/') => skill.skill().folder.clone(),
         _ if path.is_dir() => path,
-        _ => return Err(desk.unknown(what)),
+        _ => return Err(installed.unknown(what)),
     };
-    let publishers = &desk.shelf.settings().publishers;
+    let publishers = &installed.shelf.settings().publishers;
     let signature = chela_skills::verify(&folder);
     let known = match &signature {
-        Signature::Valid(key) => publishers.find(key),
+        SkillSignature::Valid(key) => publishers.find(key),
         _ => None,
     };
     let exit = if known.is_some() {
-        Exit::Fine
+        CommandExit::Fine
     } else {
-        Exit::Findings
+        CommandExit::Findings
     };
     if json {
         let (state, publisher, why, differences) = match &signature {
-            Signature::Unsigned => ("unsigned", None, None, None),
-            Signature::Valid(key) => {
+            SkillSignature::Unsigned => ("unsigned", None, None, None),
+            SkillSignature::Valid(key) => {
                 let state = if known.is_some() {
                     "trusted"
                 } else {
@@ -78,7 +88,7 @@ pub fn verify(desk: &Desk, screen: &mut Screen, what: &str, json: bool) -> Outco
                 };
                 (state, Some(known.unwrap_or(key)), None, None)
             }
-            Signature::Broken(why) => {
+            SkillSignature::Broken(why) => {
                 let differences = match why {
                     BrokenSignature::Differs(differences) => Some(differences),
                     _ => None,
@@ -96,16 +106,16 @@ pub fn verify(desk: &Desk, screen: &mut Screen, what: &str, json: bool) -> Outco
         return Ok(exit);
     }
     let paint = screen.paint;
-    let shown = desk.host.compact(&folder);
+    let shown = installed.host.compact(&folder);
     match (&signature, known) {
-        (Signature::Valid(_), Some(publisher)) => {
+        (SkillSignature::Valid(_), Some(publisher)) => {
             screen.line(format!(
                 "{} {shown}: every file is as {} signed it.",
                 paint.good("holds"),
                 publisher.label()
             ))?;
         }
-        (Signature::Valid(key), None) => {
+        (SkillSignature::Valid(key), None) => {
             screen.line(format!(
                 "{} {shown}: the signature holds, but you do not know the publisher {}.",
                 paint.warn("unknown"),
@@ -115,10 +125,10 @@ pub fn verify(desk: &Desk, screen: &mut Screen, what: &str, json: bool) -> Outco
                 "If you do: chela config set skills.trust.publishers '[\"{key} NAME\"]'"
             ))?;
         }
-        (Signature::Broken(why), _) => {
+        (SkillSignature::Broken(why), _) => {
             screen.line(format!("{} {shown}: {why}.", paint.bad("refused")))?;
         }
-        (Signature::Unsigned, _) => {
+        (SkillSignature::Unsigned, _) => {
             screen.line(format!(
                 "{} {shown} carries no signature.",
                 paint.warn("unsigned")
@@ -131,11 +141,11 @@ pub fn verify(desk: &Desk, screen: &mut Screen, what: &str, json: bool) -> Outco
     Ok(exit)
 }
 
-pub fn keygen(host: &Host, screen: &mut Screen, file: &Path, name: Option<&str>) -> Outcome {
+pub fn keygen(host: &Host, screen: &mut Screen, file: &Path, name: Option<&str>) -> CommandOutcome {
     let path = host.expand(&file.display().to_string());
     let name = name.unwrap_or("skills");
     let public = new_key(&path, name, host).map_err(|error| {
-        Fail::new(format!("cannot write {}: {error}", host.compact(&path)))
+        CommandError::new(format!("cannot write {}: {error}", host.compact(&path)))
             .hint("nothing is written over; choose another name")
     })?;
     screen.line(format!(
@@ -143,5 +153,5 @@ pub fn keygen(host: &Host, screen: &mut Screen, file: &Path, name: Option<&str>)
         host.compact(&path)
     ))?;
     screen.line(format!("Others trust what you sign with: {public}"))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

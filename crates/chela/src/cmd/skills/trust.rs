@@ -5,27 +5,32 @@ use std::path::Path;
 
 use chela_skills::{FirstLook, Skill, SkillContents, SkillScanner, TrustState, accept, changes};
 
-use super::{Desk, info};
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
+use super::{InstalledSkills, info};
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 /// Whether a folder is to be trusted or no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trusted {
+pub enum FolderTrust {
     Yes,
     No,
 }
 
-pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Outcome {
-    let (skill, state) = waiting(desk, name)?;
+pub fn trust_skill(
+    installed: &mut InstalledSkills,
+    screen: &mut Screen,
+    name: &str,
+    yes: bool,
+) -> CommandOutcome {
+    let (skill, state) = waiting(installed, name)?;
     let paint = screen.paint;
     if state == TrustState::Trusted {
         screen.line(format!(
             "{} is trusted already in this version.",
             paint.bold(&skill.name)
         ))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(format!(
         "{}  {}",
@@ -34,8 +39,8 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
     ))?;
     screen.paragraph("  ", &skill.description)?;
     screen.blank()?;
-    info::contents(screen, &skill, &desk.host)?;
-    if let Some(entry) = desk
+    info::print_contents(screen, &skill, &installed.host)?;
+    if let Some(entry) = installed
         .shelf
         .lock()
         .entry(&skill)
@@ -47,49 +52,49 @@ pub fn skill(desk: &mut Desk, screen: &mut Screen, name: &str, yes: bool) -> Out
             screen.line(format!("    {change}"))?;
         }
     }
-    info::findings(screen, &skill, &FirstLook.scan(&SkillContents::of(&skill)))?;
+    info::print_findings(screen, &skill, &FirstLook.scan(&SkillContents::of(&skill)))?;
     screen.blank()?;
     if !yes && !agreed(screen, &format!("Trust {} in this version?", skill.name))? {
-        return Err(Fail::new("nothing was changed").hint(format!(
+        return Err(CommandError::new("nothing was changed").hint(format!(
             "read {}, then: chela skills trust {} --yes",
-            desk.host.compact(&skill.file),
+            installed.host.compact(&skill.file),
             skill.name
         )));
     }
-    record(&desk.host, "trust", &skill.name);
-    let place = accept(&mut desk.shelf, &skill, &desk.host).map_err(Fail::new)?;
+    record(&installed.host, "trust", &skill.name);
+    let place = accept(&mut installed.shelf, &skill, &installed.host).map_err(CommandError::new)?;
     screen.line(format!(
         "Trusted. It lies in {}.",
-        desk.host.compact(&place)
+        installed.host.compact(&place)
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// The skill of a name that waits for trust: one that another shadows, before one that is used.
-fn waiting(desk: &Desk, name: &str) -> Result<(Skill, TrustState), Fail> {
-    let shadowed = desk.shelf.catalog().shadowed_by_name(name);
+fn waiting(installed: &InstalledSkills, name: &str) -> Result<(Skill, TrustState), CommandError> {
+    let shadowed = installed.shelf.catalog().shadowed_by_name(name);
     let quarantined = shadowed
         .filter(|shadowed| shadowed.trust.state == TrustState::Quarantined)
         .map(|shadowed| (Skill::clone(&shadowed.skill), shadowed.trust.state))
         .next();
-    let used = desk.shelf.catalog().get(name);
+    let used = installed.shelf.catalog().get(name);
     match (used, quarantined) {
         (Some(entry), None) => Ok((Skill::clone(&entry.skill), entry.trust.state)),
         (Some(entry), Some(_)) if entry.trust.state == TrustState::Changed => {
             Ok((Skill::clone(&entry.skill), entry.trust.state))
         }
         (_, Some(waiting)) => Ok(waiting),
-        (None, None) => Err(desk.unknown(name)),
+        (None, None) => Err(installed.unknown(name)),
     }
 }
 
 fn record(host: &chela_core::Host, what: &str, about: &str) {
     let body = serde_json::json!({ "change": what, "about": about });
-    crate::cmd::noted::change(host, chela_ledger::AuditKind::TrustChange, &body);
+    crate::cmd::change_records::record_change(host, chela_ledger::AuditKind::TrustChange, &body);
 }
 
 /// Asks on a terminal; without one nobody agreed.
-fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
+fn agreed(screen: &mut Screen, question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
@@ -105,42 +110,53 @@ fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
     ))
 }
 
-pub fn untrust(desk: &mut Desk, screen: &mut Screen, name: &str) -> Outcome {
-    let skill = Skill::clone(desk.skill(name)?.skill());
-    let host = desk.host.clone();
+pub fn untrust_skill(
+    installed: &mut InstalledSkills,
+    screen: &mut Screen,
+    name: &str,
+) -> CommandOutcome {
+    let skill = Skill::clone(installed.skill(name)?.skill());
+    let host = installed.host.clone();
     record(&host, "untrust", &skill.name);
-    desk.shelf
+    installed
+        .shelf
         .change_lock(|lock| lock.untrust(&skill, &host))
-        .map_err(Fail::new)?;
+        .map_err(CommandError::new)?;
     screen.line(format!(
         "{} is quarantined: it stays in {} and out of every prompt.",
         skill.name,
         host.compact(&skill.folder)
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-pub fn folder(desk: &mut Desk, screen: &mut Screen, folder: &Path, trusted: Trusted) -> Outcome {
-    let host = desk.host.clone();
+pub fn set_folder_trust(
+    installed: &mut InstalledSkills,
+    screen: &mut Screen,
+    folder: &Path,
+    trusted: FolderTrust,
+) -> CommandOutcome {
+    let host = installed.host.clone();
     let path = std::fs::canonicalize(host.cwd.join(folder))
-        .map_err(|error| Fail::new(format!("cannot find {}: {error}", folder.display())))?;
+        .map_err(|error| CommandError::new(format!("cannot find {}: {error}", folder.display())))?;
     let shown = host.compact(&path);
     let what = match trusted {
-        Trusted::Yes => "trust-folder",
-        Trusted::No => "untrust-folder",
+        FolderTrust::Yes => "trust-folder",
+        FolderTrust::No => "untrust-folder",
     };
     record(&host, what, &shown);
-    desk.shelf
+    installed
+        .shelf
         .change_lock(|lock| match trusted {
-            Trusted::Yes => lock.trust_folder(&path, &host),
-            Trusted::No => lock.untrust_folder(&path),
+            FolderTrust::Yes => lock.trust_folder(&path, &host),
+            FolderTrust::No => lock.untrust_folder(&path),
         })
-        .map_err(Fail::new)?;
+        .map_err(CommandError::new)?;
     screen.line(match trusted {
-        Trusted::Yes => format!(
+        FolderTrust::Yes => format!(
             "Skills of {shown} now count as your own: new ones are used, changes are shown."
         ),
-        Trusted::No => format!("Skills of {shown} are quarantined again."),
+        FolderTrust::No => format!("Skills of {shown} are quarantined again."),
     })?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

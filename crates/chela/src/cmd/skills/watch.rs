@@ -4,52 +4,50 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 
 use chela_core::ContentHash;
-use chela_skills::{AgentSkills, Presence, Refreshed, Watch, config_is_on, watch};
+use chela_skills::{AgentSkills, RefreshOutcome, SkillPresence, WatchSetting, watch};
 
-use super::Desk;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use super::InstalledSkills;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub fn run(setup: &Setup, mut desk: Desk, screen: &mut Screen) -> Outcome {
-    let load = &desk.shelf.settings().load;
-    if load.watch == Watch::Off {
-        return Err(
-            Fail::new("skills.load.watch is off").hint("chela config set skills.load.watch true")
-        );
+pub fn run(setup: &Setup, mut installed: InstalledSkills, screen: &mut Screen) -> CommandOutcome {
+    let load = &installed.shelf.settings().load;
+    if load.watch == WatchSetting::Off {
+        return Err(CommandError::new("skills.load.watch is off")
+            .hint("chela config set skills.load.watch true"));
     }
     let debounce = load.watch_debounce;
-    let folders = desk.shelf.watched_folders();
+    let folders = installed.shelf.watched_folders();
     let (changed, changes) = mpsc::channel();
     let mut watching = watch(&folders, debounce, move || {
         // When nobody listens any more, the command is ending.
         let _ = changed.send(());
     })
-    .map_err(Fail::new)?;
-    let mut known = picture(&desk.skills);
+    .map_err(CommandError::new)?;
+    let mut known = picture(&installed.skills);
     screen.line(format!(
         "Watching {}; {} now. Ctrl-C ends it.",
-        counted(folders.len(), "folder"),
-        counted(known.len(), "skill")
+        count_noun(folders.len(), "folder"),
+        count_noun(known.len(), "skill")
     ))?;
     screen.flush()?;
     while changes.recv().is_ok() {
         // First watch what is new, then look: what changes in between is told next time.
-        watching.rearm(&desk.shelf.watched_folders());
-        if desk.shelf.refresh() == Refreshed::Unchanged {
+        watching.rearm(&installed.shelf.watched_folders());
+        if installed.shelf.refresh() == RefreshOutcome::Unchanged {
             continue;
         }
-        let config = |path: &str| config_is_on(&setup.loaded, path);
-        let now = picture(&desk.shelf.for_agent(&config));
+        let now = picture(&installed.skills_now(setup));
         tell(screen, &known, &now)?;
         screen.flush()?;
         known = now;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// What there is, by name: where it stands and which text it has.
-type Picture = BTreeMap<String, (Presence, ContentHash)>;
+type Picture = BTreeMap<String, (SkillPresence, ContentHash)>;
 
 fn picture(skills: &AgentSkills) -> Picture {
     let entries = skills.skills().iter();

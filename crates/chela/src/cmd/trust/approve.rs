@@ -4,69 +4,85 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use chela_core::{Trust, ok_or_warn};
-use chela_workspace::trust::{Watched, Writer, Wrote};
-use chela_workspace::{Author, History};
+use chela_session::journal::{AnsweredBy, FileWriter};
+use chela_workspace::custody::{WatchedFile, WatchedKind};
+use chela_workspace::trust::{VersionWriter, WrittenVersion};
+use chela_workspace::{CommitAuthor, WorkspaceHistory};
 use serde_json::json;
 
-use super::{Desk, diff};
-use crate::chat::asking;
+use super::approve_tree;
+use super::{AgentFiles, diff};
+use crate::chat::line_questions;
 use crate::cli::trust::ApproveArgs;
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted};
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun};
 
-pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> Outcome {
-    desk.mend()?;
+pub(super) fn run(
+    agent_files: &AgentFiles<'_>,
+    screen: &mut Screen,
+    args: &ApproveArgs,
+) -> CommandOutcome {
+    if let [typed] = args.files.as_slice()
+        && let Some(folder) = agent_files.folder(typed)
+    {
+        return approve_tree::run(agent_files, screen, &folder, args);
+    }
+    agent_files.mend()?;
     let files = match args.all || args.folder {
-        true => diff::waiting(desk),
+        true => diff::waiting_files(agent_files),
         false => args
             .files
             .iter()
-            .map(|typed| desk.watched(typed))
+            .map(|typed| agent_files.watched(typed))
             .collect::<Result<Vec<_>, _>>()?,
     };
     if files.is_empty() && !args.folder {
         screen.line("Nothing waits for you.")?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     // What is approved is what was shown: the bytes are read once.
     let looked: Vec<Looked> = files
         .into_iter()
-        .map(|file| Looked::at(desk, file))
+        .map(|file| Looked::at(agent_files, file))
         .collect::<Result<_, _>>()?;
     if !args.json {
         for looked in &looked {
-            diff::show(desk, screen, &looked.file)?;
+            diff::print_diff(agent_files, screen, &looked.file)?;
             screen.blank()?;
         }
+    }
+    let tree = match args.folder {
+        true => Some(approve_tree::look(agent_files, agent_files.custody.root())?),
+        false => None,
+    };
+    if let Some(tree) = tree.as_ref().filter(|_| !args.json) {
+        approve_tree::print(tree, screen)?;
     }
     let question = match args.folder {
         true => format!(
             "Take {} for your own, with {}?",
-            desk.host().compact(desk.custody.root()),
-            counted(looked.len(), "file")
+            agent_files.host().compact(agent_files.custody.root()),
+            count_noun(tree.as_ref().map_or(0, |tree| tree.count()), "file")
         ),
         false => format!("Trust {} as shown?", names(&looked)),
     };
     if !args.yes && !agreed(screen, &question)? {
-        return Err(Fail::new("nothing was changed").hint("answer y, or add --yes"));
+        return Err(CommandError::new("nothing was changed").hint("answer y, or add --yes"));
     }
-    approve(desk, &looked)?;
-    if args.folder {
-        desk.custody
-            .take_for_own(desk.custody.root())
-            .map_err(Fail::new)?;
-        desk.note("approve-folder", &[desk.custody.root()], json!({}));
+    approve(agent_files, &looked)?;
+    if let Some(tree) = &tree {
+        approve_tree::approve(agent_files, tree, agent_files.custody.root())?;
     }
     if args.json {
         let approved: Vec<_> = looked.iter().map(|looked| &looked.file.shown).collect();
         screen.json(&json!({ "approved": approved, "folder": args.folder }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if args.folder {
         screen.line(format!(
             "{} is your own now; what others change in it is told.",
-            desk.host().compact(desk.custody.root())
+            agent_files.host().compact(agent_files.custody.root())
         ))?;
     }
     let (there, gone): (Vec<Looked>, Vec<Looked>) = looked
@@ -81,69 +97,91 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, args: &ApproveArgs) -> O
             names(&gone)
         ))?;
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// A file as the owner was shown it.
 struct Looked {
-    file: Watched,
+    file: WatchedFile,
     /// `None`: that it is gone.
     bytes: Option<Vec<u8>>,
 }
 
 impl Looked {
-    fn at(desk: &Desk<'_>, file: Watched) -> Result<Self, Fail> {
-        let bytes = desk.asked(&file);
+    fn at(agent_files: &AgentFiles<'_>, file: WatchedFile) -> Result<Self, CommandError> {
+        let bytes = agent_files.asked(&file);
         let lost = file.proposed().is_some_and(|held| held.hash.is_some());
         let is_gone = match file.proposed() {
             Some(proposed) => proposed.hash.is_none(),
             None => file.absent.is_some(),
         };
         match bytes {
-            None if lost => Err(Fail::new(format!(
+            None if lost => Err(CommandError::new(format!(
                 "what was to be written into {} was too large to keep",
                 file.shown
             ))
             .hint(format!("chela trust refuse {}", file.shown))),
-            None if !is_gone => Err(Fail::new(format!("{} is not there", file.shown))
+            None if !is_gone => Err(CommandError::new(format!("{} is not there", file.shown))
                 .hint("chela trust status lists the files")),
             bytes => Ok(Self { file, bytes }),
         }
     }
 }
 
-fn approve(desk: &Desk<'_>, looked: &[Looked]) -> Result<(), Fail> {
+fn approve(agent_files: &AgentFiles<'_>, looked: &[Looked]) -> Result<(), CommandError> {
     let how = "chela trust approve";
     let paths: Vec<_> = looked
         .iter()
-        .map(|looked| desk.custody.resolved(&looked.file.path))
+        .map(|looked| agent_files.custody.resolved(&looked.file.path))
         .collect();
     for (looked, path) in looked.iter().zip(&paths) {
         if looked.file.proposed().is_some() {
-            put_in(desk, looked, path)?;
+            put_in(agent_files, looked, path)?;
         }
     }
-    let wrote: Vec<Wrote<'_>> = looked
+    // Files that shape nothing are in the journal; the record is of those that do.
+    let shapes = |file: &WatchedFile, path: &Path| {
+        file.kind == WatchedKind::Setting
+            || agent_files.custody.kind(path).is_some()
+            || agent_files.custody.records().entry(path).is_some()
+    };
+    let (shaping, others): (Vec<_>, Vec<_>) = looked
         .iter()
         .zip(&paths)
+        .partition(|(looked, path)| shapes(&looked.file, path));
+    let by = AnsweredBy {
+        writer: FileWriter::Owner,
+        how,
+        turn: "",
+    };
+    let journal = agent_files.setup.journal(&agent_files.agent);
+    journal
+        .note_own_files(others.iter().map(|(_, path)| path.to_path_buf()), &by)
+        .map_err(CommandError::new)?;
+    let wrote: Vec<WrittenVersion<'_>> = shaping
+        .into_iter()
         .filter_map(|(looked, path)| {
-            Some(Wrote {
+            Some(WrittenVersion {
                 path,
                 bytes: looked.bytes.as_ref()?,
-                writer: &Writer::Owner,
+                writer: &VersionWriter::Owner,
                 how,
                 trust: Trust::Owner,
             })
         })
         .collect();
-    desk.custody.record(&wrote).map_err(Fail::new)?;
+    agent_files
+        .custody
+        .record(&wrote)
+        .map_err(CommandError::new)?;
     // What the owner stands for is no longer what a page left behind.
-    let known = desk.setup.file_trust();
+    let known = agent_files.setup.file_trust();
     for (looked, path) in looked.iter().zip(&paths) {
         if looked.bytes.is_none() {
-            desk.custody
-                .record_gone(path, &Writer::Owner, how)
-                .map_err(Fail::new)?;
+            agent_files
+                .custody
+                .record_gone(path, &VersionWriter::Owner, how)
+                .map_err(CommandError::new)?;
         }
         known.vouch(path)?;
     }
@@ -162,26 +200,25 @@ fn approve(desk: &Desk<'_>, looked: &[Looked]) -> Result<(), Fail> {
         .collect();
     if !paths.is_empty() {
         let more = json!({ "hashes": hashes, "questions": questions });
-        desk.note("approve", &paths, more);
+        agent_files.note("approve", &paths, more);
     }
     Ok(())
 }
 
 /// What the agent proposed goes into the file.
-fn put_in(desk: &Desk<'_>, looked: &Looked, path: &Path) -> Result<(), Fail> {
+fn put_in(agent_files: &AgentFiles<'_>, looked: &Looked, path: &Path) -> Result<(), CommandError> {
     // Whatever is replaced can be had back, where the workspace has a history.
-    if let Ok(past) = History::open(desk.host(), desk.custody.root()) {
+    if let Ok(past) = WorkspaceHistory::open(agent_files.host(), agent_files.custody.root()) {
         let why = format!("Keep {} before approving a change", looked.file.shown);
-        let kept = past.snapshot(&Author::Runtime, &why);
+        let kept = past.snapshot(&CommitAuthor::Runtime, &why);
         ok_or_warn!(kept, "a change is not in the history of the workspace");
     }
     match &looked.bytes {
-        Some(bytes) => chela_workspace::replace_file(path, bytes).map_err(Fail::new),
+        Some(bytes) => chela_workspace::replace_file(path, bytes).map_err(CommandError::new),
         None => match std::fs::remove_file(path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Fail::new(format!(
-                "cannot delete {}: {error}",
-                path.display()
-            ))),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(CommandError::new(
+                format!("cannot delete {}: {error}", path.display()),
+            )),
             _ => Ok(()),
         },
     }
@@ -196,43 +233,56 @@ fn names(looked: &[Looked]) -> String {
 }
 
 /// Asks on a terminal; without one nobody agreed.
-fn agreed(screen: &mut Screen, question: &str) -> Result<bool, Fail> {
+pub(super) fn agreed(screen: &mut Screen, question: &str) -> Result<bool, CommandError> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
     screen.flush()?;
-    let answer = asking::line(&format!("{question} [y/N] ")).unwrap_or_default();
+    line_questions::drop_pending_input();
+    let answer = line_questions::ask_line(&format!("{question} [y/N] ")).unwrap_or_default();
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 pub(super) fn revoke(
-    desk: &Desk<'_>,
+    agent_files: &AgentFiles<'_>,
     screen: &mut Screen,
     file: Option<&str>,
     json: bool,
-) -> Outcome {
-    desk.mend()?;
-    let Some(typed) = file else {
-        let root = desk.custody.root();
-        desk.custody.give_up(root).map_err(Fail::new)?;
-        desk.note("revoke-folder", &[root], json!({}));
-        let shown = desk.host().compact(root);
+) -> CommandOutcome {
+    agent_files.mend()?;
+    let folder = match file {
+        Some(typed) => agent_files.folder(typed),
+        None => Some(agent_files.custody.root().to_owned()),
+    };
+    if let Some(root) = folder {
+        let root = root.as_path();
+        agent_files
+            .custody
+            .give_up(root)
+            .map_err(CommandError::new)?;
+        agent_files.disown(root)?;
+        agent_files.note("revoke-folder", &[root], json!({}));
+        let shown = agent_files.host().compact(root);
         match json {
             true => screen.json(&json!({ "revoked": shown, "folder": true }))?,
             false => screen.line(format!("You no longer vouch for {shown}."))?,
         }
-        return Ok(Exit::Fine);
-    };
-    let file = desk.watched(typed)?;
-    desk.custody.revoke(&file.path).map_err(Fail::new)?;
-    desk.note("revoke", &[&file.path], json!({}));
+        return Ok(CommandExit::Fine);
+    }
+    let file = agent_files.watched(file.unwrap_or_default())?;
+    agent_files.disown(&file.path)?;
+    agent_files
+        .custody
+        .revoke(&file.path)
+        .map_err(CommandError::new)?;
+    agent_files.note("revoke", &[&file.path], json!({}));
     if json {
         screen.json(&json!({ "revoked": file.shown, "folder": false }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(format!(
         "{} is set aside: no prompt holds it until you approve or restore it.",
         file.shown
     ))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }

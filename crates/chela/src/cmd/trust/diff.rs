@@ -1,62 +1,72 @@
 //! `chela trust diff`: what the owner is asked to believe.
 
-use chela_workspace::trust::{Held, Versions, Watched};
+use chela_workspace::custody::WatchedFile;
+use chela_workspace::trust::{HeldVersion, VersionCopies};
 use serde_json::json;
 
-use super::Desk;
-use crate::cmd::Outcome;
-use crate::cmd::compared::compared;
-use crate::fail::Exit;
-use crate::screen::{Paint, Screen};
+use super::AgentFiles;
+use crate::cmd::CommandOutcome;
+use crate::cmd::text_diff::render_diff;
+use crate::fail::CommandExit;
+use crate::screen::{ColourMode, Screen};
 
-pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, file: Option<&str>, json: bool) -> Outcome {
+pub(super) fn run(
+    agent_files: &AgentFiles<'_>,
+    screen: &mut Screen,
+    file: Option<&str>,
+    json: bool,
+) -> CommandOutcome {
     let files = match file {
-        Some(typed) => vec![desk.watched(typed)?],
-        None => waiting(desk),
+        Some(typed) => vec![agent_files.watched(typed)?],
+        None => waiting_files(agent_files),
     };
     if json {
         let rows: Vec<_> = files
             .iter()
             .map(|file| {
-                let (old, new) = texts(desk, file);
+                let (old, new) = texts(agent_files, file);
                 json!({
                     "file": file.shown,
                     "proposed": file.proposed(),
                     "before": old,
                     "now": new,
-                    "diff": compared(&old.clone().unwrap_or_default(), &new.clone().unwrap_or_default(), Paint::Plain),
+                    "diff": render_diff(&old.clone().unwrap_or_default(), &new.clone().unwrap_or_default(), ColourMode::Plain),
                 })
             })
             .collect();
         screen.json(&rows)?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if files.is_empty() {
         screen.line("Nothing waits for you.")?;
     }
     let mut differs = false;
     for file in &files {
-        differs |= show(desk, screen, file)?;
+        differs |= print_diff(agent_files, screen, file)?;
     }
     Ok(match differs {
-        true => Exit::Findings,
-        false => Exit::Fine,
+        true => CommandExit::Findings,
+        false => CommandExit::Fine,
     })
 }
 
 /// The files that wait for the owner.
-pub(super) fn waiting(desk: &Desk<'_>) -> Vec<Watched> {
-    desk.survey().into_iter().filter(Watched::waits).collect()
+pub(super) fn waiting_files(agent_files: &AgentFiles<'_>) -> Vec<WatchedFile> {
+    agent_files
+        .survey()
+        .into_iter()
+        .filter(WatchedFile::waits)
+        .collect()
 }
 
 /// Shows a file beside the version on record; says whether they differ.
-pub(super) fn show(
-    desk: &Desk<'_>,
+pub(super) fn print_diff(
+    agent_files: &AgentFiles<'_>,
     screen: &mut Screen,
-    file: &Watched,
+    file: &WatchedFile,
 ) -> Result<bool, std::io::Error> {
     let paint = screen.paint;
-    let (old, new) = texts(desk, file);
+    let (old, new) = texts(agent_files, file);
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
     if new.is_some() && new == old && file.proposed().is_none() {
         screen.line(format!("{} is as it is on record.", file.shown))?;
@@ -85,7 +95,7 @@ pub(super) fn show(
         }))?;
         return Ok(true);
     }
-    let text = compared(&old.unwrap_or_default(), &new.unwrap_or_default(), paint);
+    let text = render_diff(&old.unwrap_or_default(), &new.unwrap_or_default(), paint);
     match text.is_empty() {
         true => screen.line(paint.dim("  only line ends or blanks differ"))?,
         false => screen.raw(&text)?,
@@ -102,7 +112,7 @@ pub(super) fn show(
 }
 
 /// Who wanted what, and when.
-pub(super) fn proposed_in_words(proposed: &Held) -> String {
+pub(super) fn proposed_in_words(proposed: &HeldVersion) -> String {
     let question = match &proposed.question {
         Some(question) => format!("; question {question} had no answer"),
         None => String::new(),
@@ -117,13 +127,15 @@ pub(super) fn proposed_in_words(proposed: &Held) -> String {
 
 /// The version on record, and what the owner is asked about: what the agent proposes, or the file
 /// as it is. Secrets are left out.
-fn texts(desk: &Desk<'_>, file: &Watched) -> (Option<String>, Option<String>) {
-    let shown = |bytes: Vec<u8>| desk.redacted(String::from_utf8_lossy(&bytes).into_owned());
+fn texts(agent_files: &AgentFiles<'_>, file: &WatchedFile) -> (Option<String>, Option<String>) {
+    let shown = |bytes: Vec<u8>| agent_files.redacted(String::from_utf8_lossy(&bytes).into_owned());
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
     let old = match file.proposed() {
         // It would go into the file as it is.
-        Some(_) => desk.bytes(file),
-        None => version.and_then(|version| Versions::of(desk.host()).bytes(version.hash)),
+        Some(_) => agent_files.bytes(file),
+        None => {
+            version.and_then(|version| VersionCopies::of(agent_files.host()).bytes(version.hash))
+        }
     };
-    (old.map(shown), desk.asked(file).map(shown))
+    (old.map(shown), agent_files.asked(file).map(shown))
 }

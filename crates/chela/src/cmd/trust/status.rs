@@ -1,49 +1,55 @@
 //! `chela trust status`.
 
 use chela_agent::skills::skills_of;
-use chela_skills::{AgentSkill, LockEntry, News, Source, TrustLock, TrustState};
-use chela_workspace::trust::{Act, Ground, Held, OnChange, State, Version, Watched, Writer};
+use chela_skills::{AgentSkill, LockEntry, SkillSource, TrustLock, TrustNews, TrustState};
+use chela_workspace::custody::WatchedFile;
+use chela_workspace::trust::{
+    FileVersion, FolderGround, HeldVersion, OnChange, TrustAct, TrustStanding, VersionWriter,
+};
 use serde_json::{Value, json};
 
-use super::Desk;
-use crate::cmd::Outcome;
+use super::AgentFiles;
+use crate::cmd::CommandOutcome;
 use crate::cmd::time::utc;
-use crate::fail::Exit;
-use crate::screen::{Paint, Screen, counted, shorten};
+use crate::fail::CommandExit;
+use crate::screen::{ColourMode, Screen, count_noun, shorten};
 
-pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
-    let files = desk.survey();
-    let skills = skills(desk);
-    let book = desk.custody.book();
-    let root = desk.custody.root();
-    let ground = match desk.custody.foreign_root(&book, &root.join("AGENTS.md")) {
-        Some(_) => Ground::Foreign,
-        None => Ground::Own,
+pub(super) fn run(agent_files: &AgentFiles<'_>, screen: &mut Screen, json: bool) -> CommandOutcome {
+    let files = agent_files.survey();
+    let skills = skills(agent_files);
+    let records = agent_files.custody.records();
+    let root = agent_files.custody.root();
+    let ground = match agent_files
+        .custody
+        .foreign_root(&records, &root.join("AGENTS.md"))
+    {
+        Some(_) => FolderGround::Foreign,
+        None => FolderGround::Own,
     };
-    let policy = desk.custody.policies().on(ground);
-    let lock = TrustLock::open(&desk.host().state_dir());
+    let policy = agent_files.custody.policies().on(ground);
+    let lock = TrustLock::open(&agent_files.host().state_dir());
     if json {
         screen.json(&json!({
-            "agent": desk.agent,
+            "agent": agent_files.agent,
             "workspace": root,
             "ground": ground,
             "policy": policy,
-            "broken": book.broken,
+            "broken": records.broken,
             "files": files.iter().map(row_json).collect::<Vec<_>>(),
             "skills": skills
                 .iter()
                 .map(|skill| skill_json(skill, lock.entry(skill.skill())))
                 .collect::<Vec<_>>(),
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
     screen.line(format!(
         "{}  {}",
-        paint.bold(desk.host().compact(root)),
+        paint.bold(agent_files.host().compact(root)),
         paint.dim(rule_in_words(ground, policy))
     ))?;
-    if let Some(why) = &book.broken {
+    if let Some(why) = &records.broken {
         let told = format!(
             "state/trust.json cannot be read ({why}): every file counts as changed by someone else until you approve it."
         );
@@ -77,13 +83,13 @@ pub(super) fn run(desk: &Desk<'_>, screen: &mut Screen, json: bool) -> Outcome {
         screen.table("  ", &rows)?;
     }
     tell_what_waits(screen, &files, &skills)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn rule_in_words(ground: Ground, policy: OnChange) -> String {
+fn rule_in_words(ground: FolderGround, policy: OnChange) -> String {
     let whose = match ground {
-        Ground::Own => "your own",
-        Ground::Foreign => "somebody else's folder",
+        FolderGround::Own => "your own",
+        FolderGround::Foreign => "somebody else's folder",
     };
     let rule = match policy {
         OnChange::Allow => "what others change is used",
@@ -93,7 +99,7 @@ fn rule_in_words(ground: Ground, policy: OnChange) -> String {
     format!("{whose}; {rule}")
 }
 
-fn row(file: &Watched, paint: Paint) -> Vec<String> {
+fn row(file: &WatchedFile, paint: ColourMode) -> Vec<String> {
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
     let judged = file.judged.as_ref().map(|judged| judged.judgement);
     let Some(judgement) = judged.or(file.absent.map(|absent| absent.judgement)) else {
@@ -110,14 +116,16 @@ fn row(file: &Watched, paint: Paint) -> Vec<String> {
     };
     let state = judgement.state;
     let mark = match state {
-        State::Trusted => paint.good(state.as_str()),
-        State::Deleted => paint.dim(state.as_str()),
-        State::Unknown | State::Changed | State::Gone => paint.warn(state.as_str()),
-        State::Held | State::Revoked => paint.bad(state.as_str()),
+        TrustStanding::Trusted => paint.good(state.as_str()),
+        TrustStanding::Deleted => paint.dim(state.as_str()),
+        TrustStanding::Unknown | TrustStanding::Changed | TrustStanding::Gone => {
+            paint.warn(state.as_str())
+        }
+        TrustStanding::Held | TrustStanding::Revoked => paint.bad(state.as_str()),
     };
     let (who, mut what) = match state {
-        State::Trusted => trusted_in_words(version),
-        State::Deleted => deleted_in_words(file),
+        TrustStanding::Trusted => trusted_in_words(version),
+        TrustStanding::Deleted => deleted_in_words(file),
         _ => (
             waiting_writer(file, state),
             used_in_words(file, judgement.act),
@@ -129,7 +137,7 @@ fn row(file: &Watched, paint: Paint) -> Vec<String> {
     vec![mark, file.shown.clone(), who, paint.dim(what)]
 }
 
-fn deleted_in_words(file: &Watched) -> (String, String) {
+fn deleted_in_words(file: &WatchedFile) -> (String, String) {
     let gone = file.entry.as_ref().and_then(|entry| entry.gone.as_ref());
     match gone {
         Some(gone) => (
@@ -144,18 +152,18 @@ fn deleted_in_words(file: &Watched) -> (String, String) {
     }
 }
 
-fn how_in_words(writer: &Writer, how: &str) -> String {
+fn how_in_words(writer: &VersionWriter, how: &str) -> String {
     match writer {
-        Writer::Agent {
+        VersionWriter::Agent {
             turn,
             question: Some(question),
         } => format!("{how}, turn {turn}, allowed by you (question {question})"),
-        Writer::Agent { turn, .. } => format!("{how}, turn {turn}"),
+        VersionWriter::Agent { turn, .. } => format!("{how}, turn {turn}"),
         _ => how.to_owned(),
     }
 }
 
-fn trusted_in_words(version: Option<&Version>) -> (String, String) {
+fn trusted_in_words(version: Option<&FileVersion>) -> (String, String) {
     let Some(version) = version else {
         return ("chela".to_owned(), "as Chela wrote it".to_owned());
     };
@@ -170,36 +178,36 @@ fn trusted_in_words(version: Option<&Version>) -> (String, String) {
     )
 }
 
-fn waiting_writer(file: &Watched, state: State) -> String {
+fn waiting_writer(file: &WatchedFile, state: TrustStanding) -> String {
     match (
         state,
         file.entry.as_ref().and_then(|entry| entry.held.as_ref()),
     ) {
-        (State::Held, Some(Held { turn, .. })) => format!("agent, turn {turn}"),
-        (State::Revoked, _) => "-".to_owned(),
+        (TrustStanding::Held, Some(HeldVersion { turn, .. })) => format!("agent, turn {turn}"),
+        (TrustStanding::Revoked, _) => "-".to_owned(),
         _ => "someone else".to_owned(),
     }
 }
 
-fn used_in_words(file: &Watched, act: Act) -> String {
+fn used_in_words(file: &WatchedFile, act: TrustAct) -> String {
     match act {
-        Act::Use if file.judged.is_none() => "nothing stands in for it".to_owned(),
-        Act::Use => "used as it is".to_owned(),
-        Act::UseTrusted(hash) => format!("the trusted version {} is used", hash.short()),
-        Act::Withhold => "not used".to_owned(),
+        TrustAct::Use if file.judged.is_none() => "nothing stands in for it".to_owned(),
+        TrustAct::Use => "used as it is".to_owned(),
+        TrustAct::UseTrusted(hash) => format!("the trusted version {} is used", hash.short()),
+        TrustAct::Withhold => "not used".to_owned(),
     }
 }
 
 fn tell_what_waits(
     screen: &mut Screen,
-    files: &[Watched],
+    files: &[WatchedFile],
     skills: &[AgentSkill],
 ) -> std::io::Result<()> {
-    let waiting: Vec<&Watched> = files.iter().filter(|file| file.waits()).collect();
+    let waiting: Vec<&WatchedFile> = files.iter().filter(|file| file.waits()).collect();
     screen.blank()?;
     let skills: Vec<&str> = skills
         .iter()
-        .filter(|skill| skill.entry.trust.news == News::Told)
+        .filter(|skill| skill.entry.trust.news == TrustNews::Told)
         .map(|skill| skill.skill().name.as_str())
         .collect();
     for name in &skills {
@@ -228,19 +236,19 @@ fn tell_what_waits(
             "",
             &format!(
                 "{} wait for you: chela trust diff shows them, chela trust approve FILE or --all settles them.",
-                counted(more.len(), "file")
+                count_noun(more.len(), "file")
             ),
         ),
     }
 }
 
 /// Whether what waits is the agent's doing.
-fn is_agents(file: &Watched) -> bool {
+fn is_agents(file: &WatchedFile) -> bool {
     let entry = file.entry.as_ref();
     entry.is_some_and(|entry| entry.held.is_some() || entry.proposed.is_some())
 }
 
-fn row_json(file: &Watched) -> Value {
+fn row_json(file: &WatchedFile) -> Value {
     let judged = file.judged.as_ref();
     let judgement = judged
         .map(|judged| judged.judgement)
@@ -254,10 +262,10 @@ fn row_json(file: &Watched) -> Value {
         "hash": judged.map(|judged| judged.hash),
         "ground": judged.map(|judged| judged.ground),
         "used": judgement.map(|judgement| match judgement.act {
-            Act::Use if judged.is_none() => "nothing",
-            Act::Use => "file",
-            Act::UseTrusted(_) => "trusted-version",
-            Act::Withhold => "nothing",
+            TrustAct::Use if judged.is_none() => "nothing",
+            TrustAct::Use => "file",
+            TrustAct::UseTrusted(_) => "trusted-version",
+            TrustAct::Withhold => "nothing",
         }),
         "trust": judgement.map(|judgement| judgement.trust),
         "found": judged.and_then(|judged| judged.found.as_ref()),
@@ -266,9 +274,9 @@ fn row_json(file: &Watched) -> Value {
 }
 
 /// Those of the build are as trustworthy as the build.
-fn skills(desk: &Desk<'_>) -> Vec<AgentSkill> {
-    let setup = desk.setup;
-    let Some(view) = setup.loaded.agent(&desk.agent) else {
+fn skills(agent_files: &AgentFiles<'_>) -> Vec<AgentSkill> {
+    let setup = agent_files.setup;
+    let Some(view) = setup.loaded.agent(&agent_files.agent) else {
         return Vec::new();
     };
     let skills = skills_of(&setup.host, &setup.loaded, &view);
@@ -276,14 +284,14 @@ fn skills(desk: &Desk<'_>) -> Vec<AgentSkill> {
         .skills()
         .iter()
         .filter(|skill| {
-            skill.skill().source != Source::Bundled
+            skill.skill().source != SkillSource::Bundled
                 || skill.entry.trust.state != TrustState::Trusted
         })
         .cloned()
         .collect()
 }
 
-fn skill_row(skill: &AgentSkill, paint: Paint) -> Vec<String> {
+fn skill_row(skill: &AgentSkill, paint: ColourMode) -> Vec<String> {
     let trust = &skill.entry.trust;
     let mark = match trust.state {
         TrustState::Trusted | TrustState::New => paint.good(trust.state.as_str()),
@@ -296,7 +304,7 @@ fn skill_row(skill: &AgentSkill, paint: Paint) -> Vec<String> {
 fn skill_json(skill: &AgentSkill, record: Option<&LockEntry>) -> Value {
     json!({
         "record": record,
-        "waits": skill.entry.trust.news == News::Told,
+        "waits": skill.entry.trust.news == TrustNews::Told,
         "skill": skill.skill().name,
         "path": skill.skill().file,
         "state": skill.entry.trust.state,

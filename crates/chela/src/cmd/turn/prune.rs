@@ -1,26 +1,31 @@
 //! `chela turn prune`: what is old or too much leaves the record.
 
-use chela_agent::keeping::retention;
+use chela_agent::agent::retention;
 use chela_config::model::{BareUnit, ByteSize, DurationText};
 use chela_core::Host;
-use chela_ledger::{Forgotten, Ledger, Retention};
+use chela_ledger::{Ledger, LedgerRetention, RetentionReport};
 use chela_store::block_on;
 use serde_json::json;
 
 use super::number;
-use crate::cmd::{Outcome, Setup};
-use crate::fail::{Exit, Fail};
-use crate::screen::{Screen, counted, grouped};
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::{Screen, count_noun, grouped};
 
 /// What was typed.
-pub struct Asked {
+pub struct TurnPruneRequest {
     pub older_than: Option<String>,
     pub max_size: Option<String>,
     pub dry_run: bool,
     pub json: bool,
 }
 
-pub fn prune(host: &Host, ledger: &Ledger, screen: &mut Screen, asked: &Asked) -> Outcome {
+pub fn prune(
+    host: &Host,
+    ledger: &Ledger,
+    screen: &mut Screen,
+    asked: &TurnPruneRequest,
+) -> CommandOutcome {
     let keep = asked.retention(host)?;
     let before = block_on(ledger.stored_bytes())?;
     let gone = match asked.dry_run {
@@ -36,15 +41,15 @@ pub fn prune(host: &Host, ledger: &Ledger, screen: &mut Screen, asked: &Asked) -
             "bytesAfter": before.saturating_sub(gone.bytes),
             "done": !asked.dry_run,
         }))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     screen.line(in_words(&gone, before, asked.dry_run))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-impl Asked {
+impl TurnPruneRequest {
     /// What was asked for; as the config says where nothing was.
-    fn retention(&self, host: &Host) -> Result<Retention, Fail> {
+    fn retention(&self, host: &Host) -> Result<LedgerRetention, CommandError> {
         if self.older_than.is_none() && self.max_size.is_none() {
             return Ok(retention(&Setup::load(host).loaded));
         }
@@ -53,32 +58,33 @@ impl Asked {
                 .duration(BareUnit::Days)
                 .and_then(|age| u64::try_from(age.as_millis()).ok())
                 .ok_or_else(|| {
-                    Fail::usage(format!("`{text}` is no length of time")).hint("such as 30d or 12h")
+                    CommandError::usage(format!("`{text}` is not a length of time"))
+                        .hint("such as 30d or 12h")
                 })
         };
         let size = |text: &String| {
             ByteSize::Text(text.clone()).bytes().ok_or_else(|| {
-                Fail::usage(format!("`{text}` is no size")).hint("such as 500mb or 1gb")
+                CommandError::usage(format!("`{text}` is not a size")).hint("such as 500mb or 1gb")
             })
         };
-        Ok(Retention {
+        Ok(LedgerRetention {
             age: self.older_than.as_ref().map(age).transpose()?,
             bytes: self.max_size.as_ref().map(size).transpose()?,
         })
     }
 }
 
-fn in_words(gone: &Forgotten, before: u64, dry_run: bool) -> String {
+fn in_words(gone: &RetentionReport, before: u64, dry_run: bool) -> String {
     if gone.requests == 0 {
         return format!(
-            "Nothing is to go: {} bytes are kept.",
+            "Nothing to prune ({} bytes stored).",
             grouped(number(before))
         );
     }
     format!(
         "{} {}, {} bytes; {} bytes are kept.",
         if dry_run { "Would delete" } else { "Deleted" },
-        counted(gone.requests, "request"),
+        count_noun(gone.requests, "request"),
         grouped(number(gone.bytes)),
         grouped(number(before.saturating_sub(gone.bytes))),
     )

@@ -1,49 +1,50 @@
 //! `chela workspace edit`: the owner's own hand, known as such.
 
 use std::path::{Component, Path};
-use std::process::Command;
 
 use chela_agent::trust::custody_of;
 use chela_core::{ContentHash, Host, ok_or_warn};
-use chela_workspace::trust::Writer;
-use chela_workspace::{Author, CoreFile, History};
+use chela_workspace::trust::VersionWriter;
+use chela_workspace::{CommitAuthor, CoreFile, WorkspaceHistory};
 
 use crate::cli::AgentArg;
-use crate::cmd::{Outcome, Setup, owner, trust};
-use crate::fail::{Exit, Fail};
+use crate::cmd::{CommandOutcome, Setup, owner, trust};
+use crate::fail::{CommandError, CommandExit};
+use crate::owner_editor::OwnerEditor;
 use crate::screen::Screen;
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> Outcome {
-    owner::only(&setup.host, "files are edited here")?;
+pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> CommandOutcome {
+    owner::require_owner(&setup.host, "files are edited here")?;
     let agent = setup.agent(agent.agent.as_deref())?;
     let name = file_name(file)?;
     let custody = custody_of(&setup.host, &setup.loaded, &setup.view(&agent)?);
     let path = custody.resolved(&custody.root().join(&name));
     if !custody.root().is_dir() {
-        return Err(Fail::new(format!(
+        return Err(CommandError::new(format!(
             "there is no workspace at {}",
             setup.host.compact(custody.root())
         ))
         .hint("chela init"));
     }
+    owner::take_owner_edits(&setup.host, &setup.loaded);
     let before = custody.look(&path).map(|(judged, _)| judged);
     screen.flush()?;
     open(&setup.host, &path)?;
     let after = custody.look(&path).map(|(judged, _)| judged.hash);
     if after == before.as_ref().map(|judged| judged.hash) {
         screen.line(format!("{name} is as it was."))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     if before.is_some_and(|judged| judged.judgement.waits()) {
         // One edit does not vouch for what somebody else wrote around it.
         screen.line(format!(
             "{name} is changed. Someone else had changed it before: chela trust diff {name} shows all of it."
         ))?;
-        return Ok(Exit::Fine);
+        return Ok(CommandExit::Fine);
     }
     trust::owner_wrote(setup, &agent, &[&name], "chela workspace edit");
-    if let Ok(past) = History::open(&setup.host, custody.root()) {
-        let kept = past.snapshot(&Author::Owner, &format!("Edit {name}"));
+    if let Ok(past) = WorkspaceHistory::open(&setup.host, custody.root()) {
+        let kept = past.snapshot(&CommitAuthor::Owner, &format!("Edit {name}"));
         ok_or_warn!(kept, "an edit is not in the history of the workspace");
     }
     let hash = after.map(|hash: ContentHash| hash.short());
@@ -51,18 +52,18 @@ pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> 
         Some(hash) => screen.line(format!("{name} is changed, and yours ({hash})."))?,
         None => {
             custody
-                .record_gone(&path, &Writer::Owner, "chela workspace edit")
-                .map_err(Fail::new)?;
+                .record_gone(&path, &VersionWriter::Owner, "chela workspace edit")
+                .map_err(CommandError::new)?;
             screen.line(format!(
                 "{name} is gone. chela trust restore {name} brings it back."
             ))?;
         }
     }
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
 /// A core file by its name, a note or a hook.
-fn file_name(typed: &str) -> Result<String, Fail> {
+fn file_name(typed: &str) -> Result<String, CommandError> {
     let typed = typed.trim().trim_start_matches("./");
     if let Some(core) = CoreFile::ALL
         .into_iter()
@@ -80,7 +81,7 @@ fn file_name(typed: &str) -> Result<String, Fail> {
         false => {
             let names: Vec<&str> = CoreFile::ALL.iter().map(|core| core.name()).collect();
             Err(
-                Fail::usage(format!("`{typed}` is not a core file")).hint(format!(
+                CommandError::usage(format!("`{typed}` is not a core file")).hint(format!(
                     "{}, memory/NAME.md or hooks/NAME",
                     names.join(", ")
                 )),
@@ -90,20 +91,7 @@ fn file_name(typed: &str) -> Result<String, Fail> {
 }
 
 /// Opens the owner's editor and waits for it.
-fn open(host: &Host, path: &Path) -> Result<(), Fail> {
-    let editor = host.var("VISUAL").or(host.var("EDITOR")).unwrap_or("vi");
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or("vi");
-    let status = Command::new(program)
-        .args(words)
-        .arg(path)
-        .status()
-        .map_err(|error| {
-            Fail::new(format!("cannot start {program}: {error}"))
-                .hint("set EDITOR to the editor you use")
-        })?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(Fail::new(format!("{program} ended with {status}"))),
-    }
+fn open(host: &Host, path: &Path) -> Result<(), CommandError> {
+    let editor = OwnerEditor::of(host);
+    editor.check(editor.command(path).status())
 }

@@ -8,26 +8,35 @@ use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use chela_testkit::{Endpoint, Fault, Script, Step};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use serde_json::json;
 
 use super::talking_to;
-use crate::home::Home;
+use crate::home::TestHome;
 
 /// A running chat and the other end of its terminal.
-pub(crate) struct Terminal {
+pub(crate) struct ChatTerminal {
     child: Child,
     keyboard: File,
     /// The side the chat has; held so that its settings can be looked at.
     line: OwnedFd,
     output: Receiver<Vec<u8>>,
     seen: String,
+    /// What was on the screen before what was waited for.
+    passed: String,
 }
 
-impl Terminal {
-    pub(crate) fn open(home: &Home, args: &[&str]) -> Self {
+impl ChatTerminal {
+    pub(crate) fn open(home: &TestHome, args: &[&str]) -> Self {
+        let folder = home.path("").display().to_string();
+        Self::open_in(home, &folder, args)
+    }
+
+    /// Standing in another folder.
+    pub(crate) fn open_in(home: &TestHome, folder: &str, args: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -48,6 +57,7 @@ impl Terminal {
             .command()
             .env_remove("COLUMNS")
             .env("TERM", "xterm-256color")
+            .current_dir(folder)
             .arg("chat")
             .args(args)
             .stdin(line.try_clone().unwrap())
@@ -72,6 +82,7 @@ impl Terminal {
             line: line.into(),
             output,
             seen: String::new(),
+            passed: String::new(),
         }
     }
 
@@ -85,7 +96,7 @@ impl Terminal {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(at) = self.seen.find(what) {
-                self.seen.drain(..at + what.len());
+                self.passed.extend(self.seen.drain(..at + what.len()));
                 return;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -93,6 +104,25 @@ impl Terminal {
             assert!(more.is_ok(), "{what:?} does not come: {:?}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&more.unwrap()));
         }
+    }
+
+    /// Waits for this, and gives the next characters.
+    #[track_caller]
+    pub(crate) fn reads_after(&mut self, what: &str, characters: usize) -> String {
+        self.sees(what);
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.seen.chars().count() < characters {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let more = self.output.recv_timeout(left);
+            assert!(more.is_ok(), "nothing follows {what:?}: {:?}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&more.unwrap()));
+        }
+        self.seen.chars().take(characters).collect()
+    }
+
+    /// What came to the screen up to what was waited for last.
+    pub(crate) fn passed(&self) -> &str {
+        &self.passed
     }
 
     /// Whether the line echoes and waits for whole lines, as a shell wants it.
@@ -106,16 +136,16 @@ impl Terminal {
     }
 }
 
-fn answering(step: Step) -> (Endpoint, Home) {
-    let endpoint = Endpoint::start(Script::always(step)).unwrap();
+fn answering(step: ScriptStep) -> (ScriptedEndpoint, TestHome) {
+    let endpoint = ScriptedEndpoint::start(EndpointScript::always(step)).unwrap();
     let home = talking_to(&endpoint);
     (endpoint, home)
 }
 
 #[test]
 fn a_conversation_from_first_to_last() {
-    let (_endpoint, home) = answering(Step::reply("Hello **friend**."));
-    let mut terminal = Terminal::open(&home, &[]);
+    let (_endpoint, home) = answering(ScriptStep::reply("Hello **friend**."));
+    let mut terminal = ChatTerminal::open(&home, &[]);
     terminal.sees("/help lists commands");
     assert!(!terminal.is_as_before(), "keys come one by one");
     terminal.types("good \u{1b}\rday\r");
@@ -138,11 +168,11 @@ fn a_conversation_from_first_to_last() {
 
 #[test]
 fn esc_stops_a_reply_that_never_ends() {
-    let (_endpoint, home) = answering(Step {
+    let (_endpoint, home) = answering(ScriptStep {
         piece_ms: 5,
-        ..Step::reply("on and on\n").fault(Fault::Endless)
+        ..ScriptStep::reply("on and on\n").fault(AnswerFault::Endless)
     });
-    let mut terminal = Terminal::open(&home, &[]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
     terminal.sees("/help lists commands");
     terminal.types("go\r");
     terminal.sees("on and on");
@@ -155,8 +185,8 @@ fn esc_stops_a_reply_that_never_ends() {
 
 #[test]
 fn a_chat_that_is_ended_from_outside_gives_the_terminal_back() {
-    let (_endpoint, home) = answering(Step::reply("hi"));
-    let mut terminal = Terminal::open(&home, &[]);
+    let (_endpoint, home) = answering(ScriptStep::reply("hi"));
+    let mut terminal = ChatTerminal::open(&home, &[]);
     terminal.sees("/help lists commands");
     terminal.types("half a senten");
     terminal.sees("senten");
@@ -164,4 +194,115 @@ fn a_chat_that_is_ended_from_outside_gives_the_terminal_back() {
     kill_process(pid, Signal::TERM).unwrap();
     terminal.ends();
     assert!(terminal.is_as_before());
+}
+
+/// Nobody sends a signal when the other end of a terminal goes that is not the session's own.
+#[test]
+fn a_chat_whose_terminal_is_gone_ends() {
+    let (_endpoint, home) = answering(ScriptStep::reply("hi"));
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 80,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&master, size).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let line = File::options()
+        .read(true)
+        .write(true)
+        .open(name.to_str().unwrap())
+        .unwrap();
+    let mut child = home
+        .command()
+        .env_remove("COLUMNS")
+        .env("TERM", "xterm-256color")
+        .arg("chat")
+        .stdin(line.try_clone().unwrap())
+        .stdout(line.try_clone().unwrap())
+        .stderr(line)
+        .spawn()
+        .unwrap();
+    let mut screen = File::from(master);
+    let mut seen = String::new();
+    while !seen.contains("/help lists commands") {
+        let mut bytes = [0; 4096];
+        let length = screen.read(&mut bytes).unwrap();
+        seen.push_str(&String::from_utf8_lossy(&bytes[..length]));
+    }
+    drop(screen);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while child.try_wait().unwrap().is_none() {
+        let waits = Instant::now() < deadline;
+        if !waits {
+            child.kill().unwrap();
+        }
+        assert!(waits, "it lives on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Asks whether a command may run, then answers in words.
+fn asking(command: &str) -> (ScriptedEndpoint, TestHome) {
+    let endpoint = ScriptedEndpoint::start(EndpointScript::steps([
+        ScriptStep::tool("exec", json!({ "command": command })),
+        ScriptStep::reply("As you like."),
+    ]));
+    let endpoint = endpoint.unwrap();
+    let home = talking_to(&endpoint);
+    home.run(&["config", "set", "tools.exec.mode", "ask"]).ok();
+    (endpoint, home)
+}
+
+#[test]
+fn ctrl_c_at_a_question_stops_the_turn() {
+    let (_endpoint, home) = asking("touch made");
+    let mut terminal = ChatTerminal::open(&home, &["-m", "go"]);
+    terminal.sees(", or no: ");
+    kill_process(Pid::from_child(&terminal.child), Signal::INT).unwrap();
+    assert_eq!(terminal.ends().code(), Some(4));
+    assert!(!home.exists(".chela/workspace/made"));
+}
+
+#[test]
+fn a_line_after_ctrl_c_at_a_question_is_not_its_answer() {
+    let (_endpoint, home) = asking("touch made");
+    let home = home.through(&["env", "TERM=dumb"]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("> ");
+    terminal.types("go\n");
+    terminal.sees(", or no: ");
+    kill_process(Pid::from_child(&terminal.child), Signal::INT).unwrap();
+    terminal.sees("stopped");
+    terminal.sees("> ");
+    terminal.types("yes\n");
+    terminal.sees("As you like.");
+    terminal.sees("> ");
+    kill_process(Pid::from_child(&terminal.child), Signal::INT).unwrap();
+    assert!(terminal.ends().success());
+    assert!(!home.exists(".chela/workspace/made"));
+}
+
+/// What runs in the background goes on as long as the chat does.
+#[test]
+fn a_line_chat_does_not_say_that_it_ended() {
+    let endpoint = ScriptedEndpoint::start(EndpointScript::steps([
+        ScriptStep::tool("exec", json!({ "command": "sleep 60", "background": true })),
+        ScriptStep::reply("It sleeps."),
+    ]));
+    let endpoint = endpoint.unwrap();
+    let home = talking_to(&endpoint);
+    home.run(&["config", "set", "tools.exec.mode", "full"]).ok();
+    let home = home.through(&["env", "TERM=dumb"]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("> ");
+    terminal.types("go\n");
+    terminal.sees("It sleeps.");
+    terminal.sees("> ");
+    assert!(!terminal.passed.contains("ended with this chat"));
+    terminal.types("\u{4}");
+    assert!(terminal.ends().success());
 }

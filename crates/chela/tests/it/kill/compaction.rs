@@ -1,27 +1,27 @@
 //! Killed while a conversation is made short: it is short or it is whole, and nothing is lost.
 
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::json;
 
 use super::{Random, entries, every_call_has_its_result, killed, rounds, time_of};
-use crate::scene::{APIS, Scene};
+use crate::scene::{APIS, ScriptedHome};
 
 const GOOD: &str = "## Goals\n- go on\n\n## Decisions\n- none\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
 
 #[test]
 fn a_killed_compaction_is_done_or_not_done() {
-    let script = Script {
-        otherwise: Some(Step::reply("word ".repeat(150))),
-        ..Script::steps([Step {
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("word ".repeat(150))),
+        ..EndpointScript::steps([ScriptStep {
             piece_ms: 1,
-            ..Step::reply(GOOD)
+            ..ScriptStep::reply(GOOD)
         }
-        .when(Rule {
+        .when(StepRule {
             contains: Some("Summarise the conversation".into()),
-            ..Rule::default()
+            ..StepRule::default()
         })])
     };
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
         script,
         json!({ "agents": { "defaults": { "compaction": {

@@ -2,15 +2,15 @@
 //! far as it is known, and looking again changes nothing.
 
 use chela_core::Host;
-use chela_ledger::{Ledger, Limit, LimitOf, LimitScope, RecordFilter, ReserveAsk};
+use chela_ledger::{Ledger, LimitOf, LimitScope, RecordFilter, ReserveAsk, SpendingBound};
 use chela_store::WaitHere as _;
-use chela_testkit::{Script, Step, Tokens};
+use chela_testkit::{EndpointScript, ScriptStep, TokenCounts};
 use serde_json::json;
 
 use super::{Random, killed, rounds, time_of};
-use crate::scene::{APIS, Scene};
+use crate::scene::{APIS, ScriptedHome};
 
-const ANSWER: Tokens = Tokens {
+const ANSWER: TokenCounts = TokenCounts {
     input: 9_000,
     output: 100,
     cached: 0,
@@ -20,14 +20,14 @@ const ANSWER: Tokens = Tokens {
 
 #[test]
 fn a_killed_call_is_paid_once_at_most() {
-    let answer = Step {
+    let answer = ScriptStep {
         piece_ms: 2,
         usage: Some(ANSWER),
-        ..Step::reply("one two three four five six")
+        ..ScriptStep::reply("one two three four five six")
     };
-    let scene = Scene::with(
+    let scene = ScriptedHome::with(
         APIS[0],
-        Script::always(answer),
+        EndpointScript::always(answer),
         json!({ "limits": { "session": { "tokens": 100_000_000 } } }),
     );
     let whole = time_of(|| {
@@ -75,9 +75,9 @@ fn a_killed_call_is_paid_once_at_most() {
 
 /// Tokens that count against a session.
 fn spent(ledger: &Ledger, session: &str) -> u64 {
-    let limit = Limit {
+    let limit = SpendingBound {
         scope: LimitScope::Session,
-        of: LimitOf::Everything,
+        of: LimitOf::Agent,
         tokens: Some(1),
         micro_dollars: None,
         key: String::new(),

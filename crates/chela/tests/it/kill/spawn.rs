@@ -3,44 +3,51 @@
 
 use std::collections::BTreeMap;
 
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
 use super::{Random, entries, killed, rounds, time_of};
-use crate::scene::{Scene, after_tool};
+use crate::scene::{ScriptedHome, after_tool};
 
-fn script() -> Script {
-    let child = Step {
+fn script() -> EndpointScript {
+    let child = ScriptStep {
         piece_ms: 2,
-        ..Step::reply("The safe is blue, as far as one can see.")
+        ..ScriptStep::reply("The safe is blue, as far as one can see.")
     }
-    .when(Rule {
+    .when(StepRule {
         contains: Some("[Subagent Task]".into()),
-        ..Rule::default()
+        ..StepRule::default()
     });
-    let spawn = Step::tool("sessions_spawn", json!({ "task": "look into the safe" })).when(Rule {
-        contains: Some("start-one".into()),
-        after_tool: Some(false),
-        ..Rule::default()
-    });
-    Script {
-        otherwise: Some(Step::reply("I see.")),
-        ..Script::steps([child, woken(), spawn, after_tool(Step::reply("Started."))])
+    let spawn = ScriptStep::tool("sessions_spawn", json!({ "task": "look into the safe" })).when(
+        StepRule {
+            contains: Some("start-one".into()),
+            after_tool: Some(false),
+            ..StepRule::default()
+        },
+    );
+    EndpointScript {
+        otherwise: Some(ScriptStep::reply("I see.")),
+        ..EndpointScript::steps([
+            child,
+            woken(),
+            spawn,
+            after_tool(ScriptStep::reply("Started.")),
+        ])
     }
 }
 
 /// The turn about an end: the last message speaks of what ended.
-fn woken() -> Step {
-    Step::reply("It is blue.").when(Rule {
+fn woken() -> ScriptStep {
+    ScriptStep::reply("It is blue.").when(StepRule {
         contains: Some("in the background has ended".into()),
         after_tool: Some(false),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
 #[test]
 fn a_killed_start_leaves_a_run_or_none() {
-    let scene = Scene::new(script());
+    let scene = ScriptedHome::new(script());
     let say = |n: usize| format!("start-one number {n}");
     let whole = time_of(|| {
         scene.chat(&say(0)).ok();

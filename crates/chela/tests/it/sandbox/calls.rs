@@ -4,7 +4,7 @@ use std::process::{Child, Command};
 
 use serde_json::json;
 
-use super::{Cell, everywhere};
+use super::{SandboxedHome, everywhere};
 
 /// A process outside that belongs to the same user.
 struct Bystander(Child);
@@ -135,7 +135,7 @@ fn no_privileges_and_none_to_be_had() {
 
 #[test]
 fn a_terminal_outside_gets_no_words() {
-    everywhere(&json!({}), |cell: &Cell| {
+    everywhere(&json!({}), |cell: &SandboxedHome| {
         let run = cell.sh(
             "echo pwned > /dev/tty; echo pwned > /dev/console; ls /dev/pts; echo x > /dev/pts/0",
         );

@@ -1,23 +1,23 @@
 //! The whole way: a model asks for a command, and it runs inside.
 
-use chela_testkit::{Rule, Script, Step};
+use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
 use super::{BACKENDS, SECRET, is_here, with_bwrap};
-use crate::scene::{APIS, Scene, after_tool};
+use crate::scene::{APIS, ScriptedHome, after_tool};
 
 /// The answer of a model that calls one tool and repeats what it got.
 fn told(settings: &Value, more: &Value, tool: &str, arguments: Value) -> String {
-    let script = Script::steps([
-        Step::tool(tool, arguments),
-        after_tool(Step::reply("It says: {{tool}}")),
+    let script = EndpointScript::steps([
+        ScriptStep::tool(tool, arguments),
+        after_tool(ScriptStep::reply("It says: {{tool}}")),
     ]);
     let mut config = json!({
         "agents": { "defaults": { "sandbox": settings } },
         "tools": { "exec": { "mode": "full" } },
     });
     super::merge(&mut config, more);
-    let mut scene = Scene::with(APIS[0], script, config);
+    let mut scene = ScriptedHome::with(APIS[0], script, config);
     scene.home = with_bwrap(scene.home);
     scene.home.write(".ssh/id_ed25519", SECRET);
     scene
@@ -28,10 +28,10 @@ fn told(settings: &Value, more: &Value, tool: &str, arguments: Value) -> String 
 }
 
 /// A step for this call of the model.
-fn nth(call: u64, step: Step) -> Step {
-    step.when(Rule {
+fn nth(call: u64, step: ScriptStep) -> ScriptStep {
+    step.when(StepRule {
         nth: Some(call),
-        ..Rule::default()
+        ..StepRule::default()
     })
 }
 
@@ -182,20 +182,20 @@ fn w24_a_default_of_full_does_not_leave_the_sandbox() {
 #[test]
 fn w24_foreign_text_in_the_conversation_closes_the_way_out() {
     for backend in backends().take(1) {
-        let script = Script::steps([
+        let script = EndpointScript::steps([
             // Output of a fetcher is foreign.
             nth(
                 1,
-                Step::tool("exec", json!({ "command": "echo see curl; true" })),
+                ScriptStep::tool("exec", json!({ "command": "echo see curl; true" })),
             ),
             nth(
                 2,
-                Step::tool(
+                ScriptStep::tool(
                     "exec",
                     json!({ "command": "cat ~/.ssh/id_ed25519", "elevated": true }),
                 ),
             ),
-            nth(3, Step::reply("It says: {{tool}}")),
+            nth(3, ScriptStep::reply("It says: {{tool}}")),
         ]);
         let more = json!({
             "agents": { "defaults": {
@@ -204,7 +204,7 @@ fn w24_foreign_text_in_the_conversation_closes_the_way_out() {
             } },
             "tools": { "elevated": { "enabled": true }, "exec": { "mode": "full" } },
         });
-        let mut scene = Scene::with(APIS[0], script, more);
+        let mut scene = ScriptedHome::with(APIS[0], script, more);
         scene.home = with_bwrap(scene.home);
         scene.home.write(".ssh/id_ed25519", SECRET);
         let told = scene.chat_json("please");

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Cell, SECRET, everywhere, in_namespaces};
+use super::{SECRET, SandboxedHome, everywhere, in_namespaces};
 
 /// Ways to name the same file outside.
-fn names(cell: &Cell, relative: &str) -> Vec<String> {
+fn names(cell: &SandboxedHome, relative: &str) -> Vec<String> {
     let path = cell.path(relative);
     vec![
         path.clone(),

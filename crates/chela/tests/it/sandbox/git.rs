@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{BARE, Cell, everywhere, in_namespaces};
+use super::{BARE, SandboxedHome, everywhere, in_namespaces};
 
 /// Every file of the repository and what it holds.
 fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -46,7 +46,7 @@ const ATTEMPTS: &[&str] = &[
     "umount .git; umount -l .git",
 ];
 
-fn repository(cell: &Cell) -> PathBuf {
+fn repository(cell: &SandboxedHome) -> PathBuf {
     let path = cell.home.path(".chela/workspace");
     let made = std::process::Command::new("git")
         .args(["init", "-q"])
@@ -119,6 +119,6 @@ fn explain_says_what_holds_for_the_repository() {
         assert_eq!(no_new, cell.backend == BARE, "{explained}");
         std::fs::remove_dir_all(cell.home.path(".chela/workspace/.git")).unwrap();
         let explained = cell.home.run(&["sandbox", "explain"]).flat();
-        assert!(explained.contains("is no git repository"), "{explained}");
+        assert!(explained.contains("is not a git repository"), "{explained}");
     });
 }

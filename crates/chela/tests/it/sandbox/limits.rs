@@ -3,7 +3,7 @@
 use chela_testkit::{find_part, wait_until};
 use serde_json::json;
 
-use super::{BACKENDS, Cell, everywhere};
+use super::{BACKENDS, SandboxedHome, everywhere};
 
 /// How many processes of the machine sleep for so long.
 fn running(word: &str) -> usize {
@@ -25,7 +25,7 @@ fn sleeping(word: &str) -> Vec<i32> {
 }
 
 /// A number of seconds nobody else sleeps for.
-fn odd_seconds(cell: &Cell, what: u32) -> String {
+fn odd_seconds(cell: &SandboxedHome, what: u32) -> String {
     format!("77{what}{}.{}", cell.backend.len(), std::process::id())
 }
 
@@ -35,10 +35,10 @@ fn wait_until_gone(word: &str) {
 }
 
 /// The same with the kernel counting and where nobody can ask it to.
-fn counted_and_watched(settings: &serde_json::Value, attempt: impl Fn(&Cell)) {
+fn counted_and_watched(settings: &serde_json::Value, attempt: impl Fn(&SandboxedHome)) {
     everywhere(settings, &attempt);
     for backend in BACKENDS {
-        if let Some(cell) = Cell::without_groups(backend, settings) {
+        if let Some(cell) = SandboxedHome::without_groups(backend, settings) {
             attempt(&cell);
         }
     }
@@ -86,7 +86,7 @@ fn memory_is_limited_for_one_and_for_all() {
 }
 
 /// What the kernel holds a command to: microseconds of processor time in each period of so many.
-fn processor_share(cell: &Cell) -> (u64, u64) {
+fn processor_share(cell: &SandboxedHome) -> (u64, u64) {
     let word = odd_seconds(cell, 6);
     std::thread::scope(|scope| {
         let run = scope.spawn(|| cell.sh(&format!("exec sleep {word}")));
@@ -137,7 +137,9 @@ fn processors_are_limited() {
         assert_eq!(quota * 2, period, "{}", cell.backend);
     });
     for backend in BACKENDS {
-        let Some(cell) = Cell::without_groups(backend, &json!({ "docker": { "cpus": 1 } })) else {
+        let Some(cell) =
+            SandboxedHome::without_groups(backend, &json!({ "docker": { "cpus": 1 } }))
+        else {
             continue;
         };
         assert_eq!(cell.sh("nproc").out, "1\n", "{backend}");
@@ -151,7 +153,7 @@ fn processors_are_limited() {
 fn tmpfs_of_the_config_is_there_and_bounded() {
     let settings =
         json!({ "docker": { "memory": "64m", "tmpfs": ["/scratch:size=1m", "/etc/../x"] } });
-    let Some(cell) = Cell::new("bwrap", &settings) else {
+    let Some(cell) = SandboxedHome::new("bwrap", &settings) else {
         return;
     };
     let run = cell
@@ -164,7 +166,7 @@ fn tmpfs_of_the_config_is_there_and_bounded() {
         "{explained}"
     );
     let landlock = json!({ "docker": { "tmpfs": ["/scratch"] } });
-    if let Some(cell) = Cell::new("landlock", &landlock) {
+    if let Some(cell) = SandboxedHome::new("landlock", &landlock) {
         let explained = cell.home.run(&["sandbox", "explain"]).flat();
         assert!(
             explained.contains("docker.tmpfs has no effect"),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::json;
 
-use super::{Cell, everywhere, in_namespaces};
+use super::{SandboxedHome, everywhere, in_namespaces};
 
 /// Whoever listens outside, in every way there is.
 struct Ears {
@@ -21,7 +21,7 @@ struct Ears {
 }
 
 impl Ears {
-    fn new(cell: &Cell) -> Self {
+    fn new(cell: &SandboxedHome) -> Self {
         let tcp: Vec<TcpListener> = ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0", "0.0.0.0:0"]
             .iter()
             .filter_map(|address| TcpListener::bind(address).ok())
@@ -183,7 +183,7 @@ fn servers_of_its_own_can_be_reached_inside() {
 #[test]
 fn without_namespaces_egress_is_refused_and_told() {
     let settings = json!({ "workspaceAccess": "rw", "egress": ["example.org"] });
-    let Some(cell) = Cell::new(super::BARE, &settings) else {
+    let Some(cell) = SandboxedHome::new(super::BARE, &settings) else {
         return;
     };
     let explained = cell.home.run(&["sandbox", "explain"]).flat();

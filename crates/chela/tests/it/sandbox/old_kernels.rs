@@ -7,10 +7,10 @@ use std::process::{Child, Command};
 use serde_json::{Value, json};
 
 use super::{SECRET, WITHOUT_NAMESPACES, is_here, this_program, with_bwrap};
-use crate::home::{Home, Run};
+use crate::home::{CommandRun, TestHome};
 
 /// What the helper is told by a plan for a kernel with this version and no namespaces.
-fn order(version: u8, home: &Home) -> Value {
+fn order(version: u8, home: &TestHome) -> Value {
     let signals = match version {
         ..6 => "Denied",
         _ => "Fenced",
@@ -35,7 +35,7 @@ fn order(version: u8, home: &Home) -> Value {
     })
 }
 
-fn under(version: u8, home: &Home, script: &str) -> Run {
+fn under(version: u8, home: &TestHome, script: &str) -> CommandRun {
     let order = order(version, home).to_string();
     home.run(&["__sandbox-exec", &order, "/bin/sh", "-c", script])
 }
@@ -55,7 +55,7 @@ fn the_walls_hold_with_the_rules_of_every_version() {
         return;
     }
     for version in 3..=7 {
-        let home = Home::empty();
+        let home = TestHome::empty();
         home.write(".ssh/id_ed25519", SECRET);
         home.write("own/mine", "mine");
         let secret = home.path(".ssh/id_ed25519");
@@ -104,7 +104,7 @@ fn the_walls_hold_with_the_rules_of_every_version() {
 #[test]
 fn where_there_is_neither_backend_the_prompt_says_so_and_exec_is_refused() {
     // The kernel answers as one without Landlock, and there is no bubblewrap on the path.
-    let home = Home::with_config(r#"{ agents: { defaults: { sandbox: { mode: "all" } } } }"#);
+    let home = TestHome::with_config(r#"{ agents: { defaults: { sandbox: { mode: "all" } } } }"#);
     let folder = home.path("programs");
     std::fs::create_dir_all(&folder).unwrap();
     let home = home.env("PATH", &folder.display().to_string());
@@ -150,7 +150,7 @@ fn without_namespaces_explain_names_what_is_missing() {
     }
     let config = r#"{ agents: { defaults: { sandbox: {
         mode: "all", backend: "landlock", workspaceAccess: "rw" } } } }"#;
-    let home = with_bwrap(Home::with_config(config)).through(&WITHOUT_NAMESPACES);
+    let home = with_bwrap(TestHome::with_config(config)).through(&WITHOUT_NAMESPACES);
     home.run(&["init"]).ok();
     let explained = home.run(&["sandbox", "explain"]).flat();
     for part in [

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Cell, everywhere, with_bwrap};
-use crate::home::Home;
+use super::{SandboxedHome, everywhere, with_bwrap};
+use crate::home::TestHome;
 
 /// As if it had been used long ago only.
-fn long_ago(cell: &Cell) {
+fn long_ago(cell: &SandboxedHome) {
     let note = ".chela/sandboxes/.agent-main.json";
     let usage: serde_json::Value = serde_json::from_str(&cell.home.read(note)).unwrap();
     assert_eq!(usage["session"], "agent:main:main", "{usage}");
@@ -16,7 +16,8 @@ fn long_ago(cell: &Cell) {
 
 #[test]
 fn idle_sandboxes_go_and_their_work_stays() {
-    let Some(cell) = Cell::new(super::BACKENDS[1], &json!({ "workspaceAccess": "none" })) else {
+    let Some(cell) = SandboxedHome::new(super::BACKENDS[1], &json!({ "workspaceAccess": "none" }))
+    else {
         return;
     };
     cell.sh("echo result > result.md; echo cached > ~/cache; echo x > ../note");
@@ -74,7 +75,8 @@ fn compiled_files_do_not_land_beside_scripts() {
         );
         assert!(cell.sh("env").out.contains("PYTHONPYCACHEPREFIX="));
     });
-    let home = with_bwrap(Home::ready());
+    let home = with_bwrap(TestHome::ready());
+    home.run(&["config", "set", "tools.exec.mode", "ask"]).ok();
     let outside = home.run(&["sandbox", "run", "--", "env"]).ok();
     assert!(outside.contains("PYTHONDONTWRITEBYTECODE=1"), "{outside}");
 }

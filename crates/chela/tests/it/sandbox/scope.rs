@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{BACKENDS, is_here, with_bwrap};
-use crate::home::{Home, Run};
+use crate::home::{CommandRun, TestHome};
 
 /// Two agents in sandboxes of this scope.
-fn two(scope: &str, more: &Value) -> Option<Home> {
+fn two(scope: &str, more: &Value) -> Option<TestHome> {
     let backend = BACKENDS
         .into_iter()
         .find(|backend| is_here(backend).is_some())?;
@@ -19,12 +19,12 @@ fn two(scope: &str, more: &Value) -> Option<Home> {
             "docker": { "pidsLimit": 77, "env": { "WHOSE": "everybody" } } } },
         "list": [{ "id": "main", "default": true }, second],
     } });
-    let home = with_bwrap(Home::with_config(&config.to_string()));
+    let home = with_bwrap(TestHome::with_config(&config.to_string()));
     home.run(&["init"]).ok();
     Some(home)
 }
 
-fn run(home: &Home, whose: &[&str], script: &str) -> Run {
+fn run(home: &TestHome, whose: &[&str], script: &str) -> CommandRun {
     let words = [&["sandbox", "run"], whose, &["--", "sh", "-c", script]].concat();
     home.run(&words)
 }

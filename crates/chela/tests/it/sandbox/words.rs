@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::{Cell, everywhere, in_namespaces};
-use crate::home::Home;
+use super::{SandboxedHome, everywhere, in_namespaces};
+use crate::home::TestHome;
 
-fn section(cell: &Cell) -> String {
+fn section(cell: &SandboxedHome) -> String {
     let prompt = cell.home.run(&["prompt"]).ok();
     let start = prompt.find("## Sandbox").unwrap();
     let rest = &prompt[start..];
@@ -61,7 +61,7 @@ fn the_prompt_names_the_walls_there_are() {
 
 #[test]
 fn where_there_is_no_backend_everything_says_so() {
-    let home = Home::with_config(
+    let home = TestHome::with_config(
         r#"{ agents: { defaults: { sandbox: { mode: "all", backend: "docker" } } } }"#,
     );
     home.run(&["init"]).ok();
@@ -97,6 +97,20 @@ fn a_main_session_is_outside_where_only_others_are_sandboxed() {
             let all = [&["sandbox", "explain", "--json"], args].concat();
             cell.home.run(&all).json()
         };
+        // Its commands are, each until the owner lets it out.
+        let main = explained(&[]);
+        assert_eq!(
+            (&main["sandboxed"], &main["exec"]),
+            (&json!(false), &json!("sandbox"))
+        );
+        let prompt = cell.home.run(&["prompt"]).ok();
+        assert!(
+            prompt.contains("Commands run in a sandbox; your other tools do not."),
+            "{prompt}"
+        );
+        cell.home
+            .run(&["config", "set", "tools.exec.mode", "ask"])
+            .ok();
         assert_eq!(explained(&[])["exec"], "host");
         assert!(!cell.home.run(&["prompt"]).ok().contains("## Sandbox"));
         let cron = explained(&["--session", "agent:main:cron:nightly"]);

@@ -2,28 +2,28 @@
 
 use std::sync::LazyLock;
 
-use crate::inspect::rules::pattern::Pattern;
+use crate::inspect::rules::pattern::LinePattern;
 use crate::inspect::tables::{RuleBlock, RuleTable, rule_table};
 
 /// What a sign is, how much it says, and whether a sentence that warns of it counts: an
 /// order to hide something is written as a warning.
-pub(super) struct Hint {
+pub(super) struct BriefHint {
     name: &'static str,
-    pub(super) pattern: Pattern,
-    pub(super) says: Says,
-    pub(super) counts: Counts,
+    pub(super) pattern: LinePattern,
+    pub(super) says: HintStrength,
+    pub(super) counts: HintCounts,
     pub(super) what: &'static str,
 }
 
 /// How much a sign says, in points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Says {
+pub(super) enum HintStrength {
     HardlyAnything = 1,
     Little = 2,
     Enough = 4,
 }
 
-impl Hint {
+impl BriefHint {
     /// Whether it is about something that runs by itself.
     pub(super) fn is_stay(&self) -> bool {
         self.name == "STAYS"
@@ -36,24 +36,24 @@ impl Hint {
         Some(Self {
             name: words.next()?,
             says: match words.next()? {
-                "hardly-anything" => Says::HardlyAnything,
-                "little" => Says::Little,
-                "enough" => Says::Enough,
+                "hardly-anything" => HintStrength::HardlyAnything,
+                "little" => HintStrength::Little,
+                "enough" => HintStrength::Enough,
                 _ => return None,
             },
             counts: match words.next()? {
-                "done" => Counts::Done,
-                "ordered" => Counts::Ordered,
+                "done" => HintCounts::Done,
+                "ordered" => HintCounts::Ordered,
                 _ => return None,
             },
-            pattern: Pattern::given(block.lines.join("|")),
+            pattern: LinePattern::given(block.lines.join("|")),
             what,
         })
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Counts {
+pub(super) enum HintCounts {
     /// Where it is done.
     Done,
     /// Where it is an order to the agent, which may stand in the form of a warning.
@@ -62,8 +62,13 @@ pub(super) enum Counts {
 
 static TABLE: RuleTable = rule_table!("hints.txt");
 
-pub(super) static HINTS: LazyLock<Vec<Hint>> =
-    LazyLock::new(|| TABLE.blocks().into_iter().filter_map(Hint::read).collect());
+pub(super) static HINTS: LazyLock<Vec<BriefHint>> = LazyLock::new(|| {
+    TABLE
+        .blocks()
+        .into_iter()
+        .filter_map(BriefHint::read)
+        .collect()
+});
 
 #[cfg(test)]
 #[test]

@@ -2,34 +2,34 @@
 
 use std::ops::Range;
 
-use super::hints::{Counts, Hint};
-use crate::inspect::about::{self, About};
-use crate::inspect::page::{Line, Page, Zone, begins_anew};
+use super::hints::{BriefHint, HintCounts};
+use crate::inspect::about::{self, LineStance};
 use crate::inspect::rules::order;
-use crate::inspect::words::Words;
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedLine, begins_anew};
+use crate::inspect::words::WordKinds;
 
 /// Lines of a sentence that was broken to fit a page, as one; a line of code by itself.
-pub(super) struct Passage<'a> {
-    pub(super) page: &'a Page,
+pub(super) struct BriefPassage<'a> {
+    pub(super) page: &'a ScannedFile,
     /// Its lines, each with where it begins.
-    lines: Vec<(usize, &'a Line)>,
+    lines: Vec<(usize, &'a ScannedLine)>,
     text: String,
-    words: Words,
-    about: About,
+    words: WordKinds,
+    about: LineStance,
 }
 
-pub(super) fn passages(page: &Page) -> Vec<Passage<'_>> {
-    let mut found: Vec<Passage<'_>> = Vec::new();
+pub(super) fn passages(page: &ScannedFile) -> Vec<BriefPassage<'_>> {
+    let mut found: Vec<BriefPassage<'_>> = Vec::new();
     let mut last = 0;
     for line in &page.lines {
-        let goes_on = line.zone == Zone::Prose
+        let goes_on = line.zone == LineZone::Prose
             && line.number == last + 1
             && !is_of_head(&line.text)
             && !begins_anew(&line.text);
         last = line.number;
         match found
             .last_mut()
-            .filter(|open| goes_on && open.zone() == Zone::Prose && open.text != "---")
+            .filter(|open| goes_on && open.zone() == LineZone::Prose && open.text != "---")
         {
             Some(open) => {
                 open.text.push(' ');
@@ -38,7 +38,7 @@ pub(super) fn passages(page: &Page) -> Vec<Passage<'_>> {
                 open.words = open.words | line.words;
                 open.about = open.about.max(line.about);
             }
-            None => found.push(Passage {
+            None => found.push(BriefPassage {
                 page,
                 lines: vec![(0, line)],
                 text: line.text.clone(),
@@ -56,9 +56,11 @@ fn is_of_head(line: &str) -> bool {
         .is_some_and(|(key, _)| !key.contains(' '))
 }
 
-impl<'a> Passage<'a> {
-    fn zone(&self) -> Zone {
-        self.lines.first().map_or(Zone::Code, |(_, line)| line.zone)
+impl<'a> BriefPassage<'a> {
+    fn zone(&self) -> LineZone {
+        self.lines
+            .first()
+            .map_or(LineZone::Code, |(_, line)| line.zone)
     }
 
     /// Whether it holds any word the rules watch for.
@@ -68,7 +70,7 @@ impl<'a> Passage<'a> {
 
     /// The line that shows a sign, unless it is only spoken of. One that is quoted first may be
     /// meant further down.
-    pub(super) fn shows(&self, hint: &Hint) -> Option<&'a Line> {
+    pub(super) fn shows(&self, hint: &BriefHint) -> Option<&'a ScannedLine> {
         /// Quoted more often, it is a list of such things.
         const MOST: usize = 64;
         if !hint.pattern.is_in(&self.text) {
@@ -81,7 +83,7 @@ impl<'a> Passage<'a> {
     }
 
     /// Whether what stands there is done or ordered, rather than warned of or quoted.
-    fn is_meant(&self, counts: Counts, range: Range<usize>) -> bool {
+    fn is_meant(&self, counts: HintCounts, range: Range<usize>) -> bool {
         let (before, after) = (
             self.text.get(..range.start).unwrap_or_default(),
             self.text.get(range.end..).unwrap_or_default(),
@@ -99,19 +101,20 @@ impl<'a> Passage<'a> {
             .map_or(self.text.len(), |at| range.end + at);
         let sentence = self.text.get(from..to).unwrap_or_default();
         let done = match self.about {
-            About::Nothing => true,
+            LineStance::Nothing => true,
             // A warning in one sentence is none in the next.
-            About::Warns => {
-                counts == Counts::Ordered
-                    || sentence.len() < self.text.len() && about::of(sentence) == About::Nothing
+            LineStance::Warns => {
+                counts == HintCounts::Ordered
+                    || sentence.len() < self.text.len()
+                        && about::of(sentence) == LineStance::Nothing
             }
-            About::Speaks => false,
+            LineStance::Speaks => false,
         };
         // The quotes around a whole value of the head belong to its notation.
         let value = before.ends_with(": \"") && after.matches('"').count() == 1;
         let cited = before.matches('"').count() % 2 == 1 && after.contains('"') && !value;
         // In a program quotes are notation.
-        let spoken_of = self.zone() == Zone::Prose && (cited || order::is_quoted(sentence));
+        let spoken_of = self.zone() == LineZone::Prose && (cited || order::is_quoted(sentence));
         done && !spoken_of
     }
 }

@@ -2,28 +2,31 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::{Sign, Weight, finding};
+use super::super::{LineSign, SignWeight, finding};
 use super::{
-    ASSIGN, BOUND, BROWSER, DEFINES, ENVIRONMENT, GROWS, HEADER, READ_WHOLE, SINK, SSH, Secret,
+    ASSIGN, BOUND, BROWSER, DEFINES, ENVIRONMENT, GROWS, HEADER, READ_WHOLE, SINK, SSH, SecretKind,
     WALLET, secret_in,
 };
-use crate::finding::Finding;
-use crate::inspect::about::About;
-use crate::inspect::hosts::{Known, Place, links};
-use crate::inspect::page::{Line, Page, Zone};
-use crate::inspect::words::Words;
+use crate::finding::SkillFinding;
+use crate::inspect::about::LineStance;
+use crate::inspect::hosts::{AddressPlace, KnownSites, links};
+use crate::inspect::scanned_file::{LineZone, ScannedFile, ScannedLine};
+use crate::inspect::words::WordKinds;
 
 /// Follows secrets through the variables of a program to the calls that send.
-pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Finding> {
-    let code: Vec<&Line> = page
+pub(in crate::inspect::rules) fn flows(
+    page: &ScannedFile,
+    known: &KnownSites,
+) -> Vec<SkillFinding> {
+    let code: Vec<&ScannedLine> = page
         .lines
         .iter()
-        .filter(|line| line.zone == Zone::Code)
+        .filter(|line| line.zone == LineZone::Code)
         .collect();
     let any_secret = code.iter().any(|line| secret_in(line).is_some());
     let any_sink = code
         .iter()
-        .any(|line| line.words.have(Words::POST) && SINK.is_in(&line.text));
+        .any(|line| line.words.have(WordKinds::POST) && SINK.is_in(&line.text));
     if !any_secret || !any_sink {
         return Vec::new();
     }
@@ -33,7 +36,9 @@ pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Findin
     tainted.walk(&code);
     let mut found = Vec::new();
     for (at, line) in code.iter().enumerate() {
-        if line.about != About::Nothing || !line.words.have(Words::POST) || !SINK.is_in(&line.text)
+        if line.about != LineStance::Nothing
+            || !line.words.have(WordKinds::POST)
+            || !SINK.is_in(&line.text)
         {
             continue;
         }
@@ -41,10 +46,10 @@ pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Findin
         if let Some((secret, whole)) = tainted.sent_by(&statement) {
             let weight = weigh(secret, whole, &statement, page, known);
             let code = match weight {
-                Weight::Note => "own-secret",
+                SignWeight::Note => "own-secret",
                 _ => "secrets-out",
             };
-            let sign = Sign::new(code, weight, what(secret));
+            let sign = LineSign::new(code, weight, what(secret));
             found.push(finding(&page.path, line, &sign));
         }
     }
@@ -52,67 +57,77 @@ pub(in crate::inspect::rules) fn flows(page: &Page, known: &Known) -> Vec<Findin
     found
 }
 
-fn what(secret: Secret) -> &'static str {
+fn what(secret: SecretKind) -> &'static str {
     match secret {
-        Secret::Keys => "sends private keys read above",
-        Secret::Cloud | Secret::Tokens => "sends credentials of other programs, read above",
-        Secret::Browser => "sends data of a browser profile, read above",
-        Secret::Keychain => "sends the system's keychain, read above",
-        Secret::Wallet => "sends files of a wallet, read above",
-        Secret::Environment => "sends all environment variables, with whatever keys they hold",
-        Secret::Screen => "sends what is on the screen, the clipboard or the keyboard",
-        Secret::Settings => "sends a file of settings with its keys, read above",
+        SecretKind::Keys => "sends private keys read above",
+        SecretKind::Cloud | SecretKind::Tokens => "sends credentials of other programs, read above",
+        SecretKind::Browser => "sends data of a browser profile, read above",
+        SecretKind::Keychain => "sends the system's keychain, read above",
+        SecretKind::Wallet => "sends files of a wallet, read above",
+        SecretKind::Environment => "sends all environment variables, with whatever keys they hold",
+        SecretKind::Screen => "sends what is on the screen, the clipboard or the keyboard",
+        SecretKind::Settings => "sends a file of settings with its keys, read above",
     }
 }
 
 /// How bad it is that a secret goes where a statement sends it.
-fn weigh(secret: Secret, whole: bool, statement: &str, page: &Page, known: &Known) -> Weight {
+fn weigh(
+    secret: SecretKind,
+    whole: bool,
+    statement: &str,
+    page: &ScannedFile,
+    known: &KnownSites,
+) -> SignWeight {
     let mut targets = links(statement);
     if targets.is_empty() {
         let named = page
             .lines
             .iter()
-            .filter(|line| line.words.have(Words::LINK) && ASSIGN.is_in(&line.text));
+            .filter(|line| line.words.have(WordKinds::LINK) && ASSIGN.is_in(&line.text));
         targets = named.flat_map(|line| links(&line.text)).collect();
     }
     let bad = targets.iter().any(|link| {
         matches!(
             link.place,
-            Place::RawIp | Place::ExampleIp | Place::Paste | Place::Inbox | Place::Tunnel
+            AddressPlace::RawIp
+                | AddressPlace::ExampleIp
+                | AddressPlace::Paste
+                | AddressPlace::Inbox
+                | AddressPlace::Tunnel
         )
     });
     let own = !targets.is_empty()
-        && targets
-            .iter()
-            .all(|link| known.has(link) || matches!(link.place, Place::Near | Place::Installer));
+        && targets.iter().all(|link| {
+            known.has(link) || matches!(link.place, AddressPlace::Near | AddressPlace::Installer)
+        });
     let as_header = HEADER.is_in(statement);
     match secret {
-        _ if bad => Weight::Dangerous,
-        Secret::Settings | Secret::Cloud if own || as_header || !whole => Weight::Note,
-        Secret::Settings => Weight::Suspicious,
-        _ if own => Weight::Suspicious,
-        _ => Weight::Dangerous,
+        _ if bad => SignWeight::Dangerous,
+        SecretKind::Settings | SecretKind::Cloud if own || as_header || !whole => SignWeight::Note,
+        SecretKind::Settings => SignWeight::Suspicious,
+        _ if own => SignWeight::Suspicious,
+        _ => SignWeight::Dangerous,
     }
 }
 
 /// Several kinds of secrets in one program that sends: nobody needs them all.
-fn hoard(page: &Page, code: &[&Line]) -> Option<Finding> {
-    let kinds: BTreeSet<Secret> = code
+fn hoard(page: &ScannedFile, code: &[&ScannedLine]) -> Option<SkillFinding> {
+    let kinds: BTreeSet<SecretKind> = code
         .iter()
-        .filter(|line| line.about == About::Nothing)
+        .filter(|line| line.about == LineStance::Nothing)
         .filter_map(|line| secret_in(line))
         .filter(|secret| {
             !matches!(
                 secret,
-                Secret::Settings | Secret::Environment | Secret::Screen
+                SecretKind::Settings | SecretKind::Environment | SecretKind::Screen
             )
         })
         .collect();
     let first = code.iter().find(|line| secret_in(line).is_some())?;
     (kinds.len() >= 3).then(|| {
-        let sign = Sign::new(
+        let sign = LineSign::new(
             "secrets-out",
-            Weight::Dangerous,
+            SignWeight::Dangerous,
             "gathers keys, browser data or wallets in a program that sends",
         );
         finding(&page.path, first, &sign)
@@ -120,7 +135,7 @@ fn hoard(page: &Page, code: &[&Line]) -> Option<Finding> {
 }
 
 /// A statement with what belongs to it on the following lines.
-fn statement(lines: &[&Line]) -> String {
+fn statement(lines: &[&ScannedLine]) -> String {
     const MOST: usize = 10;
     let mut text = String::new();
     let mut open = 0i32;
@@ -144,14 +159,14 @@ fn statement(lines: &[&Line]) -> String {
 /// Variables and functions that hold a secret, and whether they hold a file as a whole.
 #[derive(Debug, Default)]
 struct Taint {
-    names: HashMap<String, (Secret, bool)>,
+    names: HashMap<String, (SecretKind, bool)>,
     /// A list that is still being written: its name.
     open: Option<String>,
     function: Option<String>,
 }
 
 impl Taint {
-    fn walk(&mut self, code: &[&Line]) {
+    fn walk(&mut self, code: &[&ScannedLine]) {
         for line in code {
             let text = line.text.as_str();
             if text.starts_with([']', '}', ')']) {
@@ -161,7 +176,7 @@ impl Taint {
                 self.function = Some(name);
             }
             let own = secret_in(line)
-                .filter(|_| line.about == About::Nothing)
+                .filter(|_| line.about == LineStance::Nothing)
                 .map(|secret| (secret, READ_WHOLE.is_in(text)));
             let held = own.or_else(|| {
                 self.held_by(value_of(text))
@@ -188,17 +203,17 @@ impl Taint {
         }
     }
 
-    fn held_by(&self, text: &str) -> Option<(Secret, bool)> {
+    fn held_by(&self, text: &str) -> Option<(SecretKind, bool)> {
         words(text).find_map(|word| self.names.get(word).copied())
     }
 
     /// The secret a sending statement carries.
-    fn sent_by(&self, statement: &str) -> Option<(Secret, bool)> {
+    fn sent_by(&self, statement: &str) -> Option<(SecretKind, bool)> {
         let direct = [
-            (&SSH, Secret::Keys),
-            (&ENVIRONMENT, Secret::Environment),
-            (&BROWSER, Secret::Browser),
-            (&WALLET, Secret::Wallet),
+            (&SSH, SecretKind::Keys),
+            (&ENVIRONMENT, SecretKind::Environment),
+            (&BROWSER, SecretKind::Browser),
+            (&WALLET, SecretKind::Wallet),
         ];
         let direct = direct
             .into_iter()

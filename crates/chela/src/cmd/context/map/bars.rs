@@ -3,17 +3,17 @@
 use chela_core::Zone;
 use chela_inspect::report::ContextReport;
 
-use super::{Item, items, share};
-use crate::cmd::Outcome;
-use crate::fail::Exit;
-use crate::screen::{Paint, Screen, counted, grouped, shorten};
+use super::{MapItem, items, share};
+use crate::cmd::CommandOutcome;
+use crate::fail::CommandExit;
+use crate::screen::{ColourMode, Screen, count_noun, grouped, shorten};
 
 /// More rows than a screen holds help nobody.
 const MOST_ROWS: usize = 24;
 
-pub fn bars(screen: &mut Screen, report: &ContextReport) -> Outcome {
+pub fn print_bars(screen: &mut Screen, report: &ContextReport) -> CommandOutcome {
     let paint = screen.paint;
-    let total = report.prompt.tokens;
+    let total = report.total.tokens;
     screen.line(format!(
         "{}  {}",
         paint.bold(format!("Context of {}", report.agent)),
@@ -47,10 +47,10 @@ pub fn bars(screen: &mut Screen, report: &ContextReport) -> Outcome {
     ))?;
     screen.blank()?;
     rows(screen, &items(report), total, width)?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn rows(screen: &mut Screen, items: &[Item], total: usize, width: usize) -> std::io::Result<()> {
+fn rows(screen: &mut Screen, items: &[MapItem], total: usize, width: usize) -> std::io::Result<()> {
     let paint = screen.paint;
     let most = items.first().map_or(1, |item| item.tokens.max(1));
     let name_width = items
@@ -79,7 +79,7 @@ fn rows(screen: &mut Screen, items: &[Item], total: usize, width: usize) -> std:
         let tokens: usize = rest.iter().map(|item| item.tokens).sum();
         let line = format!(
             "and {} with {} tokens together",
-            counted(rest.len(), "smaller part"),
+            count_noun(rest.len(), "smaller part"),
             grouped(tokens)
         );
         screen.line(format!("  {}", paint.dim(line)))?;
@@ -92,12 +92,12 @@ fn bar_length(part: usize, whole: usize, room: usize) -> usize {
 }
 
 /// Colour tells the zones apart; without colour the strokes do.
-fn stripe(paint: Paint, zone: Zone, length: usize) -> String {
+fn stripe(paint: ColourMode, zone: Zone, length: usize) -> String {
     match (paint, zone) {
-        (Paint::Plain, Zone::Stable) => "#".repeat(length),
-        (Paint::Plain, Zone::Volatile) => "~".repeat(length),
-        (Paint::Colour, Zone::Stable) => paint.accent("█".repeat(length)),
-        (Paint::Colour, Zone::Volatile) => paint.warn("█".repeat(length)),
+        (ColourMode::Mono | ColourMode::Plain, Zone::Stable) => "#".repeat(length),
+        (ColourMode::Mono | ColourMode::Plain, Zone::Volatile) => "~".repeat(length),
+        (ColourMode::Colour | ColourMode::Light, Zone::Stable) => paint.accent("█".repeat(length)),
+        (ColourMode::Colour | ColourMode::Light, Zone::Volatile) => paint.warn("█".repeat(length)),
     }
 }
 

@@ -5,15 +5,16 @@ use std::path::Path;
 use chela_core::Zone;
 use chela_inspect::report::ContextReport;
 
-use super::{Group, Item, items, share};
-use crate::cmd::Outcome;
-use crate::fail::{Exit, Fail};
+use super::{MapGroup, MapItem, items, share};
+use crate::cmd::CommandOutcome;
+use crate::fail::{CommandError, CommandExit};
 use crate::picture::{
-    Area, Picture, Rgb, Shape, Weight, text_width, to_html, to_png, to_svg, treemap,
+    FontWeight, Picture, PictureArea, PictureShape, Rgb, text_width, to_html, to_png, to_svg,
+    treemap,
 };
 use crate::screen::{Screen, grouped, shorten};
 
-pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> Outcome {
+pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> CommandOutcome {
     let items = items(report);
     let picture = draw(report, &items);
     let extension = path
@@ -24,9 +25,9 @@ pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> Outcom
         "svg" => to_svg(&picture).into_bytes(),
         "html" | "htm" => to_html(&picture, &table(report, &items)).into_bytes(),
         "png" => to_png(&picture)
-            .map_err(|error| Fail::new(format!("cannot draw the picture: {error}")))?,
+            .map_err(|error| CommandError::new(format!("cannot draw the picture: {error}")))?,
         _ => {
-            return Err(Fail::usage(format!(
+            return Err(CommandError::usage(format!(
                 "cannot tell the kind of picture from `{}`",
                 path.display()
             ))
@@ -34,19 +35,19 @@ pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> Outcom
         }
     };
     std::fs::write(path, bytes)
-        .map_err(|error| Fail::new(format!("cannot write {}: {error}", path.display())))?;
+        .map_err(|error| CommandError::new(format!("cannot write {}: {error}", path.display())))?;
     screen.line(format!("Wrote {}", path.display()))?;
-    Ok(Exit::Fine)
+    Ok(CommandExit::Fine)
 }
 
-fn table(report: &ContextReport, items: &[Item]) -> Vec<[String; 5]> {
-    let row = |item: &Item| {
+fn table(report: &ContextReport, items: &[MapItem]) -> Vec<[String; 5]> {
+    let row = |item: &MapItem| {
         [
             item.label.clone(),
             item.origin.clone(),
             item.zone.as_str().to_owned(),
             grouped(item.tokens),
-            share(item.tokens, report.prompt.tokens),
+            share(item.tokens, report.total.tokens),
         ]
     };
     items.iter().map(row).collect()
@@ -64,26 +65,26 @@ const WHITE: Rgb = Rgb(255, 255, 255);
 const FRAME: Rgb = Rgb(226, 231, 238);
 
 /// One hue for each zone; within a zone the groups differ in depth.
-fn colour(zone: Zone, group: Group) -> Rgb {
+fn colour(zone: Zone, group: MapGroup) -> Rgb {
     let base = match zone {
         Zone::Stable => Rgb(36, 99, 158),
         Zone::Volatile => Rgb(201, 106, 20),
     };
     let lighter = match group {
-        Group::Files => 0.0,
-        Group::Sections => 0.16,
-        Group::Skills => 0.30,
-        Group::Tools => 0.42,
+        MapGroup::Files => 0.0,
+        MapGroup::Sections => 0.16,
+        MapGroup::Skills => 0.30,
+        MapGroup::Tools => 0.42,
     };
     base.mix(WHITE, lighter)
 }
 
-fn draw(report: &ContextReport, items: &[Item]) -> Picture {
-    let total = report.prompt.tokens;
+fn draw(report: &ContextReport, items: &[MapItem]) -> Picture {
+    let total = report.total.tokens;
     let title = format!("What {} reads before your first word", report.agent);
     let mut shapes = Vec::new();
     let mut label = |x: f32, y: f32, size: f32, weight, ink, text: String| {
-        shapes.push(Shape::Label {
+        shapes.push(PictureShape::Label {
             x,
             y,
             size,
@@ -92,7 +93,7 @@ fn draw(report: &ContextReport, items: &[Item]) -> Picture {
             text,
         });
     };
-    label(MARGIN, 40.0, 22.0, Weight::Bold, INK, title.clone());
+    label(MARGIN, 40.0, 22.0, FontWeight::Bold, INK, title.clone());
     let session = format!(
         "{} tokens · session {} · {} prompt · {} of it cached from turn to turn",
         grouped(total),
@@ -100,8 +101,8 @@ fn draw(report: &ContextReport, items: &[Item]) -> Picture {
         report.mode,
         share(report.stable.tokens, total)
     );
-    label(MARGIN, 64.0, 13.0, Weight::Regular, FAINT, session);
-    let area = Area {
+    label(MARGIN, 64.0, 13.0, FontWeight::Regular, FAINT, session);
+    let area = PictureArea {
         x: MARGIN,
         y: HEAD,
         width: WIDTH - 2.0 * MARGIN,
@@ -118,11 +119,11 @@ fn draw(report: &ContextReport, items: &[Item]) -> Picture {
     }
 }
 
-fn draw_groups(shapes: &mut Vec<Shape>, items: &[Item], area: Area, total: usize) {
-    let mut groups: Vec<(Group, Vec<&Item>, usize)> = Group::ALL
+fn draw_groups(shapes: &mut Vec<PictureShape>, items: &[MapItem], area: PictureArea, total: usize) {
+    let mut groups: Vec<(MapGroup, Vec<&MapItem>, usize)> = MapGroup::ALL
         .into_iter()
         .map(|group| {
-            let own: Vec<&Item> = items.iter().filter(|item| item.group == group).collect();
+            let own: Vec<&MapItem> = items.iter().filter(|item| item.group == group).collect();
             let tokens = own.iter().map(|item| item.tokens).sum();
             (group, own, tokens)
         })
@@ -132,7 +133,7 @@ fn draw_groups(shapes: &mut Vec<Shape>, items: &[Item], area: Area, total: usize
     let weights: Vec<f32> = groups.iter().map(|(_, _, tokens)| *tokens as f32).collect();
     for ((group, own, tokens), area) in groups.iter().zip(treemap::squarify(&weights, area)) {
         let frame = area.inset(3.0);
-        shapes.push(Shape::Box {
+        shapes.push(PictureShape::Box {
             area: frame,
             fill: FRAME,
             tip: None,
@@ -143,12 +144,12 @@ fn draw_groups(shapes: &mut Vec<Shape>, items: &[Item], area: Area, total: usize
             grouped(*tokens),
             share(*tokens, total)
         );
-        if let Some(text) = fitting(&caption, 12.0, Weight::Bold, frame.width - 12.0) {
-            shapes.push(Shape::Label {
+        if let Some(text) = fitting(&caption, 12.0, FontWeight::Bold, frame.width - 12.0) {
+            shapes.push(PictureShape::Label {
                 x: frame.x + 7.0,
                 y: frame.y + 16.0,
                 size: 12.0,
-                weight: Weight::Bold,
+                weight: FontWeight::Bold,
                 ink: INK,
                 text,
             });
@@ -161,7 +162,7 @@ fn draw_groups(shapes: &mut Vec<Shape>, items: &[Item], area: Area, total: usize
     }
 }
 
-fn draw_item(shapes: &mut Vec<Shape>, item: &Item, area: Area, total: usize) {
+fn draw_item(shapes: &mut Vec<PictureShape>, item: &MapItem, area: PictureArea, total: usize) {
     let tip = format!(
         "{} ({})\n{} tokens, {} of the prompt\n{}, from {}",
         item.label,
@@ -171,7 +172,7 @@ fn draw_item(shapes: &mut Vec<Shape>, item: &Item, area: Area, total: usize) {
         item.zone.as_str(),
         item.origin
     );
-    shapes.push(Shape::Box {
+    shapes.push(PictureShape::Box {
         area,
         fill: colour(item.zone, item.group),
         tip: Some(tip),
@@ -185,15 +186,15 @@ fn draw_item(shapes: &mut Vec<Shape>, item: &Item, area: Area, total: usize) {
     } else {
         11.0
     };
-    let Some(name) = fitting(&item.label, size, Weight::Bold, room) else {
+    let Some(name) = fitting(&item.label, size, FontWeight::Bold, room) else {
         return;
     };
     let first = area.y + size + 5.0;
-    shapes.push(Shape::Label {
+    shapes.push(PictureShape::Label {
         x: area.x + 6.0,
         y: first,
         size,
-        weight: Weight::Bold,
+        weight: FontWeight::Bold,
         ink: WHITE,
         text: name,
     });
@@ -204,13 +205,13 @@ fn draw_item(shapes: &mut Vec<Shape>, item: &Item, area: Area, total: usize) {
     );
     let figures = [figures, grouped(item.tokens)]
         .into_iter()
-        .find(|text| text_width(text, 11.0, Weight::Regular) <= room);
+        .find(|text| text_width(text, 11.0, FontWeight::Regular) <= room);
     if let Some(text) = figures.filter(|_| area.height > size + 24.0) {
-        shapes.push(Shape::Label {
+        shapes.push(PictureShape::Label {
             x: area.x + 6.0,
             y: first + 16.0,
             size: 11.0,
-            weight: Weight::Regular,
+            weight: FontWeight::Regular,
             ink: WHITE,
             text,
         });
@@ -218,7 +219,7 @@ fn draw_item(shapes: &mut Vec<Shape>, item: &Item, area: Area, total: usize) {
 }
 
 /// The text, shortened until it fits; nothing when not even a few letters do.
-fn fitting(text: &str, size: f32, weight: Weight, room: f32) -> Option<String> {
+fn fitting(text: &str, size: f32, weight: FontWeight, room: f32) -> Option<String> {
     if text_width(text, size, weight) <= room {
         return Some(text.to_owned());
     }
@@ -229,7 +230,7 @@ fn fitting(text: &str, size: f32, weight: Weight, room: f32) -> Option<String> {
         .find(|short| text_width(short, size, weight) <= room)
 }
 
-fn draw_legend(shapes: &mut Vec<Shape>, report: &ContextReport) {
+fn draw_legend(shapes: &mut Vec<PictureShape>, report: &ContextReport) {
     let y = HEIGHT - FOOT + 14.0;
     let mut x = MARGIN + 3.0;
     let zones = [
@@ -249,34 +250,34 @@ fn draw_legend(shapes: &mut Vec<Shape>, report: &ContextReport) {
         ),
     ];
     for (zone, text) in zones {
-        let area = Area {
+        let area = PictureArea {
             x,
             y,
             width: 14.0,
             height: 14.0,
         };
-        shapes.push(Shape::Box {
+        shapes.push(PictureShape::Box {
             area,
-            fill: colour(zone, Group::Files),
+            fill: colour(zone, MapGroup::Files),
             tip: None,
         });
-        let width = text_width(&text, 12.0, Weight::Regular);
-        shapes.push(Shape::Label {
+        let width = text_width(&text, 12.0, FontWeight::Regular);
+        shapes.push(PictureShape::Label {
             x: x + 20.0,
             y: y + 11.5,
             size: 12.0,
-            weight: Weight::Regular,
+            weight: FontWeight::Regular,
             ink: INK,
             text,
         });
         x += 20.0 + width + 32.0;
     }
     let note = "lighter shades: base prompt, skills, tools".to_owned();
-    shapes.push(Shape::Label {
+    shapes.push(PictureShape::Label {
         x,
         y: y + 11.5,
         size: 12.0,
-        weight: Weight::Regular,
+        weight: FontWeight::Regular,
         ink: FAINT,
         text: note,
     });

@@ -1,0 +1,52 @@
+//! A command the owner typed into the chat: run where the agent's would run, and shown to both.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_tools::process::{CommandEnd, CommandJob};
+
+use super::BackgroundWork;
+
+/// What a command may print that the next message takes along.
+const MOST_PRINTED: usize = 16 * 1024;
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnerCommandOutcome {
+    /// The end of what it printed, without secrets.
+    pub printed: String,
+    pub ended: CommandEnd,
+}
+
+impl BackgroundWork {
+    /// Runs a line for the owner. Nobody is asked: the owner did. It ends when the future is
+    /// dropped.
+    pub async fn run_for_owner(
+        &self,
+        line: &str,
+        limit: Duration,
+    ) -> Result<OwnerCommandOutcome, String> {
+        let argv = ["sh", "-c", line].map(str::to_owned).to_vec();
+        let job = self.commands.exec.for_the_owner(argv, limit);
+        let job = EndedWithFuture(job.map_err(|failed| failed.text())?);
+        let ended = job.0.ended().await;
+        let printed = job.0.news(MOST_PRINTED);
+        let mut text = String::from_utf8_lossy(&printed.bytes).into_owned();
+        if printed.lost > 0 {
+            text = format!("[{} bytes before this left out]\n{text}", printed.lost);
+        }
+        Ok(OwnerCommandOutcome {
+            printed: text,
+            ended,
+        })
+    }
+}
+
+/// Nothing goes on that nobody waits for.
+struct EndedWithFuture(Arc<CommandJob>);
+
+impl Drop for EndedWithFuture {
+    fn drop(&mut self) {
+        self.0.end_now();
+    }
+}

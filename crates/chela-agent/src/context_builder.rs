@@ -1,0 +1,129 @@
+//! What a model is sent of a conversation: the prefix that does not move, the tools, and what is
+//! kept of what was said.
+
+mod files_in_prefix;
+mod found_tools;
+mod own_tools;
+mod prefix;
+mod prepared_messages;
+mod pruning;
+mod sessions_view;
+mod skill_bound;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chela_session::{ContextReplay, OpenSession, SessionId, TranscriptEntry};
+use chela_tools::{ChildSpawner, PolicyAsk, Tool, ToolRules, Toolbox};
+
+use crate::agent::OpenError;
+use crate::assemble::HookText;
+use crate::background::BackgroundWork;
+use crate::file_custody::JournalWriter;
+use crate::scope::ConversationScope;
+use crate::transcript::Transcript;
+use prepared_messages::PreparedMessages;
+use skill_bound::SkillBounds;
+
+pub(crate) use found_tools::{add_offers, found_in};
+pub(crate) use prefix::{PromptKind, RequestPrefix};
+pub(crate) use skill_bound::SkillBound;
+
+/// Makes what a model is sent.
+pub(crate) struct ContextBuilder {
+    scope: Arc<ConversationScope>,
+    transcript: Arc<Transcript>,
+    background: Arc<BackgroundWork>,
+    journal: Arc<JournalWriter>,
+    spawner: Arc<dyn ChildSpawner>,
+    /// Tools of whoever embeds the agent, as they are now.
+    own: Mutex<Vec<Arc<dyn Tool>>>,
+    state: Mutex<State>,
+    sent: Arc<Mutex<SentConversation>>,
+    bounds: Mutex<SkillBounds>,
+}
+
+/// What a context builder is made of.
+pub(crate) struct ContextParts {
+    pub scope: Arc<ConversationScope>,
+    pub transcript: Arc<Transcript>,
+    pub background: Arc<BackgroundWork>,
+    pub journal: Arc<JournalWriter>,
+    /// What starts sub-agents for the conversation.
+    pub spawner: Arc<dyn ChildSpawner>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The prefix of the session, as long as it is this one.
+    prefix: Option<(SessionId, Arc<RequestPrefix>)>,
+    /// What hooks add to the files it begins with.
+    bootstrap: Vec<HookText>,
+}
+
+/// What the newest request was made of: the next one adds to its end.
+#[derive(Default)]
+struct SentConversation {
+    session: Option<SessionId>,
+    replay: ContextReplay,
+    messages: PreparedMessages,
+}
+
+impl ContextBuilder {
+    /// `branch` is what was said in the session so far.
+    pub fn new(parts: ContextParts, branch: &[TranscriptEntry]) -> Self {
+        Self {
+            own: Mutex::new(parts.scope.ask.own.0.clone()),
+            scope: parts.scope,
+            transcript: parts.transcript,
+            background: parts.background,
+            journal: parts.journal,
+            spawner: parts.spawner,
+            state: Mutex::default(),
+            sent: Arc::default(),
+            bounds: Mutex::new(SkillBounds::of(branch)),
+        }
+    }
+
+    /// The tools of this session.
+    pub async fn toolbox(&self) -> Result<Toolbox, OpenError> {
+        let prefix = self.prefix().await?;
+        Ok(self.current_tools(&prefix))
+    }
+
+    /// The message's own limits on tools: they are enforced when a tool runs, so that the list a
+    /// model was told of does not move.
+    pub fn policy_now(&self, model: Option<(&str, &str)>) -> ToolRules {
+        self.bounded(ToolRules::of(&PolicyAsk {
+            loaded: &self.scope.agents.loaded,
+            view: &self.scope.view,
+            session: &self.scope.key,
+            provider: model.map(|(provider, _)| provider),
+            model: model.map(|(_, model)| model),
+            sender: self.scope.ask.speaker.sender(),
+            sandboxed: self.background.commands.sandbox().sandboxed(),
+        }))
+    }
+
+    /// What hooks add to the files of this session, from now on.
+    pub fn begin_with(&self, bootstrap: Vec<HookText>) {
+        self.state().bootstrap = bootstrap;
+    }
+
+    fn bootstrap(&self) -> Vec<HookText> {
+        self.state().bootstrap.clone()
+    }
+
+    fn kept_prefix(&self, session: &OpenSession) -> Option<Arc<RequestPrefix>> {
+        let state = self.state();
+        let (of, prefix) = state.prefix.as_ref()?;
+        (*of == session.id).then(|| Arc::clone(prefix))
+    }
+
+    fn keep_prefix(&self, session: &OpenSession, prefix: &Arc<RequestPrefix>) {
+        self.state().prefix = Some((session.id.clone(), Arc::clone(prefix)));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

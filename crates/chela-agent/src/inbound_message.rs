@@ -1,0 +1,39 @@
+//! What somebody says to an agent, as a surface hands it in.
+
+/// What a person says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InboundMessage {
+    pub text: String,
+    pub images: Vec<InboundImage>,
+    /// Blocks of the text that were pasted, as far as the surface knows. Those of several lines
+    /// are somebody else's words.
+    pub pasted: Vec<String>,
+    /// Text that came along from somewhere else: standard input.
+    pub piped: Option<String>,
+}
+
+impl From<&str> for InboundMessage {
+    fn from(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<String> for InboundMessage {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            ..Self::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboundImage {
+    /// Such as `image/png`.
+    pub mime: String,
+    /// Base64.
+    pub data: String,
+}

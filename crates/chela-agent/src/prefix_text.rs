@@ -1,0 +1,100 @@
+//! The bytes every request of a session begins with, shared by the sessions that begin alike.
+
+use std::sync::{Arc, Mutex, Weak};
+
+use chela_core::{ContentHash, lock, tokens};
+use chela_ledger::{SectionMark, ToolMark};
+use chela_model::{ModelTarget, ToolMode, ToolSchema, stable_text, tool_texts};
+
+/// What is sent of a prefix, and what is recorded about it.
+#[derive(Debug)]
+pub(crate) struct PrefixText {
+    pub stable: String,
+    pub tools: Vec<ToolSchema>,
+    /// What the stable zone is made of, for the record.
+    pub sections: Vec<SectionMark>,
+    pub tool_marks: Vec<ToolMark>,
+    /// What it costs, and for whom that was counted: formats differ.
+    tokens: Mutex<Option<(CountedFor, u64)>>,
+}
+
+/// Whose format a count is of.
+type CountedFor = (String, ToolMode);
+
+impl PrefixText {
+    pub fn new(stable: String, tools: Vec<ToolSchema>, sections: Vec<SectionMark>) -> Self {
+        Self {
+            tool_marks: tools.iter().map(tool_mark).collect(),
+            stable,
+            tools,
+            sections,
+            tokens: Mutex::default(),
+        }
+    }
+
+    /// What it costs by our own count, as this model is sent it.
+    pub fn tokens(&self, target: &ModelTarget, mode: ToolMode) -> u64 {
+        let wanted = (target.reference().to_owned(), mode);
+        if let Some((counted_for, tokens)) = &*lock(&self.tokens)
+            && *counted_for == wanted
+        {
+            return *tokens;
+        }
+        let tokens = head_tokens(target, mode, &self.stable, &self.tools);
+        *lock(&self.tokens) = Some((wanted, tokens));
+        tokens
+    }
+
+    fn is_same_as(&self, other: &Self) -> bool {
+        self.stable == other.stable
+            && self.tool_marks == other.tool_marks
+            && self.tools == other.tools
+            && self.sections == other.sections
+    }
+}
+
+/// What the stable zone of a prompt and the tools cost by our own count: each as it is sent.
+pub(crate) fn head_tokens(
+    target: &ModelTarget,
+    mode: ToolMode,
+    stable: &str,
+    tools: &[ToolSchema],
+) -> u64 {
+    let system = tokens::count(&stable_text(stable, tools, mode));
+    let beside: usize = match mode {
+        ToolMode::Native => {
+            let texts = tool_texts(target, tools, mode);
+            texts.iter().map(|text| tokens::count(text)).sum()
+        }
+        ToolMode::Constrained => 0,
+    };
+    (system + beside) as u64
+}
+
+/// The prefixes in use: sessions that begin alike have the same one in memory.
+#[derive(Default)]
+pub(crate) struct SharedPrefixes(Mutex<Vec<Weak<PrefixText>>>);
+
+impl SharedPrefixes {
+    pub fn share(&self, text: PrefixText) -> Arc<PrefixText> {
+        let mut known = lock(&self.0);
+        known.retain(|known| known.strong_count() > 0);
+        let mut kept = known.iter().filter_map(Weak::upgrade);
+        if let Some(same) = kept.find(|kept| kept.is_same_as(&text)) {
+            return same;
+        }
+        drop(kept);
+        let text = Arc::new(text);
+        known.push(Arc::downgrade(&text));
+        text
+    }
+}
+
+pub(crate) fn tool_mark(tool: &ToolSchema) -> ToolMark {
+    let text = format!("{}\0{}\0{}", tool.name, tool.description, tool.parameters);
+    ToolMark {
+        name: tool.name.clone(),
+        hash: ContentHash::of(&text),
+        bytes: text.len() as u64,
+    }
+}

@@ -1,0 +1,370 @@
+//! Whose text a command prints, and who answers for the files it makes.
+//!
+//! Reading a foreign file with a file tool labels it; `cat` would wash it clean. So what a command
+//! prints is foreign unless the record shows otherwise: its words say all that it can print, and
+//! somebody answers for each file among them; or it ran in a sandbox without a network, and
+//! somebody answers for everything that it could reach there. Of such a command in a clean session
+//! the files it makes are the agent's own. Those of any other are nobody's, without anybody having
+//! to notice.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use chela_core::{ContentHash, Trust, ok_or_warn};
+use chela_guard::flow::SessionTaint;
+use chela_guard::{ExternalSource, LabelledText};
+use chela_model::ToolCall;
+use chela_sandbox::{NetworkAccess, SandboxStanding};
+use chela_session::journal::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
+use chela_tools::approvals::{ProgramError, ProgramFile, is_plain_repository};
+use chela_tools::{Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
+use serde_json::{Map, Value};
+
+use super::RunningTurn;
+use super::command_reach::{CommandReach, CommandWords, ReadTarget};
+use crate::blocking_work::on_blocking_thread;
+use crate::command_overlap::OverlapWatch;
+use crate::file_custody::{CommandWrites, FileCustody};
+use crate::scope::ConversationScope;
+
+/// Files up to this size are known by what they hold, so many at most of one command; the others
+/// by their stamps.
+const MOST_HASHED_BYTES: u64 = 64 << 10;
+const MOST_HASHED: usize = 256;
+
+/// What was known about a command before it ran.
+pub(super) struct CommandOrigin {
+    standing: OriginStanding,
+    /// The files its words say it writes.
+    writes: Vec<PathBuf>,
+    overlap: OverlapWatch,
+}
+
+enum OriginStanding {
+    Foreign,
+    /// Its words say all it can print, and somebody answers for that.
+    Named,
+    /// Somebody answers for all that it can reach.
+    Enclosed(Vec<PathBuf>),
+}
+
+impl RunningTurn<'_> {
+    /// Looks at what a call may print, before it does. `None` for one that runs no command.
+    pub(super) async fn command_origin(
+        &self,
+        spec: &ToolSpec,
+        arguments: &Map<String, Value>,
+        effect: Effect,
+    ) -> Option<CommandOrigin> {
+        let is_command = |kind| kind == SinkKind::Command;
+        if !spec.sinks.iter().any(|sink| is_command(sink.kind)) {
+            return None;
+        }
+        let scope = Arc::clone(self.parts.scope);
+        let custody = Arc::clone(self.parts.custody);
+        let standing = Arc::clone(self.parts.background.commands.sandbox());
+        let is_clean = self.parts.guarding.taint() == SessionTaint::Clean;
+        let folder = standing.workdir(&scope.view.workspace.value).to_owned();
+        // What goes on in the background was another call's command.
+        let words = CommandWords::of_call(arguments, &folder);
+        // One that needs nobody's yes reaches no more outside than the workspace.
+        let leaves = match effect {
+            Effect::Irreversible => leaves_sandbox(arguments),
+            _ => reaches_hosts(arguments),
+        };
+        let names_git = Value::Object(arguments.clone()).to_string().contains("git");
+        let overlap = scope.agents.commands.begin();
+        let look = on_blocking_thread(move || {
+            let Some(words) = words else {
+                return CommandOrigin {
+                    standing: OriginStanding::Foreign,
+                    writes: Vec::new(),
+                    overlap,
+                };
+            };
+            let writes = words.writes.clone();
+            let standing = match (&words.reach, &*standing) {
+                (CommandReach::Named(targets), _)
+                    if runs_only_known(&scope, &words, &folder)
+                        && targets.iter().all(|target| is_own(&scope, target)) =>
+                {
+                    OriginStanding::Named
+                }
+                (_, SandboxStanding::Inside(plan) | SandboxStanding::CommandsInside(plan))
+                    if is_clean
+                        && !leaves
+                        && plan.network == NetworkAccess::None
+                        && !custody.lingers_foreign()
+                        && keeps_to_own(&scope, &folder, names_git) =>
+                {
+                    // The folders Chela made; what lies in them is what commands left there.
+                    let roots = std::iter::once(folder).chain(plan.own_folders());
+                    let besides = scope.ask.folders.iter().map(|folder| folder.path.clone());
+                    let roots = roots.chain(besides);
+                    let own = own_trees(&scope, &custody, roots);
+                    own.map_or(OriginStanding::Foreign, OriginStanding::Enclosed)
+                }
+                _ => OriginStanding::Foreign,
+            };
+            CommandOrigin {
+                standing,
+                writes,
+                overlap,
+            }
+        });
+        Some(look.await)
+    }
+
+    /// The output of a call, foreign where the command may have printed foreign text. Of one that
+    /// cannot have, in a clean session, the files it made are noted as the agent's own.
+    pub(super) async fn relabelled(
+        &self,
+        call: &ToolCall,
+        origin: Option<CommandOrigin>,
+        mut output: ToolOutput,
+    ) -> ToolOutput {
+        let Some(origin) = origin else {
+            return output;
+        };
+        if matches!(origin.standing, OriginStanding::Foreign) {
+            for piece in output
+                .content
+                .iter_mut()
+                .filter(|piece| is_agents_own(piece))
+            {
+                if let OutputPiece::Text(text) = piece {
+                    *text = as_printed(self.parts.scope, text, &call.name);
+                }
+            }
+            return output;
+        }
+        let brought_nothing = !output.content.iter().any(is_foreign);
+        if self.parts.guarding.taint() == SessionTaint::Clean && brought_nothing {
+            let (scope, tool) = (Arc::clone(self.parts.scope), call.name.clone());
+            let custody = Arc::clone(self.parts.custody);
+            let turn = self.recorder.turn().to_owned();
+            let note = move || origin.note_made(&scope, &custody, &tool, &turn);
+            on_blocking_thread(note).await;
+        }
+        output
+    }
+}
+
+/// Whether a call asks for more than the sandbox holds: the machine itself, or hosts.
+pub(super) fn leaves_sandbox(arguments: &Map<String, Value>) -> bool {
+    asks_for(arguments, &["elevated", "outside", "hosts"])
+}
+
+fn reaches_hosts(arguments: &Map<String, Value>) -> bool {
+    asks_for(arguments, &["hosts"])
+}
+
+fn asks_for(arguments: &Map<String, Value>, names: &[&str]) -> bool {
+    names.iter().any(|name| {
+        let asked = arguments.get(*name).unwrap_or(&Value::Null);
+        !matches!(asked, Value::Null | Value::Bool(false))
+    })
+}
+
+impl CommandOrigin {
+    /// Which of the files that change meanwhile are its doing: decided by what it can reach, not by
+    /// what it prints.
+    pub(super) fn writes(&self) -> CommandWrites {
+        match self.standing {
+            OriginStanding::Foreign => CommandWrites::Unknown,
+            OriginStanding::Named => CommandWrites::Named(self.writes.clone()),
+            OriginStanding::Enclosed(_) if self.overlap.was_alone() => CommandWrites::All,
+            OriginStanding::Enclosed(_) => CommandWrites::Unknown,
+        }
+    }
+
+    /// Notes the files a command made or changed as the agent's own.
+    fn note_made(self, scope: &ConversationScope, custody: &FileCustody, tool: &str, turn: &str) {
+        let paths = match &self.standing {
+            OriginStanding::Foreign => return,
+            OriginStanding::Named => self.writes,
+            // Somebody else's command may have made them.
+            OriginStanding::Enclosed(_) if !self.overlap.was_alone() => return,
+            OriginStanding::Enclosed(roots) => {
+                let changed = roots
+                    .iter()
+                    .flat_map(|root| custody.trees.take_changed(root));
+                changed.collect()
+            }
+        };
+        let mut made: Vec<LookedAtFile> = paths.iter().filter_map(|path| looked_at(path)).collect();
+        if made.is_empty() {
+            return;
+        }
+        let small = made
+            .iter_mut()
+            .filter(|file| file.hash.is_none() && file.stamp.bytes() <= MOST_HASHED_BYTES);
+        for file in small.take(MOST_HASHED) {
+            if file.path.is_file() {
+                file.hash = std::fs::read(&file.path).ok().map(ContentHash::of);
+            }
+        }
+        let by = AnsweredBy {
+            writer: FileWriter::Agent,
+            how: tool,
+            turn,
+        };
+        let noted = scope.agents.journal(&scope.view.id).note_own(&made, &by);
+        ok_or_warn!(
+            noted,
+            "the files a command made are nobody's: they count as foreign"
+        );
+    }
+}
+
+/// These trees, where somebody answers for everything in them.
+fn own_trees(
+    scope: &ConversationScope,
+    custody: &FileCustody,
+    roots: impl IntoIterator<Item = PathBuf>,
+) -> Option<Vec<PathBuf>> {
+    let known = scope.agents.file_trust();
+    let mut trees: Vec<PathBuf> = Vec::new();
+    for root in roots {
+        let root = root.canonicalize().unwrap_or(root);
+        if !root.is_dir() || trees.iter().any(|other| root.starts_with(other)) {
+            continue;
+        }
+        if !custody.trees.is_own(&root, &known) {
+            return None;
+        }
+        trees.push(root);
+    }
+    Some(trees)
+}
+
+/// Whether the programs of a command are the system's, and git finds nothing that tells it more.
+fn runs_only_known(scope: &ConversationScope, words: &CommandWords, folder: &Path) -> bool {
+    let path = scope.agents.host.var("PATH").unwrap_or_default();
+    let is_known = |name: &String| {
+        // The shell has its own where the system has none.
+        ProgramFile::find(name, folder, path).map_or_else(
+            |error| matches!(error, ProgramError::NotOnPath(_)),
+            |program| program.is_of_the_system(),
+        )
+    };
+    let root = scope.workspace_root();
+    words.programs.iter().all(is_known)
+        && words
+            .repositories
+            .iter()
+            .all(|folder| is_plain_repository(folder, &root))
+}
+
+/// Whether the repository of the workspace, which no record of files speaks of, runs nothing by
+/// itself, and, where git is asked, holds nothing that came from elsewhere.
+fn keeps_to_own(scope: &ConversationScope, folder: &Path, names_git: bool) -> bool {
+    let repository = folder.join(".git");
+    if repository.symlink_metadata().is_err() {
+        return true;
+    }
+    let root = scope.workspace_root();
+    is_plain_repository(folder, &root) && !(names_git && holds_fetched(&repository))
+}
+
+/// Whether a repository has ever fetched: what it holds then, somebody else may have written.
+fn holds_fetched(repository: &Path) -> bool {
+    let has_remote = || {
+        let packed = std::fs::read_to_string(repository.join("packed-refs"));
+        packed.is_ok_and(|packed| packed.contains("refs/remotes/"))
+    };
+    repository.join("FETCH_HEAD").exists()
+        || repository.join("refs/remotes").exists()
+        || has_remote()
+}
+
+/// A file as it is after a command; `None` when it is gone again.
+fn looked_at(path: &Path) -> Option<LookedAtFile> {
+    let folder = path.parent()?.canonicalize().ok()?;
+    let path = folder.join(path.file_name()?);
+    let facts = path.symlink_metadata().ok()?;
+    Some(LookedAtFile {
+        stamp: FileStamp::of(&facts),
+        hash: None,
+        path,
+    })
+}
+
+/// Whether somebody answers for what is printed of a target. What is not there cannot be printed.
+fn is_own(scope: &ConversationScope, target: &ReadTarget) -> bool {
+    match target {
+        ReadTarget::Text(path) => match path.canonicalize() {
+            Ok(real) => !real.is_dir() && is_own_file(scope, &real),
+            Err(_) => leads_nowhere(path),
+        },
+        ReadTarget::Names(path) => match path.canonicalize() {
+            Ok(real) if real.is_dir() => {
+                let entries = std::fs::read_dir(&real);
+                entries.is_ok_and(|mut entries| {
+                    entries.all(|entry| entry.is_ok_and(|entry| is_own_file(scope, &entry.path())))
+                })
+            }
+            Ok(real) => is_own_file(scope, &real),
+            Err(_) => leads_nowhere(path),
+        },
+    }
+}
+
+/// Whether a path that is not there stays so: with a step up it may lead elsewhere as soon as the
+/// command has made a folder.
+fn leads_nowhere(path: &Path) -> bool {
+    let is_up = |part: std::path::Component<'_>| part == std::path::Component::ParentDir;
+    !path.components().any(is_up)
+}
+
+/// The lock of the skills answers for theirs, the records for the rest.
+fn is_own_file(scope: &ConversationScope, path: &Path) -> bool {
+    let known = scope.agents.file_trust();
+    let skills = scope.agents.assembler.skills(&scope.view.id);
+    let Some(skills) = ok_or_warn!(
+        skills,
+        "the skills cannot be read, so what a command printed counts as foreign"
+    ) else {
+        return false;
+    };
+    let of_skill = skills.listed_with_trust().find(|(skill, _)| {
+        let folder = skill.folder.canonicalize();
+        folder.is_ok_and(|folder| path.starts_with(folder))
+    });
+    let trust = match of_skill {
+        Some((_, words)) => words.join(known.ceiling(path)),
+        None => known.trust_of_file(path),
+    };
+    trust >= Trust::Agent
+}
+
+fn is_agents_own(piece: &OutputPiece) -> bool {
+    matches!(piece, OutputPiece::Text(text) if text.trust() == Trust::Agent)
+}
+
+fn is_foreign(piece: &OutputPiece) -> bool {
+    !matches!(piece, OutputPiece::Text(text) if text.trust() >= Trust::Agent)
+}
+
+/// Text of a command as what it is: from outside.
+pub(super) fn as_printed(
+    scope: &ConversationScope,
+    text: &LabelledText,
+    command: &str,
+) -> LabelledText {
+    let source = ExternalSource::Process {
+        command: command.to_owned(),
+    };
+    let entropy = scope.agents.host.entropy.as_ref();
+    LabelledText::external(text.text(), &source, text.origin().clone(), entropy)
+}
+
+/// Whether a command that has ended meanwhile may have printed text that nobody answers for. Files it
+/// read may have been others than those that are there now.
+pub(super) fn may_print_foreign(scope: &ConversationScope, command: &str) -> bool {
+    let words = CommandWords::of_line(command, &scope.view.workspace.value);
+    match words.reach {
+        CommandReach::Named(targets) => !targets.is_empty(),
+        CommandReach::Anything => true,
+    }
+}

@@ -1,0 +1,181 @@
+//! Pictures that the model of a session cannot see: the configured image model looks at them, in a
+//! request of its own, and the model reads what it says.
+
+use std::sync::Arc;
+
+use chela_core::{Origin, lock, ok_or_warn};
+use chela_guard::{ExternalSource, LabelledText};
+use chela_model::{
+    CacheRequest, FallbackChain, MessagePart, ModelInput, ModelMessage, ModelRequest,
+    ResponseEvent, SystemText, ThinkingEffort, TurnStage,
+};
+use chela_tools::{CallSuccess, OutputPiece, ToolOutput};
+
+use super::{CallResult, PartialAnswer, RecordedCall, RunningTurn};
+use crate::assemble::hide_in_message;
+
+const INSTRUCTIONS: &str = include_str!("../../text/look-at-picture.md");
+/// Asked when the call says nothing about what is wanted.
+pub(super) const QUESTION: &str = "What does it show?";
+
+impl RunningTurn<'_> {
+    /// A result the model can read: where it cannot see, pictures are described to it.
+    pub(super) async fn described(&self, output: ToolOutput) -> ToolOutput {
+        let is_picture = |piece: &OutputPiece| matches!(piece, OutputPiece::Image { .. });
+        let sees = self.chain.current().info().reads(ModelInput::Image);
+        if sees || !output.content.iter().any(is_picture) {
+            return output;
+        }
+        let (pictures, mut content): (Vec<_>, Vec<_>) =
+            output.content.into_iter().partition(is_picture);
+        let question = output.details["question"].as_str().unwrap_or(QUESTION);
+        let name = output.details["path"].as_str().unwrap_or("a picture");
+        let (text, success) = match self.look_at(&pictures, question).await {
+            Ok((said, model)) => {
+                let source = ExternalSource::Api {
+                    name: format!("{model}, about {name}"),
+                };
+                let origin = Origin::file(name, &said);
+                let entropy = self.parts.scope.agents.host.entropy.as_ref();
+                let said = LabelledText::external(&said, &source, origin, entropy);
+                (said, output.success)
+            }
+            Err(why) => {
+                let told =
+                    format!("Nobody could look at it: {why} Say so; do not guess what it shows.");
+                (LabelledText::runtime(told), CallSuccess::Failed)
+            }
+        };
+        content.push(OutputPiece::Text(text));
+        ToolOutput {
+            content,
+            success,
+            details: output.details,
+        }
+    }
+
+    /// What the first image model that answers says, and which one it is.
+    pub(super) async fn look_at(
+        &self,
+        pictures: &[OutputPiece],
+        question: &str,
+    ) -> Result<(String, String), String> {
+        let scope = self.parts.scope;
+        let choice = &scope.agents.loaded.config.agents.defaults.image_model;
+        let choice = choice.as_ref().ok_or("no image model is configured.")?;
+        let fallbacks = choice.fallbacks().iter().map(String::as_str);
+        let mut why = "`agents.defaults.imageModel` names none.".to_owned();
+        for name in choice.primary().into_iter().chain(fallbacks) {
+            let said = match scope.agents.chain(&scope.view, Some(name)) {
+                Ok(chain) => self.ask_about(&chain, pictures, question).await,
+                Err(error) => Err(error.to_string()),
+            };
+            match said {
+                Ok(text) => return Ok((text, name.to_owned())),
+                Err(error) => {
+                    tracing::warn!(name, error, "an image model does not answer");
+                    why = format!("{name}: {error}.");
+                }
+            }
+        }
+        Err(why)
+    }
+
+    /// One call, within the limits and on record like every other.
+    async fn ask_about(
+        &self,
+        chain: &FallbackChain,
+        pictures: &[OutputPiece],
+        question: &str,
+    ) -> Result<String, String> {
+        let model = chain.primary().reference();
+        chain.primary().fetch_key().await;
+        let prefix = Arc::new(self.prefix.aside(model));
+        let request = Arc::new(self.picture_request(chain, pictures, question));
+        let aside = format!("{}/pictures", self.session.id.as_str());
+        let call = RecordedCall {
+            scope: self.parts.scope,
+            session: &self.session,
+            prefix: &prefix,
+            chain,
+            request: &request,
+            tool_marks: &[],
+            tokens: None,
+            step: self.spent.steps.max(1),
+            rewrite: None,
+            aside: Some(&aside),
+        };
+        let open = self.recorder.open_request(&call).await?;
+        let mut partial = PartialAnswer::default();
+        let mut listen = |event| match event {
+            ResponseEvent::Text(text) => partial.text.push_str(&text),
+            ResponseEvent::Reasoning(text) => partial.reasoning.push_str(&text),
+            ResponseEvent::Restarted { .. } => partial.restart(),
+            ResponseEvent::ToolCall { .. } | ResponseEvent::Waiting { .. } => {}
+        };
+        let http = &self.parts.scope.agents.http;
+        let answer = chain
+            .answer(http, &request, &open.sent, TurnStage::Underway, &mut listen)
+            .await;
+        let wasted = partial.wasted(open.input);
+        let why = answer.as_ref().err().map(ToString::to_string);
+        let result = match &answer {
+            Ok(response) => CallResult::Whole { response, wasted },
+            Err(error) => CallResult::Missing {
+                why: why.as_deref().unwrap_or_default(),
+                usage: partial.failed(open.input, error),
+            },
+        };
+        let usage = result.usage();
+        self.recorder.close_request(open, &call, result).await;
+        *lock(&self.usage_aside) += usage;
+        let (transcript, used) = (self.parts.transcript, self.parts.transcript.meter().used);
+        let added = transcript.sessions.add_usage(&self.session, usage, used);
+        ok_or_warn!(
+            added.await,
+            "what looking at a picture cost is not added up"
+        );
+        let response = answer.map_err(|error| error.to_string())?;
+        let said = ModelMessage::Assistant {
+            content: response.content,
+            model: None,
+        };
+        match said.text().trim() {
+            "" => Err("it said nothing".to_owned()),
+            text => Ok(text.to_owned()),
+        }
+    }
+
+    fn picture_request(
+        &self,
+        chain: &FallbackChain,
+        pictures: &[OutputPiece],
+        question: &str,
+    ) -> ModelRequest {
+        let mut content = vec![MessagePart::text(question)];
+        content.extend(pictures.iter().filter_map(|piece| match piece {
+            OutputPiece::Image { mime, data } => Some(MessagePart::Image {
+                mime: mime.clone(),
+                data: data.clone(),
+            }),
+            OutputPiece::Text(_) => None,
+        }));
+        let message = Arc::new(ModelMessage::User { content });
+        ModelRequest {
+            system: SystemText {
+                stable: INSTRUCTIONS.trim().to_owned(),
+                tail: String::new(),
+            },
+            messages: vec![hide_in_message(
+                &message,
+                &self.parts.scope.agents.redactor(),
+            )],
+            tools: Vec::new(),
+            tool_mode: chain.current().tool_mode(),
+            thinking: ThinkingEffort::Off,
+            max_tokens: None,
+            cache: CacheRequest::default(),
+            params: serde_json::Map::new(),
+        }
+    }
+}

@@ -1,0 +1,504 @@
+//! What a turn puts on record: each request before it is sent, each effect before it happens,
+//! each cent before it is spent.
+
+use std::sync::Arc;
+
+use chela_core::ok_or_warn;
+use chela_ledger::{
+    AuditKind, ContextRewrite, DraftedRequest, Ledger, LedgerError, OpenedRequest, RequestOutcome,
+    RequestRecord, ReserveError, ToolMark,
+};
+use chela_model::{EncodedRequest, FallbackChain, ModelRequest, ToolCall};
+use chela_store::WriteDurability;
+use chela_tools::{CallSuccess, Effect, ToolOutput};
+use serde_json::{Value, json};
+use tracing::Instrument as _;
+
+use super::open_request::{CallResult, OpenRequest, outcome};
+use super::partial::PartialAnswer;
+use super::request::{TurnRequest, estimate};
+use super::reserve_spending::{reservation_for, spend_limits};
+use super::{ModelCallOutcome, RunningTurn, TurnEnd, TurnError, TurnEvent};
+use crate::agent::Agents;
+use crate::context_builder::RequestPrefix;
+use crate::scope::ConversationScope;
+use chela_session::{OpenSession, SessionError};
+
+/// The record of one piece of work: a turn, or the writing of a summary.
+pub(crate) struct TurnRecorder {
+    ledger: Option<Arc<Ledger>>,
+    /// What the steps of the work have in common.
+    turn: String,
+}
+
+/// A model call, as the books see it.
+#[derive(Clone, Copy)]
+pub(crate) struct RecordedCall<'a> {
+    pub scope: &'a Arc<ConversationScope>,
+    pub session: &'a OpenSession,
+    pub prefix: &'a Arc<RequestPrefix>,
+    pub chain: &'a FallbackChain,
+    pub request: &'a Arc<ModelRequest>,
+    /// The tools the request begins with.
+    pub tool_marks: &'a [ToolMark],
+    /// Of the request, by our own count. `None`: not counted yet.
+    pub tokens: Option<u64>,
+    /// Which call of the work, from 1.
+    pub step: u32,
+    /// The conversation was rewritten since the request before.
+    pub rewrite: Option<ContextRewrite>,
+    /// What it is recorded under when it is none of the conversation's own requests: those are
+    /// compared with each other.
+    pub aside: Option<&'a str>,
+}
+
+impl<'c> RecordedCall<'c> {
+    fn record(&self, turn: &'c str, sent: &'c EncodedRequest) -> RequestRecord<'c> {
+        RequestRecord {
+            agent: &self.scope.view.id,
+            session_key: &self.scope.key,
+            session: self.aside.unwrap_or(self.session.id.as_str()),
+            turn,
+            step: self.step,
+            model: sent.model(),
+            url: sent.url(),
+            body: sent.bytes(),
+            sections: &self.prefix.text.sections,
+            tools: self.tool_marks,
+            rewrite: self.rewrite,
+        }
+    }
+}
+
+/// A request as it is sent and put on record.
+struct PreparedRequest {
+    sent: EncodedRequest,
+    /// Tokens by our own count.
+    input: u64,
+    /// `None`: there is no ledger.
+    draft: Option<DraftedRequest>,
+}
+
+impl TurnRecorder {
+    pub fn open(agents: &Agents) -> Self {
+        agents.ledger_slot.try_again();
+        Self {
+            ledger: agents.ledger(),
+            turn: agents.host.random_hex(8),
+        }
+    }
+
+    /// Takes room for a call and puts its request on record. Says why it may not be made.
+    pub async fn open_request(&self, call: &RecordedCall<'_>) -> Result<OpenRequest, String> {
+        let PreparedRequest { sent, input, draft } = self.prepare_request(call).await;
+        let unopened = || OpenRequest {
+            reservation: None,
+            ledger: self.ledger.clone(),
+            record: None,
+            sent: sent.clone(),
+            prices: call.chain.current().info().cost,
+            input: 0,
+            unrecorded: None,
+        };
+        let mut open = unopened();
+        let (Some(ledger), Some(draft)) = (&self.ledger, draft) else {
+            let slot = &call.scope.agents.ledger_slot;
+            let why = slot
+                .trouble()
+                .unwrap_or_else(|| "it is not there".to_owned());
+            if !spend_limits(call.scope).is_empty() {
+                return Err(uncountable(&format!("the ledger cannot be opened ({why})")));
+            }
+            open.unrecorded = slot.untold_trouble();
+            return match call.scope.agents.loaded.config.ledger.required {
+                true => Err(unrecordable(&why)),
+                false => Ok(open),
+            };
+        };
+        open.input = input;
+        let ask = reservation_for(call, &self.turn, input);
+        // The first request of a turn is safe from a power cut before it is sent, and so is every
+        // one that counts against a limit. Those that follow are taken along by what the calls
+        // between them put on record.
+        let durability = match call.step > 1 && ask.limits.is_empty() {
+            true => WriteDurability::Process,
+            false => WriteDurability::Disk,
+        };
+        let opening = ledger.open_request(&ask, draft, durability);
+        let mut open = match claim(open, opening).await {
+            Ok(open) => open,
+            Err(ReserveError::Limit(limit)) => {
+                tracing::info!(limit = limit.in_words(), "a call is over a spending limit");
+                return Err(limit.in_words());
+            }
+            Err(ReserveError::Ledger(error)) if !ask.limits.is_empty() => {
+                return Err(uncountable(&error));
+            }
+            Err(ReserveError::Ledger(error)) => {
+                tracing::warn!(%error, "a request is not on record");
+                let mut open = unopened();
+                open.unrecorded = Some(error.to_string());
+                open
+            }
+        };
+        match &open.unrecorded {
+            Some(why) if call.scope.agents.loaded.config.ledger.required => {
+                let words = unrecordable(why);
+                if let Some(reservation) = open.reservation.take() {
+                    ok_or_warn!(
+                        ledger.release(reservation).await,
+                        "room for a call is not given back"
+                    );
+                }
+                Err(words)
+            }
+            _ => Ok(open),
+        }
+    }
+
+    /// Encodes a request, counts it and drafts its record, where that holds up nobody.
+    async fn prepare_request(&self, call: &RecordedCall<'_>) -> PreparedRequest {
+        let (scope, prefix) = (Arc::clone(call.scope), Arc::clone(call.prefix));
+        let (request, chain) = (Arc::clone(call.request), call.chain.clone());
+        let (session, turn) = (call.session.clone(), self.turn.clone());
+        let (tokens, step, rewrite) = (call.tokens, call.step, call.rewrite);
+        let tool_marks = call.tool_marks.to_vec();
+        let ledger = self.ledger.clone();
+        let aside = call.aside.map(str::to_owned);
+        let prepared = move || {
+            let sent = chain.encode(&request);
+            let call = RecordedCall {
+                scope: &scope,
+                session: &session,
+                prefix: &prefix,
+                chain: &chain,
+                request: &request,
+                tool_marks: &tool_marks,
+                tokens,
+                step,
+                rewrite,
+                aside: aside.as_deref(),
+            };
+            PreparedRequest {
+                input: tokens.unwrap_or_else(|| estimate(chain.current(), &request)),
+                draft: ledger.map(|ledger| ledger.draft(&call.record(&turn, &sent))),
+                sent,
+            }
+        };
+        call.scope.agents.cores.run(prepared).await
+    }
+
+    /// Notes what came of a call, and what it cost.
+    pub async fn close_request(
+        &self,
+        mut open: OpenRequest,
+        call: &RecordedCall<'_>,
+        answer: CallResult<'_>,
+    ) {
+        let Some(ledger) = &self.ledger else {
+            return;
+        };
+        let target = call.chain.current();
+        let prices = target.info().cost;
+        open.settle(&answer.usage(), prices);
+        // Another model answered in its place: what that one was sent is on record too.
+        let by_another = match &answer {
+            CallResult::Whole { response, .. } => Some(&response.sent),
+            CallResult::Missing { .. } => None,
+        }
+        .filter(|sent| sent.model() != open.sent.model());
+        let mut record = open.record.take();
+        if let Some(sent) = by_another {
+            let silent = RequestOutcome {
+                error: Some(format!("{} answered in its place", target.reference())),
+                ..RequestOutcome::default()
+            };
+            if let Some(record) = record {
+                drop(ledger.finish(record, &silent));
+            }
+            let again = RecordedCall {
+                rewrite: None,
+                ..*call
+            };
+            let request = again.record(&self.turn, sent);
+            let written = ledger.begin(&request).await;
+            record = ok_or_warn!(written, "the request to the fallback is not on record")
+                .map(|(record, _)| record);
+        }
+        if let Some(record) = record {
+            let finished = ledger.finish(record, &outcome(&answer, prices)).await;
+            ok_or_warn!(finished, "the outcome of a request is not on record");
+        }
+    }
+}
+
+impl TurnRecorder {
+    pub fn turn(&self) -> &str {
+        &self.turn
+    }
+
+    /// Adds to the audit chain what happens anyway.
+    pub fn note(&self, kind: AuditKind, body: &Value) {
+        // What has happened already happens no less without a record.
+        if let Some(ledger) = &self.ledger {
+            drop(ledger.note(kind, body));
+        }
+    }
+
+    /// The same where something follows from it that must not happen without a record.
+    pub async fn must_note(&self, kind: AuditKind, body: &Value) -> Result<(), String> {
+        let ledger = self.ledger.as_ref().ok_or("the ledger cannot be opened")?;
+        ledger
+            .append(kind, body)
+            .await
+            .map(drop)
+            .map_err(|error| error.to_string())
+    }
+}
+
+/// Fills an open request with what the ledger gave. The ledger opens it even if nobody waits any more: a
+/// request nobody claims is closed again, and nothing was sent with it.
+async fn claim(
+    mut open: OpenRequest,
+    opening: impl Future<Output = Result<OpenedRequest, ReserveError>> + Send + 'static,
+) -> Result<OpenRequest, ReserveError> {
+    let (hand_over, claimed) = tokio::sync::oneshot::channel();
+    let work = async move {
+        let opened = opening.await.map(|opened| {
+            open.reservation = Some(opened.reservation);
+            match opened.record {
+                Ok((record, _)) => open.record = Some(record),
+                Err(error) => {
+                    tracing::warn!(%error, "a request is not on record");
+                    open.unrecorded = Some(error.to_string());
+                }
+            }
+            open
+        });
+        if let Err(Ok(mut unclaimed)) = hand_over.send(opened) {
+            unclaimed.input = 0;
+        }
+    };
+    tokio::spawn(work.in_current_span());
+    match claimed.await {
+        Ok(opened) => opened,
+        Err(_) => Err(ReserveError::Ledger(LedgerError::Interrupted)),
+    }
+}
+
+impl RunningTurn<'_> {
+    /// Takes room for a call and puts its request on record. Says why it may not be made.
+    pub(super) async fn open_request(
+        &mut self,
+        request: &TurnRequest,
+    ) -> Result<OpenRequest, TurnEnd> {
+        let rewrite = self.rewrite.take();
+        let open = match self.try_request(request, rewrite).await {
+            Ok(open) => open,
+            Err(words) => match self.take_cheaper() {
+                // The cheaper model has the same limits, and costs less.
+                true => self
+                    .try_request(request, rewrite)
+                    .await
+                    .map_err(TurnEnd::Limit)?,
+                false => return Err(TurnEnd::Limit(words)),
+            },
+        };
+        if let Some(error) = &open.unrecorded {
+            let notice = format!("This request is not on record: {error}");
+            self.surface.event(TurnEvent::Unrecorded(notice));
+        }
+        Ok(open)
+    }
+
+    async fn try_request(
+        &self,
+        request: &TurnRequest,
+        rewrite: Option<ContextRewrite>,
+    ) -> Result<OpenRequest, String> {
+        let call = RecordedCall {
+            rewrite,
+            ..self.call_of(request)
+        };
+        self.recorder.open_request(&call).await
+    }
+
+    /// Closes the open request of a call; gives what was paid for one without an answer.
+    pub(super) async fn close_request(
+        &mut self,
+        open: OpenRequest,
+        request: &TurnRequest,
+        heard: &Result<ModelCallOutcome, TurnError>,
+        partial: &PartialAnswer,
+    ) -> Result<(), SessionError> {
+        let input = open.input;
+        let (why, usage) = match heard {
+            Ok(ModelCallOutcome::Answer(response)) => {
+                let answer = CallResult::Whole {
+                    response,
+                    wasted: partial.wasted(input),
+                };
+                let call = self.call_of(request);
+                self.recorder.close_request(open, &call, answer).await;
+                return Ok(());
+            }
+            Ok(ModelCallOutcome::Interrupted(ended)) => {
+                (ended.as_str().to_owned(), partial.broken_off(input))
+            }
+            Err(TurnError::Model(error)) => (error.to_string(), partial.failed(input, error)),
+            Err(error) => (error.to_string(), partial.broken_off(input)),
+        };
+        let answer = CallResult::Missing { why: &why, usage };
+        let call = self.call_of(request);
+        self.recorder.close_request(open, &call, answer).await;
+        self.usage += usage;
+        let used = self.parts.transcript.meter().used;
+        self.parts
+            .transcript
+            .sessions
+            .add_usage(&self.session, usage, used)
+            .await
+    }
+
+    fn call_of<'c>(&'c self, request: &'c TurnRequest) -> RecordedCall<'c> {
+        RecordedCall {
+            scope: self.parts.scope,
+            session: &self.session,
+            prefix: &self.prefix,
+            chain: &self.chain,
+            request: &request.asked,
+            tool_marks: &request.tool_marks,
+            tokens: Some(request.tokens),
+            step: self.spent.steps + 1,
+            rewrite: None,
+            aside: None,
+        }
+    }
+
+    /// Puts a call on record before it takes effect. Without a record nothing happens but reading.
+    pub(super) async fn book_call(
+        &self,
+        call: &ToolCall,
+        effect: Effect,
+        decision: &Value,
+    ) -> Result<(), String> {
+        let Some(ledger) = &self.recorder.ledger else {
+            return match effect {
+                Effect::Read | Effect::ReadUntrusted => Ok(()),
+                _ => Err("the ledger cannot be written".to_owned()),
+            };
+        };
+        let body = json!({
+            "session": self.session.id.as_str(),
+            "turn": self.recorder.turn,
+            "call": call.id,
+            "tool": call.name,
+            "effect": effect,
+            "arguments": call.arguments,
+            "decision": match decision["goes"] == true {
+                true => "run",
+                false => "refused",
+            },
+            "guard": decision,
+        });
+        let booked = match needed_before(effect) {
+            WriteDurability::Disk => ledger.append(AuditKind::ToolDecision, &body),
+            WriteDurability::Process => ledger.note(AuditKind::ToolDecision, &body),
+        };
+        match booked.await {
+            Ok(_) => Ok(()),
+            Err(error) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => {
+                tracing::warn!(%error, "a call that reads is not on record");
+                Ok(())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    pub(super) fn book_result(&self, call: &ToolCall, output: &ToolOutput) {
+        let Some(ledger) = &self.recorder.ledger else {
+            return;
+        };
+        let text = output.text();
+        let files = files_changed(&output.details);
+        let mut body = json!({
+            "session": self.session.id.as_str(),
+            "turn": self.recorder.turn,
+            "call": call.id,
+            "tool": call.name,
+            "outcome": match (output.success, output.refusal()) {
+                (CallSuccess::Done, _) => "done",
+                (CallSuccess::Failed, None) => "failed",
+                (CallSuccess::Failed, Some(_)) => "refused",
+            },
+            "chars": text.chars().count(),
+            "hash": chela_core::ContentHash::of(&text),
+        });
+        if let Some(why) = output.refusal() {
+            body["why"] = why.into();
+        }
+        if !files.is_empty() {
+            body["files"] = files.into();
+        }
+        drop(ledger.note(AuditKind::ToolOutcome, &body));
+        self.book_secrets(call, output);
+    }
+
+    /// What was taken out of a result, or refused in a call, is on record and told.
+    fn book_secrets(&self, call: &ToolCall, output: &ToolOutput) {
+        let told = &output.details[chela_tools::SECRETS];
+        let (Some(ledger), Some(what)) = (&self.recorder.ledger, told["what"].as_str()) else {
+            return;
+        };
+        let body = json!({
+            "session": self.session.id.as_str(),
+            "turn": self.recorder.turn,
+            "call": call.id,
+            "tool": call.name,
+            "what": what,
+            "names": told["names"],
+        });
+        drop(ledger.note(AuditKind::Secret, &body));
+        if what == "blocked" {
+            let notice = format!(
+                "{} was refused: it would have carried a secret away.",
+                call.name
+            );
+            self.surface.event(TurnEvent::Notice(notice));
+        }
+    }
+}
+
+/// How safe the mark and the record of a call have to be before it is made. Reading here changes
+/// nothing that a power cut could leave unrecorded.
+pub(super) fn needed_before(effect: Effect) -> WriteDurability {
+    match effect {
+        Effect::Read => WriteDurability::Process,
+        _ => WriteDurability::Disk,
+    }
+}
+
+/// The files a tool changed, with the hashes of what they were and are.
+fn files_changed(details: &Value) -> Vec<Value> {
+    let one = std::slice::from_ref(details);
+    let all = details["files"].as_array().map_or(one, Vec::as_slice);
+    let changed = |file: &&Value| file["before"].is_string() || file["after"].is_string();
+    all.iter()
+        .filter(changed)
+        .map(|file| {
+            json!({ "path": file["path"], "before": file["before"], "after": file["after"] })
+        })
+        .collect()
+}
+
+/// The owner wants no request that is not on record.
+fn unrecordable(why: &str) -> String {
+    format!(
+        "Nothing is sent that is not on record (ledger.required), and the ledger cannot be written: {why}"
+    )
+}
+
+/// A limit that cannot be counted is not a limit that may be passed.
+fn uncountable(why: &dyn std::fmt::Display) -> String {
+    format!("Spending cannot be counted, so nothing more is spent: {why}")
+}

@@ -1,0 +1,202 @@
+//! Files that programs run by themselves, after a command that nobody said yes to.
+//!
+//! Writing such a file with a file tool asks. A command can write one all the same. What runs at
+//! the mere opening of a folder stays if the owner says so, where the command was the agent's own
+//! in a session that had read nothing from outside; otherwise it is set aside under a name that
+//! nothing runs. What runs at a build is told of after text from outside, and counts as foreign,
+//! so that no standing yes covers it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use chela_core::ContentHash;
+use chela_guard::approval::{ApprovalQuestion, AskedCall, QuestionTiming, shown};
+use chela_guard::flow::{HostStanding, SessionTaint};
+use chela_guard::{LabelledText, RunsWhen};
+use chela_tools::{CallWrites, Effect, OutputPiece, ToolOutput};
+
+use super::guard::JudgedCall;
+use super::{RunningTurn, TurnEvent};
+use crate::blocking_work::on_blocking_thread;
+use crate::file_custody::{CommandWrites, FileCustody};
+use crate::self_running_files::{SelfRunningFiles, WrittenFile};
+
+const TOO_LARGE: &str = "The workspace is too large to be looked through: files that programs run by themselves may have changed unseen.";
+
+/// Such files as they were before a command. Of one that is broken off they are looked at later.
+pub(super) struct SelfRunningWatch {
+    custody: Arc<FileCustody>,
+    /// `None` once it has ended.
+    before: Option<SelfRunningFiles>,
+}
+
+impl Drop for SelfRunningWatch {
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            self.custody.look_at_files_later(before);
+        }
+    }
+}
+
+/// Whose doing it was that such a file was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WrittenAfter {
+    /// A command of the agent's own, before anything from outside was read.
+    OwnWords,
+    /// It ran on while nobody looked: the owner themselves may have written it meanwhile.
+    Background,
+    /// Text from outside was read, or what the command could reach is nobody's.
+    ForeignText,
+}
+
+impl WrittenAfter {
+    /// By what was read before, and by what is known of the command. What the owner has on their
+    /// list is theirs.
+    pub(super) fn of(
+        taint: SessionTaint,
+        writes: Option<&CommandWrites>,
+        standing: HostStanding,
+    ) -> Self {
+        let is_known = matches!(writes, Some(CommandWrites::Named(_) | CommandWrites::All));
+        match taint == SessionTaint::Clean && (is_known || standing == HostStanding::Listed) {
+            true => Self::OwnWords,
+            false => Self::ForeignText,
+        }
+    }
+}
+
+impl RunningTurn<'_> {
+    /// Looks at such files before a command that nobody was asked about. `None` for a call that
+    /// can write none.
+    pub(super) async fn self_running_before(&self, case: &JudgedCall) -> Option<SelfRunningWatch> {
+        let is_command = matches!(case.writes, CallWrites::Anything);
+        if !is_command || case.prospect.effect == Effect::Read {
+            return None;
+        }
+        let folders = self.parts.scope.writable_roots();
+        let before = on_blocking_thread(move || SelfRunningFiles::look(folders)).await;
+        Some(SelfRunningWatch {
+            custody: Arc::clone(self.parts.custody),
+            before: Some(before),
+        })
+    }
+
+    /// Settles what a command did to them; the model and the owner are told. What still runs is
+    /// looked at again.
+    pub(super) async fn settle_self_running(
+        &self,
+        mut watch: SelfRunningWatch,
+        after: WrittenAfter,
+        mut output: ToolOutput,
+    ) -> ToolOutput {
+        let Some(before) = watch.before.take() else {
+            return output;
+        };
+        for words in self.settle_written(before, after).await {
+            output
+                .content
+                .push(OutputPiece::Text(LabelledText::runtime(words)));
+        }
+        output
+    }
+
+    /// The same for what commands in the background wrote meanwhile.
+    pub(super) async fn settle_background_files(&self) {
+        if let Some(before) = self.parts.custody.take_background_files() {
+            self.settle_written(before, WrittenAfter::Background).await;
+        }
+    }
+
+    async fn settle_written(&self, before: SelfRunningFiles, after: WrittenAfter) -> Vec<String> {
+        let is_foreign = after == WrittenAfter::ForeignText;
+        let is_cut = before.is_cut;
+        let (written, mut now) = on_blocking_thread(move || before.written()).await;
+        let (opened, built): (Vec<_>, Vec<_>) = written
+            .into_iter()
+            .partition(|file| file.when == RunsWhen::Opened);
+        let stays = !is_foreign && self.may_stay(&opened).await;
+        let scope = self.parts.scope;
+        let journal = scope.agents.journal(&scope.view.id);
+        let custody = Arc::clone(self.parts.custody);
+        let settle = move || {
+            let mut settled = Vec::new();
+            for file in opened.into_iter().filter(|_| !stays) {
+                let held = file.set_aside(&journal);
+                now.look_again(&file.path);
+                settled.push((file, held));
+            }
+            for file in built.into_iter().filter(|_| is_foreign) {
+                file.mark_foreign(&journal);
+                settled.push((file, None));
+            }
+            custody.go_on_watching_files(now);
+            settled
+        };
+        let settled = on_blocking_thread(settle).await;
+        let cut = (is_cut && is_foreign).then(|| TOO_LARGE.to_owned());
+        let told = settled
+            .iter()
+            .map(|(file, held)| self.about_settled(file, held.as_deref()));
+        let told: Vec<String> = cut.into_iter().chain(told).collect();
+        for words in &told {
+            self.surface.event(TurnEvent::Notice(words.clone()));
+        }
+        told
+    }
+
+    fn about_settled(&self, file: &WrittenFile, held: Option<&Path>) -> String {
+        let path = self.shown_path(&file.path);
+        match (file.when, held) {
+            (RunsWhen::Opened, Some(held)) => format!(
+                "{path} runs by itself when its folder is opened, so what the command wrote was set aside as {}; only the owner can put it in place.",
+                self.shown_path(held)
+            ),
+            (RunsWhen::Opened, None) => format!(
+                "{path} runs by itself when its folder is opened; a command wrote it, and it could not be set aside."
+            ),
+            (RunsWhen::Built, _) => format!(
+                "{path} runs at the next build, and text from outside may have had a part in what the command wrote: commands outside the sandbox ask again."
+            ),
+        }
+    }
+
+    /// Asks whether such files are to stay. Nobody there means no.
+    async fn may_stay(&self, written: &[WrittenFile]) -> bool {
+        if written.is_empty() {
+            return true;
+        }
+        let host = &self.parts.scope.agents.host;
+        let id = host.random_hex(3);
+        let asking = QuestionTiming {
+            id: &id,
+            now: host.clock.now(),
+            lasts: self.parts.guarding.patience(),
+        };
+        let calls = written
+            .iter()
+            .map(|file| self.about_written(file))
+            .collect();
+        let mut question = ApprovalQuestion::new(calls, asking);
+        self.put(&mut question).await.is_ok()
+    }
+
+    fn about_written(&self, file: &WrittenFile) -> AskedCall {
+        let name = self.shown_path(&file.path);
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let old = file.before.as_deref().map(lossy);
+        let new = std::fs::read(&file.path).ok().map(|bytes| lossy(&bytes));
+        AskedCall {
+            tool: "command".to_owned(),
+            summary: format!("A command wrote {}. Is that to stay?", shown(&name)),
+            exact: vec![self.diff_row(&name, old.as_deref(), new.as_deref())],
+            why: "programs run this file by themselves, as soon as its folder is opened or they start; after a no it is set aside".to_owned(),
+            passage: None,
+            shape: ContentHash::of(format!("{name}\0{new:?}")),
+        }
+    }
+
+    fn shown_path(&self, path: &Path) -> String {
+        let path = self.parts.scope.agents.host.compact(path);
+        chela_core::sanitize::literal(&path).into_owned()
+    }
+}

@@ -1,0 +1,71 @@
+//! A tool of which a model is told from the start, or not, by where it is used.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::foresight::{CallWrites, FilePreview, ToolNeed};
+use crate::{CallFuture, CallProspect, CallTarget, RunCall, Tool, ToolOffer, ToolSpec};
+
+/// A tool whose offer depends on where it is used.
+pub struct OfferedTool {
+    tool: Arc<dyn Tool>,
+    offer: ToolOffer,
+}
+
+impl std::fmt::Debug for OfferedTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OfferedTool")
+            .field("tool", &self.tool.spec().name)
+            .field("offer", &self.offer)
+            .finish()
+    }
+}
+
+impl OfferedTool {
+    pub fn new(tool: Arc<dyn Tool>, offer: ToolOffer) -> Self {
+        Self { tool, offer }
+    }
+}
+
+impl Tool for OfferedTool {
+    fn spec(&self) -> &ToolSpec {
+        self.tool.spec()
+    }
+
+    fn offer(&self) -> ToolOffer {
+        self.offer
+    }
+
+    fn settle(&self, arguments: Map<String, Value>) -> Map<String, Value> {
+        self.tool.settle(arguments)
+    }
+
+    fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
+        self.tool.prospect(arguments)
+    }
+
+    fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
+        self.tool.targets(arguments)
+    }
+
+    fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
+        self.tool.writes(arguments)
+    }
+
+    fn preview(&self, arguments: &Map<String, Value>) -> Vec<FilePreview> {
+        self.tool.preview(arguments)
+    }
+
+    fn keeps_changes(&self) -> bool {
+        self.tool.keeps_changes()
+    }
+
+    fn needs(&self) -> Vec<ToolNeed> {
+        self.tool.needs()
+    }
+
+    fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
+        self.tool.run(call)
+    }
+}

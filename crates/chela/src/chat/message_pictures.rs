@@ -1,0 +1,152 @@
+//! Pictures for a message: named by path - typed, dropped onto the terminal, chosen with `@` -
+//! read and encoded.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use chela_agent::conversation::{Conversation, InboundImage};
+use chela_config::model::ModelChoice;
+use chela_model::ModelInput;
+use chela_tools::picture_mime;
+
+use crate::fail::CommandError;
+
+/// Bytes of one picture.
+const MOST_IMAGE: u64 = 20 << 20;
+
+const KINDS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
+/// More at once is a mistake.
+const MOST: usize = 8;
+
+/// The pictures that are there: whole paths as they are, others in the folders given.
+pub fn picture_paths(text: &str, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for word in words(text) {
+        let word = word.strip_prefix('@').unwrap_or(&word);
+        let word = word.strip_prefix("file://").unwrap_or(word);
+        let word = word.trim_matches(['"', '\'', '(', ')', ',', '<', '>']);
+        let path = Path::new(word);
+        let kind = path.extension().and_then(|kind| kind.to_str());
+        if !kind.is_some_and(|kind| KINDS.contains(&kind.to_ascii_lowercase().as_str())) {
+            continue;
+        }
+        let place = match path.is_absolute() {
+            true => Some(path.to_owned()).filter(|path| path.is_file()),
+            false => roots
+                .iter()
+                .map(|root| root.join(path))
+                .find(|path| path.is_file()),
+        };
+        if let Some(place) = place.filter(|place| !found.contains(place)) {
+            found.push(place);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// Who looks at pictures in place of a model that cannot; `None` where it sees them itself.
+pub fn who_looks_at_pictures(talk: &Conversation) -> Option<String> {
+    let chain = talk.chain().ok()?;
+    let model = chain.primary();
+    if model.info().reads(ModelInput::Image) {
+        return None;
+    }
+    let defaults = &talk.agents().loaded().config.agents.defaults;
+    let looks = defaults.image_model.as_ref().and_then(ModelChoice::primary);
+    Some(match looks {
+        Some(looks) => format!(
+            "{} reads no pictures; {looks} tells it what they show",
+            model.reference()
+        ),
+        None => format!(
+            "{} reads no pictures; `chela config set agents.defaults.imageModel PROVIDER/MODEL` names a model that looks for it",
+            model.reference()
+        ),
+    })
+}
+
+/// Pictures, read and encoded.
+pub fn read_images(files: &[PathBuf]) -> Result<Vec<InboundImage>, CommandError> {
+    files
+        .iter()
+        .map(|file| {
+            let shown = file.display();
+            let bytes = std::fs::File::open(file)
+                .and_then(|opened| {
+                    let mut bytes = Vec::new();
+                    opened.take(MOST_IMAGE + 1).read_to_end(&mut bytes)?;
+                    Ok(bytes)
+                })
+                .map_err(|error| {
+                    CommandError::new(format!("cannot read the picture {shown}: {error}"))
+                })?;
+            if bytes.len() as u64 > MOST_IMAGE {
+                return Err(CommandError::new(format!(
+                    "the picture {shown} is larger than 20 MiB"
+                )));
+            }
+            let mime = picture_mime(&bytes).ok_or_else(|| {
+                CommandError::usage(format!("{shown} is not a picture that models read"))
+                    .hint("PNG, JPEG, GIF and WebP are")
+            })?;
+            Ok(InboundImage {
+                mime: mime.to_owned(),
+                data: STANDARD.encode(bytes),
+            })
+        })
+        .collect()
+}
+
+/// Words between blanks; a blank inside quotes or behind a backslash, as terminals write it for a
+/// file that is dropped, ends none.
+fn words(text: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quote = None;
+    let mut escaped = false;
+    for c in text.chars() {
+        let Some(word) = words.last_mut() else { break };
+        match c {
+            _ if escaped => {
+                word.push(c);
+                escaped = false;
+            }
+            '\\' => escaped = true,
+            '"' | '\'' if quote == Some(c) => quote = None,
+            '"' | '\'' if quote.is_none() && (word.is_empty() || word == "@") => quote = Some(c),
+            c if c.is_whitespace() && quote.is_none() => words.push(String::new()),
+            c => word.push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::picture_paths;
+
+    #[test]
+    fn pictures_that_are_there_are_found_however_they_are_written() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.png", "my shot.JPG", "notes.md"] {
+            std::fs::write(dir.path().join(name), "x").unwrap();
+        }
+        let roots = [dir.path().to_owned()];
+        let whole = dir.path().join("my shot.JPG");
+        let escaped = whole.display().to_string().replace(' ', "\\ ");
+        let found = |text: &str| picture_paths(text, &roots).len();
+        assert_eq!(
+            found("what is in @a.png?"),
+            0,
+            "the mark is part of the name"
+        );
+        assert_eq!(found("what is in @a.png , say"), 1);
+        assert_eq!(found(&format!("look: {escaped}")), 1);
+        assert_eq!(found(&format!("'{}' and a.png, a.png", whole.display())), 2);
+        assert_eq!(found("@\"my shot.JPG\" please"), 1);
+        assert_eq!(found("notes.md gone.png"), 0);
+    }
+}

@@ -1,0 +1,110 @@
+//! `!` and a command: run for the person, shown to the agent with the next message.
+
+use std::io::Write;
+
+use chela_agent::conversation::OwnerCommandOutcome;
+
+use super::{ChatRoom, ChatWork};
+use crate::chat::clean::{clean, clean_line};
+use crate::chat::ink::{StyledLine, look, without_tabs};
+
+/// Lines of the output that stay on the screen.
+const MOST_SHOWN: usize = 60;
+
+impl<W: Write> ChatRoom<'_, W> {
+    /// Whether a line is a command for the machine.
+    pub(super) fn owner_command(text: &str) -> Option<&str> {
+        let command = text.strip_prefix('!')?.trim();
+        (!command.is_empty()).then_some(command)
+    }
+
+    pub(super) fn run_owner_command(&mut self, line: &str) {
+        match self.busy.is_some() {
+            true => self.view.say(StyledLine::new(
+                "· a command waits until it is done; Esc stops it",
+                look::WARN,
+            )),
+            false => self.next = Some(ChatWork::Command(line.to_owned())),
+        }
+    }
+
+    pub(super) fn is_running_command(&self) -> bool {
+        self.busy.is_some() && self.is_command
+    }
+
+    pub(super) fn command_stopped(&mut self) {
+        self.busy = None;
+        self.view.broke();
+        self.view.say(StyledLine::new("■ stopped", look::WARN));
+        self.view.say(StyledLine::default());
+    }
+
+    /// Shows what a command printed and keeps it for the next message.
+    pub(super) fn show_ran(&mut self, line: &str, outcome: Result<OwnerCommandOutcome, String>) {
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(why) => {
+                let why = clean_line(&why);
+                return self
+                    .view
+                    .say(StyledLine::new(format!("✗ {why}"), look::BAD));
+            }
+        };
+        let printed = clean(&outcome.printed);
+        let lines: Vec<&str> = printed.trim_end().lines().collect();
+        let skipped = lines.len().saturating_sub(MOST_SHOWN);
+        if skipped > 0 {
+            let told = format!("… {skipped} lines before this");
+            self.view.say(StyledLine::new(told, look::DIM));
+        }
+        for shown in lines.iter().skip(skipped) {
+            self.view
+                .say(StyledLine::new(without_tabs(shown), look::PLAIN));
+        }
+        let told = format!("· {}; your next message takes this along", outcome.ended);
+        self.view.say(StyledLine::new(told, look::DIM));
+        self.ran.push(ran_block(line, &outcome, &printed));
+    }
+
+    /// What commands printed since the last message, before its words.
+    pub(super) fn with_ran(&mut self, text: String) -> String {
+        let mut ran = std::mem::take(&mut self.ran);
+        ran.push(text);
+        ran.join("\n\n")
+    }
+}
+
+/// The command is the person's word; what it printed stands in a fence, which names nothing.
+fn ran_block(line: &str, outcome: &OwnerCommandOutcome, printed: &str) -> String {
+    let fence = longest_fence(printed);
+    format!(
+        "I ran this command ({}):\n\n{fence}\n$ {line}\n{}\n{fence}",
+        outcome.ended,
+        printed.trim_end()
+    )
+}
+
+/// A fence that nothing in the text closes.
+fn longest_fence(text: &str) -> String {
+    let ticks = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(ticks.max(2) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use chela_tools::process::CommandEnd;
+
+    use super::{OwnerCommandOutcome, ran_block};
+
+    #[test]
+    fn what_was_printed_closes_no_fence() {
+        let outcome = OwnerCommandOutcome {
+            printed: String::new(),
+            ended: CommandEnd::Code(0),
+        };
+        assert_eq!(
+            ran_block("cat x", &outcome, "a\n```\nb\n"),
+            "I ran this command (exit code 0):\n\n````\n$ cat x\na\n```\nb\n````"
+        );
+    }
+}

@@ -1,0 +1,163 @@
+//! The folder one stands in, as a second place to work: asked about once, and remembered.
+
+use std::path::{Path, PathBuf};
+
+use chela_agent::agent::Agents;
+use chela_agent::folder_approval::{ApprovalRecords, LookedAtFolder};
+use chela_agent::work_folders::{FolderAnswer, FolderGrants, rule_files};
+use chela_core::{AgentId, Host, Trust};
+use chela_sandbox::{FolderAccess, WorkFolder, opens_too_much};
+
+use super::{ChatMode, somebody_is_there};
+use crate::chat::line_questions::{ask_fresh_line, ask_yes_unless_silent};
+use crate::chat::{clean_line, print_note, print_warning};
+use crate::cli::ChatArgs;
+use crate::cmd::folders::{keep, real_folder};
+use crate::fail::CommandError;
+use crate::screen::{Screen, count_noun};
+
+/// Where a conversation may work besides the workspace.
+pub struct FolderChoice<'a> {
+    pub host: &'a Host,
+    pub workspace: &'a Path,
+    pub args: &'a ChatArgs,
+    /// The folder `/cd` named.
+    pub chosen: Option<&'a Path>,
+}
+
+impl FolderChoice<'_> {
+    pub fn choose(&self, screen: &Screen, way: &ChatMode) -> Result<Vec<WorkFolder>, CommandError> {
+        let host = self.host;
+        let mut folders = Vec::new();
+        let named = self.chosen.or(self.args.cd.as_deref());
+        let standing = match named {
+            Some(named) => Some(real_folder(host, named)?),
+            None => host.cwd.canonicalize().ok(),
+        };
+        let added = self
+            .args
+            .add_dir
+            .iter()
+            .map(|folder| real_folder(host, folder));
+        let added = added.collect::<Result<Vec<PathBuf>, _>>()?;
+        for folder in added.iter().chain(named.and(standing.as_ref())) {
+            opens_too_much(host, folder).map_err(CommandError::usage)?;
+        }
+        if let Some(standing) = standing
+            && self.is_elsewhere(&standing)
+            && !added.iter().any(|folder| standing.starts_with(folder))
+            && let Some(access) = self.answer(&standing, screen, way)?.access()
+        {
+            folders.push(WorkFolder {
+                path: standing,
+                access,
+            });
+        }
+        for path in added {
+            folders.push(WorkFolder {
+                path,
+                access: FolderAccess::Write,
+            });
+        }
+        Ok(folders)
+    }
+
+    /// Whether a folder is neither the agent's anyway, nor one that nobody works in.
+    fn is_elsewhere(&self, folder: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = [real(self.workspace), real(&self.host.state_dir())];
+        !own.iter().any(|own| folder.starts_with(own)) && opens_too_much(self.host, folder).is_ok()
+    }
+
+    fn answer(
+        &self,
+        folder: &Path,
+        screen: &Screen,
+        way: &ChatMode,
+    ) -> Result<FolderAnswer, CommandError> {
+        if let Some(known) = FolderGrants::load(self.host)?.answer_for(folder) {
+            return Ok(known);
+        }
+        let shown = clean_line(&self.host.compact(folder));
+        if matches!(way, ChatMode::Once(_)) || !somebody_is_there() {
+            print_note(
+                screen.paint,
+                &format!(
+                    "the agent does not work in {shown}: --add-dir {shown} lets it this time, `chela \
+                     folders allow {shown}` for good"
+                ),
+            );
+            return Ok(FolderAnswer::No);
+        }
+        let answer = ask_about(&shown);
+        if let Some(answer) = answer {
+            keep(self.host, folder, answer)?;
+            print_note(
+                screen.paint,
+                &format!("remembered; `chela folders rm {shown}` takes it back"),
+            );
+        }
+        Ok(answer.unwrap_or(FolderAnswer::No))
+    }
+}
+
+fn ask_about(shown: &str) -> Option<FolderAnswer> {
+    let question = format!("Let the agent work in {shown}?  r read · w read and write · n no: ");
+    loop {
+        let answer = ask_fresh_line(&question)?.to_ascii_lowercase();
+        match answer.as_str() {
+            "r" | "read" => return Some(FolderAnswer::Read),
+            "w" | "rw" | "write" | "read and write" => return Some(FolderAnswer::Write),
+            "n" | "no" => return Some(FolderAnswer::No),
+            _ => {}
+        }
+    }
+}
+
+/// Asks whether the rules of a folder are the owner's own words, where nobody has said so yet.
+pub fn ask_about_rules(
+    agents: &Agents,
+    agent: &AgentId,
+    folders: &[WorkFolder],
+    screen: &Screen,
+    way: &ChatMode,
+) -> Result<(), CommandError> {
+    let asks = !matches!(way, ChatMode::Once(_)) && somebody_is_there();
+    let Some(folder) = folders.first().filter(|_| asks) else {
+        return Ok(());
+    };
+    for file in rule_files(&folder.path) {
+        let known = agents.file_trust();
+        if known.trust_at(&file) >= Trust::Agent {
+            continue;
+        }
+        let lines = std::fs::read_to_string(&file).map_or(0, |text| text.lines().count());
+        let shown = clean_line(&agents.host().compact(&file));
+        let lines = count_noun(lines, "line");
+        let question = format!("{shown} instructs agents ({lines}). Follow it as your own words?");
+        if !ask_yes_unless_silent(&question) {
+            continue;
+        }
+        if let Err(why) = vouch(agents, agent, &file) {
+            print_warning(screen.paint, &why);
+        }
+    }
+    Ok(())
+}
+
+/// The owner answers for a file as it is now.
+fn vouch(agents: &Agents, agent: &AgentId, file: &Path) -> Result<(), String> {
+    let in_words = |error: &dyn std::fmt::Display| error.to_string();
+    let custody = agents.custody(agent).map_err(|error| in_words(&error))?;
+    let real = file.canonicalize().map_err(|error| in_words(&error))?;
+    let records = ApprovalRecords {
+        host: agents.host(),
+        custody: &custody,
+        known: &agents.file_trust(),
+        journal: &agents.journal(agent),
+    };
+    let looked = LookedAtFolder::at(records, &real).map_err(|error| in_words(&error))?;
+    looked
+        .approve(records, "chela chat")
+        .map_err(|error| in_words(&error))
+}

@@ -1,0 +1,132 @@
+//! `chela guard why PATH`: who wrote a file, and how that is known.
+
+use chela_agent::file_trust::{FileAnswer, ForeignReason};
+use chela_agent::trust::custody_of;
+use chela_core::Host;
+use chela_session::journal::ListAsk;
+use serde_json::{Value, json};
+
+use crate::cli::AgentArg;
+use crate::cmd::time::utc;
+use crate::cmd::{CommandOutcome, Setup};
+use crate::fail::{CommandError, CommandExit};
+use crate::screen::Screen;
+
+pub(super) fn run(
+    host: &Host,
+    screen: &mut Screen,
+    typed: &str,
+    agent: &AgentArg,
+    json: bool,
+) -> CommandOutcome {
+    let setup = Setup::load(host);
+    let agent = setup.agent(agent.agent.as_deref())?;
+    let view = setup.view(&agent)?;
+    let custody = custody_of(&setup.host, &setup.loaded, &view);
+    let inside = custody
+        .root()
+        .join(typed.strip_prefix("./").unwrap_or(typed));
+    let path = match (typed.starts_with('~'), inside.symlink_metadata().is_ok()) {
+        (true, _) => host.expand(typed),
+        (false, true) => inside,
+        (false, false) => host.cwd.join(typed),
+    };
+    let real = path.canonicalize().map_err(|error| {
+        CommandError::new(format!("cannot look at {}: {error}", host.compact(&path)))
+    })?;
+    let known = setup.file_trust();
+    let answer = known.answer_for(&real);
+    let record = custody.records().entry(&real).cloned();
+    let changes: Vec<Value> = known
+        .journals
+        .iter()
+        .filter_map(|journal| journal.list(ListAsk { limit: 1_000 }).ok())
+        .flatten()
+        .filter(|change| change.path == real)
+        .take(5)
+        .map(|change| json!({ "turn": change.turn, "tool": change.tool, "session": change.session, "tainted": change.tainted }))
+        .collect();
+    let is_foreign = matches!(answer, FileAnswer::Nobody(_));
+    let (who, how) = in_words(&answer);
+    let shown = custody.shown(&real);
+    if json {
+        screen.json(&json!({
+            "path": real,
+            "shown": shown,
+            "trust": if is_foreign { "foreign" } else { "own" },
+            "who": who,
+            "how": how,
+            "record": record,
+            "changes": changes,
+        }))?;
+        return Ok(CommandExit::Fine);
+    }
+    let trust = match is_foreign {
+        true => screen.paint.warn("foreign"),
+        false => screen.paint.good("own"),
+    };
+    screen.line(format!("{shown}: {trust}"))?;
+    screen.paragraph("  ", &format!("{who}: {how}."))?;
+    for change in &changes {
+        let taint = match change["tainted"] == true {
+            true => ", after foreign text had been read",
+            false => "",
+        };
+        let word = |name: &str| change[name].as_str().unwrap_or_default().to_owned();
+        screen.line(format!(
+            "  changed by {} in turn {}{taint}",
+            word("tool"),
+            word("turn")
+        ))?;
+    }
+    if is_foreign {
+        screen.paragraph(
+            "",
+            &format!("Reading it makes a session ask before it acts outward. chela trust approve {shown} answers for it as it is."),
+        )?;
+    }
+    Ok(CommandExit::Fine)
+}
+
+/// Who answers for it, and how that is known.
+fn in_words(answer: &FileAnswer) -> (String, String) {
+    match answer {
+        FileAnswer::Journal(version) => {
+            let turn = match version.turn.is_empty() {
+                true => String::new(),
+                false => format!(", turn {}", version.turn),
+            };
+            let at = utc(version.at / 1_000);
+            (
+                version.writer.clone(),
+                format!(
+                    "{}{turn}, {at}; the journal knows this very version",
+                    version.how
+                ),
+            )
+        }
+        FileAnswer::Custody(_) => (
+            "on record".to_owned(),
+            "it is the version that chela trust status lists".to_owned(),
+        ),
+        FileAnswer::Policy => (
+            "anybody".to_owned(),
+            "guard.trust takes what others write there for your own".to_owned(),
+        ),
+        FileAnswer::Chela => ("chela".to_owned(), "a folder Chela itself names".to_owned()),
+        FileAnswer::Nobody(reason) => ("nobody".to_owned(), reason_in_words(*reason).to_owned()),
+    }
+}
+
+fn reason_in_words(reason: ForeignReason) -> &'static str {
+    match reason {
+        ForeignReason::WrittenTainted => "it was written after foreign text had been read",
+        ForeignReason::NotOnRecord => {
+            "it is not the version on record; chela trust diff shows what changed"
+        }
+        ForeignReason::Unknown => {
+            "no clean turn, no command of yours and no yes of yours made it as it is"
+        }
+        ForeignReason::Unreadable => "the records that would say so cannot be read",
+    }
+}

@@ -1,0 +1,167 @@
+//! Working in the folder one stands in.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
+use chela_testkit::{EndpointScript, ScriptStep};
+use serde_json::json;
+
+use crate::chat::terminal::ChatTerminal;
+use crate::home::{CommandRun, TestHome};
+use crate::scene::ScriptedHome;
+
+fn project(home: &TestHome) -> String {
+    home.write("project/main.txt", "the answer is 42\n");
+    home.path("project")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string()
+}
+
+/// Reads and writes in a folder outside of the workspace.
+fn scene() -> (ScriptedHome, String) {
+    let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("ok")));
+    let folder = project(&scene.home);
+    (scene, folder)
+}
+
+fn acting(call: serde_json::Value, tool: &str) -> (ScriptedHome, String) {
+    let (scene, folder) = scene();
+    let mut arguments = call;
+    for value in arguments.as_object_mut().unwrap().values_mut() {
+        if let Some(text) = value.as_str() {
+            *value = text.replace("FOLDER", &folder).into();
+        }
+    }
+    scene.endpoint.play(EndpointScript::steps([
+        ScriptStep::tool(tool, arguments),
+        ScriptStep::reply("{{tool}}"),
+    ]));
+    (scene, folder)
+}
+
+fn chat(scene: &ScriptedHome, folder: &str, args: &[&str]) -> CommandRun {
+    scene
+        .home
+        .run_in(folder, &[&["chat", "-m", "go"], args].concat())
+}
+
+#[test]
+fn a_script_says_how_and_works_where_it_is_let() {
+    let (scene, folder) = acting(json!({ "path": "FOLDER/main.txt" }), "read");
+    let run = chat(&scene, &folder, &[]);
+    assert!(!run.out.contains("42"), "{run:?}");
+    assert_eq!(run.err.matches("--add-dir").count(), 1, "{run:?}");
+    let (scene, folder) = acting(json!({ "path": "FOLDER/main.txt" }), "read");
+    let run = chat(&scene, &folder, &["--add-dir", "."]);
+    assert!(run.out.contains("the answer is 42"), "{run:?}");
+    assert!(
+        run.out.contains("EXTERNAL_UNTRUSTED_CONTENT"),
+        "nobody answers for it yet: {run:?}"
+    );
+    assert!(!run.err.contains("--add-dir"), "{run:?}");
+    let request = scene.endpoint.calls()[0].body.clone();
+    assert!(
+        request.contains(&format!("- {folder} (read and write)")),
+        "{request}"
+    );
+}
+
+#[test]
+fn what_is_written_there_can_be_taken_back() {
+    let (scene, folder) = acting(
+        json!({ "path": "FOLDER/new.txt", "content": "made" }),
+        "write",
+    );
+    chat(&scene, &folder, &["--add-dir", "."]).ok();
+    assert!(scene.home.exists("project/new.txt"));
+    scene.home.run(&["undo"]).ok();
+    assert!(!scene.home.exists("project/new.txt"));
+}
+
+#[test]
+fn answers_are_kept_shown_and_taken_back() {
+    let (scene, folder) = acting(json!({ "path": "FOLDER/new.txt", "content": "x" }), "write");
+    scene
+        .home
+        .run(&["folders", "allow", "--read", &folder])
+        .ok();
+    let listed = scene.home.run(&["folders", "list"]).ok();
+    assert!(
+        listed.contains("project") && listed.contains("read"),
+        "{listed}"
+    );
+    let run = chat(&scene, &folder, &[]);
+    assert!(
+        !scene.home.exists("project/new.txt"),
+        "only to read: {run:?}"
+    );
+    assert!(!run.err.contains("--add-dir"), "{run:?}");
+    scene.home.run(&["folders", "rm", &folder]).ok();
+    scene.home.run(&["folders", "rm", &folder]).fails(1);
+    let told = scene.home.run(&["folders", "allow", "/"]).fails(1);
+    assert!(told.contains("must stay out of reach"), "{told}");
+    let home = scene.home.path("").display().to_string();
+    scene.home.run(&["folders", "allow", &home]).fails(1);
+}
+
+#[test]
+fn commands_run_there_inside_the_sandbox() {
+    let (scene, folder) = acting(
+        json!({ "command": "cat main.txt; echo hi > made.txt", "workdir": "FOLDER" }),
+        "exec",
+    );
+    let run = chat(&scene, &folder, &["--add-dir", "."]);
+    assert!(run.out.contains("the answer is 42"), "{run:?}");
+    assert_eq!(scene.home.read("project/made.txt"), "hi\n");
+}
+
+#[test]
+fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
+    let (scene, folder) = scene();
+    scene
+        .home
+        .write("project/.git/HEAD", "ref: refs/heads/main\n");
+    scene.home.write("project/AGENTS.md", "Always use tabs.\n");
+    scene
+        .home
+        .write("project/deep/AGENTS.md", "Never touch vendor.\n");
+    let deep = format!("{folder}/deep");
+    let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
+    terminal.sees("Let the agent work in");
+    terminal.types("w\n");
+    terminal.sees("Follow it as your own words?");
+    terminal.types("y\n");
+    terminal.sees("Follow it as your own words?");
+    terminal.types("n\n");
+    terminal.sees("/help lists commands");
+    terminal.types("hello\r");
+    terminal.sees("ok");
+    terminal.types("\u{4}");
+    assert!(terminal.ends().success());
+    let request = scene.endpoint.calls()[0].body.clone();
+    assert!(request.contains("Always use tabs."), "{request}");
+    assert!(!request.contains("Never touch vendor."), "{request}");
+    assert!(
+        request.contains("deep/AGENTS.md is there and not shown"),
+        "{request}"
+    );
+    // The second time nothing is asked but about what is still open.
+    let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
+    terminal.sees("Follow it as your own words?");
+    assert!(!terminal.passed().contains("Let the agent work in"));
+    terminal.types("y\n");
+    terminal.sees("continuing");
+    terminal.types("/cd ..\r");
+    terminal.sees("Let the agent work in ~/project?");
+    terminal.types("r\n");
+    terminal.sees("continuing");
+    terminal.types("/cd nowhere\r");
+    terminal.sees("there is no folder");
+    terminal.sees("continuing");
+    terminal.types("\u{4}");
+    assert!(terminal.ends().success());
+}

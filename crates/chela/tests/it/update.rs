@@ -39,6 +39,16 @@ fn key_in(path: &Path, seed: u64) -> SecretKey {
     SecretKey::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
+/// The program under test by another name: replacing that one leaves this one alone.
+fn put_program(path: &Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let built = env!("CARGO_BIN_EXE_chela");
+    // A second name costs nothing, but not over a border of file systems.
+    if std::fs::hard_link(built, path).is_err() {
+        std::fs::copy(built, path).unwrap();
+    }
+}
+
 /// A home with a Chela in `.local/bin`, and a server that offers another one.
 struct UpdateScene {
     home: TestHome,
@@ -49,13 +59,7 @@ struct UpdateScene {
 impl UpdateScene {
     fn offering(version: &str) -> Self {
         let home = TestHome::empty();
-        let program = home.path(".local/bin/chela");
-        std::fs::create_dir_all(program.parent().unwrap()).unwrap();
-        let built = env!("CARGO_BIN_EXE_chela");
-        // A second name costs nothing, but not over a border of file systems.
-        if std::fs::hard_link(built, &program).is_err() {
-            std::fs::copy(built, &program).unwrap();
-        }
+        put_program(&home.path(".local/bin/chela"));
         let key = key_in(&home.path("publisher"), 7);
         let public = home.read("publisher.pub");
         let server = ReleaseServer::start();
@@ -103,9 +107,13 @@ impl UpdateScene {
 
     /// The installed program, whichever it is by now.
     fn installed(&self, args: &[&str]) -> CommandRun {
+        self.run(&self.program(), args)
+    }
+
+    fn run(&self, program: &Path, args: &[&str]) -> CommandRun {
         let output = self
             .home
-            .command_of(text(&self.program()))
+            .command_of(text(program))
             .args(args)
             .output()
             .unwrap();
@@ -307,10 +315,16 @@ fn what_a_package_manager_installed_is_left_to_it() {
         let check = scene.installed(&["update", "--check"]).ok();
         assert!(check.contains(command), "{check}");
     }
-    // The one cargo built says so, too.
+    // One that cargo built says so, too: laid out as cargo does, for the one under test must not be
+    // replaced should this fail.
     let scene = UpdateScene::offering("99.0.0");
-    let said = scene.home.run(&["update"]).fails(1);
-    assert!(said.contains("installed with cargo"), "{said}");
+    std::fs::create_dir_all(scene.home.path("target/debug/.fingerprint")).unwrap();
+    for built in ["target/debug/chela", "target/debug/deps/chela-0a1b"] {
+        let built = scene.home.path(built);
+        put_program(&built);
+        let said = scene.run(&built, &["update"]).fails(1);
+        assert!(said.contains("installed with cargo"), "{said}");
+    }
     // And what `install.sh` put there replaces itself.
     scene
         .home

@@ -231,9 +231,13 @@ fn installer_of(program: &Path) -> Installer {
         return other("the package manager of this system", "use that one");
     }
     let from_cargo = program.ends_with(".cargo/bin/chela");
-    let in_build = program.ancestors().skip(1).take(3).any(|folder| {
-        folder.join("CACHEDIR.TAG").is_file() && folder.join(".rustc_info.json").is_file()
-    });
+    // `target/debug/chela` and `target/debug/deps/chela-…`. The marks cargo leaves in `target` itself
+    // are no help: it leaves out `CACHEDIR.TAG` where somebody else made the folder.
+    let in_build = program
+        .ancestors()
+        .skip(1)
+        .take(2)
+        .any(|folder| folder.join(".fingerprint").is_dir());
     if from_cargo || in_build {
         return other("cargo", "git pull && cargo install --path crates/chela");
     }

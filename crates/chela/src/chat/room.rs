@@ -9,6 +9,7 @@ mod recap;
 mod saying;
 mod typing;
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
@@ -120,6 +121,8 @@ struct ChatRoom<'a, W> {
     next: Option<ChatWork>,
     /// When the work under way began.
     busy: Option<Instant>,
+    /// Commands that wait for the work under way.
+    held_lines: VecDeque<String>,
     /// What commands printed that the person typed: the next message takes it along.
     ran: Vec<String>,
     /// The work under way is such a command.
@@ -196,6 +199,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             model: opening.talk.model().selected,
             next: None,
             busy: None,
+            held_lines: VecDeque::new(),
             ran: Vec::new(),
             is_command: false,
             for_now: None,
@@ -310,7 +314,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                 // Dropping is stopping.
                 Woken::Act(KeyAction::Stop | KeyAction::Interrupt) if self.is_running_command() => {
                     work = None;
-                    self.command_stopped();
+                    self.command_stopped().await;
                 }
                 Woken::Act(act) => self.act(act).await?,
                 Woken::News(item) => {
@@ -384,7 +388,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         match done {
             Done::Nothing => {
                 self.view.broke();
-                return;
+                return self.run_held_lines().await;
             }
             Done::Turn(Ok(outcome)) => {
                 self.wakes = true;
@@ -419,6 +423,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         self.view.say(StyledLine::default());
         self.put_back_settings().await;
         self.model = self.talk.model().selected;
+        self.run_held_lines().await;
     }
 
     async fn put_back_settings(&mut self) {

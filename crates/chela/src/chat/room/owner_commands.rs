@@ -19,24 +19,19 @@ impl<W: Write> ChatRoom<'_, W> {
     }
 
     pub(super) fn run_owner_command(&mut self, line: &str) {
-        match self.busy.is_some() {
-            true => self.view.say(StyledLine::new(
-                "· a command waits until it is done; Esc stops it",
-                look::WARN,
-            )),
-            false => self.next = Some(ChatWork::Command(line.to_owned())),
-        }
+        self.next = Some(ChatWork::Command(line.to_owned()));
     }
 
     pub(super) fn is_running_command(&self) -> bool {
         self.busy.is_some() && self.is_command
     }
 
-    pub(super) fn command_stopped(&mut self) {
+    pub(super) async fn command_stopped(&mut self) {
         self.busy = None;
         self.view.broke();
         self.view.say(StyledLine::new("■ stopped", look::WARN));
         self.view.say(StyledLine::default());
+        self.run_held_lines().await;
     }
 
     /// Shows what a command printed and keeps it for the next message.

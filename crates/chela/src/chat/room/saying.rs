@@ -19,16 +19,32 @@ use crate::chat::picker::SessionPicker;
 impl<W: Write> ChatRoom<'_, W> {
     pub(super) async fn say(&mut self, text: &str, pasted: Vec<String>) {
         self.echo(text);
+        self.take_line(text, pasted).await;
+    }
+
+    /// Commands that were typed while a turn was running, one after the other, until one of them
+    /// begins something that takes time.
+    pub(super) async fn run_held_lines(&mut self) {
+        while self.next.is_none() && !self.over {
+            let Some(line) = self.held_lines.pop_front() else {
+                return;
+            };
+            self.take_line(&line, Vec::new()).await;
+        }
+    }
+
+    async fn take_line(&mut self, text: &str, pasted: Vec<String>) {
         // What was pasted gives no orders.
         if let Some(command) = Self::owner_command(text).filter(|_| pasted.is_empty()) {
+            if self.busy.is_some() {
+                return self.hold_line(text, "your command");
+            }
             return self.run_owner_command(command);
         }
         match slash::parse_beside(text, &pasted) {
             ParsedLine::Command { command, args } => {
                 if self.busy.is_some() && !may_run_beside(command.id) {
-                    let told = format!("/{} waits until it is done; Esc stops it", command.name);
-                    self.view.say(StyledLine::new(told, look::WARN));
-                    return;
+                    return self.hold_line(text, &format!("/{}", command.name));
                 }
                 let answer = slash::run(self.talk, command, &args).await;
                 self.carry_out(answer).await;
@@ -62,6 +78,12 @@ impl<W: Write> ChatRoom<'_, W> {
                 }
             }
         }
+    }
+
+    fn hold_line(&mut self, text: &str, name: &str) {
+        self.held_lines.push_back(text.to_owned());
+        let told = format!("· {name} runs when this is done; Esc stops it");
+        self.view.say(StyledLine::new(told, look::WARN));
     }
 
     fn hand_over(&mut self, message: InboundMessage) {
@@ -203,6 +225,7 @@ fn may_run_beside(id: CommandId) -> bool {
         id,
         CommandId::New
             | CommandId::Cd
+            | CommandId::Copy
             | CommandId::Reset
             | CommandId::Resume
             | CommandId::Undo

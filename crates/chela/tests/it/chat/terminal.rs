@@ -24,6 +24,8 @@ pub(crate) struct ChatTerminal {
     /// The side the chat has; held so that its settings can be looked at.
     line: OwnedFd,
     output: Receiver<Vec<u8>>,
+    /// The beginning of a character whose rest is still to come.
+    unread: Vec<u8>,
     seen: String,
     /// What was on the screen before what was waited for.
     passed: String,
@@ -81,6 +83,7 @@ impl ChatTerminal {
             keyboard,
             line: line.into(),
             output,
+            unread: Vec::new(),
             seen: String::new(),
             passed: String::new(),
         }
@@ -102,8 +105,20 @@ impl ChatTerminal {
             let left = deadline.saturating_duration_since(Instant::now());
             let more = self.output.recv_timeout(left);
             assert!(more.is_ok(), "{what:?} does not come: {:?}", self.seen);
-            self.seen.push_str(&String::from_utf8_lossy(&more.unwrap()));
+            self.take_in(&more.unwrap());
         }
+    }
+
+    /// A read may end in the middle of a character.
+    fn take_in(&mut self, bytes: &[u8]) {
+        self.unread.extend(bytes);
+        let whole = match std::str::from_utf8(&self.unread) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.unread.len(),
+        };
+        let rest = self.unread.split_off(whole);
+        self.seen.push_str(&String::from_utf8_lossy(&self.unread));
+        self.unread = rest;
     }
 
     /// Waits for this, and gives the next characters.
@@ -115,7 +130,7 @@ impl ChatTerminal {
             let left = deadline.saturating_duration_since(Instant::now());
             let more = self.output.recv_timeout(left);
             assert!(more.is_ok(), "nothing follows {what:?}: {:?}", self.seen);
-            self.seen.push_str(&String::from_utf8_lossy(&more.unwrap()));
+            self.take_in(&more.unwrap());
         }
         self.seen.chars().take(characters).collect()
     }

@@ -185,12 +185,31 @@ fn the_last_reply_is_copied_through_the_terminal() {
     terminal.sees("/help lists commands");
     terminal.types("say it\r");
     terminal.sees("Take");
-    terminal.sees("›");
     terminal.types("/copy\r");
     terminal.sees(&format!(
         "\u{1b}]52;c;{}\u{7}",
         STANDARD.encode("Take **this**.")
     ));
+}
+
+#[test]
+fn a_command_typed_during_a_turn_runs_when_the_turn_is_done() {
+    let slow = ScriptStep {
+        piece: Some(1),
+        piece_ms: 150,
+        ..ScriptStep::reply("Done counting.")
+    };
+    let (_endpoint, home) = answering([slow]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("count\r");
+    terminal.sees("Esc stops");
+    terminal.types("/copy\r");
+    terminal.sees("/copy runs when this is done");
+    terminal.types("!echo after''wards\r");
+    terminal.sees("your command runs when this is done");
+    terminal.sees(&STANDARD.encode("Done counting."));
+    terminal.sees("afterwards");
 }
 
 #[test]

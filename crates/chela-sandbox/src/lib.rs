@@ -29,6 +29,7 @@ mod lineage;
 mod machine;
 mod order;
 mod plan;
+mod probe_memo;
 mod prune;
 mod reachable;
 mod settings;

@@ -254,7 +254,7 @@ fn inside(
     }
     walls.read.extend(ask.readable.iter().cloned());
     for folder in ask.folders {
-        opens_too_much(ask.host, &folder.path)?;
+        check_work_folder(ask.host, &folder.path)?;
         match folder.access {
             FolderAccess::Read => walls.read.push(folder.path.clone()),
             FolderAccess::Write => walls.write.push(folder.path.clone()),
@@ -382,6 +382,20 @@ pub fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether commands may work in a folder besides the workspace: neither around what Chela keeps nor
+/// inside of it, where trust, approvals and keys are.
+pub fn check_work_folder(host: &Host, folder: &Path) -> Result<(), String> {
+    opens_too_much(host, folder)?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match real(folder).starts_with(real(&host.state_dir())) {
+        true => Err(format!(
+            "{} belongs to what Chela keeps, which must stay out of reach; choose another folder",
+            host.compact(folder)
+        )),
+        false => Ok(()),
+    }
 }
 
 /// `sandbox.docker.binds`, where a folder keeps its place.

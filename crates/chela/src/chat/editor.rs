@@ -2,6 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::history::TypedMessage;
 use super::ink::{count_columns, without_tabs};
 
 /// Text being written, and where the cursor is in it.
@@ -82,6 +83,12 @@ impl LineEditor {
     /// Byte offset of the cursor.
     pub fn cursor(&self) -> usize {
         self.cursor
+    }
+
+    /// A message that was typed before, with what of it was pasted.
+    pub fn recall(&mut self, message: TypedMessage) {
+        self.set(message.text);
+        self.pasted.extend(message.pasted);
     }
 
     /// The blocks of several lines that were pasted into the text: somebody else's words.

@@ -1,6 +1,6 @@
 //! Looking for something typed earlier, as in a shell: Ctrl-R, and a few letters of it.
 
-use super::history::InputHistory;
+use super::history::{InputHistory, TypedMessage};
 use super::ink::{StyledLine, look};
 
 /// A search under way.
@@ -44,7 +44,7 @@ impl HistorySearch {
     }
 
     /// What is found, if anything is.
-    pub fn found<'h>(&self, history: &'h InputHistory) -> Option<&'h str> {
+    pub fn found<'h>(&self, history: &'h InputHistory) -> Option<&'h TypedMessage> {
         match self.wanted.is_empty() {
             true => None,
             false => history.search(&self.wanted, self.skip),
@@ -66,24 +66,31 @@ impl HistorySearch {
 
 #[cfg(test)]
 mod tests {
-    use super::{HistorySearch, InputHistory};
+    use super::{HistorySearch, InputHistory, TypedMessage};
 
     #[test]
     fn letters_narrow_and_another_press_goes_back() {
         let mut history = InputHistory::default();
         for entry in ["one red", "two", "three red"] {
-            history.add(entry);
+            history.add(TypedMessage {
+                text: entry.to_owned(),
+                pasted: Vec::new(),
+            });
         }
+        let found = |search: &HistorySearch| {
+            let found = search.found(&history);
+            found.map(|entry| entry.text.clone())
+        };
         let mut search = HistorySearch::begin("draft");
-        assert_eq!(search.found(&history), None);
+        assert_eq!(found(&search), None);
         search.type_more("re");
-        assert_eq!(search.found(&history), Some("three red"));
+        assert_eq!(found(&search).as_deref(), Some("three red"));
         search.older(&history);
         search.older(&history);
-        assert_eq!(search.found(&history), Some("one red"));
+        assert_eq!(found(&search).as_deref(), Some("one red"));
         search.type_less();
         search.type_more("x");
-        assert_eq!(search.found(&history), None);
+        assert_eq!(found(&search), None);
         assert!(search.line(&history).text().contains("nothing typed"));
         assert_eq!(search.before(), "draft");
     }

@@ -28,7 +28,7 @@ use super::clean::clean_line;
 use super::editor::LineEditor;
 use super::file_words::FileWords;
 use super::for_now::ForNow;
-use super::history::InputHistory;
+use super::history::{InputHistory, TypedMessage};
 use super::history_search::HistorySearch;
 use super::ink::{StyledLine, look};
 use super::keys::KeyAction;
@@ -122,7 +122,7 @@ struct ChatRoom<'a, W> {
     /// When the work under way began.
     busy: Option<Instant>,
     /// Commands that wait for the work under way.
-    held_lines: VecDeque<String>,
+    held_lines: VecDeque<TypedMessage>,
     /// What commands printed that the person typed: the next message takes it along.
     ran: Vec<String>,
     /// The work under way is such a command.

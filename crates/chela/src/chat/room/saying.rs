@@ -12,6 +12,7 @@ use chela_session::{find_external, split_told};
 use super::{ChatLeave, ChatRoom, ChatWork, recap};
 use crate::chat::clean::clean;
 use crate::chat::for_now::ForNow;
+use crate::chat::history::TypedMessage;
 use crate::chat::ink::{StyledLine, look};
 use crate::chat::lines::is_skill;
 use crate::chat::message_pictures::{picture_paths, read_images, who_looks_at_pictures};
@@ -30,7 +31,7 @@ impl<W: Write> ChatRoom<'_, W> {
             let Some(line) = self.held_lines.pop_front() else {
                 return;
             };
-            self.take_line(&line, Vec::new()).await;
+            self.take_line(&line.text, line.pasted).await;
         }
     }
 
@@ -38,25 +39,25 @@ impl<W: Write> ChatRoom<'_, W> {
         // What was pasted gives no orders.
         if let Some(command) = Self::owner_command(text).filter(|_| pasted.is_empty()) {
             if self.busy.is_some() {
-                return self.hold_line(text, "your command");
+                return self.hold_line(text, pasted, "your command");
             }
             return self.run_owner_command(command);
         }
         match slash::parse_beside(text, &pasted) {
             ParsedLine::Command { command, args } => {
                 if self.busy.is_some() && !may_run_beside(command.id) {
-                    return self.hold_line(text, &format!("/{}", command.name));
+                    return self.hold_line(text, pasted, &format!("/{}", command.name));
                 }
                 let answer = slash::run(self.talk, command, &args).await;
-                self.carry_out(answer).await;
+                self.carry_out(answer, pasted).await;
             }
             ParsedLine::Directives(directives) => {
                 for directive in &directives {
                     let answer = slash::apply(self.talk, directive).await;
-                    self.carry_out(answer).await;
+                    self.carry_out(answer, Vec::new()).await;
                 }
             }
-            ParsedLine::Unknown { name, args } => self.unknown(&name, &args).await,
+            ParsedLine::Unknown { name, args } => self.unknown(&name, &args, pasted).await,
             ParsedLine::Message {
                 text,
                 directives,
@@ -64,7 +65,7 @@ impl<W: Write> ChatRoom<'_, W> {
             } => {
                 for command in shortcuts {
                     let answer = slash::run(self.talk, command, "").await;
-                    self.carry_out(answer).await;
+                    self.carry_out(answer, Vec::new()).await;
                 }
                 self.for_this_message(&directives).await;
                 if !text.is_empty() {
@@ -81,8 +82,11 @@ impl<W: Write> ChatRoom<'_, W> {
         }
     }
 
-    fn hold_line(&mut self, text: &str, name: &str) {
-        self.held_lines.push_back(text.to_owned());
+    fn hold_line(&mut self, text: &str, pasted: Vec<String>, name: &str) {
+        self.held_lines.push_back(TypedMessage {
+            text: text.to_owned(),
+            pasted,
+        });
         let told = format!("· {name} runs when this is done; Esc stops it");
         self.view.say(StyledLine::new(told, look::WARN));
     }
@@ -103,40 +107,48 @@ impl<W: Write> ChatRoom<'_, W> {
         for directive in directives {
             let for_now = self.for_now.get_or_insert_with(|| ForNow::new(talk));
             let told = for_now.direct(directive).await;
-            self.carry_out(CommandAnswer::text(told)).await;
+            self.carry_out(CommandAnswer::text(told), Vec::new()).await;
         }
     }
 
     /// A skill of that name, or a mistake.
-    async fn unknown(&mut self, name: &str, args: &str) {
+    async fn unknown(&mut self, name: &str, args: &str, pasted: Vec<String>) {
         if is_skill(self.talk, name)
             && let Some(command) = slash::find("skill")
         {
             let answer = slash::run(self.talk, command, &format!("{name} {args}")).await;
-            self.carry_out(answer).await;
+            self.carry_out(answer, pasted).await;
             return;
         }
         self.view.page(&slash::help(name));
     }
 
-    async fn carry_out(&mut self, answer: CommandAnswer) {
+    /// What a command leads to. What was pasted behind it is no more the person's than in a message
+    /// by itself.
+    async fn carry_out(&mut self, answer: CommandAnswer, pasted: Vec<String>) {
         if !answer.text.is_empty() {
             self.view.page(&answer.text);
         }
         self.model = self.talk.model().selected;
         match answer.then {
             SurfaceAction::Nothing => {}
-            SurfaceAction::Say(text) => self.hand_over(text.into()),
+            SurfaceAction::Say(text) => self.hand_over(InboundMessage {
+                pasted,
+                ..text.into()
+            }),
             SurfaceAction::Begun(first) => {
                 self.view.meter = self.talk.status().await.context;
                 if let Some(text) = first {
-                    self.hand_over(text.into());
+                    self.hand_over(InboundMessage {
+                        pasted,
+                        ..text.into()
+                    });
                 }
             }
             SurfaceAction::Edit(text) => {
                 self.view.meter = self.talk.status().await.context;
                 // Whoever takes a message back may not want it again: the line stays free.
-                self.history.add(&text);
+                self.history.add_taken_back(&text);
                 let told = "· Up brings your message back to the line";
                 self.view.say(StyledLine::new(told, look::DIM));
             }

@@ -8,6 +8,7 @@ use chela_agent::slash;
 use super::{ChatLeave, ChatRoom};
 use crate::chat::card::CardKey;
 use crate::chat::editor::{EditAction, VerticalMove};
+use crate::chat::history::TypedMessage;
 use crate::chat::history_search::HistorySearch;
 use crate::chat::ink::{StyledLine, look};
 use crate::chat::keys::KeyAction;
@@ -115,7 +116,7 @@ impl<W: Write> ChatRoom<'_, W> {
             }
         }
         if let Some(found) = search.found(&self.history) {
-            self.editor.set(found.to_owned());
+            self.editor.recall(found.clone());
         }
         None
     }
@@ -141,7 +142,10 @@ impl<W: Write> ChatRoom<'_, W> {
         if text.trim().is_empty() {
             return;
         }
-        self.history.add(&text);
+        self.history.add(TypedMessage {
+            text: text.clone(),
+            pasted: pasted.clone(),
+        });
         self.say(text.trim(), pasted).await;
     }
 
@@ -152,8 +156,7 @@ impl<W: Write> ChatRoom<'_, W> {
         if self.editor.up() == VerticalMove::Beyond
             && let Some(earlier) = self.history.back(self.editor.text())
         {
-            let earlier = earlier.to_owned();
-            self.editor.set(earlier);
+            self.editor.recall(earlier.clone());
             self.menu.close();
         }
     }
@@ -165,7 +168,7 @@ impl<W: Write> ChatRoom<'_, W> {
         if self.editor.down() == VerticalMove::Beyond
             && let Some(later) = self.history.forth()
         {
-            self.editor.set(later);
+            self.editor.recall(later);
             self.menu.close();
         }
     }

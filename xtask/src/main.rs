@@ -12,6 +12,7 @@ mod notices;
 mod platforms;
 #[cfg(test)]
 mod rooms;
+mod test_run;
 
 use std::process::{Command, ExitCode};
 
@@ -54,7 +55,7 @@ fn main() -> ExitCode {
         ["fmt"] => cargo(&["fmt", "--all"]),
         ["fmt", "--check"] => cargo(&["fmt", "--all", "--check"]),
         ["lint"] => lint(),
-        ["test", rest @ ..] => test(rest),
+        ["test", rest @ ..] => test_run::run_tests(rest),
         ["snap"] => snap(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
@@ -110,12 +111,6 @@ fn lint() -> ChoreOutcome {
     ])
 }
 
-fn test(rest: &[&str]) -> ChoreOutcome {
-    let mut args = vec!["test", "--workspace"];
-    args.extend(rest);
-    cargo(&args)
-}
-
 fn snap() -> ChoreOutcome {
     run(Command::new(cargo_bin())
         .args(["test", "--workspace"])
@@ -150,7 +145,7 @@ fn ci() -> ChoreOutcome {
     cargo(&["fmt", "--all", "--check"])?;
     deny::check()?;
     lint()?;
-    test(&[])?;
+    test_run::run_tests(&[])?;
     docs::check()
 }
 

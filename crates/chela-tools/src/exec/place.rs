@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::ElevatedLevel;
+use chela_core::lock;
 use chela_sandbox::{EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding};
 
-use super::{Arguments, ExecTool, lock};
+use super::{Arguments, ExecTool};
 use crate::ToolOutput;
 use crate::approvals::{AskAlways, CommandCircumstances, RunPlace};
 use crate::process::CommandLaunch;

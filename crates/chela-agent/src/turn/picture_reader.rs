@@ -11,7 +11,9 @@ use chela_model::{
 };
 use chela_tools::{CallSuccess, OutputPiece, ToolOutput};
 
-use super::{CallResult, PartialAnswer, RecordedCall, RunningTurn};
+use super::open_request::CallResult;
+use super::recorder::RecordedCall;
+use super::{PartialAnswer, RunningTurn};
 use crate::assemble::hide_in_message;
 
 const INSTRUCTIONS: &str = include_str!("../../text/look-at-picture.md");

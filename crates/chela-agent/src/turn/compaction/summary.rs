@@ -16,7 +16,9 @@ use crate::assemble::{hide_in_head, hide_in_message};
 use crate::compact::{self, SummaryShortfall, shortfalls};
 use crate::context_builder::RequestPrefix;
 use crate::transcript::thinking_named;
-use crate::turn::{CallResult, PartialAnswer, RecordedCall, TurnParts, TurnRecorder};
+use crate::turn::open_request::CallResult;
+use crate::turn::recorder::RecordedCall;
+use crate::turn::{PartialAnswer, TurnParts, TurnRecorder};
 use chela_session::{OpenSession, context};
 
 /// The mode in which a summary is checked before it replaces anything.

@@ -1,7 +1,9 @@
 //! From config view, workspace files and runtime facts to the prompt.
 //!
 //! The one place where the domain crates meet. Live turns, previews and reports all come through
-//! here, so what a report says is what a model reads.
+//! here, so what a report says is what a model reads. `known_agent` holds what is looked up once,
+//! `workspace_files` reads the files, `listings` says which skills and tools there are,
+//! `prompt_input` puts all of it together, and `request_shape` says how it is sent.
 
 mod hidden;
 mod hook_text;

@@ -52,7 +52,7 @@ pub use sessions::{
     BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry,
     Incarnation, LeafMove, NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork,
     SessionForked, SessionImport, SessionImported, SessionQuery, SessionRecord, SessionResume,
-    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageAdded, UsageSums,
+    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageSums,
 };
 pub use sqlite::{
     SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteLedgerStore,

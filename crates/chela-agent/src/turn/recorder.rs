@@ -1,6 +1,7 @@
 //! What a turn puts on record: each request before it is sent, each effect before it happens,
 //! each cent before it is spent.
 
+mod call_beside;
 mod tool_calls;
 
 use std::sync::Arc;

@@ -17,7 +17,7 @@ use chela_memory::{AgentMemory, Memory};
 
 use super::{CommandOutcome, Setup};
 use crate::cli::{AgentArg, MemoryCommand};
-use crate::fail::CommandError;
+use crate::fail::{CommandError, explained};
 use crate::screen::{Screen, count_noun, grouped};
 
 pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandOutcome {
@@ -102,17 +102,6 @@ fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, CommandError> {
             .hint("chela config set agents.defaults.memorySearch.enabled true")
     })?;
     Ok(Opened { view, shared })
-}
-
-/// The message of an error and of what is behind it.
-fn explained(error: impl std::error::Error) -> CommandError {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
-    CommandError::new(text)
 }
 
 /// By which model how much of the index has vectors.

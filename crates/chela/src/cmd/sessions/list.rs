@@ -6,7 +6,7 @@ use chela_session::{ListScope, SessionFilter, SessionInfo};
 use chela_store::block_on;
 use serde_json::json;
 
-use super::{SessionOwner, ago, explained, plain, short};
+use super::{SessionOwner, explained, plain, short};
 use crate::cli::AgentArg;
 use crate::cmd::{CommandOutcome, Setup};
 use crate::fail::{CommandError, CommandExit};
@@ -106,7 +106,7 @@ fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {
     vec![
         short(info.session_id.as_str()).to_owned(),
         shorten(&info.key.to_string(), 40),
-        ago(host, info.updated),
+        host.age_in_words(info.updated),
         grouped(usize::try_from(info.entries).unwrap_or(usize::MAX)),
         grouped(usize::try_from(info.totals.input + info.totals.output).unwrap_or(usize::MAX)),
         notes.join(", "),

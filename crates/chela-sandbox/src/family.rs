@@ -87,6 +87,7 @@ impl ProcessFamily {
 
     /// Asks all of the group to end.
     pub fn ask_to_end(&self) {
+        // A group that has ended needs no asking.
         let _ = kill_process_group(self.leader, Signal::TERM);
         let _ = kill_process_group(self.leader, Signal::CONT);
     }
@@ -96,11 +97,13 @@ impl ProcessFamily {
         let ended = match leader {
             FamilyLeader::Command => self.end_while(|| {
                 let members = self.members();
+                // Whoever is left is among the members of the next look.
                 let _ = kill_process_group(self.leader, Signal::KILL);
                 members
             }),
             FamilyLeader::Supervisor => self.end_followers(),
         };
+        // The group may be gone already.
         let _ = kill_process_group(self.leader, Signal::KILL);
         ended
     }
@@ -197,6 +200,7 @@ pub(super) fn end_processes(processes: &[i32]) {
     for signal in [Signal::STOP, Signal::KILL] {
         for pid in processes {
             if let Some(pid) = Pid::from_raw(*pid) {
+                // It may have ended by itself; callers look again.
                 let _ = kill_process(pid, signal);
             }
         }

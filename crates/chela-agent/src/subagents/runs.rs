@@ -156,6 +156,7 @@ impl RunningChildren {
 
     /// Ends all, in order: each says that it was stopped.
     pub fn stop(&self) {
+        // Only one that is named can be missing.
         let _ = self.kill(WhichChildren::All);
     }
 

@@ -1,6 +1,5 @@
 //! `chela logs`: what the program itself did.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use super::{CommandOutcome, Setup};
 use crate::cli::logs::{LevelName, LogsArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
 
 /// How often a followed log is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -37,7 +36,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome 
     let Some(mut follower) = follower else {
         if lines.is_empty() && args.lines > 0 {
             // Not where the lines go: whoever reads them reads nothing else.
-            let _ = writeln!(std::io::stderr(), "{}", why_empty(host, &path, args));
+            print_beside(why_empty(host, &path, args));
         }
         return Ok(CommandExit::Fine);
     };

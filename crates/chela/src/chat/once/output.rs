@@ -4,7 +4,7 @@ mod json_result;
 mod lines_beside;
 
 use std::collections::HashMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
@@ -20,7 +20,7 @@ use crate::chat::stage::{FramePainter, ScreenFrame};
 use crate::chat::view::{TurnView, ViewSettings};
 use crate::chat::{line_questions, terminal, turn_errors};
 use crate::fail::{CommandError, CommandExit};
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
 
 use json_result::{RefusedCall, event_object};
 use lines_beside::tell_empty;
@@ -252,7 +252,7 @@ impl<'a> OneShotOutput<'a> {
 
     fn aside(&self, text: &str) {
         if let Some(paint) = self.beside {
-            let _ = writeln!(io::stderr(), "{}", paint.dim(text));
+            print_beside(paint.dim(text));
         }
     }
 
@@ -271,7 +271,7 @@ impl<'a> OneShotOutput<'a> {
         match self.beside {
             Some(_) => self.aside(text),
             None => {
-                let _ = writeln!(io::stderr(), "notice: {text}");
+                print_beside(format_args!("notice: {text}"));
             }
         }
     }
@@ -295,7 +295,7 @@ impl<'a> OneShotOutput<'a> {
 
     /// What is said next does not stand on the line of the question.
     pub fn question_abandoned(&self) {
-        let _ = writeln!(io::stderr());
+        print_beside("");
     }
 
     /// A turn has ended: what it said stands.
@@ -352,11 +352,7 @@ impl<'a> OneShotOutput<'a> {
             self.json(talk, outcome, left)?;
         } else if !left.is_empty() {
             let told = format!("ended with this chat: {}", left.join(", "));
-            let _ = writeln!(
-                io::stderr(),
-                "{}",
-                self.screen.paint.warn(clean_line(&told))
-            );
+            print_beside(self.screen.paint.warn(clean_line(&told)));
         }
         Ok(match outcome.ended {
             TurnEnd::Stopped | TurnEnd::Limit(_) | TurnEnd::Loop(_) => CommandExit::Stopped,
@@ -377,7 +373,7 @@ impl<'a> OneShotOutput<'a> {
                 .split_once(". ")
                 .map_or(refused.why.as_str(), |it| it.0);
             let line = format!("refused: {} `{}`: {why}", refused.tool, refused.what);
-            let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(line));
+            print_beside(self.screen.paint.warn(line));
         }
     }
 
@@ -408,7 +404,7 @@ impl<'a> OneShotOutput<'a> {
             // Directives are not part of the reply: whoever reads it reads words.
             for media in &delivery.media {
                 let told = format!("attached: {}", clean_line(media));
-                let _ = writeln!(io::stderr(), "{}", self.screen.paint.dim(told));
+                print_beside(self.screen.paint.dim(told));
             }
         }
         self.end_line()?;
@@ -418,7 +414,7 @@ impl<'a> OneShotOutput<'a> {
             TurnEnd::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
             TurnEnd::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
         };
-        let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
+        print_beside(self.screen.paint.warn(why));
         Ok(())
     }
 }

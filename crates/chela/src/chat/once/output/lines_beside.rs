@@ -1,7 +1,5 @@
 //! Single lines for people, beside the output or instead of it.
 
-use std::io::{self, Write};
-
 use chela_agent::turn::{TurnEnd, TurnOutcome};
 use chela_model::StopReason;
 use chela_reply::{Reply, Silence};
@@ -10,7 +8,7 @@ use crate::chat::clean::{self, clean_line};
 use crate::chat::ink::{StyledLine, look};
 use crate::chat::markdown::MarkdownStream;
 use crate::fail::CommandError;
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
 
 /// The answer to a command, on its own.
 pub fn print_markdown(screen: &mut Screen, markdown: &str) -> Result<(), CommandError> {
@@ -34,17 +32,16 @@ pub fn print_markdown(screen: &mut Screen, markdown: &str) -> Result<(), Command
 /// A line for people, beside the output.
 pub fn print_note(paint: ColourMode, text: &str) {
     let line = StyledLine::new(clean_line(text), look::DIM);
-    let _ = writeln!(io::stderr(), "{}", line.ansi(paint));
+    print_beside(line.ansi(paint));
 }
 
 /// Something that is not as it should be, beside the output.
 pub fn print_warning(paint: ColourMode, text: &str) {
-    let _ = writeln!(
-        io::stderr(),
+    print_beside(format_args!(
         "{} {}",
         paint.warn("warning:"),
         clean_line(text)
-    );
+    ));
 }
 
 /// An answer without words that nobody asked to be silent, told; says whether it is one.

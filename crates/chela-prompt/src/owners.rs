@@ -33,7 +33,6 @@ pub(crate) fn audience(owners: &OwnerList) -> Audience {
 /// The first 12 hex digits of HMAC-SHA256. An id may be a phone number, of which there are too
 /// few for a hash without a secret to hide anything.
 pub fn digest(secret: &str, id: &str) -> String {
-
     // A key of any length is accepted; the other arm cannot be reached.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
         return String::new();

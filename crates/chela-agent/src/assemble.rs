@@ -38,9 +38,9 @@ use crate::trust::heartbeat_of;
 
 pub(crate) use hidden::{hide_in_head, hide_in_message, hide_in_tools};
 pub use hook_text::HookText;
-use known_agent::Known;
+use known_agent::KnownAgent;
 use owner_notices::{borrowed_headings, nested_workspace};
-use prompt_input::Facts;
+use prompt_input::RequestFacts;
 pub use prompt_request::{AssembleError, ChosenLevels, MachineMention, PromptRequest};
 use request_shape::{PromptReader, size_for};
 pub use subagent_text::SubagentShare;
@@ -59,7 +59,7 @@ pub struct PromptAssembler<H, L> {
     host: H,
     loaded: L,
     /// Workspaces seen so far, with the files they have read, and the knobs of their agents.
-    known: Mutex<Vec<(AgentId, Known)>>,
+    known: Mutex<Vec<(AgentId, KnownAgent)>>,
     redactor: OnceLock<Redactor>,
     documentation: OnceLock<OwnDocumentation>,
     /// Who will read the prompts, made when it is asked for.
@@ -114,7 +114,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             Some(tools) => tools.clone(),
             None => self.tools(ask, &session, &known, &reader),
         };
-        let facts = Facts {
+        let facts = RequestFacts {
             ask,
             size,
             session: &session,
@@ -221,7 +221,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
 }
 
 /// The heartbeat prompt is a standing order: who wrote it is asked like of a file.
-fn watch_heartbeat(known: &Known, input: &mut PromptInput) -> Vec<OwnerNotice> {
+fn watch_heartbeat(known: &KnownAgent, input: &mut PromptInput) -> Vec<OwnerNotice> {
     let is_written = |prompt: &SourcedValue<String>| prompt.origin != Origin::BuiltIn;
     let Some(written) = input.heartbeat.take_if(|prompt| is_written(prompt)) else {
         return Vec::new();

@@ -63,7 +63,7 @@ pub struct ProcessFamily {
 
 /// What the kernel says of one process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Relative {
+pub(super) struct ProcessKin {
     pub(super) parent: i32,
     group: i32,
     session: i32,
@@ -167,7 +167,7 @@ impl ProcessFamily {
     }
 
     /// Who is of the group or session, or descends from someone who is.
-    fn kin(&self, all: &BTreeMap<i32, Relative>) -> BTreeSet<i32> {
+    fn kin(&self, all: &BTreeMap<i32, ProcessKin>) -> BTreeSet<i32> {
         let leader = self.leader.as_raw_nonzero().get();
         let mut kin: BTreeSet<i32> = all
             .iter()
@@ -260,7 +260,7 @@ fn limit(_leader: Pid) -> Option<u64> {
 }
 
 /// Every process of the machine; empty where there is no `/proc`.
-pub(super) fn relatives() -> BTreeMap<i32, Relative> {
+pub(super) fn relatives() -> BTreeMap<i32, ProcessKin> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
@@ -271,7 +271,7 @@ pub(super) fn relatives() -> BTreeMap<i32, Relative> {
         .collect()
 }
 
-pub(super) fn relative(pid: i32) -> Option<Relative> {
+pub(super) fn relative(pid: i32) -> Option<ProcessKin> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, parentheses included.
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
@@ -282,7 +282,7 @@ pub(super) fn relative(pid: i32) -> Option<Relative> {
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let born = fields.nth(15)?.parse().ok()?;
-    Some(Relative {
+    Some(ProcessKin {
         parent,
         group,
         session,

@@ -20,7 +20,7 @@ use chela_core::{Host, ok_or_debug};
 use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
-use super::family::{MARK, Relative, relative, relatives};
+use super::family::{MARK, ProcessKin, relative, relatives};
 
 use process_table::{ancestry, boot, carries_mark, groups_of, is_program, is_reaper, now};
 pub use running::{RunningCommand, end_surviving_commands, running_commands};
@@ -143,7 +143,7 @@ impl RecordedCommand {
     }
 
     /// Whether a process without ancestors of its own may come from this command.
-    fn may_have_left(&self, pid: i32, it: &Relative, all: &BTreeMap<i32, Relative>) -> bool {
+    fn may_have_left(&self, pid: i32, it: &ProcessKin, all: &BTreeMap<i32, ProcessKin>) -> bool {
         let starter_lives = all
             .get(&self.starter)
             .is_some_and(|starter| starter.born == self.starter_born);
@@ -224,7 +224,7 @@ pub fn may_come_from_command(host: &Host, pid: i32) -> bool {
 fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
     let chain = ancestry(own);
     let recorded = recorded(host);
-    let is_command = |(pid, it): &(i32, Relative)| {
+    let is_command = |(pid, it): &(i32, ProcessKin)| {
         recorded.iter().any(|record| record.is_of(*pid, it.born))
             || (*pid != own && (carries_mark(*pid) || is_program(*pid)))
     };
@@ -260,7 +260,7 @@ fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
 
 impl RecordedCommand {
     /// A command that runs, as it is seen without a record: somebody may have taken that away.
-    fn seen(pid: i32, it: &Relative, all: &BTreeMap<i32, Relative>) -> Option<Self> {
+    fn seen(pid: i32, it: &ProcessKin, all: &BTreeMap<i32, ProcessKin>) -> Option<Self> {
         Some(Self {
             boot: String::new(),
             pid,

@@ -25,7 +25,7 @@ use crate::{
     ToolOutput, ToolSpec, foresight, schema,
 };
 
-use call::Arguments;
+use call::ExecArguments;
 use place::CommandPlace;
 pub use setup::{CommandTools, CommandsAsk, CommandsSetup, SandboxLeaving};
 use spec::spec;
@@ -73,7 +73,7 @@ impl ExecTool {
         argv: Vec<String>,
         timeout: Duration,
     ) -> Result<Arc<CommandJob>, ToolOutput> {
-        let arguments = Arguments {
+        let arguments = ExecArguments {
             command: None,
             argv: Some(argv),
             workdir: None,
@@ -96,7 +96,7 @@ impl ExecTool {
     }
 
     async fn act(&self, call: RunCall<'_>) -> Result<ToolOutput, ToolOutput> {
-        let arguments: Arguments = schema::read(call.arguments)?;
+        let arguments: ExecArguments = schema::read(call.arguments)?;
         let placed = self.place(&arguments)?;
         let planned = self.plan(&arguments, &placed.place)?;
         let circumstances = self.circumstances(&placed, &arguments);
@@ -137,7 +137,7 @@ impl Tool for ExecTool {
 
     fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
         let prospect = || {
-            let arguments: Arguments = schema::read(arguments)?;
+            let arguments: ExecArguments = schema::read(arguments)?;
             let placed = self.place(&arguments)?;
             let planned = self.plan(&arguments, &placed.place)?;
             let circumstances = self.circumstances(&placed, &arguments);

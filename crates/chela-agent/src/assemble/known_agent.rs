@@ -20,7 +20,7 @@ use crate::trust::custody_of;
 
 /// What is looked up once for an agent and holds as long as the assembler does.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct KnownAgent {
     pub knobs: Arc<PromptKnobs>,
     pub workspace: Option<Arc<Workspace>>,
     pub custody: Arc<Custody>,
@@ -87,7 +87,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         Ok(self.known(agent)?.knobs)
     }
 
-    pub(super) fn known(&self, agent: &AgentId) -> Result<Known, AssembleError> {
+    pub(super) fn known(&self, agent: &AgentId) -> Result<KnownAgent, AssembleError> {
         let mut all = self
             .known
             .lock()
@@ -110,7 +110,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             .or_else(|| repository_above(&knobs.workspace));
         let mut library = library_of(self.host(), self.loaded(), &view);
         let skills = usable_skills(&mut library, self.loaded());
-        let known = Known {
+        let known = KnownAgent {
             custody: Arc::new(custody_of(self.host(), self.loaded(), &view)),
             knobs: Arc::new(knobs),
             workspace,

@@ -10,10 +10,10 @@ use chela_model::ModelTarget;
 use chela_prompt::SkillsListing;
 
 use super::hidden::hide_in_tools;
-use super::known_agent::Known;
+use super::known_agent::KnownAgent;
 use super::prompt_request::{AssembleError, PromptRequest};
 use super::request_shape::PromptReader;
-use super::{Facts, PromptAssembler};
+use super::{PromptAssembler, RequestFacts};
 use crate::skills::listing_of;
 use crate::toolset;
 use crate::toolset::{PromptSize, SessionTools};
@@ -26,7 +26,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     /// no use for the list.
     pub(super) fn listed_skills(
         &self,
-        facts: &Facts<'_>,
+        facts: &RequestFacts<'_>,
     ) -> Result<Option<SkillsListing>, AssembleError> {
         let all = match facts.size {
             PromptSize::Full if facts.has_tool(READS) => self.listing(facts),
@@ -45,7 +45,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     }
 
     /// The skills that have the tools they need.
-    fn listing(&self, facts: &Facts<'_>) -> Option<SkillsListing> {
+    fn listing(&self, facts: &RequestFacts<'_>) -> Option<SkillsListing> {
         let skills = &facts.known.skills;
         let has_tool = |name: &str| facts.has_tool(name);
         let lacking: Vec<String> = skills
@@ -69,7 +69,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         &self,
         ask: &PromptRequest,
         session: &SessionKey,
-        known: &Known,
+        known: &KnownAgent,
         reader: &PromptReader,
     ) -> SessionTools {
         let mut offered = known

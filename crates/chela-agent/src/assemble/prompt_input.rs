@@ -12,7 +12,7 @@ use chela_prompt::{
 };
 use chela_workspace::LoadedContext;
 
-use super::known_agent::Known;
+use super::known_agent::KnownAgent;
 use super::prompt_request::{AssembleError, MachineMention, PromptRequest};
 use super::workspace_files::left_out;
 use super::{PromptAssembler, subagent_text};
@@ -26,18 +26,18 @@ use crate::{sandbox, toolset};
 const REACTS: &str = "message";
 
 /// What one prompt is asked for.
-pub(super) struct Facts<'a> {
+pub(super) struct RequestFacts<'a> {
     pub ask: &'a PromptRequest,
     pub size: PromptSize,
     pub session: &'a SessionKey,
     pub mode: PromptMode,
     pub channel: Option<String>,
-    pub known: &'a Known,
+    pub known: &'a KnownAgent,
     pub tools: &'a [ToolSchema],
 }
 
 /// A conversation without a channel is held at a terminal.
-fn surface_of(facts: &Facts<'_>) -> ReplySurface {
+fn surface_of(facts: &RequestFacts<'_>) -> ReplySurface {
     let is_here = matches!(
         facts.session.form,
         SessionForm::Main { .. } | SessionForm::Global
@@ -48,7 +48,7 @@ fn surface_of(facts: &Facts<'_>) -> ReplySurface {
     }
 }
 
-impl Facts<'_> {
+impl RequestFacts<'_> {
     pub(super) fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }
@@ -70,7 +70,7 @@ impl Facts<'_> {
 impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     pub(super) fn input(
         &self,
-        facts: &Facts<'_>,
+        facts: &RequestFacts<'_>,
         context: &LoadedContext,
     ) -> Result<PromptInput, AssembleError> {
         let knobs = &*facts.known.knobs;
@@ -152,7 +152,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         })
     }
 
-    fn documentation(&self, facts: &Facts<'_>) -> OwnDocumentation {
+    fn documentation(&self, facts: &RequestFacts<'_>) -> OwnDocumentation {
         match facts.ask.machine {
             MachineMention::Anywhere => OwnDocumentation::default(),
             MachineMention::This => self
@@ -178,7 +178,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     /// What there is to say of a sandbox, and the folder that relative paths start in.
     pub(super) fn sandbox(
         &self,
-        facts: &Facts<'_>,
+        facts: &RequestFacts<'_>,
     ) -> (Option<chela_prompt::SandboxFacts>, PathBuf) {
         let knobs = &*facts.known.knobs;
         let Some(view) = self.loaded().agent(&knobs.agent) else {
@@ -227,7 +227,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         })
     }
 
-    fn runtime(&self, facts: &Facts<'_>) -> RuntimeFacts {
+    fn runtime(&self, facts: &RequestFacts<'_>) -> RuntimeFacts {
         let knobs = &*facts.known.knobs;
         let general = RuntimeFacts {
             agent: Some(knobs.agent.to_string()),

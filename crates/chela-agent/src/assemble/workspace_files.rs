@@ -14,7 +14,7 @@ use chela_workspace::{
 };
 
 use super::PromptAssembler;
-use super::known_agent::Known;
+use super::known_agent::KnownAgent;
 use super::prompt_request::PromptRequest;
 use crate::prompt_knobs::PromptKnobs;
 use crate::toolset::PromptSize;
@@ -68,7 +68,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         &self,
         agent: &AgentId,
         session: &SessionKey,
-        known: &Known,
+        known: &KnownAgent,
         (ask, size): (&PromptRequest, PromptSize),
     ) -> LoadedContext {
         let Some(workspace) = &known.workspace else {

@@ -1,11 +1,11 @@
 //! What `/proc` tells of a process.
 
 use super::{CALLER, MOST_ANCESTORS, PROGRAM, TICKS};
-use crate::family::{MARK, Relative, relative};
+use crate::family::{MARK, ProcessKin, relative};
 use std::collections::BTreeMap;
 
 /// The process and those above it, the nearest first.
-pub(super) fn ancestry(own: i32) -> Vec<(i32, Relative)> {
+pub(super) fn ancestry(own: i32) -> Vec<(i32, ProcessKin)> {
     let look = |pid: i32| {
         (pid > 1)
             .then(|| relative(pid))
@@ -68,7 +68,7 @@ pub(super) fn now() -> Option<u64> {
     Some(seconds.parse::<u64>().ok()? * TICKS + hundredths)
 }
 
-pub(super) fn descends(pid: i32, from: i32, all: &BTreeMap<i32, Relative>) -> bool {
+pub(super) fn descends(pid: i32, from: i32, all: &BTreeMap<i32, ProcessKin>) -> bool {
     let parent = |pid: &i32| {
         all.get(pid)
             .map(|it| it.parent)

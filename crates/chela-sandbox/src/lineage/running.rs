@@ -6,7 +6,7 @@ use chela_core::Host;
 
 use super::process_table::{descends, shown};
 use super::{RecordedCommand, recorded};
-use crate::family::{MARK, Relative, end_processes, relatives};
+use crate::family::{MARK, ProcessKin, end_processes, relatives};
 
 /// A command that runs although nobody looks after it any more, or that somebody still does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ const MOST_PASSES: usize = 64;
 
 impl RecordedCommand {
     /// What still runs of it.
-    fn running(&self, all: &BTreeMap<i32, Relative>) -> RunningCommand {
+    fn running(&self, all: &BTreeMap<i32, ProcessKin>) -> RunningCommand {
         let lives = |pid: i32, born: u64| {
             all.get(&pid)
                 .is_some_and(|it| it.born == born && !it.is_dead)

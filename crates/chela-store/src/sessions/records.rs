@@ -242,12 +242,12 @@ pub struct EntryRecord {
 /// Which of the sessions that ever had an id it is: one that was removed and taken in again is
 /// another, whoever did it. It says nothing but that. The default is that of none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Incarnation(pub(crate) i64);
+pub struct SessionIncarnation(pub(crate) i64);
 
 /// Entries of a session, and where the conversation stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTree {
-    pub incarnation: Incarnation,
+    pub incarnation: SessionIncarnation,
     pub leaf: u32,
     pub version: u64,
     /// By number.

@@ -26,7 +26,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Arguments {
+pub(super) struct ExecArguments {
     pub command: Option<String>,
     pub argv: Option<Vec<String>>,
     pub workdir: Option<String>,
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
 /// Ends a command whose call is dropped before it ended or went to the background.
 struct Foreground(Option<Arc<CommandJob>>);
 
-impl Arguments {
+impl ExecArguments {
     /// Whether the call asks to run on the machine itself.
     pub(super) fn leaves(&self) -> bool {
         self.outside || self.elevated
@@ -72,7 +72,7 @@ impl Drop for Foreground {
 impl ExecTool {
     pub(super) fn plan(
         &self,
-        arguments: &Arguments,
+        arguments: &ExecArguments,
         place: &CommandPlace,
     ) -> Result<PlannedCommand, ToolOutput> {
         if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
@@ -122,7 +122,11 @@ impl ExecTool {
             .map_err(|error| ToolOutput::failed(format!("{error}.")))
     }
 
-    pub(super) fn launch(&self, planned: PlannedCommand, arguments: &Arguments) -> CommandLaunch {
+    pub(super) fn launch(
+        &self,
+        planned: PlannedCommand,
+        arguments: &ExecArguments,
+    ) -> CommandLaunch {
         let config = &self.setup.config;
         let text = planned.text();
         let seconds = arguments.timeout_seconds.unwrap_or(config.timeout_seconds);
@@ -153,7 +157,7 @@ impl ExecTool {
     pub(super) async fn follow(
         &self,
         job: Arc<CommandJob>,
-        arguments: &Arguments,
+        arguments: &ExecArguments,
         call: RunCall<'_>,
     ) -> Result<ToolOutput, ToolOutput> {
         let mut foreground = Foreground(Some(Arc::clone(&job)));

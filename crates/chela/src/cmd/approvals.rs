@@ -15,7 +15,7 @@ use chela_tools::approvals::{
 use serde_json::json;
 
 use super::time::utc;
-use super::{CommandOutcome, Setup, change_records};
+use super::{CommandOutcome, CommandSetup, change_records};
 use crate::cli::approvals::{
     ApprovalPreset, ApprovalsAgentArg, ApprovalsCommand, AskName, SecurityName, SetArgs,
 };
@@ -23,7 +23,7 @@ use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
 pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let approvals = ApprovalsFile {
         file: ApprovalsDocument::path(host),
@@ -48,7 +48,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> Comma
 }
 
 struct ApprovalsFile {
-    setup: Setup,
+    setup: CommandSetup,
     file: PathBuf,
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use chela_core::{Host, sanitize};
 use chela_log::{LogFollower, LogLevel, LogLine, LogQuery, pretty, read_newest};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::logs::{LevelName, LogsArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
@@ -16,7 +16,7 @@ use crate::screen::{ColourMode, Screen, print_beside};
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let path = process_log::file_of(host, &setup.loaded);
     let query = query_of(host, args)?;
     let cannot = |error: std::io::Error| {

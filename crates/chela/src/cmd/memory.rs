@@ -15,13 +15,13 @@ use chela_core::Host;
 use chela_memory::status::IndexStatus;
 use chela_memory::{AgentMemory, Memory};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{AgentArg, MemoryCommand};
 use crate::fail::{CommandError, explained};
 use crate::screen::{Screen, count_noun, grouped};
 
 pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         MemoryCommand::Status { agent, json } => status::run(&setup, screen, &agent, json),
@@ -93,7 +93,7 @@ impl Opened {
     }
 }
 
-fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, CommandError> {
+fn open(setup: &CommandSetup, agent: &AgentArg) -> Result<Opened, CommandError> {
     let id = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&id)?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));

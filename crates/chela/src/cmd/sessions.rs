@@ -10,13 +10,13 @@ use chela_core::{AgentId, Host};
 use chela_session::{OpenSession, SessionMatch, Sessions, session_file};
 use chela_store::block_on;
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{AgentArg, SessionsCommand};
 use crate::fail::{CommandError, explained};
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         SessionsCommand::List {
@@ -145,7 +145,7 @@ struct SessionOwner<'a> {
 }
 
 impl<'a> SessionOwner<'a> {
-    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, CommandError> {
+    fn of(setup: &'a CommandSetup, agent: &AgentArg) -> Result<Self, CommandError> {
         Ok(Self {
             host: &setup.host,
             agent: setup.agent(agent.agent.as_deref())?,

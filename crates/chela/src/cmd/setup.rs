@@ -16,12 +16,12 @@ use crate::process_log;
 use crate::screen::{ColourMode, count_noun, print_beside};
 
 /// The machine and the config that counts on it.
-pub struct Setup {
+pub struct CommandSetup {
     pub host: Host,
     pub loaded: LoadedConfig,
 }
 
-impl Setup {
+impl CommandSetup {
     /// Never fails: a config that cannot be used is replaced by the last good one, or by the
     /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered, unless a command
     /// of an agent asks: it may have named another file.

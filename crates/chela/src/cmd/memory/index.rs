@@ -10,7 +10,7 @@ use serde_json::json;
 use super::vectors::{self, VectorCounts};
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, draw_beside, grouped};
 
@@ -24,7 +24,7 @@ pub struct IndexRequest {
 }
 
 pub fn run(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     request: IndexRequest,

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{SessionOwner, explained, plain, short};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped, shorten};
 
@@ -23,7 +23,7 @@ pub struct ListRequest {
 }
 
 pub fn run(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     request: ListRequest,

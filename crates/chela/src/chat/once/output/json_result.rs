@@ -15,7 +15,7 @@ use crate::fail::CommandError;
 /// What `--json` prints.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct TurnResult<'a> {
     reply: &'a str,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     media: &'a [String],
@@ -127,7 +127,7 @@ impl<'a> OneShotOutput<'a> {
             TurnEnd::Limit(what) => ("limit", Some(what.as_str())),
             TurnEnd::Loop(what) => ("loop", Some(what.as_str())),
         };
-        let told = Told {
+        let told = TurnResult {
             reply: &delivery.text,
             media: &delivery.media,
             silent,

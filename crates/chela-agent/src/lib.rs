@@ -21,6 +21,14 @@
 //! in `file_custody/changed_file_trust.rs`, and of one that somebody else changed it is judged in
 //! `chela-workspace/src/trust/judgement.rs`, asked through its `custody.rs`; the output of a command is relabelled in
 //! `turn/output_taint.rs`; the transcript becomes messages in `context_builder/pruning.rs`.
+//!
+//! And for what a model reads and may do: why a file was left out of the prompt is decided in
+//! `chela-workspace/src/load.rs` (each file's `FileStatus`; its `budget.rs` shares out the room) and
+//! answered by `chela-inspect/src/why.rs`; which tools a model gets is decided in
+//! `chela-tools/src/toolbox/build.rs`, step by step in its `policy/steps.rs`, from what `toolset.rs`
+//! gives it; what one call may do is said by the tool (`Tool::prospect`), gathered in
+//! `turn/guard/judged_call.rs`, decided in `chela-guard/src/flow/decide.rs`, and for commands
+//! besides in `chela-tools/src/approvals/gate.rs`; the owner is asked in `turn/guard/asking.rs`.
 
 pub mod agent;
 mod agent_memory;

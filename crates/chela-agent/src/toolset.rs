@@ -18,7 +18,7 @@ use chela_tools::approvals::{FolderDoubts, NoDoubts};
 use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
 use chela_tools::handles::SecretHandles;
 use chela_tools::place::{PlaceAccess, PlaceRoot, TrustOf};
-use chela_tools::schema::{told, told_briefly};
+use chela_tools::schema::{brief_model_schema, model_schema};
 use chela_tools::web::web_tools;
 use chela_tools::{
     ChangeJournal, ChildSpawner, ImageInput, MemoryAccess, ModelFacts, NoSessions, NoSpawner,
@@ -128,8 +128,8 @@ pub fn fitting(toolbox: Toolbox, size: PromptSize) -> Toolbox {
 /// A tool as a model is told of it: a small one hears of what a call cannot do without.
 pub fn schema_of(spec: &ToolSpec, size: PromptSize) -> ToolSchema {
     let parameters = match size {
-        PromptSize::Full => told(&spec.parameters),
-        PromptSize::Short => told_briefly(&spec.parameters),
+        PromptSize::Full => model_schema(&spec.parameters),
+        PromptSize::Short => brief_model_schema(&spec.parameters),
     };
     ToolSchema {
         name: spec.name.to_string(),

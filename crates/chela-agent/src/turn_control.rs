@@ -59,6 +59,7 @@ impl TurnControl {
             if self.stopping.load(Ordering::SeqCst) || HaltNotice::is_set(host) {
                 return;
             }
+            // Late or told, it looks again.
             let _ = tokio::time::timeout(LOOK_EVERY, notified).await;
         }
     }

@@ -1,7 +1,6 @@
 //! The reference page of all keys, written from the shape of the config.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -54,7 +53,7 @@ pub fn page() -> String {
     );
     page.push_str("| name | read as |\n|---|---|\n");
     for migration in MIGRATIONS {
-        let _ = writeln!(page, "| `{}` | {} |", migration.id, migration.does);
+        page.push_str(&format!("| `{}` | {} |\n", migration.id, migration.does));
     }
     page
 }
@@ -72,7 +71,8 @@ impl Writer<'_> {
         if self.puts_off(field, field.key) {
             return;
         }
-        let _ = writeln!(self.page, "## `{}`\n\n{}\n", field.key, field.doc());
+        self.page
+            .push_str(&format!("## `{}`\n\n{}\n\n", field.key, field.doc()));
         self.page
             .push_str("| key | type | default | |\n|---|---|---|---|\n");
         if !self.inside(field.shape, field.key) {
@@ -100,7 +100,8 @@ impl Writer<'_> {
 
     fn object(&mut self, object: &'static ObjectShape, path: &str) {
         if let Some(first) = self.seen.get(object.name) {
-            let _ = writeln!(self.page, "| `{path}.*` | | | as `{first}.*` |");
+            self.page
+                .push_str(&format!("| `{path}.*` | | | as `{first}.*` |\n"));
             return;
         }
         self.seen.insert(object.name, path.to_owned());
@@ -158,11 +159,10 @@ impl Writer<'_> {
             .default_value()
             .map_or_else(String::new, |value| shown(&value));
         let doc = field.doc().replace('|', "\\|").replace("\n\n", " ");
-        let _ = writeln!(
-            self.page,
-            "| `{path}` | {} | {default} | {doc}{required} |",
+        self.page.push_str(&format!(
+            "| `{path}` | {} | {default} | {doc}{required} |\n",
             kind.replace('|', "\\|")
-        );
+        ));
     }
 }
 

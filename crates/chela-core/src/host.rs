@@ -168,6 +168,17 @@ impl Host {
             })
     }
 
+    /// `now`, `5m`, `3h`, `12d`: how long ago a moment in milliseconds since 1970 was.
+    pub fn age_in_words(&self, millis: u64) -> String {
+        let seconds = self.unix_time().saturating_sub(millis / 1000);
+        match seconds {
+            0..60 => "now".to_owned(),
+            60..3600 => format!("{}m", seconds / 60),
+            3600..86_400 => format!("{}h", seconds / 3600),
+            _ => format!("{}d", seconds / 86_400),
+        }
+    }
+
     /// `bytes` random bytes as hex digits.
     pub fn random_hex(&self, bytes: usize) -> String {
         let mut buffer = vec![0; bytes];

@@ -49,13 +49,13 @@ pub struct AskedCall {
     /// Why it asks.
     pub why: String,
     /// The text from outside that it follows.
-    pub passage: Option<Highlight>,
+    pub passage: Option<ForeignPassage>,
     pub shape: ContentHash,
 }
 
 /// Text from outside, with what the call took from it marked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Highlight {
+pub struct ForeignPassage {
     pub before: String,
     pub marked: String,
     pub after: String,
@@ -345,7 +345,7 @@ impl ApprovalQuestion {
             lines.extend(call.host_marks());
             lines.push(format!("Asked because {}.", call.why));
             if let Some(passage) = &call.passage {
-                let Highlight {
+                let ForeignPassage {
                     before,
                     marked,
                     after,
@@ -389,7 +389,7 @@ impl OwnerGrant {
     }
 }
 
-impl Highlight {
+impl ForeignPassage {
     fn of(passage: SourcePassage<'_>) -> Self {
         Self {
             before: shown(passage.before),
@@ -407,7 +407,7 @@ impl AskedCall {
             .map(|atom| atom.atom.clone())
             // Where the effect alone decided, nobody looked at the words yet.
             .or_else(|| deed.foreign_atom(seen))
-            .and_then(|atom| seen.passage(&atom).map(Highlight::of));
+            .and_then(|atom| seen.passage(&atom).map(ForeignPassage::of));
         Self {
             tool: shown(deed.tool),
             summary: match deed.words {

@@ -22,7 +22,7 @@ pub use plain::{PhraseForm, PlainView, views};
 
 /// What was found in a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Detection {
+pub struct TextDetection {
     pub severity: DetectionSeverity,
     /// From 0 to 1: how much the worst stretch reads like an injected instruction.
     pub score: f32,
@@ -70,13 +70,13 @@ pub mod training {
 }
 
 /// Looks through foreign text with the model that is compiled in.
-pub fn detect(text: &str) -> Detection {
+pub fn detect(text: &str) -> TextDetection {
     detect_with(WindowModel::built_in(), text)
 }
 
 /// Looks through foreign text with a given model.
-pub fn detect_with(model: &WindowModel, text: &str) -> Detection {
-    let mut found = Detection {
+pub fn detect_with(model: &WindowModel, text: &str) -> TextDetection {
+    let mut found = TextDetection {
         severity: DetectionSeverity::None,
         score: 0.0,
         worst: 0..0,
@@ -115,7 +115,7 @@ pub fn detect_with(model: &WindowModel, text: &str) -> Detection {
     found
 }
 
-impl Detection {
+impl TextDetection {
     /// What the operator wants done; `None` when there is nothing to do.
     pub fn outcome(&self, settings: &GuardDetection) -> Option<DetectionOutcome> {
         let outcome = match self.severity {

@@ -203,7 +203,7 @@ fn place(label: &str, unit: &NoteChunk) -> NotePlace {
 
 /// A change that would mend findings: whole units moved from MEMORY.md to a daily note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proposal {
+pub struct LintProposal {
     pub memory: String,
     pub note_label: String,
     pub note: String,
@@ -217,7 +217,7 @@ pub fn propose_move(
     notes: &[LintedNote<'_>],
     today: CalendarDay,
     limits: &LintLimits,
-) -> Option<Proposal> {
+) -> Option<LintProposal> {
     let memory = notes.iter().find(|note| note.label == "MEMORY.md")?;
     let findings = lint(notes, today, limits);
     let mut lines: Vec<u32> = Vec::new();
@@ -296,7 +296,7 @@ pub fn propose_move(
         unified_diff(labels, old, new, 2)
     };
     let diff = compared("MEMORY.md", memory.text, &kept) + &compared(&note_label, before, &note);
-    Some(Proposal {
+    Some(LintProposal {
         memory: kept,
         note_label,
         note,

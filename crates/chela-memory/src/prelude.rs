@@ -103,7 +103,7 @@ const SHORTEST_PHRASE: usize = 3;
 
 /// An entry whose trigger a message contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Triggered {
+pub struct TriggeredEntry {
     pub label: String,
     pub line: u32,
     pub phrase: String,
@@ -112,9 +112,9 @@ pub struct Triggered {
 
 /// The entries marked `<!-- trigger: phrase, phrase -->` whose phrases the message contains. The
 /// mark stands behind an entry or in the line above it. No model is asked.
-pub fn triggered(workspace: &Path, message: &str) -> Vec<Triggered> {
+pub fn triggered(workspace: &Path, message: &str) -> Vec<TriggeredEntry> {
     let said = folded(message);
-    let mut found: Vec<Triggered> = Vec::new();
+    let mut found: Vec<TriggeredEntry> = Vec::new();
     for label in TRUSTED {
         let path = workspace.join(label);
         if !crate::source::inside(&path, workspace) {
@@ -144,7 +144,7 @@ pub fn triggered(workspace: &Path, message: &str) -> Vec<Triggered> {
             if let Some(phrase) = phrase
                 && !found.iter().any(|known| known.text == text)
             {
-                found.push(Triggered {
+                found.push(TriggeredEntry {
                     label: label.into(),
                     line: number,
                     phrase,

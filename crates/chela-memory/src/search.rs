@@ -156,6 +156,13 @@ struct ScoreScratch {
     cosine: Vec<f32>,
 }
 
+/// An index as it is now, and what is used to search it.
+struct LoadedIndex<'s> {
+    snapshot: &'s IndexSnapshot,
+    terms: &'s mut TermReader,
+    scratch: &'s mut ScoreScratch,
+}
+
 impl IndexSearcher {
     /// Ranks the chunks of `store` for a question.
     pub fn search(
@@ -184,14 +191,18 @@ impl IndexSearcher {
         &mut self,
         connection: &Connection,
         request: &SearchRequest<'_>,
-    ) -> rusqlite::Result<&IndexSnapshot> {
+    ) -> rusqlite::Result<LoadedIndex<'_>> {
         let model = request
             .embedder
             .map(|embedder| embedder.id().to_string())
             .unwrap_or_default();
         let snapshot =
             IndexSnapshot::load(connection, &model, request.audience, self.snapshot.take())?;
-        Ok(self.snapshot.insert(snapshot))
+        Ok(LoadedIndex {
+            snapshot: self.snapshot.insert(snapshot),
+            terms: &mut self.terms,
+            scratch: &mut self.scratch,
+        })
     }
 
     fn best(
@@ -199,15 +210,11 @@ impl IndexSearcher {
         connection: &Connection,
         request: &SearchRequest<'_>,
     ) -> rusqlite::Result<SearchAnswer> {
-        self.load(connection, request)?;
-        let Self {
-            snapshot: Some(snapshot),
+        let LoadedIndex {
+            snapshot,
             terms,
             scratch,
-        } = self
-        else {
-            return Ok(nothing(QueryKind::Prose));
-        };
+        } = self.load(connection, request)?;
         let query = ParsedQuery::read(request.question, request.today, terms);
         let weights = request.weights;
         let counts = keyword::score(
@@ -254,15 +261,11 @@ impl IndexSearcher {
         connection: &Connection,
         request: &SearchRequest<'_>,
     ) -> rusqlite::Result<SearchAnswer> {
-        self.load(connection, request)?;
-        let Self {
-            snapshot: Some(snapshot),
+        let LoadedIndex {
+            snapshot,
             terms,
             scratch,
-        } = self
-        else {
-            return Ok(nothing(QueryKind::Prose));
-        };
+        } = self.load(connection, request)?;
         let query = ParsedQuery::read(request.question, request.today, terms);
         let (vector, state) = meaning::embed(request, snapshot, request.question);
         meaning::cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
@@ -287,16 +290,6 @@ impl IndexSearcher {
             searched: snapshot.live,
             vectors: state,
         })
-    }
-}
-
-fn nothing(kind: QueryKind) -> SearchAnswer {
-    SearchAnswer {
-        hits: Vec::new(),
-        confidence: HitConfidence::None,
-        kind,
-        searched: 0,
-        vectors: VectorState::Off,
     }
 }
 

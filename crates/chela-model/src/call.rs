@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::complaint::{EndpointComplaint, judge, retry_after};
 use crate::fault::CallFault;
 use crate::provider::{CallCredentials, KeyPresentation};
-use crate::wire::{self, Answer, AnswerDecoder, StreamFault, StreamFraming};
+use crate::wire::{self, AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming};
 use crate::{
     EncodedRequest, MessagePart, ModelError, ModelHttp, ModelRequest, ModelResponse, ModelTarget,
     ResponseEvent, Usage,
@@ -108,7 +108,7 @@ async fn attempt(
     headers: Vec<(&'static str, String)>,
     credentials: &CallCredentials,
     sink: &mut (dyn FnMut(ResponseEvent) + Send),
-) -> Result<Answer, CallFault> {
+) -> Result<DecodedAnswer, CallFault> {
     let needs_key = !target.provider.key_variables.is_empty()
         && !target.provider.is_local()
         && target.provider.auth != KeyPresentation::None;
@@ -175,7 +175,7 @@ async fn listen(
     mut response: reqwest::Response,
     mut decoder: AnswerDecoder,
     sink: &mut (dyn FnMut(ResponseEvent) + Send),
-) -> Result<Answer, CallFault> {
+) -> Result<DecodedAnswer, CallFault> {
     let patience = target.provider.patience;
     let kind = response
         .headers()

@@ -62,4 +62,4 @@ pub use request::{
 pub use response::{ModelResponse, ResponseEvent, StopReason};
 pub use server::{learn_from_server, list_models};
 pub use target::ModelTarget;
-pub use wire::{Answer, AnswerDecoder, StreamFault, StreamFraming, stable_text, tool_texts};
+pub use wire::{AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming, stable_text, tool_texts};

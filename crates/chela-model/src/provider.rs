@@ -26,7 +26,7 @@ pub struct ModelProvider {
     pub key_variables: &'static [&'static str],
     pub auth: KeyPresentation,
     pub headers: Vec<(String, KeySource)>,
-    pub patience: Patience,
+    pub patience: AnswerPatience,
     pub params: OpenMap,
     pub context_window: Option<u64>,
     pub models: Vec<model::Model>,
@@ -48,7 +48,7 @@ pub enum KeyPresentation {
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct AnswerPatience {
     /// For the first byte of the answer: a local model reads the prompt first.
     pub first: Duration,
     /// Between two pieces of the answer.
@@ -122,7 +122,7 @@ impl ModelProvider {
                 _ => KeyPresentation::Usual,
             },
             headers,
-            patience: Patience::of(&base_url, set),
+            patience: AnswerPatience::of(&base_url, set),
             params: set.params.clone(),
             context_window: set.context_window,
             models: set.models.clone(),
@@ -143,7 +143,7 @@ impl ModelProvider {
             key_variables: known.keys,
             auth: KeyPresentation::Usual,
             headers: Vec::new(),
-            patience: Patience::usual(known.base_url),
+            patience: AnswerPatience::usual(known.base_url),
             params: OpenMap::new(),
             context_window: None,
             models: Vec::new(),
@@ -239,7 +239,7 @@ fn api_of(
     }
 }
 
-impl Patience {
+impl AnswerPatience {
     fn usual(base_url: &str) -> Self {
         let first = if is_local(base_url) { 600 } else { 120 };
         Self {

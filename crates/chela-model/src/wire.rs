@@ -18,7 +18,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-pub use decoder::{Answer, AnswerDecoder, StreamFault};
+pub use decoder::{AnswerDecoder, DecodedAnswer, StreamFault};
 pub use frames::StreamFraming;
 
 use crate::key::ModelKey;

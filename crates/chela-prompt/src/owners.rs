@@ -33,8 +33,6 @@ pub(crate) fn audience(owners: &OwnerList) -> Audience {
 /// The first 12 hex digits of HMAC-SHA256. An id may be a phone number, of which there are too
 /// few for a hash without a secret to hide anything.
 pub fn digest(secret: &str, id: &str) -> String {
-    use std::fmt::Write;
-
     // A key of any length is accepted; the other arm cannot be reached.
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else {
         return String::new();
@@ -45,7 +43,7 @@ pub fn digest(secret: &str, id: &str) -> String {
         .iter()
         .take(6)
         .fold(String::new(), |mut hex, byte| {
-            let _ = write!(hex, "{byte:02x}");
+            hex.push_str(&format!("{byte:02x}"));
             hex
         })
 }

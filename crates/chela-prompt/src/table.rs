@@ -7,7 +7,7 @@ use chela_core::Zone::{self, Stable, Volatile};
 use crate::input::SourcedValue;
 use crate::out::PromptWriter;
 use crate::template::PromptTemplate;
-use crate::texts::{TEXTS, Texts};
+use crate::texts::{PromptTexts, TEXTS};
 use crate::view::{InputView, lines, sourced, value};
 use crate::{
     CleanText, ExtraKind, FamilyContribution, PromptMode, ReplyFormat, ReplySurface,
@@ -17,16 +17,16 @@ use crate::{
 /// One row: what a section is called, where it lies, when it is there and what it says.
 pub(crate) struct PromptSection {
     pub(crate) id: Id,
-    pub(crate) heading: Heading,
+    pub(crate) heading: SectionHeading,
     pub(crate) zone: Zone,
-    pub(crate) modes: Modes,
+    pub(crate) modes: SectionModes,
     pub(crate) gate: fn(&InputView<'_>) -> bool,
     /// The gate in words.
     pub(crate) needs: &'static str,
     pub(crate) render: fn(&InputView<'_>, &mut PromptWriter),
 }
 
-pub(crate) enum Heading {
+pub(crate) enum SectionHeading {
     None,
     Is(&'static str),
     /// One of two, by the input.
@@ -38,18 +38,18 @@ pub(crate) enum Heading {
 type Contributed = for<'a> fn(&'a InputView<'_>) -> Option<&'a SourcedValue<CleanText>>;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Modes {
+pub(crate) enum SectionModes {
     All,
     Full,
     FullAndMinimal,
 }
 
-use Heading::{Either, Is, Own};
-use Modes::{All, Full, FullAndMinimal};
+use SectionHeading::{Either, Is, Own};
+use SectionModes::{All, Full, FullAndMinimal};
 
 #[rustfmt::skip]
 pub(crate) static SECTIONS: [PromptSection; 33] = [
-    row(Id::Identity, Heading::None, Stable, All, ALWAYS, "", |v, out| text(v, out, |t| &t.identity)),
+    row(Id::Identity, SectionHeading::None, Stable, All, ALWAYS, "", |v, out| text(v, out, |t| &t.identity)),
     row(Id::Tooling, Is("## Tooling"), Stable, FullAndMinimal, WHOLE, ROOM, |v, out| text(v, out, |t| &t.tooling)),
     row(Id::InteractionStyle, Own(None, interaction_style), Stable, FullAndMinimal,
         |v| interaction_style(v).is_some(), "a style from the model's family",
@@ -78,7 +78,7 @@ pub(crate) static SECTIONS: [PromptSection; 33] = [
     row(Id::ModelAliases, Is("## Model Aliases"), Stable, Full,
         |v| !lines(&v.input.model_aliases).is_empty(), "at least one model alias",
         |v, out| text(v, out, |t| &t.model_aliases)),
-    row(Id::TimeHint, Heading::None, Stable, FullAndMinimal,
+    row(Id::TimeHint, SectionHeading::None, Stable, FullAndMinimal,
         knows_time_zone, "a known time zone", |v, out| text(v, out, |t| &t.time_hint)),
     row(Id::Workspace, Is("## Workspace"), Stable, FullAndMinimal, ALWAYS, "", |v, out| text(v, out, |t| &t.workspace)),
     row(Id::Documentation, Is("## Documentation"), Stable, Full, ALWAYS, "", |v, out| text(v, out, |t| &t.documentation)),
@@ -137,9 +137,9 @@ const ROOM: &str = "more room than a small model has";
 
 const fn row(
     id: Id,
-    heading: Heading,
+    heading: SectionHeading,
     zone: Zone,
-    modes: Modes,
+    modes: SectionModes,
     gate: fn(&InputView<'_>) -> bool,
     needs: &'static str,
     render: fn(&InputView<'_>, &mut PromptWriter),
@@ -155,7 +155,7 @@ const fn row(
     }
 }
 
-impl Modes {
+impl SectionModes {
     pub(crate) fn include(self, mode: PromptMode) -> bool {
         match mode {
             PromptMode::Full => true,
@@ -181,14 +181,14 @@ impl PromptSection {
         match self.heading {
             Is(heading) => Some(heading),
             Own(fallback, _) => fallback,
-            Heading::None | Either(_) => None,
+            SectionHeading::None | Either(_) => None,
         }
     }
 
     /// The heading to print above the body. A contribution that brings its own prints it itself.
     fn printed_heading(&self, view: &InputView<'_>) -> Option<Cow<'static, str>> {
         let heading = match self.heading {
-            Heading::None => None,
+            SectionHeading::None => None,
             Is(heading) => Some(heading),
             Either(choose) => Some(choose(view)),
             Own(fallback, contributed) => {
@@ -199,7 +199,7 @@ impl PromptSection {
     }
 }
 
-fn text(view: &InputView<'_>, out: &mut PromptWriter, of: fn(&Texts) -> &PromptTemplate) {
+fn text(view: &InputView<'_>, out: &mut PromptWriter, of: fn(&PromptTexts) -> &PromptTemplate) {
     of(&TEXTS).write(view, out);
 }
 
@@ -218,7 +218,7 @@ fn block_or_text(
     contributed: Contributed,
     view: &InputView<'_>,
     out: &mut PromptWriter,
-    of: fn(&Texts) -> &PromptTemplate,
+    of: fn(&PromptTexts) -> &PromptTemplate,
 ) {
     match contributed(view) {
         Some(given) => block(Some(given), out),

@@ -8,9 +8,9 @@ macro_rules! texts {
     ($($name:ident)*) => {
         /// The text files, one field each.
         #[derive(Debug)]
-        pub(crate) struct Texts { $(pub(crate) $name: PromptTemplate),* }
+        pub(crate) struct PromptTexts { $(pub(crate) $name: PromptTemplate),* }
 
-        pub(crate) static TEXTS: LazyLock<Texts> = LazyLock::new(|| Texts {
+        pub(crate) static TEXTS: LazyLock<PromptTexts> = LazyLock::new(|| PromptTexts {
             $($name: PromptTemplate::parse(include_str!(concat!("../text/", stringify!($name), ".md")))),*
         });
 

@@ -4,7 +4,7 @@ use super::fold::{FoldedChar, seen};
 use crate::Silence;
 
 /// A word as it was matched.
-pub struct Match {
+pub struct MatchedWord {
     pub end: usize,
     pub which: Silence,
     pub between: WordJoint,
@@ -25,7 +25,7 @@ pub enum WordMatch {
     Cut {
         beyond: usize,
     },
-    Yes(Match),
+    Yes(MatchedWord),
 }
 
 /// Which of the two begins at `at`.
@@ -85,7 +85,7 @@ pub fn try_word(chars: &[char], at: usize) -> WordMatch {
         (_, _, true) => WordJoint::Space,
         _ => WordJoint::Nothing,
     };
-    WordMatch::Yes(Match {
+    WordMatch::Yes(MatchedWord {
         end: place,
         which,
         between,

@@ -262,6 +262,7 @@ impl Cgroup {
                 for pid in inside.unwrap_or_default().lines() {
                     is_empty = false;
                     if let Some(pid) = pid.parse().ok().and_then(Pid::from_raw) {
+                        // Whoever has ended by itself is not in the next list.
                         let _ = kill_process(pid, Signal::KILL);
                     }
                 }

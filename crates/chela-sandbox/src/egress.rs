@@ -41,7 +41,7 @@ pub struct EgressProxy {
 impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.task.abort();
-        let _ = std::fs::remove_file(&self.socket);
+        ok_or_debug!(std::fs::remove_file(&self.socket), "a socket stays behind");
     }
 }
 
@@ -64,6 +64,7 @@ impl EgressProxy {
             return Err(failed(&"the path is too long for a socket"));
         }
         std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
+        // Of a process that had this number before; what cannot be removed cannot be bound.
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket).map_err(|error| failed(&error))?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))

@@ -63,7 +63,7 @@ pub struct ProcessFamily {
 
 /// What the kernel says of one process.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Relative {
+pub(super) struct ProcessKin {
     pub(super) parent: i32,
     group: i32,
     session: i32,
@@ -87,6 +87,7 @@ impl ProcessFamily {
 
     /// Asks all of the group to end.
     pub fn ask_to_end(&self) {
+        // A group that has ended needs no asking.
         let _ = kill_process_group(self.leader, Signal::TERM);
         let _ = kill_process_group(self.leader, Signal::CONT);
     }
@@ -96,11 +97,13 @@ impl ProcessFamily {
         let ended = match leader {
             FamilyLeader::Command => self.end_while(|| {
                 let members = self.members();
+                // Whoever is left is among the members of the next look.
                 let _ = kill_process_group(self.leader, Signal::KILL);
                 members
             }),
             FamilyLeader::Supervisor => self.end_followers(),
         };
+        // The group may be gone already.
         let _ = kill_process_group(self.leader, Signal::KILL);
         ended
     }
@@ -164,7 +167,7 @@ impl ProcessFamily {
     }
 
     /// Who is of the group or session, or descends from someone who is.
-    fn kin(&self, all: &BTreeMap<i32, Relative>) -> BTreeSet<i32> {
+    fn kin(&self, all: &BTreeMap<i32, ProcessKin>) -> BTreeSet<i32> {
         let leader = self.leader.as_raw_nonzero().get();
         let mut kin: BTreeSet<i32> = all
             .iter()
@@ -197,6 +200,7 @@ pub(super) fn end_processes(processes: &[i32]) {
     for signal in [Signal::STOP, Signal::KILL] {
         for pid in processes {
             if let Some(pid) = Pid::from_raw(*pid) {
+                // It may have ended by itself; callers look again.
                 let _ = kill_process(pid, signal);
             }
         }
@@ -256,7 +260,7 @@ fn limit(_leader: Pid) -> Option<u64> {
 }
 
 /// Every process of the machine; empty where there is no `/proc`.
-pub(super) fn relatives() -> BTreeMap<i32, Relative> {
+pub(super) fn relatives() -> BTreeMap<i32, ProcessKin> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return BTreeMap::new();
     };
@@ -267,7 +271,7 @@ pub(super) fn relatives() -> BTreeMap<i32, Relative> {
         .collect()
 }
 
-pub(super) fn relative(pid: i32) -> Option<Relative> {
+pub(super) fn relative(pid: i32) -> Option<ProcessKin> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, parentheses included.
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
@@ -278,7 +282,7 @@ pub(super) fn relative(pid: i32) -> Option<Relative> {
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     let born = fields.nth(15)?.parse().ok()?;
-    Some(Relative {
+    Some(ProcessKin {
         parent,
         group,
         session,

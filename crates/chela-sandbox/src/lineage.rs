@@ -9,6 +9,9 @@
 //! another terminal that is sent keys) comes from there, and only a sandbox keeps a command from
 //! those. Systems without `/proc` know the environment alone.
 
+mod process_table;
+mod running;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +20,10 @@ use chela_core::{Host, ok_or_debug};
 use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
-use super::family::{MARK, Relative, end_processes, relative, relatives};
+use super::family::{MARK, ProcessKin, relative, relatives};
+
+use process_table::{ancestry, boot, carries_mark, groups_of, is_program, is_reaper, now};
+pub use running::{RunningCommand, end_surviving_commands, running_commands};
 
 /// Commands carry this in their environment, so that scripts know who called.
 const CALLER: &str = "CHELA_SHELL";
@@ -137,7 +143,7 @@ impl RecordedCommand {
     }
 
     /// Whether a process without ancestors of its own may come from this command.
-    fn may_have_left(&self, pid: i32, it: &Relative, all: &BTreeMap<i32, Relative>) -> bool {
+    fn may_have_left(&self, pid: i32, it: &ProcessKin, all: &BTreeMap<i32, ProcessKin>) -> bool {
         let starter_lives = all
             .get(&self.starter)
             .is_some_and(|starter| starter.born == self.starter_born);
@@ -218,7 +224,7 @@ pub fn may_come_from_command(host: &Host, pid: i32) -> bool {
 fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
     let chain = ancestry(own);
     let recorded = recorded(host);
-    let is_command = |(pid, it): &(i32, Relative)| {
+    let is_command = |(pid, it): &(i32, ProcessKin)| {
         recorded.iter().any(|record| record.is_of(*pid, it.born))
             || (*pid != own && (carries_mark(*pid) || is_program(*pid)))
     };
@@ -254,7 +260,7 @@ fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
 
 impl RecordedCommand {
     /// A command that runs, as it is seen without a record: somebody may have taken that away.
-    fn seen(pid: i32, it: &Relative, all: &BTreeMap<i32, Relative>) -> Option<Self> {
+    fn seen(pid: i32, it: &ProcessKin, all: &BTreeMap<i32, ProcessKin>) -> Option<Self> {
         Some(Self {
             boot: String::new(),
             pid,
@@ -267,70 +273,6 @@ impl RecordedCommand {
             mark: String::new(),
         })
     }
-}
-
-/// The process and those above it, the nearest first.
-fn ancestry(own: i32) -> Vec<(i32, Relative)> {
-    let look = |pid: i32| {
-        (pid > 1)
-            .then(|| relative(pid))
-            .flatten()
-            .map(|it| (pid, it))
-    };
-    std::iter::successors(look(own), |(_, it)| look(it.parent))
-        .take(MOST_ANCESTORS)
-        .collect()
-}
-
-fn carries_mark(pid: i32) -> bool {
-    std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
-        environ.split(|byte| *byte == 0).any(|variable| {
-            let name = variable
-                .split(|byte| *byte == b'=')
-                .next()
-                .unwrap_or_default();
-            name == CALLER.as_bytes() || name == MARK.as_bytes()
-        })
-    })
-}
-
-/// Whether a process is this program: nothing but commands of agents comes from one. It hides its
-/// memory, and with that its file; its name stays.
-fn is_program(pid: i32) -> bool {
-    match std::fs::read_link(format!("/proc/{pid}/exe")) {
-        Ok(file) => {
-            let name = file.file_name().unwrap_or_default().to_string_lossy();
-            name.strip_suffix(" (deleted)").unwrap_or(&name) == PROGRAM
-        }
-        Err(_) => name_of(pid).is_some_and(|name| name == PROGRAM),
-    }
-}
-
-/// Whether orphans come to a process: the first one of the system or of a user's session.
-fn is_reaper(pid: i32) -> bool {
-    pid == 1 || (pid > 1 && name_of(pid).is_some_and(|name| name == "systemd"))
-}
-
-fn name_of(pid: i32) -> Option<String> {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(name.trim_end().to_owned())
-}
-
-fn groups_of(pid: i32) -> Option<String> {
-    std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()
-}
-
-fn boot() -> Option<String> {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
-}
-
-/// Ticks since boot, as births are counted.
-fn now() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/uptime").ok()?;
-    let (seconds, rest) = text.split_whitespace().next()?.split_once('.')?;
-    let hundredths: u64 = rest.parse().ok()?;
-    Some(seconds.parse::<u64>().ok()? * TICKS + hundredths)
 }
 
 /// The time is the file's own, which nobody can set back.
@@ -394,117 +336,6 @@ pub fn forget_old_commands(host: &Host) {
             let gone = std::fs::remove_file(entry.path());
             ok_or_debug!(gone, "the record of a command stays");
         }
-    }
-}
-
-/// A command that runs although nobody looks after it any more, or that somebody still does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunningCommand {
-    /// Its processes, its leader first where that lives.
-    pub processes: Vec<i32>,
-    /// What runs, as the kernel shows it.
-    pub shown: String,
-    /// Whether the program that started it is still there.
-    pub is_looked_after: bool,
-}
-
-/// The commands on record of which something still runs.
-pub fn running_commands(host: &Host) -> Vec<RunningCommand> {
-    let recorded = recorded(host);
-    if recorded.is_empty() {
-        return Vec::new();
-    }
-    let all = relatives();
-    let running = recorded.iter().map(|record| record.running(&all));
-    running
-        .filter(|command| !command.processes.is_empty())
-        .collect()
-}
-
-/// Ends the commands that outlived the program that had started them, and says which. What they
-/// would still do is told to nobody, and done again by whoever finds it missing.
-pub fn end_surviving_commands(host: &Host) -> Vec<RunningCommand> {
-    let left = |host: &Host| {
-        let running = running_commands(host).into_iter();
-        running
-            .filter(|command| !command.is_looked_after)
-            .collect::<Vec<_>>()
-    };
-    let survivors = left(host);
-    // Each pass may meet children born during the one before.
-    for _ in 0..MOST_PASSES {
-        let processes: Vec<i32> = left(host)
-            .into_iter()
-            .flat_map(|command| command.processes)
-            .collect();
-        if processes.is_empty() {
-            break;
-        }
-        end_processes(&processes);
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    survivors
-}
-
-const MOST_PASSES: usize = 64;
-
-impl RecordedCommand {
-    /// What still runs of it.
-    fn running(&self, all: &BTreeMap<i32, Relative>) -> RunningCommand {
-        let lives = |pid: i32, born: u64| {
-            all.get(&pid)
-                .is_some_and(|it| it.born == born && !it.is_dead)
-        };
-        let leads = lives(self.pid, self.born).then_some(self.pid);
-        let own = i32::try_from(std::process::id()).unwrap_or(0);
-        let others = all.iter().filter(|(pid, it)| {
-            **pid != self.pid
-                && **pid != own
-                && !it.is_dead
-                && it.born >= self.born
-                && (self.is_marked(**pid) || leads.is_some() && descends(**pid, self.pid, all))
-        });
-        let processes: Vec<i32> = leads
-            .into_iter()
-            .chain(others.map(|(pid, _)| *pid))
-            .collect();
-        RunningCommand {
-            shown: processes.first().map_or(String::new(), |pid| shown(*pid)),
-            is_looked_after: lives(self.starter, self.starter_born),
-            processes,
-        }
-    }
-
-    fn is_marked(&self, pid: i32) -> bool {
-        let wanted = format!("{MARK}={}", self.mark);
-        !self.mark.is_empty()
-            && std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
-                environ
-                    .split(|byte| *byte == 0)
-                    .any(|variable| variable == wanted.as_bytes())
-            })
-    }
-}
-
-fn descends(pid: i32, from: i32, all: &BTreeMap<i32, Relative>) -> bool {
-    let parent = |pid: &i32| {
-        all.get(pid)
-            .map(|it| it.parent)
-            .filter(|parent| *parent > 1)
-    };
-    std::iter::successors(Some(pid), parent)
-        .take(MOST_ANCESTORS)
-        .any(|above| above == from)
-}
-
-/// The words a process was started with, in one short line.
-fn shown(pid: i32) -> String {
-    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    let text = String::from_utf8_lossy(&words).replace(['\0', '\n'], " ");
-    let text: String = text.trim().chars().take(120).collect();
-    match text.is_empty() {
-        true => format!("process {pid}"),
-        false => format!("{text} (process {pid})"),
     }
 }
 

@@ -121,7 +121,10 @@ pub fn remove(stale: &StaleSandbox, work: WorkFate) -> std::io::Result<()> {
     gone(folder.home())?;
     if work == WorkFate::Goes || !stale.has_work {
         gone(folder.root.clone())?;
-        let _ = std::fs::remove_file(folder.note());
+        ok_or_debug!(
+            std::fs::remove_file(folder.note()),
+            "the note of a sandbox stays behind"
+        );
     }
     Ok(())
 }

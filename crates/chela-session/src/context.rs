@@ -25,7 +25,7 @@ use chela_model::{MessagePart, ModelMessage, StopReason, ToolCall};
 use super::entry::{CompactionEntry, EntryBody, EntryId, EntryMeta, TranscriptEntry};
 use super::kept_transcripts::TranscriptBranch;
 use chela_reply::is_silence;
-use chela_store::Incarnation;
+use chela_store::SessionIncarnation;
 
 const SUMMARY: &str = include_str!("text/summary.md");
 const BRANCH: &str = include_str!("text/branch.md");
@@ -42,7 +42,7 @@ pub fn context(branch: &[TranscriptEntry]) -> Vec<ModelMessage> {
 #[derive(Debug, Default)]
 pub struct ContextReplay {
     replay: Replay,
-    incarnation: Incarnation,
+    incarnation: SessionIncarnation,
     /// Entries that are in it, and the last of them.
     read: usize,
     last: Option<EntryId>,

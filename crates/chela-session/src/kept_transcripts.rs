@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chela_model::{MessagePart, ModelMessage};
-use chela_store::Incarnation;
+use chela_store::SessionIncarnation;
 
 use super::entry::{EntryBody, EntryId, TranscriptEntry};
 
@@ -23,12 +23,12 @@ const ENTRY_BYTES: usize = 400;
 #[derive(Debug, Clone, Default)]
 pub struct TranscriptBranch {
     entries: Arc<Vec<TranscriptEntry>>,
-    incarnation: Incarnation,
+    incarnation: SessionIncarnation,
 }
 
 impl TranscriptBranch {
     /// Whoever keeps something about the entries begins anew with another one.
-    pub fn incarnation(&self) -> Incarnation {
+    pub fn incarnation(&self) -> SessionIncarnation {
         self.incarnation
     }
 
@@ -36,7 +36,7 @@ impl TranscriptBranch {
     pub(super) fn of(entries: Vec<TranscriptEntry>) -> Self {
         Self {
             entries: Arc::new(entries),
-            incarnation: Incarnation::default(),
+            incarnation: SessionIncarnation::default(),
         }
     }
 }
@@ -53,7 +53,7 @@ impl std::ops::Deref for TranscriptBranch {
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntriesSince {
     /// Of the session that was read: that of another one goes on nothing.
-    pub incarnation: Incarnation,
+    pub incarnation: SessionIncarnation,
     /// Where the conversation stands.
     pub leaf: Option<EntryId>,
     /// In the order they were appended, whatever branch they are on.

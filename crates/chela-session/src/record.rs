@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_core::{SessionKey, ok_or_warn};
 use chela_model::{ToolSchema, Usage};
-use chela_store::{SessionChange, SessionChanged, SessionRecord, UsageAdded, WriteDurability};
+use chela_store::{SessionChange, SessionChanged, SessionRecord, UsageSums, WriteDurability};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -268,7 +268,7 @@ impl Sessions {
     }
 }
 
-impl From<UsageOfCall> for UsageAdded {
+impl From<UsageOfCall> for UsageSums {
     fn from(call: UsageOfCall) -> Self {
         Self {
             input: call.usage.input,

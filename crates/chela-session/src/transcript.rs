@@ -4,7 +4,7 @@ use chela_core::SessionKey;
 use chela_model::ModelMessage;
 use chela_store::{
     BranchInherited, EntryBatch, EntryRecord, LeafMove, NewEntry, SessionFork, SessionForked,
-    UsageAdded, WriteDurability,
+    UsageSums, WriteDurability,
 };
 
 use super::context::context;
@@ -138,7 +138,7 @@ impl Sessions {
         let batch = EntryBatch {
             entries,
             at: self.now(),
-            usage: batch.usage.map(UsageAdded::from),
+            usage: batch.usage.map(UsageSums::from),
         };
         let numbers = self.store.append(session.id.as_str(), batch, durability);
         let numbers = numbers.await?.ok_or(SessionError::Gone)?;

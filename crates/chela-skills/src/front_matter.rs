@@ -13,7 +13,7 @@ mod yaml;
 use serde_json::{Map, Value};
 
 pub(crate) use fields::{ADDED_KEYS, GATING_KEYS, STANDARD_KEYS};
-pub use fields::{CommandDispatch, FrontMatter, Gating, Requires};
+pub use fields::{CommandDispatch, FrontMatter, SkillGating, SkillNeeds};
 
 use crate::finding::SkillFinding;
 

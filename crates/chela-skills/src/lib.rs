@@ -54,7 +54,7 @@ pub use catalog::{CatalogEntry, ShadowedSkill, SkillCatalog};
 pub use eligibility::{GateContext, HiddenReason, PathPrograms, SkillGate, SkillPlatform, hidden};
 pub use finding::SkillFinding;
 pub use front_matter::{
-    CommandDispatch, FrontMatter, FrontMatterError, Gating, Requires, SkillText,
+    CommandDispatch, FrontMatter, FrontMatterError, SkillGating, SkillNeeds, SkillText,
     read as read_skill_text,
 };
 pub use inspect::{SkillPackage, inspect};

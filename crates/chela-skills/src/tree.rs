@@ -26,7 +26,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The files below a skill's folder.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct SkillTree {
     pub files: Vec<SkillFile>,
     pub hash: ContentHash,
     pub stamps: FolderStamps,
@@ -154,7 +154,7 @@ pub(crate) fn read(
     known: &KnownFile<'_>,
     stamps: FolderStamps,
     now: SystemTime,
-) -> Result<Tree, TreeError> {
+) -> Result<SkillTree, TreeError> {
     let root = listing.path.clone();
     let mut reading = Reading {
         root: &root,
@@ -167,7 +167,7 @@ pub(crate) fn read(
     reading.folder(listing, 0)?;
     reading.files.sort_by(|a, b| a.path.cmp(&b.path));
     let hash = hash_of(&reading.files);
-    Ok(Tree {
+    Ok(SkillTree {
         files: reading.files,
         hash,
         stamps: reading.stamps,
@@ -311,14 +311,14 @@ fn unreadable(path: &Path, source: io::Error) -> TreeError {
 
 /// The bytes of a regular file with the stamp of the very version that was read.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct FileContent {
     pub bytes: Vec<u8>,
     pub stamp: PathStamp,
     pub mode: u32,
 }
 
 /// Reads a regular file of at most `limit` bytes; never waits for a pipe and follows no link.
-pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Content> {
+pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<FileContent> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC)
         .bits()
         .cast_signed();
@@ -329,7 +329,7 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Content> {
     read_open(&mut file, limit)
 }
 
-fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
+fn read_open(file: &mut File, limit: u64) -> io::Result<FileContent> {
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(io::Error::new(
@@ -355,7 +355,7 @@ fn read_open(file: &mut File, limit: u64) -> io::Result<Content> {
         }
     }
     bytes.truncate(filled);
-    Ok(Content {
+    Ok(FileContent {
         bytes,
         stamp: PathStamp::of(&metadata),
         mode: metadata.mode(),

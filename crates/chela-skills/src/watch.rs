@@ -122,6 +122,7 @@ impl SkillsWatch {
 impl Drop for SkillsWatch {
     fn drop(&mut self) {
         self.watcher = None;
+        // A thread that has ended needs no word, and a panic in it has been told.
         let _ = self.stop.send(Note::Stop);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

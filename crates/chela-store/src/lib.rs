@@ -49,10 +49,10 @@ pub use ledger::{
     StoredContent, StoredContents, StoredRequest, UnreadableRow, WorkEnd, WorkFuture,
 };
 pub use sessions::{
-    BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry,
-    Incarnation, LeafMove, NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork,
-    SessionForked, SessionImport, SessionImported, SessionQuery, SessionRecord, SessionResume,
-    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageAdded, UsageSums,
+    BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,
+    NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
+    SessionImported, SessionIncarnation, SessionQuery, SessionRecord, SessionResume, SessionSpan,
+    SessionStart, SessionStarted, SessionStore, SessionTree, UsageSums,
 };
 pub use sqlite::{
     SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteLedgerStore,

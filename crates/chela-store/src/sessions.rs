@@ -13,10 +13,10 @@ use crate::{FileSoundness, StoreCounts, StoreFuture, WriteDurability};
 
 pub use marks::EntryMarks;
 pub use records::{
-    BranchInherited, CurrentSession, EntryBatch, EntryRecord, ImportedEntry, Incarnation, LeafMove,
-    NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
-    SessionImported, SessionQuery, SessionRecord, SessionResume, SessionSpan, SessionStart,
-    SessionStarted, SessionTree, UsageAdded, UsageSums,
+    BranchInherited, CurrentSession, EntryBatch, EntryRecord, ImportedEntry, LeafMove, NewEntry,
+    SaidEnds, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
+    SessionImported, SessionIncarnation, SessionQuery, SessionRecord, SessionResume, SessionSpan,
+    SessionStart, SessionStarted, SessionTree, UsageSums,
 };
 
 /// Keeps sessions. Methods about one session answer with `None` or `false` when it is gone.
@@ -60,7 +60,7 @@ pub trait SessionStore: std::fmt::Debug + Send + Sync {
     fn add_usage(
         &self,
         id: &str,
-        usage: UsageAdded,
+        usage: UsageSums,
         durability: WriteDurability,
     ) -> StoreFuture<'_, bool>;
 

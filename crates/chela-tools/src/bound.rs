@@ -27,7 +27,7 @@ pub struct OutputBound {
 
 /// Text that fits, and what became of the rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fitted {
+pub struct FittedOutput {
     pub text: String,
     /// The runtime's words about what was left out; not part of the text.
     pub note: Option<String>,
@@ -99,9 +99,9 @@ impl OutputBound {
 
     /// Cuts text that is too long and keeps all of it in a file. `name` becomes part of the
     /// file's name; the trust goes with it, so that reading the rest later says the same.
-    pub fn fit(&self, name: &str, text: String, trust: Trust) -> Fitted {
+    pub fn fit(&self, name: &str, text: String, trust: Trust) -> FittedOutput {
         if self.fits(&text) {
-            return Fitted {
+            return FittedOutput {
                 text,
                 note: None,
                 spooled: None,
@@ -130,7 +130,7 @@ impl OutputBound {
                 grouped(lines)
             ),
         };
-        Fitted {
+        FittedOutput {
             text: cut_text,
             note: Some(note),
             spooled,

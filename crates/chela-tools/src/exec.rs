@@ -1,203 +1,34 @@
 //! Commands on the machine: `exec` plans one, has it cleared, starts it and follows it.
 
+mod call;
 mod command_words;
 mod environment;
 mod network;
 mod place;
+mod setup;
+mod spec;
 mod walls_met;
 
-use chela_core::lock;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use chela_config::model::{BareUnit, Exec};
-use chela_config::{AgentView, LoadedConfig};
-use chela_core::secret::Redactor;
-use chela_core::{AgentId, Host};
-use chela_guard::ExternalSource;
-use serde::Deserialize;
+use chela_guard::flow::SessionTaint;
+use chela_sandbox::{EgressProxy, NetworkAccess};
 use serde_json::{Map, Value};
 
-use crate::ElevationState;
-use crate::approvals::{
-    ApprovalsDocument, CommandFreedom, CommandGate, FolderDoubts, GateSetup, NoDoubts,
-    PlannedCommand, binds_of,
-};
-use crate::foresight;
-use crate::handles::{self, NoHandles, SecretDestination, SecretHandles};
-use crate::process::{
-    CommandChannel, CommandJob, CommandLaunch, CommandWalls, EndNotices, ProcessTool,
-    ProcessesSetup, SessionProcesses, is_running, plain, whole,
-};
-use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::approvals::{ApprovalsDocument, CommandFreedom, CommandGate, GateSetup, binds_of};
+use crate::handles::{self, SecretDestination};
+use crate::process::{CommandJob, SessionProcesses};
 use crate::{
-    CallFuture, CallProgress, CallProspect, CallSink, CallTarget, CallWrites, Effect, RunCall,
-    SinkKind, Tool, ToolOutput, ToolSpec,
+    CallFuture, CallProspect, CallTarget, CallWrites, Effect, ElevationState, RunCall, Tool,
+    ToolOutput, ToolSpec, foresight, schema,
 };
-use chela_guard::flow::SessionTaint;
-use chela_sandbox::{EgressProxy, FamilyWatch, NetworkAccess, SandboxStanding};
 
-use environment::{CommandEnvironment, refused};
+use call::ExecArguments;
 use place::CommandPlace;
-
-/// People are shown the newest output this often.
-const TELL_EVERY: Duration = Duration::from_millis(1_000);
-/// A command for the background that fails at once is told of at once.
-const FIRST_LOOK: Duration = Duration::from_millis(150);
-
-/// What the commands of a session are made from.
-#[derive(Clone)]
-pub struct CommandsSetup {
-    pub host: Host,
-    pub agent: AgentId,
-    pub config: Exec,
-    /// Where commands start.
-    pub workspace: PathBuf,
-    /// Folder of this session for long output.
-    pub spool: PathBuf,
-    /// Most characters of output shown at once.
-    pub most_shown: usize,
-    /// A question to the owner lapses after this long.
-    pub expires_after: Duration,
-    /// Knows the values that no command may see, and takes them out of what they print.
-    pub redactor: Arc<Redactor>,
-    /// Secrets that commands may have by name.
-    pub handles: Arc<dyn SecretHandles>,
-    /// Where they run.
-    pub sandbox: Arc<SandboxStanding>,
-    /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
-    pub leaving: SandboxLeaving,
-    /// Knows which files were written after text from outside was read.
-    pub doubts: Arc<dyn FolderDoubts>,
-}
-
-/// Whether leaving the sandbox can be asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SandboxLeaving {
-    Never,
-    /// Each time it is decided anew.
-    Possible,
-}
-
-/// Whose commands they are to be.
-#[derive(Debug)]
-pub struct CommandsAsk<'a> {
-    pub host: &'a Host,
-    pub loaded: &'a LoadedConfig,
-    pub view: &'a AgentView,
-    /// Folder of the session for long output.
-    pub spool: PathBuf,
-    pub sandbox: SandboxStanding,
-}
-
-impl std::fmt::Debug for CommandsSetup {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CommandsSetup")
-            .field("agent", &self.agent)
-            .field("workspace", &self.workspace)
-            .finish_non_exhaustive()
-    }
-}
-
-impl CommandsSetup {
-    /// The settings of one agent.
-    pub fn of(ask: CommandsAsk<'_>) -> Self {
-        let CommandsAsk {
-            host,
-            loaded,
-            view,
-            spool,
-            sandbox,
-        } = ask;
-        let config = &loaded.config;
-        let exec = view.tools.value.exec.as_ref().unwrap_or(&config.tools.exec);
-        let expires_after = config
-            .guard
-            .approvals
-            .expires_after
-            .duration(BareUnit::Seconds);
-        let mut host = host.clone();
-        host.env = loaded.env().clone();
-        Self {
-            host,
-            agent: view.id.clone(),
-            config: exec.clone(),
-            workspace: view.workspace.value.clone(),
-            spool,
-            most_shown: 16_000,
-            expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
-            redactor: Arc::default(),
-            handles: Arc::new(NoHandles),
-            leaving: match (&sandbox, config.tools.elevated.enabled) {
-                (SandboxStanding::Inside(_) | SandboxStanding::Refused { .. }, Some(true)) => {
-                    SandboxLeaving::Possible
-                }
-                _ => SandboxLeaving::Never,
-            },
-            sandbox: Arc::new(sandbox),
-            doubts: Arc::new(NoDoubts),
-        }
-    }
-}
-
-/// The tools for commands, and the commands themselves. When the last clone of `processes` goes,
-/// every command of the session ends.
-#[derive(Debug, Clone)]
-pub struct CommandTools {
-    pub exec: Arc<ExecTool>,
-    pub process: Arc<ProcessTool>,
-    pub processes: SessionProcesses,
-}
-
-impl CommandTools {
-    pub fn new(setup: CommandsSetup) -> Self {
-        let config = &setup.config;
-        let notices = match (config.notify_on_exit, config.notify_on_exit_empty_success) {
-            (false, _) => EndNotices::None,
-            (true, false) => EndNotices::Noteworthy,
-            (true, true) => EndNotices::All,
-        };
-        let processes = SessionProcesses::new(ProcessesSetup {
-            host: setup.host.clone(),
-            spool_dir: setup.spool.clone(),
-            keep_finished: Duration::from_millis(config.cleanup_ms),
-            notices,
-            most_shown: setup.most_shown,
-            redactor: Arc::clone(&setup.redactor),
-        });
-        let exec = Arc::new(ExecTool::new(setup, processes.clone()));
-        Self {
-            process: Arc::new(ProcessTool::new(processes.clone(), Arc::clone(&exec.gate))),
-            exec,
-            processes,
-        }
-    }
-
-    /// Where they run.
-    pub fn sandbox(&self) -> &Arc<SandboxStanding> {
-        &self.exec.setup.sandbox
-    }
-
-    /// How far commands may leave the sandbox from now on. Until this is said, not at all.
-    pub fn elevate(&self, elevation: ElevationState) {
-        *lock(&self.exec.elevation) = elevation;
-    }
-
-    /// Whether text from outside was read in the session, as far as is known now.
-    pub fn note_taint(&self, taint: SessionTaint) {
-        *lock(&self.exec.taint) = taint;
-    }
-
-    /// For the toolbox.
-    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        vec![
-            Arc::clone(&self.exec) as Arc<dyn Tool>,
-            Arc::clone(&self.process) as Arc<dyn Tool>,
-        ]
-    }
-}
+pub use setup::{CommandTools, CommandsAsk, CommandsSetup, SandboxLeaving};
+use spec::spec;
 
 /// The `exec` tool.
 #[derive(Debug)]
@@ -211,40 +42,6 @@ pub struct ExecTool {
     /// The ways out of the sandbox, by the hosts they lead to, each from the first command that
     /// needs it.
     proxies: Mutex<BTreeMap<String, EgressProxy>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Arguments {
-    command: Option<String>,
-    argv: Option<Vec<String>>,
-    workdir: Option<String>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    yield_ms: Option<u64>,
-    #[serde(default)]
-    background: bool,
-    timeout_seconds: Option<u64>,
-    #[serde(default)]
-    pty: bool,
-    ask: Option<String>,
-    #[serde(default)]
-    elevated: bool,
-    #[serde(default)]
-    outside: bool,
-    #[serde(default)]
-    hosts: Vec<String>,
-}
-
-impl Arguments {
-    /// Whether the call asks to run on the machine itself.
-    fn leaves(&self) -> bool {
-        self.outside || self.elevated
-    }
-
-    fn names_secret(&self) -> bool {
-        self.env.values().any(|value| handles::names_one(value))
-    }
 }
 
 impl ExecTool {
@@ -276,7 +73,7 @@ impl ExecTool {
         argv: Vec<String>,
         timeout: Duration,
     ) -> Result<Arc<CommandJob>, ToolOutput> {
-        let arguments = Arguments {
+        let arguments = ExecArguments {
             command: None,
             argv: Some(argv),
             workdir: None,
@@ -299,7 +96,7 @@ impl ExecTool {
     }
 
     async fn act(&self, call: RunCall<'_>) -> Result<ToolOutput, ToolOutput> {
-        let arguments: Arguments = schema::read(call.arguments)?;
+        let arguments: ExecArguments = schema::read(call.arguments)?;
         let placed = self.place(&arguments)?;
         let planned = self.plan(&arguments, &placed.place)?;
         let circumstances = self.circumstances(&placed, &arguments);
@@ -327,136 +124,6 @@ impl ExecTool {
         let output = self.follow(Arc::clone(&job), &arguments, call).await?;
         Ok(self.with_word_about_walls(output, &job, &placed.place))
     }
-
-    fn plan(
-        &self,
-        arguments: &Arguments,
-        place: &CommandPlace,
-    ) -> Result<PlannedCommand, ToolOutput> {
-        if let Some(why) = arguments.env.keys().find_map(|name| refused(name)) {
-            return Err(ToolOutput::failed(why));
-        }
-        let argv = arguments.argv.iter().flatten();
-        if argv
-            .chain(&arguments.command)
-            .any(|text| handles::names_one(text))
-        {
-            return Err(ToolOutput::failed(
-                "A command line is seen by everybody on the machine: name the secret in env and use the variable.",
-            ));
-        }
-        let folder = self.folder(arguments.workdir.as_deref(), place)?;
-        let surroundings = CommandEnvironment {
-            host: &self.setup.host,
-            prepend: &self.setup.config.path_prepend,
-            pass: &self.setup.config.pass_env,
-            redactor: &self.setup.redactor,
-        };
-        let mut env = surroundings.variables();
-        let term = if arguments.pty {
-            "xterm-256color"
-        } else {
-            "dumb"
-        };
-        env.insert("TERM".to_owned(), term.to_owned());
-        if let CommandPlace::Sandbox(plan) = place {
-            env = plan.variables(&env);
-        }
-        let planned = match (&arguments.command, &arguments.argv) {
-            (Some(line), None) if !line.trim().is_empty() => {
-                PlannedCommand::line(line, folder, env)
-            }
-            (None, Some(words)) if words.first().is_some_and(|name| !name.is_empty()) => {
-                PlannedCommand::direct(words.clone(), folder, env)
-            }
-            _ => {
-                return Err(ToolOutput::failed(
-                    "Give either command, as one line, or argv, as a list of words.",
-                ));
-            }
-        };
-        planned
-            .map(|planned| planned.with_variables(arguments.env.clone()))
-            .map_err(|error| ToolOutput::failed(format!("{error}.")))
-    }
-
-    fn launch(&self, planned: PlannedCommand, arguments: &Arguments) -> CommandLaunch {
-        let config = &self.setup.config;
-        let text = planned.text();
-        let seconds = arguments.timeout_seconds.unwrap_or(config.timeout_seconds);
-        let (name, words) = planned.arguments();
-        CommandLaunch {
-            fetches: network::fetches(&text).then(|| ExternalSource::Process {
-                command: text.clone(),
-            }),
-            command: text,
-            program: planned.program.real.clone(),
-            name: name.into(),
-            arguments: words.into_iter().map(Into::into).collect(),
-            env: planned.variables(),
-            folder: planned.folder,
-            talk: match (arguments.pty, arguments.background) {
-                (true, _) => CommandChannel::Terminal,
-                (false, true) => CommandChannel::PipeWithInput,
-                (false, false) => CommandChannel::Pipe,
-            },
-            timeout: Duration::from_secs(seconds.min(config.timeout_seconds)),
-            watch: FamilyWatch::default(),
-            group: None,
-            walls: CommandWalls::None,
-        }
-    }
-
-    /// Waits for the end, at most until it goes to the background.
-    async fn follow(
-        &self,
-        job: Arc<CommandJob>,
-        arguments: &Arguments,
-        call: RunCall<'_>,
-    ) -> Result<ToolOutput, ToolOutput> {
-        let mut foreground = Foreground(Some(Arc::clone(&job)));
-        let wait = match (arguments.background, arguments.yield_ms) {
-            (true, _) => FIRST_LOOK,
-            (false, Some(ms)) => Duration::from_millis(ms),
-            (false, None) => Duration::from_millis(self.setup.config.background_ms),
-        };
-        let telling = async {
-            loop {
-                tokio::time::sleep(TELL_EVERY).await;
-                let end = {
-                    let mut spool = job.spool();
-                    spool.settle();
-                    plain(&spool.end(2_000).bytes)
-                };
-                let lines: Vec<&str> = end.trim_end().lines().collect();
-                let earlier = lines.len().saturating_sub(5);
-                let last = lines.get(earlier..).unwrap_or_default().join("\n");
-                (call.progress)(CallProgress::Output(last));
-            }
-        };
-        tokio::select! {
-            _ = job.ended() => {}
-            () = tokio::time::sleep(wait) => self.processes.to_background(&job),
-            () = telling => {}
-        }
-        foreground.0 = None;
-        let output = whole(&job, call.id, self.processes.setup());
-        Ok(match is_running(&job) {
-            true => output.offering(["process".to_owned()]),
-            false => output,
-        })
-    }
-}
-
-/// Ends a command whose call is dropped before it ended or went to the background.
-struct Foreground(Option<Arc<CommandJob>>);
-
-impl Drop for Foreground {
-    fn drop(&mut self) {
-        if let Some(job) = &self.0 {
-            job.end_now();
-        }
-    }
 }
 
 impl Tool for ExecTool {
@@ -470,7 +137,7 @@ impl Tool for ExecTool {
 
     fn prospect(&self, arguments: &Map<String, Value>) -> CallProspect {
         let prospect = || {
-            let arguments: Arguments = schema::read(arguments)?;
+            let arguments: ExecArguments = schema::read(arguments)?;
             let placed = self.place(&arguments)?;
             let planned = self.plan(&arguments, &placed.place)?;
             let circumstances = self.circumstances(&placed, &arguments);
@@ -522,93 +189,6 @@ fn free_effect(place: &CommandPlace) -> Effect {
             // What it reads it can send.
             NetworkAccess::Hosts(_) => Effect::Irreversible,
         },
-    }
-}
-
-/// Which secrets may be named, if any.
-fn about_secrets(setup: &CommandsSetup) -> String {
-    let names = setup.handles.names(handles::SecretUse::Commands);
-    match names.is_empty() {
-        true => String::new(),
-        false => format!(
-            " A value of env may be ${{secret:NAME}}: {}.",
-            handles::in_words(&names)
-        ),
-    }
-}
-
-fn spec(setup: &CommandsSetup) -> ToolSpec {
-    let mut parameters = ArgumentSchema::object()
-        .optional(
-            "command",
-            ArgumentKind::text().chief().such_as("ls -la"),
-            "The command line; pipes and variables run in sh",
-        )
-        .optional(
-            "argv",
-            ArgumentKind::list(ArgumentKind::text()),
-            "Instead: program and arguments, no shell",
-        )
-        .optional("workdir", ArgumentKind::text(), "(workspace)")
-        .optional("env", ArgumentKind::text_map(), "")
-        .optional(
-            "yieldMs",
-            ArgumentKind::integer().min(10).max(600_000),
-            "Wait so long, then leave it in the background (10000)",
-        )
-        .optional(
-            "background",
-            ArgumentKind::flag(),
-            "At once in the background",
-        )
-        .optional(
-            "timeoutSeconds",
-            ArgumentKind::integer().min(1).also_named("timeout"),
-            "",
-        )
-        .optional("pty", ArgumentKind::flag(), "Give it a terminal")
-        .optional(
-            "ask",
-            ArgumentKind::one_of(&["always"]),
-            "Ask the owner in any case",
-        );
-    if setup.leaving == SandboxLeaving::Possible {
-        parameters = parameters.optional(
-            "elevated",
-            ArgumentKind::flag(),
-            "Run it on the host instead of in the sandbox, where the user allows that.",
-        );
-    }
-    if let SandboxStanding::CommandsInside(_) = *setup.sandbox {
-        parameters = parameters
-            .optional("hosts", ArgumentKind::list(ArgumentKind::text()), "Hosts it must reach from the sandbox; the owner is asked once per host")
-            .optional("outside", ArgumentKind::flag(), "On the machine itself, the owner is asked: git add, commit, push, the owner's files and programs");
-    }
-    let place = match &*setup.sandbox {
-        SandboxStanding::Outside { .. } => "on this machine",
-        SandboxStanding::CommandsInside(_) => {
-            "in a sandbox without network that can change the workspace, not its .git"
-        }
-        SandboxStanding::Inside(_) | SandboxStanding::Refused { .. } => "in the sandbox",
-    };
-    ToolSpec {
-        name: "exec".into(),
-        description: format!(
-            "Run a command {place}. Gives output and exit code; what takes longer goes on in the \
-             background, where process follows it. What a command leaves running ends with it: \
-             start servers with background: true.{}",
-            about_secrets(setup)
-        )
-        .into(),
-        parameters: parameters.build().into(),
-        effect: Effect::Irreversible,
-        sinks: [
-            CallSink::new("command", SinkKind::Command),
-            CallSink::new("argv", SinkKind::Command),
-            CallSink::new("workdir", SinkKind::Path),
-            CallSink::new("env", SinkKind::Command),
-        ]
-        .into(),
     }
 }
 

@@ -6,7 +6,7 @@
 //! for an argument left out.
 
 mod check;
-mod told;
+mod model_schema;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use crate::ToolOutput;
 
 pub use check::{ArgumentComplaint, check};
-pub use told::{told, told_briefly};
+pub use model_schema::{brief_model_schema, model_schema};
 
 /// The arguments of a tool, in the order in which the model is told of them.
 #[derive(Debug, Clone, Default)]
@@ -126,13 +126,13 @@ impl ArgumentKind {
     /// The one a small model is told of, where it is told of one alone.
     #[must_use]
     pub fn chief(self) -> Self {
-        self.with(told::CHIEF, true.into())
+        self.with(model_schema::CHIEF, true.into())
     }
 
     /// A name models call it by from habit.
     #[must_use]
     pub fn also_named(self, name: &str) -> Self {
-        self.with(told::ALIASES, json!([name]))
+        self.with(model_schema::ALIASES, json!([name]))
     }
 
     /// What a good value looks like; complaints quote it.

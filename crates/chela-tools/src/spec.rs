@@ -23,7 +23,7 @@ pub struct ToolSpec {
 
 impl ToolSpec {
     /// The schema of its arguments as a model is told of it.
-    pub fn told(&self) -> Value {
-        schema::told(&self.parameters)
+    pub fn model_schema(&self) -> Value {
+        schema::model_schema(&self.parameters)
     }
 }

@@ -173,7 +173,7 @@ fn find(catalog: &ToolCatalog, arguments: FindArguments, _: &BlockingJob) -> Too
 
 /// A tool as it is told of in words.
 fn described(spec: &ToolSpec) -> String {
-    let schema: Value = spec.told();
+    let schema: Value = spec.model_schema();
     format!(
         "- {}: {}\n  arguments: {schema}",
         spec.name, spec.description

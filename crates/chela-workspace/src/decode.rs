@@ -10,7 +10,7 @@ use crate::report::FileRemark;
 
 /// The text of a file and how it came about.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Decoded {
+pub(crate) struct DecodedFile {
     /// LF only, without front matter, invisible characters and outer blank lines.
     pub(crate) text: String,
     /// The line of the file at which the text begins.
@@ -20,7 +20,7 @@ pub(crate) struct Decoded {
     pub(crate) remarks: Vec<FileRemark>,
 }
 
-pub(crate) fn decode(bytes: &FileBytes) -> Decoded {
+pub(crate) fn decode(bytes: &FileBytes) -> DecodedFile {
     let mut remarks = Vec::new();
     if bytes.left_out > 0 {
         remarks.push(FileRemark::PartlyRead {
@@ -41,7 +41,7 @@ pub(crate) fn decode(bytes: &FileBytes) -> Decoded {
     let before = clean.trim_end().len() - text.len();
     let before = clean.get(..before).unwrap_or_default();
     let lines_before = before.matches('\n').count();
-    Decoded {
+    DecodedFile {
         first_line: u32::try_from(lines_before + 1).unwrap_or(u32::MAX),
         text: text.to_owned(),
         raw_chars: raw.chars().count(),

@@ -48,7 +48,7 @@ use crate::cli::CliCommand;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub use setup::Setup;
+pub use setup::CommandSetup;
 
 /// A command either ends or says why it could not.
 pub type CommandOutcome = Result<CommandExit, CommandError>;

@@ -124,6 +124,20 @@ impl CommandError {
     }
 }
 
+/// The message of an error and of what is behind it.
+pub fn explained(error: impl std::error::Error) -> CommandError {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        let more = inner.to_string();
+        if !text.contains(&more) {
+            text.push_str(&format!(": {more}"));
+        }
+        source = inner.source();
+    }
+    CommandError::new(text)
+}
+
 impl From<io::Error> for CommandError {
     /// Only writing to the screen gives a bare IO error; everything else names its file.
     fn from(error: io::Error) -> Self {

@@ -23,7 +23,7 @@ use clap::Parser;
 
 use crate::cli::Cli;
 use crate::fail::{CommandError, CommandExit};
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().collect();
@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         return match chela_sandbox::helper::run(args.into_iter().skip(2)) {
             Ok(code) => ExitCode::from(code),
             Err(why) => {
-                let _ = writeln!(std::io::stderr(), "chela sandbox: {why}");
+                print_beside(format_args!("chela sandbox: {why}"));
                 ExitCode::from(HELPER_FAILED)
             }
         };
@@ -73,6 +73,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(exit) => ExitCode::from(CommandExit::code(exit)),
         Err(fail) => {
+            // The error that follows says more than this one could.
             let _ = screen.flush();
             let fail = fail.without_secrets(&host);
             complain(&fail, screen.paint);
@@ -122,12 +123,14 @@ impl ErrorForm {
             Self::JsonLine => told.to_string(),
             _ => format!("{told:#}"),
         };
+        // Whoever closed the pipe does not read this either.
         let _ = writeln!(std::io::stdout(), "{text}");
     }
 }
 
 /// What was typed may have been a key, pasted in the wrong place.
 fn say_usage(error: &clap::Error) {
+    // Where standard error is closed nobody is left to be told.
     let text = error.render().to_string();
     match Redactor::default().redact(&text) {
         Cow::Borrowed(_) => {
@@ -147,9 +150,8 @@ fn complain(fail: &CommandError, paint: ColourMode) {
     if fail.silent {
         return;
     }
-    let mut stderr = std::io::stderr().lock();
-    let _ = writeln!(stderr, "{} {}", paint.bad("error:"), fail.message);
+    print_beside(format_args!("{} {}", paint.bad("error:"), fail.message));
     if let Some(hint) = &fail.hint {
-        let _ = writeln!(stderr, "{} {hint}", paint.accent("  →"));
+        print_beside(format_args!("{} {hint}", paint.accent("  →")));
     }
 }

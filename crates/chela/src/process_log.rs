@@ -1,6 +1,6 @@
 //! The log of this process: what was typed, the environment and the config decide what goes where.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -15,6 +15,7 @@ use tracing::level_filters::LevelFilter;
 
 use crate::cli::ColorWhen;
 use crate::fail::CommandError;
+use crate::screen::print_beside;
 
 /// One per process, as what listens to `tracing` is.
 static LOG: OnceLock<ProcessLog> = OnceLock::new();
@@ -39,7 +40,7 @@ pub fn begin(host: &Host, typed: Option<&str>, colour: ColorWhen) -> Result<(), 
             Ok(filter) => Some(filter),
             // Set somewhere for good: no reason to refuse every command.
             Err(error) => {
-                let _ = writeln!(std::io::stderr(), "warning: {}: {error}", vars::LOG);
+                print_beside(format_args!("warning: {}: {error}", vars::LOG));
                 None
             }
         },
@@ -57,7 +58,7 @@ pub fn begin(host: &Host, typed: Option<&str>, colour: ColorWhen) -> Result<(), 
     let standard = settings_of(host, asked.as_ref(), colour, &Logging::default());
     let for_secrets = host.clone();
     let redaction = LogRedaction::new(move || redactor_of_config(&for_secrets));
-    // Somebody who listens already listens instead.
+    // Somebody who listens already listens instead, and there is one log in a process.
     if let Ok(handle) = LogHandle::install(host, standard, redaction) {
         set_panic_hook(&handle, env!("CARGO_PKG_VERSION"));
         let _ = LOG.set(ProcessLog {

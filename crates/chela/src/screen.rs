@@ -241,6 +241,17 @@ fn for_light_ground(style: Style) -> Style {
     }
 }
 
+/// A line on standard error, beside the output. Where that is closed nobody is left to be told.
+pub fn print_beside(line: impl Display) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+/// A line on standard error that the next one is drawn over. One that cannot be drawn is missed by
+/// nobody.
+pub fn draw_beside(line: impl Display) {
+    let _ = write!(io::stderr(), "{line}");
+}
+
 /// Length as seen: escape sequences take no room.
 pub fn visible_len(text: &str) -> usize {
     let mut length = 0;

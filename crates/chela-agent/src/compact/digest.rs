@@ -1,7 +1,5 @@
 //! A summary made without a model: less graceful, never wrong.
 
-use std::fmt::Write as _;
-
 use chela_model::{MessagePart, ModelMessage};
 
 use super::quality::{identifiers_of, pending_question};
@@ -61,16 +59,16 @@ fn section(out: &mut String, heading: &str, bullets: &[String]) {
     if !out.is_empty() {
         out.push('\n');
     }
-    let _ = writeln!(out, "{heading}");
+    out.push_str(&format!("{heading}\n"));
     let left_out = bullets.len().saturating_sub(BULLETS);
     if left_out > 0 {
-        let _ = writeln!(out, "- ({left_out} older ones left out)");
+        out.push_str(&format!("- ({left_out} older ones left out)\n"));
     }
     for bullet in &bullets[left_out..] {
-        let _ = writeln!(out, "- {bullet}");
+        out.push_str(&format!("- {bullet}\n"));
     }
     if bullets.is_empty() {
-        let _ = writeln!(out, "- none");
+        out.push_str("- none\n");
     }
 }
 

@@ -128,20 +128,23 @@ impl ContextBuilder {
         }
         let agents = &self.scope.agents;
         let toolbox = self.make_toolbox(chain, size).await?;
+        let prefix = |text: Arc<PrefixText>, toolbox: Toolbox| {
+            Ok(RequestPrefix {
+                text,
+                toolbox,
+                size,
+                model: model.clone(),
+                compaction,
+                skills: agents.assembler.skills(&self.scope.view.id)?,
+                position,
+            })
+        };
         if let Some(frozen) = frozen {
             let names: Vec<String> = frozen.tools.iter().map(|tool| tool.name.clone()).collect();
             let toolbox = toolbox.as_begun(names, frozen.deferred);
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             let text = PrefixText::new(frozen.stable, tools, frozen.sections);
-            return Ok(RequestPrefix {
-                text: self.scope.agents.prefixes.share(text),
-                toolbox,
-                size,
-                model,
-                compaction,
-                skills: agents.assembler.skills(&self.scope.view.id)?,
-                position,
-            });
+            return prefix(agents.prefixes.share(text), toolbox);
         }
         let branch = self.transcript.sessions.branch(session).await?;
         let toolbox = toolbox.listing(&found_in(&branch));
@@ -177,15 +180,7 @@ impl ContextBuilder {
                 .await?;
             self.note_told(assembled.cut_notice);
         }
-        Ok(RequestPrefix {
-            text,
-            toolbox,
-            size,
-            model,
-            compaction,
-            skills: agents.assembler.skills(&self.scope.view.id)?,
-            position,
-        })
+        prefix(text, toolbox)
     }
 
     async fn make_toolbox(

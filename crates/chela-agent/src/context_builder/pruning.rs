@@ -15,7 +15,7 @@ use chela_session::{CustomEntry, EntryBody, OpenSession, SessionError, Transcrip
 const KIND: &str = "pruned";
 
 /// What is sent of a conversation, and whether that was decided anew just now.
-pub(crate) struct Sendable {
+pub(crate) struct SendableMessages {
     /// Without the values the installation holds.
     pub messages: Vec<Arc<ModelMessage>>,
     /// What they cost by our own count.
@@ -29,7 +29,7 @@ impl ContextBuilder {
         &self,
         session: &OpenSession,
         window: Option<u64>,
-    ) -> Result<Sendable, SessionError> {
+    ) -> Result<SendableMessages, SessionError> {
         let branch = self.transcript.sessions.branch(session).await?;
         let window = window.filter(|_| self.is_cold(&branch));
         let (scope, sent) = (Arc::clone(&self.scope), Arc::clone(&self.sent));
@@ -58,7 +58,7 @@ impl ContextBuilder {
             let looked_at = sent.messages.follow(messages, &scope.agents.redactor());
             let messages = sent.messages.sent();
             tracing::debug!(messages = messages.len(), looked_at, "a request is made");
-            let sendable = Sendable {
+            let sendable = SendableMessages {
                 messages,
                 tokens: sent.messages.tokens(),
                 pruned_now: now.is_some(),

@@ -44,7 +44,7 @@ pub fn conversation_row(host: &Host, preview: SessionPreview) -> ConversationRow
             SessionForm::Main { key } if key == "main" => None,
             _ => Some(key.to_string()),
         },
-        age: age(host, preview.info.updated),
+        age: host.age_in_words(preview.info.updated),
         entries: preview.info.entries,
         last: preview.last,
         is_open: false,
@@ -91,15 +91,4 @@ fn named(preview: &SessionPreview) -> String {
     let id = preview.info.session_id.as_str();
     let title: String = preview.title().chars().take(40).collect();
     format!("{} ({title})", id.get(..8).unwrap_or(id))
-}
-
-/// How long ago a moment in milliseconds was.
-fn age(host: &Host, millis: u64) -> String {
-    let seconds = host.unix_time().saturating_sub(millis / 1000);
-    match seconds {
-        0..60 => "now".to_owned(),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
 }

@@ -1,6 +1,5 @@
 //! The owner's answer to a question that waited: nobody was there when it was asked.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use chela_ledger::AuditKind;
@@ -93,7 +92,10 @@ impl QueuedAnswer {
 fn in_words(call: &KnownCall) -> String {
     let mut text = call.summary.clone();
     for (name, value) in &call.exact {
-        let _ = write!(text, "\n\n{name}:\n\n    {}", value.replace('\n', "\n    "));
+        text.push_str(&format!(
+            "\n\n{name}:\n\n    {}",
+            value.replace('\n', "\n    ")
+        ));
     }
     text
 }

@@ -62,7 +62,7 @@ impl Conversation {
         tracing::info!(key = %self.scope.key, ended = ended.len(), "woken by what ended");
         surface.event(TurnEvent::Notice(format!("Woken: {}", ended.join("; "))));
         // A turn that cannot even begin is not tried again and again.
-        self.background.runs.told();
+        self.background.runs.mark_told();
         let message = InboundMessage {
             text: WOKEN.trim().to_owned(),
             ..InboundMessage::default()

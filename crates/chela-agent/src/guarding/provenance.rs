@@ -12,7 +12,7 @@ use chela_guard::WebAddress;
 use chela_guard::approval::ApprovalScope;
 use chela_guard::flow::{HostStanding, ProposedCall, Provenance, SessionTaint, TextSpan};
 use chela_model::{MessagePart, ModelMessage, ToolCall};
-use chela_store::Incarnation;
+use chela_store::SessionIncarnation;
 use chela_tools::{CallTarget, CallWrites, Effect, SinkKind, Toolbox};
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ struct Reading {
     /// What a sub-agent began with.
     inherited: Option<Provenance>,
     seen: Provenance,
-    session: Option<(SessionId, Incarnation)>,
+    session: Option<(SessionId, SessionIncarnation)>,
     read: usize,
     last: Option<EntryId>,
     /// A message said who spoke: from there on one that does not is nobody's.

@@ -32,7 +32,7 @@ impl RunningChildren {
         branch: &[TranscriptEntry],
     ) -> Option<UntoldRuns> {
         self.take_news();
-        self.told();
+        self.mark_told();
         let runs_on = |run: &str, runner: RunnerProcess<'_>, age: MarkAge| {
             agents.seats.is_alive(run)
                 || (age == MarkAge::Young

@@ -49,6 +49,6 @@ impl RunSlot {
 impl Drop for RunSlot {
     fn drop(&mut self) {
         self.agents.seats.end(&self.run);
-        self.runs.left(&self.run, None);
+        self.runs.note_end(&self.run, None);
     }
 }

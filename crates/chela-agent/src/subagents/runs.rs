@@ -156,6 +156,7 @@ impl RunningChildren {
 
     /// Ends all, in order: each says that it was stopped.
     pub fn stop(&self) {
+        // Only one that is named can be missing.
         let _ = self.kill(WhichChildren::All);
     }
 
@@ -188,7 +189,7 @@ impl RunningChildren {
     }
 
     /// A run is over, whatever way.
-    pub fn left(&self, run: &str, ended: Option<(RunRow, TellWhen)>) {
+    pub fn note_end(&self, run: &str, ended: Option<(RunRow, TellWhen)>) {
         let mut state = self.state();
         let at = state.live.iter().position(|live| live.id == run);
         let gone = at.map(|at| state.live.remove(at));
@@ -212,7 +213,7 @@ impl RunningChildren {
     }
 
     /// The model has been told.
-    pub fn told(&self) {
+    pub fn mark_told(&self) {
         self.state().waking.clear();
     }
 

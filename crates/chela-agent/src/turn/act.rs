@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use tracing::Instrument;
 
-use super::agent_writes::{CallOutcome, Watch};
+use super::agent_writes::{CallOutcome, WriteWatch};
 use super::guard::{AnsweredApprover, BatchApproval, CallPermit, JudgedCall, TurnRedirects};
 use super::limits::CallRepetition;
 use super::output_taint::CommandOrigin;
@@ -231,7 +231,7 @@ impl RunningTurn<'_> {
         toolbox: &Toolbox,
         case: &JudgedCall,
         choice: Option<&str>,
-        watch: Option<&Watch>,
+        watch: Option<&WriteWatch>,
     ) -> (ToolOutput, Option<CommandWrites>) {
         let progress = |progress: CallProgress| {
             self.surface.event(TurnEvent::ToolProgress {

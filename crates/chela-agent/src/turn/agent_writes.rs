@@ -21,7 +21,7 @@ use crate::order_files::OrderLeave;
 
 /// The files a call may change, as they were before it. What a call changed that is broken off is
 /// looked at with the next one, or when the conversation goes.
-pub(super) struct Watch {
+pub(super) struct WriteWatch {
     custody: Arc<FileCustody>,
     /// `None` once it has ended.
     open: Option<OpenWatch>,
@@ -37,7 +37,7 @@ struct OpenWatch {
     kept: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
 
-impl Drop for Watch {
+impl Drop for WriteWatch {
     fn drop(&mut self) {
         let is_command = |open: &OpenWatch| matches!(open.doing.reach, WriteReach::Anything(_));
         if let Some(open) = self.open.take().filter(is_command) {
@@ -103,7 +103,7 @@ impl RunningTurn<'_> {
         call: &ToolCall,
         case: &JudgedCall,
         word: &GuardContext,
-    ) -> Option<Watch> {
+    ) -> Option<WriteWatch> {
         if matches!(case.writes, CallWrites::Nothing) {
             return None;
         }
@@ -124,7 +124,7 @@ impl RunningTurn<'_> {
         );
         let reaches_authority = !is_inside || leaves_sandbox(&call.arguments);
         let look = on_blocking_thread(move || {
-            let mut watch = Watch::begin(custody, &writes, keeps_changes, doing)?;
+            let mut watch = WriteWatch::begin(custody, &writes, keeps_changes, doing)?;
             if reaches_authority && matches!(writes, CallWrites::Anything) {
                 watch.authority = Mutex::new(Some(AuthorityFiles::look(host)));
             }
@@ -136,7 +136,7 @@ impl RunningTurn<'_> {
     /// Puts on record what a call changed. Gives the files that wait for the owner now.
     pub(super) async fn note_writes(
         &self,
-        mut watch: Watch,
+        mut watch: WriteWatch,
         call: &ToolCall,
         word: GuardContext,
         made: CallOutcome,
@@ -183,7 +183,7 @@ struct BrokenOff {
     leave: OrderLeave,
 }
 
-impl Watch {
+impl WriteWatch {
     /// While a question waits nothing of the call runs: whatever changes in the guard's files
     /// meanwhile is the owner's, however the question ends. Gives what the owner is to hear of the
     /// time before it.

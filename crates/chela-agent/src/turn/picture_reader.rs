@@ -3,15 +3,16 @@
 
 use std::sync::Arc;
 
-use chela_core::{Origin, lock, ok_or_warn};
+use chela_core::{Origin, lock};
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::{
-    CacheRequest, FallbackChain, MessagePart, ModelInput, ModelMessage, ModelRequest,
-    ResponseEvent, SystemText, ThinkingEffort, TurnStage,
+    CacheRequest, FallbackChain, MessagePart, ModelInput, ModelMessage, ModelRequest, SystemText,
+    ThinkingEffort,
 };
 use chela_tools::{CallSuccess, OutputPiece, ToolOutput};
 
-use super::{CallResult, PartialAnswer, RecordedCall, RunningTurn};
+use super::RunningTurn;
+use super::recorder::RecordedCall;
 use crate::assemble::hide_in_message;
 
 const INSTRUCTIONS: &str = include_str!("../../text/look-at-picture.md");
@@ -81,7 +82,6 @@ impl RunningTurn<'_> {
         Err(why)
     }
 
-    /// One call, within the limits and on record like every other.
     async fn ask_about(
         &self,
         chain: &FallbackChain,
@@ -105,37 +105,12 @@ impl RunningTurn<'_> {
             rewrite: None,
             aside: Some(&aside),
         };
-        let open = self.recorder.open_request(&call).await?;
-        let mut partial = PartialAnswer::default();
-        let mut listen = |event| match event {
-            ResponseEvent::Text(text) => partial.text.push_str(&text),
-            ResponseEvent::Reasoning(text) => partial.reasoning.push_str(&text),
-            ResponseEvent::Restarted { .. } => partial.restart(),
-            ResponseEvent::ToolCall { .. } | ResponseEvent::Waiting { .. } => {}
-        };
-        let http = &self.parts.scope.agents.http;
-        let answer = chain
-            .answer(http, &request, &open.sent, TurnStage::Underway, &mut listen)
-            .await;
-        let wasted = partial.wasted(open.input);
-        let why = answer.as_ref().err().map(ToString::to_string);
-        let result = match &answer {
-            Ok(response) => CallResult::Whole { response, wasted },
-            Err(error) => CallResult::Missing {
-                why: why.as_deref().unwrap_or_default(),
-                usage: partial.failed(open.input, error),
-            },
-        };
-        let usage = result.usage();
-        self.recorder.close_request(open, &call, result).await;
+        let beside = self
+            .recorder
+            .call_beside(&call, self.parts.transcript, None);
+        let (answer, usage) = beside.await?;
         *lock(&self.usage_aside) += usage;
-        let (transcript, used) = (self.parts.transcript, self.parts.transcript.meter().used);
-        let added = transcript.sessions.add_usage(&self.session, usage, used);
-        ok_or_warn!(
-            added.await,
-            "what looking at a picture cost is not added up"
-        );
-        let response = answer.map_err(|error| error.to_string())?;
+        let response = answer?;
         let said = ModelMessage::Assistant {
             content: response.content,
             model: None,

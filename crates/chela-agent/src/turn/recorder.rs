@@ -1,6 +1,9 @@
 //! What a turn puts on record: each request before it is sent, each effect before it happens,
 //! each cent before it is spent.
 
+mod call_beside;
+mod tool_calls;
+
 use std::sync::Arc;
 
 use chela_core::ok_or_warn;
@@ -8,10 +11,10 @@ use chela_ledger::{
     AuditKind, ContextRewrite, DraftedRequest, Ledger, LedgerError, OpenedRequest, RequestOutcome,
     RequestRecord, ReserveError, ToolMark,
 };
-use chela_model::{EncodedRequest, FallbackChain, ModelRequest, ToolCall};
+use chela_model::{EncodedRequest, FallbackChain, ModelRequest};
+use chela_session::{OpenSession, SessionError};
 use chela_store::WriteDurability;
-use chela_tools::{CallSuccess, Effect, ToolOutput};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tracing::Instrument as _;
 
 use super::open_request::{CallResult, OpenRequest, outcome};
@@ -22,7 +25,8 @@ use super::{ModelCallOutcome, RunningTurn, TurnEnd, TurnError, TurnEvent};
 use crate::agent::Agents;
 use crate::context_builder::RequestPrefix;
 use crate::scope::ConversationScope;
-use chela_session::{OpenSession, SessionError};
+
+pub(super) use tool_calls::needed_before;
 
 /// The record of one piece of work: a turn, or the writing of a summary.
 pub(crate) struct TurnRecorder {
@@ -374,121 +378,6 @@ impl RunningTurn<'_> {
             aside: None,
         }
     }
-
-    /// Puts a call on record before it takes effect. Without a record nothing happens but reading.
-    pub(super) async fn book_call(
-        &self,
-        call: &ToolCall,
-        effect: Effect,
-        decision: &Value,
-    ) -> Result<(), String> {
-        let Some(ledger) = &self.recorder.ledger else {
-            return match effect {
-                Effect::Read | Effect::ReadUntrusted => Ok(()),
-                _ => Err("the ledger cannot be written".to_owned()),
-            };
-        };
-        let body = json!({
-            "session": self.session.id.as_str(),
-            "turn": self.recorder.turn,
-            "call": call.id,
-            "tool": call.name,
-            "effect": effect,
-            "arguments": call.arguments,
-            "decision": match decision["goes"] == true {
-                true => "run",
-                false => "refused",
-            },
-            "guard": decision,
-        });
-        let booked = match needed_before(effect) {
-            WriteDurability::Disk => ledger.append(AuditKind::ToolDecision, &body),
-            WriteDurability::Process => ledger.note(AuditKind::ToolDecision, &body),
-        };
-        match booked.await {
-            Ok(_) => Ok(()),
-            Err(error) if matches!(effect, Effect::Read | Effect::ReadUntrusted) => {
-                tracing::warn!(%error, "a call that reads is not on record");
-                Ok(())
-            }
-            Err(error) => Err(error.to_string()),
-        }
-    }
-
-    pub(super) fn book_result(&self, call: &ToolCall, output: &ToolOutput) {
-        let Some(ledger) = &self.recorder.ledger else {
-            return;
-        };
-        let text = output.text();
-        let files = files_changed(&output.details);
-        let mut body = json!({
-            "session": self.session.id.as_str(),
-            "turn": self.recorder.turn,
-            "call": call.id,
-            "tool": call.name,
-            "outcome": match (output.success, output.refusal()) {
-                (CallSuccess::Done, _) => "done",
-                (CallSuccess::Failed, None) => "failed",
-                (CallSuccess::Failed, Some(_)) => "refused",
-            },
-            "chars": text.chars().count(),
-            "hash": chela_core::ContentHash::of(&text),
-        });
-        if let Some(why) = output.refusal() {
-            body["why"] = why.into();
-        }
-        if !files.is_empty() {
-            body["files"] = files.into();
-        }
-        drop(ledger.note(AuditKind::ToolOutcome, &body));
-        self.book_secrets(call, output);
-    }
-
-    /// What was taken out of a result, or refused in a call, is on record and told.
-    fn book_secrets(&self, call: &ToolCall, output: &ToolOutput) {
-        let told = &output.details[chela_tools::SECRETS];
-        let (Some(ledger), Some(what)) = (&self.recorder.ledger, told["what"].as_str()) else {
-            return;
-        };
-        let body = json!({
-            "session": self.session.id.as_str(),
-            "turn": self.recorder.turn,
-            "call": call.id,
-            "tool": call.name,
-            "what": what,
-            "names": told["names"],
-        });
-        drop(ledger.note(AuditKind::Secret, &body));
-        if what == "blocked" {
-            let notice = format!(
-                "{} was refused: it would have carried a secret away.",
-                call.name
-            );
-            self.surface.event(TurnEvent::Notice(notice));
-        }
-    }
-}
-
-/// How safe the mark and the record of a call have to be before it is made. Reading here changes
-/// nothing that a power cut could leave unrecorded.
-pub(super) fn needed_before(effect: Effect) -> WriteDurability {
-    match effect {
-        Effect::Read => WriteDurability::Process,
-        _ => WriteDurability::Disk,
-    }
-}
-
-/// The files a tool changed, with the hashes of what they were and are.
-fn files_changed(details: &Value) -> Vec<Value> {
-    let one = std::slice::from_ref(details);
-    let all = details["files"].as_array().map_or(one, Vec::as_slice);
-    let changed = |file: &&Value| file["before"].is_string() || file["after"].is_string();
-    all.iter()
-        .filter(changed)
-        .map(|file| {
-            json!({ "path": file["path"], "before": file["before"], "after": file["after"] })
-        })
-        .collect()
 }
 
 /// The owner wants no request that is not on record.

@@ -6,7 +6,8 @@ use chela_ledger::{Amount, LimitOf, LimitScope, ReserveAsk, SpendingBound};
 use chela_model::{FallbackChain, ModelSelection, Usage};
 use chela_session::OpenSession;
 
-use super::{RecordedCall, RunningTurn, TurnEvent};
+use super::recorder::RecordedCall;
+use super::{RunningTurn, TurnEvent};
 use crate::local;
 use crate::scope::ConversationScope;
 use crate::subagents::SpendingPayer;

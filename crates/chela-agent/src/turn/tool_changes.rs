@@ -44,7 +44,7 @@ pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[SentBlock]) -> Option<Runt
 
 fn described(spec: &ToolSpec) -> String {
     let description: String = spec.description.chars().take(MOST_DESCRIPTION).collect();
-    let schema = spec.told().to_string();
+    let schema = spec.model_schema().to_string();
     let schema = match schema.chars().count() <= MOST_SCHEMA {
         true => schema,
         false => "too long to be shown; its answer to a wrong call says what is missing".to_owned(),

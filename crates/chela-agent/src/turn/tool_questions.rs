@@ -9,7 +9,7 @@ use chela_ledger::AuditKind;
 use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::json;
 
-use super::agent_writes::Watch;
+use super::agent_writes::WriteWatch;
 use super::{RunningTurn, TurnEvent};
 use crate::guard_mark::GuardMark;
 
@@ -20,7 +20,7 @@ pub(super) struct RecordedApprover<'a> {
     /// The call in which the question comes up.
     pub call: &'a str,
     /// What the call may change, watched until it has ended.
-    pub watch: Option<&'a Watch>,
+    pub watch: Option<&'a WriteWatch>,
     /// What the model is told of a question that waits for the owner.
     pub queued: Mutex<Option<String>>,
 }

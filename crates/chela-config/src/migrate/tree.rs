@@ -73,8 +73,8 @@ impl<'t> MigrationTree<'t> {
     }
 
     /// Puts a value in place; what stands there already wins.
-    pub fn put(&mut self, to: &KeyPath, at: NodeSpan, value: ConfigNode) -> Merged {
-        let mut merged = Merged::default();
+    pub fn put(&mut self, to: &KeyPath, at: NodeSpan, value: ConfigNode) -> MergedKeys {
+        let mut merged = MergedKeys::default();
         let Some((parent, PathSegment::Key(key))) = to.split_last() else {
             return merged;
         };
@@ -258,7 +258,7 @@ fn object_at<'a>(
 
 /// What became of a value that was put in place.
 #[derive(Debug, Default)]
-pub struct Merged {
+pub struct MergedKeys {
     /// What found its place.
     pub moved: Vec<KeyPath>,
     /// The first path where something stood already.
@@ -266,7 +266,7 @@ pub struct Merged {
 }
 
 /// Adds what `under` has and `over` has not.
-fn merge_under(over: &mut ConfigNode, under: ConfigNode, path: &KeyPath, merged: &mut Merged) {
+fn merge_under(over: &mut ConfigNode, under: ConfigNode, path: &KeyPath, merged: &mut MergedKeys) {
     let (NodeKind::Object(members), NodeKind::Object(more)) = (&mut over.kind, under.kind) else {
         merged.lost.get_or_insert_with(|| path.clone());
         return;

@@ -1,7 +1,5 @@
 //! Foreign text as it may stand in a question.
 
-use std::fmt::Write as _;
-
 /// More than this is cut in the middle, and said so.
 const LONGEST: usize = 2000;
 /// This many blanks in a row push nothing out of sight.
@@ -45,7 +43,7 @@ fn spelled(text: &str, layout: Layout) -> String {
             '\r' => safe.push_str("\\r"),
             c if is_seen(c) => safe.push(c),
             c => {
-                let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+                safe.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
             }
         }
     }
@@ -63,7 +61,7 @@ fn pad(safe: &mut String, blanks: &mut usize, layout: Layout) {
         0 => {}
         few if few <= most => safe.extend(std::iter::repeat_n(' ', few)),
         many => {
-            let _ = write!(safe, "\\u{{20}}*{many}");
+            safe.push_str(&format!("\\u{{20}}*{many}"));
         }
     }
     *blanks = 0;

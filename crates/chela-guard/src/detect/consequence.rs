@@ -9,7 +9,7 @@ use chela_config::model::{DetectionOutcome, GuardDetection};
 use chela_core::ContentHash;
 use serde::Serialize;
 
-use super::{Detection, DetectionSeverity, detect};
+use super::{DetectionSeverity, TextDetection, detect};
 use crate::approval::shown;
 
 /// What is done with a text that was looked through.
@@ -67,7 +67,7 @@ pub fn screen(text: &str, settings: &GuardDetection) -> DetectionConsequence {
     detect(text).consequence(text, settings)
 }
 
-impl Detection {
+impl TextDetection {
     /// What is to be done with the text in which this was found.
     pub fn consequence(&self, text: &str, settings: &GuardDetection) -> DetectionConsequence {
         let Some(outcome) = self.outcome(settings) else {

@@ -294,7 +294,7 @@ fn findings_stand_where_they_were_written() {
 #[test]
 fn the_operator_says_what_happens() {
     let settings = GuardDetection::default();
-    let detection = |severity| Detection {
+    let detection = |severity| TextDetection {
         severity,
         score: 0.0,
         worst: 0..0,

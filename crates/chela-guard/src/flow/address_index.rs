@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::link::links_in;
-use super::provenance::{Order, Place, SpanId, TextSource, Voice};
+use super::provenance::{Order, SpanId, SpanPlace, TextSource, TextVoice};
 use crate::WebAddress;
 
 /// Addresses of one server that only text from outside has named, and that may be asked for
@@ -44,7 +44,7 @@ pub(super) struct AddressIndex {
 struct AddressSeen {
     owner: Option<SpanId>,
     own: Option<SpanId>,
-    foreign: Option<Place>,
+    foreign: Option<SpanPlace>,
     /// When a text that came from outside first had it.
     fetched: Option<Order>,
     /// A service the owner has set up found it.
@@ -65,7 +65,7 @@ struct ServerSeen {
 /// A text whose links are noted.
 pub(super) struct LinkedText<'a> {
     pub text: &'a str,
-    pub voice: Voice,
+    pub voice: TextVoice,
     pub came: TextSource,
     pub span: SpanId,
     pub now: Order,
@@ -74,7 +74,7 @@ pub(super) struct LinkedText<'a> {
 impl AddressIndex {
     pub fn note_text(&mut self, linked: &LinkedText<'_>) {
         for link in links_in(linked.text) {
-            let place = Place {
+            let place = SpanPlace {
                 span: linked.span,
                 start: link.range.start,
                 end: link.range.end,
@@ -85,16 +85,16 @@ impl AddressIndex {
         }
     }
 
-    fn note(&mut self, address: &WebAddress, linked: &LinkedText<'_>, place: Place) {
+    fn note(&mut self, address: &WebAddress, linked: &LinkedText<'_>, place: SpanPlace) {
         let seen = entry(&mut self.addresses, address.as_str());
         match linked.voice {
-            Voice::Owner => {
+            TextVoice::Owner => {
                 seen.owner.get_or_insert(place.span);
             }
-            Voice::Own => {
+            TextVoice::Own => {
                 seen.own.get_or_insert(place.span);
             }
-            Voice::Foreign => {
+            TextVoice::Foreign => {
                 seen.foreign.get_or_insert(place);
                 if !matches!(linked.came, TextSource::Here) {
                     seen.fetched.get_or_insert(linked.now);
@@ -102,10 +102,10 @@ impl AddressIndex {
                 seen.is_found |= matches!(linked.came, TextSource::Service);
             }
         }
-        if !matches!(linked.voice, Voice::Foreign) {
+        if !matches!(linked.voice, TextVoice::Foreign) {
             let server = entry(&mut self.servers, &address.server());
-            server.owner |= matches!(linked.voice, Voice::Owner);
-            server.own |= matches!(linked.voice, Voice::Own) && !server.made;
+            server.owner |= matches!(linked.voice, TextVoice::Owner);
+            server.own |= matches!(linked.voice, TextVoice::Own) && !server.made;
         }
     }
 
@@ -235,7 +235,7 @@ impl AddressIndex {
         self.seen(address).own
     }
 
-    pub fn foreign_place(&self, address: &str) -> Option<Place> {
+    pub fn foreign_place(&self, address: &str) -> Option<SpanPlace> {
         self.addresses.get(address)?.foreign
     }
 

@@ -8,7 +8,7 @@ use super::atom::{self, AtomKind, FlowAtom};
 use super::decision::{CallVerdict, Decision, DecisionRule};
 use super::link::links_in;
 use super::provenance::{AtomTrust, MOST_REFUSALS, Provenance, SessionTaint};
-use super::weigh::Weighing;
+use super::weigh::CallWeighing;
 use crate::{CallSink, CallTarget, Effect, SecretLook, SinkKind, WebAddress};
 
 /// A call as the guard sees it. The tool's name is for people; no rule reads it.
@@ -83,7 +83,7 @@ pub fn decide(judge: CallJudge<'_>, seen: &Provenance, deed: &ProposedCall<'_>) 
             unless_refused(seen, &shape, (CallVerdict::Ask, DecisionRule::Confirm));
         return outcome(verdict, rule);
     }
-    let weighing = Weighing { judge, seen, deed };
+    let weighing = CallWeighing { judge, seen, deed };
     let by_address = weighing.by_address();
     let by_orders = by_orders(judge.policy, seen, deed);
     let by_effect = by_effect(judge.policy, seen.taint(), deed);

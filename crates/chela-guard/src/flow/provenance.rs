@@ -72,16 +72,16 @@ pub struct Provenance {
 /// from outside.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
-    owner: Option<Place>,
-    own: Option<Place>,
-    foreign: Option<Place>,
+    owner: Option<SpanPlace>,
+    own: Option<SpanPlace>,
+    foreign: Option<SpanPlace>,
 }
 
 /// How much had been read or said before.
 pub(super) type Order = u32;
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct SpanPlace {
     pub span: SpanId,
     pub start: usize,
     pub end: usize,
@@ -135,8 +135,8 @@ impl Provenance {
             self.taint = SessionTaint::Tainted;
             self.tainted_by = Some(id);
         }
-        let voice = Voice::of(&span);
-        if matches!(voice, Voice::Owner) {
+        let voice = TextVoice::of(&span);
+        if matches!(voice, TextVoice::Owner) {
             self.refusals = 0;
             self.refused.clear();
             self.addresses.owner_spoke();
@@ -155,14 +155,14 @@ impl Provenance {
             now: self.now,
         });
         for atom in atom::atoms(&span.text) {
-            let place = Place {
+            let place = SpanPlace {
                 span: id,
                 start: atom.range.start,
                 end: atom.range.end,
             };
             match atom.kind {
                 // The owner names whole things.
-                AtomKind::Word | AtomKind::Path if !matches!(voice, Voice::Owner) => {
+                AtomKind::Word | AtomKind::Path if !matches!(voice, TextVoice::Owner) => {
                     for part in atom::parts(&atom.text).filter(|part| *part != atom.text) {
                         self.note(part, voice, place);
                     }
@@ -213,12 +213,12 @@ impl Provenance {
         }
     }
 
-    fn note(&mut self, atom: &str, voice: Voice, place: Place) {
+    fn note(&mut self, atom: &str, voice: TextVoice, place: SpanPlace) {
         let slot = |seen: &mut Seen| {
             let slot = match voice {
-                Voice::Owner => &mut seen.owner,
-                Voice::Own => &mut seen.own,
-                Voice::Foreign => &mut seen.foreign,
+                TextVoice::Owner => &mut seen.owner,
+                TextVoice::Own => &mut seen.own,
+                TextVoice::Foreign => &mut seen.foreign,
             };
             slot.get_or_insert(place);
         };
@@ -358,7 +358,7 @@ impl Provenance {
             .foreign_place(atom)
             .or_else(|| self.seen.get(atom)?.foreign)?;
         let text = self.span(place.span)?.text.as_str();
-        let Place { start, end, .. } = place;
+        let SpanPlace { start, end, .. } = place;
         let from = text.floor_char_boundary(start.saturating_sub(AROUND));
         let to = text.ceil_char_boundary((end + AROUND).min(text.len()));
         Some(SourcePassage {
@@ -385,13 +385,13 @@ pub(super) enum TextSource {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Voice {
+pub(super) enum TextVoice {
     Owner,
     Own,
     Foreign,
 }
 
-impl Voice {
+impl TextVoice {
     /// Only what a person wrote names anything. The runtime repeats what a model said, in errors
     /// and confirmations, and tools repeat what they found: neither speaks for the owner.
     fn of(span: &TextSpan) -> Self {

@@ -10,14 +10,14 @@ use super::provenance::{AtomTrust, Provenance, SessionTaint};
 use crate::{CallTarget, Effect, SecretLook, SinkKind, WebAddress};
 use chela_config::model::GuardPolicy;
 
-pub(super) struct Weighing<'a> {
+pub(super) struct CallWeighing<'a> {
     pub judge: CallJudge<'a>,
     pub seen: &'a Provenance,
     pub deed: &'a ProposedCall<'a>,
 }
 
 #[derive(Default)]
-pub(super) struct Weighed {
+pub(super) struct WeighedAtoms {
     pub atoms: Vec<ArgumentAtom>,
     /// The first rule that was broken.
     pub broken: Option<DecisionRule>,
@@ -26,7 +26,7 @@ pub(super) struct Weighed {
 /// What is known of an address or a phrase, and the rule it breaks.
 type Weight = (AtomSource, Option<DecisionRule>);
 
-impl Weighing<'_> {
+impl CallWeighing<'_> {
     /// What is asked about in a session that has read nothing from outside, too.
     pub fn by_address(&self) -> Option<(CallVerdict, DecisionRule)> {
         let deed = self.deed;
@@ -73,8 +73,8 @@ impl Weighing<'_> {
         from.is_some_and(|from| from.stays_with(address))
     }
 
-    pub fn weigh(&self) -> Weighed {
-        let mut weighed = Weighed::default();
+    pub fn weigh(&self) -> WeighedAtoms {
+        let mut weighed = WeighedAtoms::default();
         for (name, value) in self.deed.arguments {
             let kind = self.deed.kind_of(name);
             let mut leaves = Vec::new();
@@ -98,7 +98,7 @@ impl Weighing<'_> {
 
     /// Every address the call will ask for. An argument of which none was made is in no form
     /// that could be compared.
-    fn weigh_addresses(&self, name: &str, leaves: &[String], weighed: &mut Weighed) {
+    fn weigh_addresses(&self, name: &str, leaves: &[String], weighed: &mut WeighedAtoms) {
         let mut addresses = self.deed.addresses().peekable();
         if addresses.peek().is_none() && !leaves.is_empty() {
             weighed.broken.get_or_insert(DecisionRule::Disguised);
@@ -171,7 +171,7 @@ impl Weighing<'_> {
     }
 
     /// Free text may say anything, but for what says to whom, where or with what.
-    fn weigh_text(&self, name: &str, leaf: &str, weighed: &mut Weighed) {
+    fn weigh_text(&self, name: &str, leaf: &str, weighed: &mut WeighedAtoms) {
         let mut groups_until = 0;
         for atom in atom::telling_atoms(leaf).iter().rev() {
             // The groups of a number that is known as a whole need no origin of their own.
@@ -216,7 +216,13 @@ impl Weighing<'_> {
 
     /// Recipients, names, amounts, paths: each as a whole. A session is known by its full key,
     /// whatever the call wrote.
-    fn weigh_wholes(&self, name: &str, kind: SinkKind, leaves: Vec<String>, weighed: &mut Weighed) {
+    fn weigh_wholes(
+        &self,
+        name: &str,
+        kind: SinkKind,
+        leaves: Vec<String>,
+        weighed: &mut WeighedAtoms,
+    ) {
         let sessions = self.deed.targets.iter().filter_map(|target| match target {
             CallTarget::Session(key) if kind == SinkKind::Recipient => Some(key.clone()),
             _ => None,
@@ -230,7 +236,7 @@ impl Weighing<'_> {
         }
     }
 
-    fn weigh_whole(&self, name: &str, kind: SinkKind, whole: &str, weighed: &mut Weighed) {
+    fn weigh_whole(&self, name: &str, kind: SinkKind, whole: &str, weighed: &mut WeighedAtoms) {
         let case = match kind {
             SinkKind::Path => PhraseCase::Exact,
             _ => PhraseCase::Folded,
@@ -289,7 +295,7 @@ impl Weighing<'_> {
     }
 }
 
-impl Weighed {
+impl WeighedAtoms {
     fn note(&mut self, argument: &str, text: &str, (source, broken): Weight) {
         if let Some(rule) = broken {
             self.broken.get_or_insert(rule);

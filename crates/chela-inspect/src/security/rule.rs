@@ -29,7 +29,7 @@ pub enum RiskyValue {
 
 /// Whether it can be taken out without asking what was meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mend {
+pub enum RuleMend {
     Unset,
     ByHand,
 }
@@ -44,7 +44,7 @@ pub struct RiskRule {
     pub bad: RiskyValue,
     pub message: &'static str,
     pub fix: &'static str,
-    pub mend: Mend,
+    pub mend: RuleMend,
 }
 
 const fn rule(
@@ -52,7 +52,7 @@ const fn rule(
     severity: RiskSeverity,
     key: &'static str,
     bad: RiskyValue,
-    says: (&'static str, &'static str, Mend),
+    says: (&'static str, &'static str, RuleMend),
 ) -> RiskRule {
     RiskRule {
         id,
@@ -65,7 +65,7 @@ const fn rule(
     }
 }
 
-use Mend::{ByHand, Unset};
+use RuleMend::{ByHand, Unset};
 
 /// Programs that run whatever they are given.
 const INTERPRETERS: &[&str] = &[
@@ -234,7 +234,7 @@ pub(super) fn settings(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
                 // What was read under an older name is not where it could be taken out.
                 let there = written.at_path(&key).is_some();
                 findings.push(match rule.mend {
-                    Mend::Unset if there => finding.remedy(SecurityRemedy::Unset(key)),
+                    RuleMend::Unset if there => finding.remedy(SecurityRemedy::Unset(key)),
                     _ => finding,
                 });
             }

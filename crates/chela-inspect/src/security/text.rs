@@ -17,7 +17,7 @@ const MOST_BYTES: usize = 512 * 1024;
 const MOST_FILES: usize = 500;
 
 /// Something in a text.
-pub(super) struct Mark {
+pub(super) struct TextMark {
     id: &'static str,
     severity: RiskSeverity,
     line: u32,
@@ -25,7 +25,7 @@ pub(super) struct Mark {
     fix: &'static str,
 }
 
-impl Mark {
+impl TextMark {
     fn finding(self, whose: &str) -> RiskFinding {
         RiskFinding::new(self.id, self.severity, format!("{whose} {}", self.what)).fix(self.fix)
     }
@@ -147,10 +147,10 @@ fn prompts(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
 }
 
 /// What stands out in a text.
-pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<Mark> {
+pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
     let mut marks = Vec::new();
     let mut add = |id, severity, at: usize, what: String, fix| {
-        marks.push(Mark {
+        marks.push(TextMark {
             id,
             severity,
             line: line_of(text, at),

@@ -38,7 +38,7 @@ struct Text {
 
 /// How well a candidate agrees with the best ones, between 0 and 1.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Agreement {
+pub struct HitAgreement {
     pub words: f32,
     pub meaning: f32,
 }
@@ -74,7 +74,7 @@ impl WordFeedback {
     }
 
     /// The agreement of each candidate with the best of them by `score`.
-    pub fn judge(&self, snapshot: &IndexSnapshot, ranked: &[RankedChunk]) -> Vec<Agreement> {
+    pub fn judge(&self, snapshot: &IndexSnapshot, ranked: &[RankedChunk]) -> Vec<HitAgreement> {
         let mut believed: Vec<usize> = (0..ranked.len().min(self.texts.len())).collect();
         believed.sort_by(|a, b| ranked[*b].score.total_cmp(&ranked[*a].score));
         believed.truncate(BELIEVED);
@@ -84,7 +84,7 @@ impl WordFeedback {
         words
             .into_iter()
             .zip(meaning)
-            .map(|(words, meaning)| Agreement { words, meaning })
+            .map(|(words, meaning)| HitAgreement { words, meaning })
             .collect()
     }
 

@@ -68,7 +68,7 @@ struct Reader {
 
 /// What a stream said in the end.
 #[derive(Debug, PartialEq)]
-pub struct Answer {
+pub struct DecodedAnswer {
     pub content: Vec<MessagePart>,
     pub stop: StopReason,
     pub usage: Option<Usage>,
@@ -136,7 +136,7 @@ impl AnswerDecoder {
     }
 
     /// The bytes have ended.
-    pub fn finish(mut self, sink: EventSink<'_>) -> Result<Answer, StreamFault> {
+    pub fn finish(mut self, sink: EventSink<'_>) -> Result<DecodedAnswer, StreamFault> {
         if let Some(rest) = self.frames.rest() {
             match self.reader.document(&rest, sink) {
                 // Half a document is a cut, not a mistake.
@@ -157,7 +157,7 @@ impl AnswerDecoder {
         } = self.reader;
         format.end(&mut draft);
         let (content, stop, usage) = draft.finish(sink);
-        Ok(Answer {
+        Ok(DecodedAnswer {
             content,
             stop,
             usage,

@@ -37,12 +37,15 @@ impl ObjectReader {
     }
 
     /// The text under `key`; `None` when it is absent or blank.
-    pub(super) fn text(&mut self, key: impl Into<Key>) -> Result<Option<String>, FactsError> {
+    pub(super) fn text(&mut self, key: impl Into<FactKey>) -> Result<Option<String>, FactsError> {
         Ok(self.raw_text(key)?.filter(|text| !text.trim().is_empty()))
     }
 
     /// The text under `key`, blank or not.
-    pub(super) fn raw_text(&mut self, key: impl Into<Key>) -> Result<Option<String>, FactsError> {
+    pub(super) fn raw_text(
+        &mut self,
+        key: impl Into<FactKey>,
+    ) -> Result<Option<String>, FactsError> {
         let (path, value) = self.take(key.into());
         match value {
             Some(Value::String(text)) => Ok(Some(text)),
@@ -139,13 +142,13 @@ impl ObjectReader {
     }
 
     /// A null is an absent value. Order is kept, so that the first unknown key is the one named.
-    fn take(&mut self, key: Key) -> (String, Option<Value>) {
+    fn take(&mut self, key: FactKey) -> (String, Option<Value>) {
         let value = self
             .map
             .shift_remove(key.as_str())
             .filter(|value| !value.is_null());
         let path = self.child(key.as_str());
-        if let Key::Known(key) = key {
+        if let FactKey::Known(key) = key {
             self.asked.push(key);
         }
         (path, value)
@@ -161,12 +164,12 @@ impl ObjectReader {
 }
 
 /// A key of the format, or a name the document chose.
-pub(super) enum Key {
+pub(super) enum FactKey {
     Known(&'static str),
     Given(String),
 }
 
-impl Key {
+impl FactKey {
     fn as_str(&self) -> &str {
         match self {
             Self::Known(key) => key,
@@ -175,13 +178,13 @@ impl Key {
     }
 }
 
-impl From<&'static str> for Key {
+impl From<&'static str> for FactKey {
     fn from(key: &'static str) -> Self {
         Self::Known(key)
     }
 }
 
-impl From<String> for Key {
+impl From<String> for FactKey {
     fn from(key: String) -> Self {
         Self::Given(key)
     }

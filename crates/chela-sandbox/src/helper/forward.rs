@@ -13,6 +13,7 @@ pub async fn forward(listener: std::net::TcpListener, proxy: PathBuf) -> io::Res
         let proxy = proxy.clone();
         tokio::spawn(async move {
             if let Ok(mut outside) = UnixStream::connect(&proxy).await {
+                // Either end may hang up; the other one hears of it.
                 let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
             }
         });

@@ -14,7 +14,7 @@ pub(super) const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What was copied, and what was left behind and why.
 #[derive(Debug, Default)]
-pub(super) struct Copied {
+pub(super) struct CopiedFiles {
     pub files: usize,
     pub bytes: u64,
     pub left_behind: Vec<String>,
@@ -22,13 +22,13 @@ pub(super) struct Copied {
 
 /// Copies plain files and folders. Links, pipes and what tools generate stay behind: a link could
 /// lead anywhere, and compiled caches could differ from the source shown.
-pub(super) fn copy_tree(from: &Path, to: &Path) -> io::Result<Copied> {
-    let mut copied = Copied::default();
+pub(super) fn copy_tree(from: &Path, to: &Path) -> io::Result<CopiedFiles> {
+    let mut copied = CopiedFiles::default();
     folder(from, to, &PathBuf::new(), &mut copied)?;
     Ok(copied)
 }
 
-fn folder(from: &Path, to: &Path, relative: &Path, copied: &mut Copied) -> io::Result<()> {
+fn folder(from: &Path, to: &Path, relative: &Path, copied: &mut CopiedFiles) -> io::Result<()> {
     disk::create_dir(&to.join(relative))?;
     for entry in FolderListing::read(from.join(relative))?.entries {
         let path = relative.join(&entry.name);
@@ -53,7 +53,7 @@ fn folder(from: &Path, to: &Path, relative: &Path, copied: &mut Copied) -> io::R
     Ok(())
 }
 
-fn file(from: &Path, to: &Path, path: &Path, copied: &mut Copied) -> io::Result<()> {
+fn file(from: &Path, to: &Path, path: &Path, copied: &mut CopiedFiles) -> io::Result<()> {
     let content = tree::read_file(&from.join(path), MAX_BYTES.saturating_sub(copied.bytes))?;
     copied.files += 1;
     copied.bytes += content.bytes.len() as u64;

@@ -20,7 +20,7 @@ pub struct FrontMatter {
     /// Whether it stays out of the prompt and is only called by name.
     pub disable_model_invocation: bool,
     pub dispatch: Option<CommandDispatch>,
-    pub gating: Gating,
+    pub gating: SkillGating,
     pub metadata: Map<String, Value>,
     /// Top-level keys nobody defined, in the order written.
     pub unknown: Vec<String>,
@@ -36,11 +36,11 @@ pub struct CommandDispatch {
 
 /// `metadata.chela`, `metadata.openclaw` or `metadata.clawdbot`: when and how it may be used.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Gating {
+pub struct SkillGating {
     /// Skips every requirement but the operating system.
     pub always: bool,
     pub os: Vec<String>,
-    pub requires: Requires,
+    pub requires: SkillNeeds,
     pub primary_env: Option<String>,
     pub skill_key: Option<String>,
     pub emoji: Option<String>,
@@ -52,7 +52,7 @@ pub struct Gating {
 
 /// What the machine and the session must have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Requires {
+pub struct SkillNeeds {
     pub bins: Vec<String>,
     pub any_bins: Vec<String>,
     pub env: Vec<String>,
@@ -253,7 +253,7 @@ impl Fields<'_, '_> {
         Map::new()
     }
 
-    fn gating(&mut self, block: &Map<String, Value>) -> Gating {
+    fn gating(&mut self, block: &Map<String, Value>) -> SkillGating {
         let requires = match block.get("requires") {
             Some(Value::Object(map)) => map.clone(),
             Some(Value::Null) | None => Map::new(),
@@ -266,12 +266,12 @@ impl Fields<'_, '_> {
             }
         };
         let invocation = block.get("invocation").and_then(Value::as_object);
-        Gating {
+        SkillGating {
             always: self
                 .flag(block.get("always"), "metadata.always")
                 .unwrap_or(false),
             os: self.words(block.get("os"), "metadata.os"),
-            requires: Requires {
+            requires: SkillNeeds {
                 bins: self.words(requires.get("bins"), "metadata.requires.bins"),
                 any_bins: self.words(requires.get("anyBins"), "metadata.requires.anyBins"),
                 env: self.words(requires.get("env"), "metadata.requires.env"),

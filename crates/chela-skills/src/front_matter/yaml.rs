@@ -5,7 +5,7 @@ use serde_saphyr::options::DuplicateKeyPolicy;
 
 /// Why a head is no YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(super) struct YamlFault {
     /// From 1, within the head.
     pub line: u32,
     pub message: String,
@@ -19,7 +19,7 @@ pub(super) enum FaultKind {
     Exhausting,
 }
 
-pub(super) fn read(head: &str) -> Result<Value, Fault> {
+pub(super) fn read(head: &str) -> Result<Value, YamlFault> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_events: 20_000,
@@ -43,7 +43,7 @@ pub(super) fn read(head: &str) -> Result<Value, Fault> {
     serde_saphyr::from_str_with_options(head, options).map_err(|error| fault(&error))
 }
 
-fn fault(error: &serde_saphyr::Error) -> Fault {
+fn fault(error: &serde_saphyr::Error) -> YamlFault {
     let line = error
         .location()
         .map_or(1, |location| u32::try_from(location.line()).unwrap_or(1));
@@ -64,7 +64,7 @@ fn fault(error: &serde_saphyr::Error) -> Fault {
     } else {
         FaultKind::Malformed
     };
-    Fault {
+    YamlFault {
         line: line.max(1),
         message: shown(message),
         kind,

@@ -23,7 +23,7 @@ const MAX_DEPTH: usize = 6;
 /// whole disk.
 const FOLDERS_PER_CANDIDATE: usize = 10;
 
-pub(super) struct Walked<'a> {
+pub(super) struct WalkedFolder<'a> {
     pub candidates: Vec<SkillCandidate<'a>>,
     pub skipped: Vec<SkippedFolder>,
     pub state: RootState,
@@ -64,8 +64,8 @@ pub(super) fn walk<'a>(
     targets: &[PathBuf],
     request: &ScanRequest<'_>,
     now: SystemTime,
-) -> Walked<'a> {
-    let walked = Walked {
+) -> WalkedFolder<'a> {
+    let walked = WalkedFolder {
         candidates: Vec::new(),
         skipped: Vec::new(),
         state: RootState::Missing,
@@ -101,7 +101,7 @@ struct Walk<'a, 'b> {
     /// Real folders reached through links, so that a circle ends.
     seen: HashSet<PathBuf>,
     now: SystemTime,
-    walked: Walked<'a>,
+    walked: WalkedFolder<'a>,
 }
 
 impl Walk<'_, '_> {

@@ -180,6 +180,7 @@ impl FileWriter<'_> {
         self.durability = None;
         let outcome = self.shared.file.check_identity();
         if outcome.is_ok() {
+            // What the work says goes into its answer.
             let _ = job.run(&self.connection);
         }
         job.answer(outcome);

@@ -34,7 +34,7 @@ pub struct SessionRecord {
     pub version: u64,
 }
 
-/// What a session has cost so far, in tokens.
+/// What a session has cost so far, or one more call of it, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageSums {
     pub input: u64,
@@ -42,17 +42,6 @@ pub struct UsageSums {
     pub cache_read: u64,
     pub cache_write: u64,
     /// Of the newest request.
-    pub context: u64,
-}
-
-/// What one more call cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UsageAdded {
-    pub input: u64,
-    pub output: u64,
-    pub cache_read: u64,
-    pub cache_write: u64,
-    /// The tokens of the request it was: the newest counts.
     pub context: u64,
 }
 
@@ -224,7 +213,7 @@ pub enum SessionChanged {
 pub struct EntryBatch {
     pub entries: Vec<NewEntry>,
     pub at: u64,
-    pub usage: Option<UsageAdded>,
+    pub usage: Option<UsageSums>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,12 +242,12 @@ pub struct EntryRecord {
 /// Which of the sessions that ever had an id it is: one that was removed and taken in again is
 /// another, whoever did it. It says nothing but that. The default is that of none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Incarnation(pub(crate) i64);
+pub struct SessionIncarnation(pub(crate) i64);
 
 /// Entries of a session, and where the conversation stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTree {
-    pub incarnation: Incarnation,
+    pub incarnation: SessionIncarnation,
     pub leaf: u32,
     pub version: u64,
     /// By number.

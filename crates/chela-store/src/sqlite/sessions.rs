@@ -15,7 +15,7 @@ use crate::file::{FileSoundness, FileState, side_file};
 use crate::sessions::{
     EntryBatch, EntryRecord, LeafMove, SaidEnds, SessionChange, SessionChanged, SessionFork,
     SessionForked, SessionImport, SessionImported, SessionQuery, SessionRecord, SessionResume,
-    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageAdded,
+    SessionSpan, SessionStart, SessionStarted, SessionStore, SessionTree, UsageSums,
 };
 use crate::{StoreCounts, StoreFuture, WriteDurability};
 
@@ -149,7 +149,7 @@ impl SessionStore for SqliteSessionStore {
     fn add_usage(
         &self,
         id: &str,
-        usage: UsageAdded,
+        usage: UsageSums,
         durability: WriteDurability,
     ) -> StoreFuture<'_, bool> {
         self.change(id, durability, move |tx, session| {

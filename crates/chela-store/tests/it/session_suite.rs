@@ -4,7 +4,7 @@ use chela_store::{
     BranchInherited, CurrentSession, EntryBatch, FileSoundness, ImportedEntry, LeafMove, NewEntry,
     SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport, SessionImported,
     SessionQuery, SessionRecord, SessionResume, SessionSpan, SessionStart, SessionStarted,
-    SessionStore, UsageAdded, WriteDurability, block_on,
+    SessionStore, UsageSums, WriteDurability, block_on,
 };
 
 use crate::{SESSION_STORES, with_each};
@@ -176,7 +176,7 @@ fn entries_are_appended_together_or_not_at_all() {
                 entry("compaction", "{}"),
             ],
             at: 33,
-            usage: Some(UsageAdded {
+            usage: Some(UsageSums {
                 input: 5,
                 output: 4,
                 cache_read: 3,
@@ -412,7 +412,7 @@ fn what_was_fixed_is_found_again_until_the_session_goes() {
             block_on(store.frozen("s1")).unwrap().as_deref(),
             Some("two")
         );
-        let usage = UsageAdded {
+        let usage = UsageSums {
             input: 1,
             output: 1,
             cache_read: 1,

@@ -1,31 +1,30 @@
 //! From a command that is planned to one that may run.
 
+mod asking;
 mod choices;
+mod cleared;
 mod input;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
-use chela_config::model::{Exec, ExecSecurity};
+use chela_config::model::Exec;
 use chela_core::{AgentId, ContentHash, Host, lock, ok_or_debug};
-
-use super::circumstances::{AskAlways, CommandCircumstances, FolderDoubts, RunPlace};
-use super::document::{ApprovalsDocument, DocumentError, HostGrant};
-use super::limits::{CommandRules, RuleAnswer};
-use super::list_match::{ComparedList, ListMatch, exact_entry, prefix_entry};
-use super::planned_command::{PlannedCommand, PlannedForm};
-use super::program::ProgramError;
-use super::read_only::{only_looks, only_records, quiet_git};
-use super::show::{LONGEST_SHOWN, shown};
-use chela_guard::approval::{
-    AnswerError, ApprovalQuestion, ApprovalScope, Approver, AskedCall, OwnerGrant, QuestionTiming,
-    shown_block,
-};
+use chela_guard::approval::Approver;
 use chela_guard::flow::{HostStanding, SessionTaint, ShelvedWhy};
 use chela_sandbox::is_auto;
 
+use super::circumstances::{AskAlways, CommandCircumstances, FolderDoubts, RunPlace};
+use super::document::ApprovalsDocument;
+use super::limits::{CommandRules, RuleAnswer};
+use super::list_match::{ComparedList, ListMatch};
+use super::planned_command::PlannedCommand;
+use super::read_only::{only_looks, only_records};
+use super::show::shown;
+
+pub use cleared::{ClearedBy, ClearedCommand, CommandRefusal};
 pub use input::ProcessInput;
 
 /// What the gate of a session is made from.
@@ -77,61 +76,6 @@ pub enum CommandFreedom {
 pub struct CommandStanding {
     pub list: HostStanding,
     pub freedom: CommandFreedom,
-}
-
-/// A command that may run, once: checked again on the way.
-#[derive(Debug)]
-pub struct ClearedCommand {
-    pub planned: PlannedCommand,
-    /// Who said yes.
-    pub by: ClearedBy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ClearedBy {
-    Policy,
-    List,
-    Person,
-    Session,
-    /// Nobody had to: it only looks, or stays in the sandbox.
-    Freedom,
-    /// Nobody had to: it only puts on record what lies in the workspace.
-    Records,
-}
-
-/// Why a command does not run; written for the model.
-#[derive(Debug, thiserror::Error)]
-pub enum CommandRefusal {
-    #[error(
-        "Commands are off for this agent (tools.exec.mode: deny). Do it another way, or tell the owner, who can turn them on: `chela config set tools.exec.mode ask`, and `chela approvals set cautious` where `chela approvals get` says that the document forbids them."
-    )]
-    Off,
-    #[error(
-        "Not allowed: {0}. Only listed commands may run; nobody is asked. The owner can list it (`chela approvals allow PROGRAM`) or be asked (`chela config set tools.exec.mode ask`)."
-    )]
-    NotListed(String),
-    #[error(
-        "The owner said no to this command. Do not try it in another form; ask what to do instead."
-    )]
-    Denied,
-    #[error(
-        "This command needs the owner's yes and nobody answered: {0}. Find a way without it, or tell the owner, who is asked in `chela chat` and can list it with `chela approvals allow PROGRAM`."
-    )]
-    Unanswered(String),
-    #[error(
-        "The owner said no to this, or to several things in a row, and is not asked again until they have written. Nothing was run; say what you wanted to do and why."
-    )]
-    LeftInPeace,
-    #[error(
-        "The command is too long to be approved at a glance. Write it to a script file and run that."
-    )]
-    TooLong,
-    #[error("What would run is not what was approved: {0}. Nothing was run.")]
-    Changed(String),
-    #[error(transparent)]
-    Document(#[from] DocumentError),
-    #[error(transparent)]
-    Program(#[from] ProgramError),
 }
 
 impl CommandGate {
@@ -281,107 +225,6 @@ impl CommandGate {
         list.has(planned)
     }
 
-    async fn ask(
-        &self,
-        planned: PlannedCommand,
-        (rules, circumstances): (CommandRules, CommandCircumstances<'_>),
-        listed: &ListMatch,
-        approver: &dyn Approver,
-    ) -> Result<ClearedCommand, CommandRefusal> {
-        let looked_up = planned.binds();
-        let binds = binds_of(&planned, circumstances);
-        let remembers = rules.listed == RuleAnswer::Run;
-        if remembers && self.allowed().contains(&binds) {
-            return Ok(ClearedCommand {
-                planned,
-                by: ClearedBy::Session,
-            });
-        }
-        let id = self.setup.host.random_hex(3);
-        let mut question = self.question(&planned, circumstances, listed, &id)?;
-        let asking = tokio::time::timeout(question.lasts(), approver.ask(&question));
-        let answer = asking
-            .await
-            .unwrap_or(chela_guard::approval::OwnerAnswer::NOBODY);
-        match question.answer(answer, self.setup.host.clock.now()) {
-            Ok(grant) => self.remember(&grant, &planned, circumstances)?,
-            Err(AnswerError::Denied) => return Err(CommandRefusal::Denied),
-            Err(AnswerError::LeftInPeace) => return Err(CommandRefusal::LeftInPeace),
-            Err(AnswerError::Changed) => {
-                return Err(CommandRefusal::Changed(
-                    "the answer was to something else".to_owned(),
-                ));
-            }
-            Err(_) => {
-                let fallback = match (rules.fallback, listed) {
-                    (ExecSecurity::Full, _) => true,
-                    (ExecSecurity::Allowlist, ListMatch::Yes(_)) => true,
-                    (ExecSecurity::Allowlist | ExecSecurity::Deny, _) => false,
-                };
-                if !fallback {
-                    return Err(CommandRefusal::Unanswered(why_of(listed)));
-                }
-                return Ok(ClearedCommand {
-                    planned: unchanged(&planned, looked_up)?,
-                    by: ClearedBy::Policy,
-                });
-            }
-        }
-        Ok(ClearedCommand {
-            planned: unchanged(&planned, looked_up)?,
-            by: ClearedBy::Person,
-        })
-    }
-
-    /// Keeps a yes for as long as it was given. One that was given after text from outside was
-    /// read ends with the session.
-    fn remember(
-        &self,
-        grant: &OwnerGrant,
-        planned: &PlannedCommand,
-        circumstances: CommandCircumstances<'_>,
-    ) -> Result<(), CommandRefusal> {
-        let (hosts, scope) = (circumstances.hosts, grant.scope());
-        if matches!(scope, ApprovalScope::Once | ApprovalScope::Deny) {
-            return Ok(());
-        }
-        if hosts.is_empty() {
-            self.allowed().insert(binds_of(planned, circumstances));
-        } else {
-            lock(&self.hosts).extend(hosts.iter().cloned());
-        }
-        if scope == ApprovalScope::Session || circumstances.taint == SessionTaint::Tainted {
-            return Ok(());
-        }
-        let mut entry = match (grant.choice() == choices::PREFIX, prefix_entry(planned)) {
-            (true, Some(entry)) => entry,
-            _ => exact_entry(planned),
-        };
-        entry.id = self.setup.host.random_hex(4);
-        entry.granted_at = Some(self.now());
-        entry.last_used_at = Some(self.now());
-        let agent = self.setup.agent.as_str();
-        let grants: Vec<HostGrant> = hosts.iter().map(|host| self.grant_of(host)).collect();
-        ApprovalsDocument::change(&self.setup.document, |document| {
-            if grants.is_empty() {
-                document.allow(agent, entry);
-            }
-            for grant in grants {
-                document.allow_host(agent, grant);
-            }
-        })?;
-        Ok(())
-    }
-
-    fn grant_of(&self, host: &str) -> HostGrant {
-        HostGrant {
-            id: self.setup.host.random_hex(4),
-            host: host.to_owned(),
-            granted_at: self.now(),
-            other: serde_json::Map::new(),
-        }
-    }
-
     /// What can be told of a command without asking anybody.
     pub fn standing(
         &self,
@@ -401,58 +244,6 @@ impl CommandGate {
                 ListMatch::No(_) => HostStanding::Unlisted,
             },
             freedom: self.freedom(&document, planned, circumstances),
-        }
-    }
-
-    /// What will happen, in plain words.
-    pub fn words(
-        &self,
-        planned: &PlannedCommand,
-        circumstances: CommandCircumstances<'_>,
-    ) -> String {
-        let folder = shown(&self.setup.host.compact(&planned.folder));
-        let what = match &planned.form {
-            PlannedForm::Direct(_) => {
-                format!("Run {}", shown(&planned.program.real.display().to_string()))
-            }
-            PlannedForm::Shell(_) => "Run a shell command".to_owned(),
-        };
-        let how = match (circumstances.place, circumstances.hosts) {
-            (RunPlace::LeftSandbox, _) => ", outside the sandbox".to_owned(),
-            (_, []) => String::new(),
-            (_, hosts) => format!(", with a way to {}", shown(&hosts.join(", "))),
-        };
-        format!("{what} in {folder}{how}")
-    }
-
-    fn question(
-        &self,
-        planned: &PlannedCommand,
-        circumstances: CommandCircumstances<'_>,
-        listed: &ListMatch,
-        id: &str,
-    ) -> Result<ApprovalQuestion, CommandRefusal> {
-        let text = planned.text();
-        if text.chars().count() > LONGEST_SHOWN {
-            return Err(CommandRefusal::TooLong);
-        }
-        let call = AskedCall {
-            tool: "exec".to_owned(),
-            summary: self.words(planned, circumstances),
-            exact: vec![("command".to_owned(), shown_block(&text))],
-            why: why_of(listed),
-            passage: None,
-            shape: binds_of(planned, circumstances),
-        };
-        let question = ApprovalQuestion::new(vec![call], self.timing(id));
-        Ok(question.offering(self.choices(planned, circumstances)))
-    }
-
-    fn timing<'i>(&self, id: &'i str) -> QuestionTiming<'i> {
-        QuestionTiming {
-            id,
-            now: self.setup.host.clock.now(),
-            lasts: self.setup.expires_after,
         }
     }
 
@@ -489,22 +280,6 @@ impl CommandGate {
     }
 }
 
-impl ClearedCommand {
-    /// Variables it runs with besides its own.
-    pub fn variables(&self) -> BTreeMap<String, String> {
-        match self.by {
-            ClearedBy::Records => quiet_git(),
-            _ => BTreeMap::new(),
-        }
-    }
-
-    /// The last look before it runs: files are found and read once more.
-    pub fn check(self) -> Result<PlannedCommand, CommandRefusal> {
-        let binds = self.planned.binds();
-        unchanged(&self.planned, binds)
-    }
-}
-
 /// The hash of what was asked about: the command, where it runs and what it reaches.
 pub fn binds_of(planned: &PlannedCommand, circumstances: CommandCircumstances<'_>) -> ContentHash {
     let place = match circumstances.place {
@@ -515,26 +290,4 @@ pub fn binds_of(planned: &PlannedCommand, circumstances: CommandCircumstances<'_
     };
     let everything = serde_json::json!([planned.binds().to_string(), place, circumstances.hosts]);
     ContentHash::of(everything.to_string())
-}
-
-fn why_of(listed: &ListMatch) -> String {
-    match listed {
-        ListMatch::Yes(_) => "every command asks (ask: always)".to_owned(),
-        ListMatch::Shelved(_, why) | ListMatch::No(why) => why.clone(),
-    }
-}
-
-fn unchanged(
-    planned: &PlannedCommand,
-    binds: ContentHash,
-) -> Result<PlannedCommand, CommandRefusal> {
-    let again = planned
-        .again()
-        .map_err(|error| CommandRefusal::Changed(error.to_string()))?;
-    match again.binds() == binds {
-        true => Ok(again),
-        false => Err(CommandRefusal::Changed(
-            "a program or script changed meanwhile".to_owned(),
-        )),
-    }
 }

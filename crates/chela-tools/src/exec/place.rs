@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use chela_config::model::ElevatedLevel;
+use chela_core::lock;
 use chela_sandbox::{EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding};
 
-use super::{Arguments, ExecTool, lock};
+use super::{ExecArguments, ExecTool};
 use crate::ToolOutput;
 use crate::approvals::{AskAlways, CommandCircumstances, RunPlace};
 use crate::process::CommandLaunch;
@@ -40,7 +41,7 @@ impl CallPlace {
 
 impl ExecTool {
     /// Where a call runs.
-    pub(super) fn place(&self, arguments: &Arguments) -> Result<CallPlace, ToolOutput> {
+    pub(super) fn place(&self, arguments: &ExecArguments) -> Result<CallPlace, ToolOutput> {
         let standing = &*self.setup.sandbox;
         let is_sandboxed = matches!(
             standing,
@@ -97,7 +98,7 @@ impl ExecTool {
     pub(super) fn circumstances<'a>(
         &self,
         place: &'a CallPlace,
-        arguments: &Arguments,
+        arguments: &ExecArguments,
     ) -> CommandCircumstances<'a> {
         CommandCircumstances {
             ask: match arguments.ask.as_deref() {

@@ -2,7 +2,7 @@
 
 /// Lines that look like what was meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Near {
+pub(super) struct NearText {
     /// First and last line, from 1.
     pub(super) from: usize,
     pub(super) to: usize,
@@ -18,7 +18,7 @@ const MOST_COMPARED: usize = 40;
 const LEAST_ALIKE: usize = 50;
 
 /// The window of `body` most like `wanted`, if one is like it at all.
-pub(super) fn closest(body: &str, wanted: &str) -> Option<Near> {
+pub(super) fn closest(body: &str, wanted: &str) -> Option<NearText> {
     let wanted: Vec<&str> = wanted
         .trim_matches(['\n', '\r'])
         .lines()
@@ -54,7 +54,7 @@ pub(super) fn closest(body: &str, wanted: &str) -> Option<Near> {
         .max_by_key(|(score, start)| (*score, usize::MAX - start))?;
     let end = (start + wanted.len()).min(lines.len());
     let found = lines.get(start..end)?;
-    Some(Near {
+    Some(NearText {
         from: start + 1,
         to: end,
         text: found.join("\n"),

@@ -26,7 +26,7 @@ pub(super) enum IgnoredFiles {
 }
 
 /// One entry on the way.
-pub(super) struct Visit<'v> {
+pub(super) struct TreeVisit<'v> {
     folder: BorrowedFd<'v>,
     name: &'v OsStr,
     pub(super) kind: EntryKind,
@@ -37,7 +37,7 @@ pub(super) struct Visit<'v> {
     pub(super) path: &'v Path,
 }
 
-impl Visit<'_> {
+impl TreeVisit<'_> {
     /// The path as the other tools take it.
     pub(super) fn shown(&self, base: &OpenPlace) -> String {
         let path = match base.shown() {
@@ -75,7 +75,7 @@ pub(super) struct FileTree<'t> {
     pub(super) stop: &'t StopFlag,
 }
 
-type Visitor<'v> = &'v mut dyn FnMut(&Visit<'_>) -> ControlFlow<()>;
+type Visitor<'v> = &'v mut dyn FnMut(&TreeVisit<'_>) -> ControlFlow<()>;
 
 impl FileTree<'_> {
     /// Visits every file and folder below, folders before what is in them, by name.
@@ -155,7 +155,7 @@ impl Walk<'_, '_> {
             if self.ignores(&inner.shown, entry.kind) {
                 continue;
             }
-            let visit = Visit {
+            let visit = TreeVisit {
                 folder: dir,
                 name: &entry.name,
                 kind: entry.kind,

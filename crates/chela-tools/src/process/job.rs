@@ -1,26 +1,25 @@
 //! One command while it runs, and what is left of it afterwards.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+mod launch;
+
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use chela_core::{Host, lock, ok_or_debug};
+use chela_core::{Host, lock};
 use chela_guard::ExternalSource;
-use chela_sandbox::{
-    BareCommand, Cgroup, CommandRecord, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK,
-    ProcessFamily, SandboxPlan,
-};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use chela_sandbox::{Cgroup, CommandRecord, FamilyWatch, ProcessFamily};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::spool::OutputSpool;
+
+pub use launch::{CommandChannel, CommandLaunch, CommandWalls};
+use launch::{InputPipe, Source, spawn};
 
 /// What printed more than this is stopped.
 const MOST_OUTPUT: u64 = 4 << 30;
@@ -35,110 +34,6 @@ const COUNT_EVERY: Duration = Duration::from_millis(500);
 const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// Where limits are narrow, more often.
 const COUNT_CLOSELY: Duration = Duration::from_millis(100);
-
-/// How a program talks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandChannel {
-    /// Nothing to read, output through a pipe.
-    Pipe,
-    /// Input and output through pipes.
-    PipeWithInput,
-    /// A terminal of its own.
-    Terminal,
-}
-
-/// A program about to be started.
-#[derive(Debug, Clone)]
-pub struct CommandLaunch {
-    /// As people read it.
-    pub command: String,
-    /// The very file to run.
-    pub program: PathBuf,
-    /// What it is told its name is.
-    pub name: OsString,
-    pub arguments: Vec<OsString>,
-    pub folder: PathBuf,
-    pub env: BTreeMap<String, String>,
-    pub talk: CommandChannel,
-    pub timeout: Duration,
-    /// Set when what it prints comes from another machine.
-    pub fetches: Option<ExternalSource>,
-    pub watch: FamilyWatch,
-    /// What the kernel counts it by.
-    pub group: Option<Arc<Cgroup>>,
-    pub walls: CommandWalls,
-}
-
-/// What keeps a command from the rest of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CommandWalls {
-    /// Nothing: it may do what the owner may.
-    None,
-    /// A sandbox without network.
-    Sealed,
-    /// A sandbox that can reach some hosts.
-    WithNetwork,
-}
-
-impl CommandLaunch {
-    /// The same program, started inside a sandbox. `egress` is the socket of its proxy.
-    pub fn inside(self, plan: &SandboxPlan, egress: Option<&Path>) -> Result<Self, String> {
-        let wrapped = plan.wrap(
-            &BareCommand {
-                program: &self.program,
-                name: &self.name,
-                arguments: &self.arguments,
-                folder: &self.folder,
-                timeout: self.timeout,
-            },
-            egress,
-        )?;
-        Ok(Self {
-            program: wrapped.program,
-            name: wrapped.name,
-            arguments: wrapped.arguments,
-            watch: wrapped.watch,
-            group: wrapped.group,
-            walls: match egress {
-                None => CommandWalls::Sealed,
-                Some(_) => CommandWalls::WithNetwork,
-            },
-            ..self
-        })
-    }
-}
-
-impl CommandLaunch {
-    /// The same program, which ends when this one does, even if that is killed. A sandbox sees to
-    /// that by itself. The kernel looks at the thread that starts a command: where that is not the
-    /// first one, which lives as long as the program, it would end too soon.
-    #[cfg(target_os = "linux")]
-    fn tied(self, host: &Host) -> Self {
-        let is_first = rustix::thread::gettid() == rustix::process::getpid();
-        let (CommandWalls::None, true, Some(helper)) = (self.walls, is_first, &host.program) else {
-            return self;
-        };
-        let order = HelperOrder::tie(self.name.to_string_lossy().into_owned());
-        let Some(order) = ok_or_debug!(serde_json::to_string(&order), "a command is not tied")
-        else {
-            return self;
-        };
-        let mut arguments = vec![HELPER_COMMAND.into(), order.into(), self.program.into()];
-        arguments.extend(self.arguments);
-        Self {
-            program: helper.clone(),
-            name: "chela".into(),
-            arguments,
-            ..self
-        }
-    }
-
-    /// No other system can say this of a process.
-    #[cfg(not(target_os = "linux"))]
-    fn tied(self, _: &Host) -> Self {
-        self
-    }
-}
 
 /// How often a command's processes are counted.
 fn count_every(watch: FamilyWatch) -> Duration {
@@ -211,9 +106,6 @@ pub struct JobState {
     pub left_behind: usize,
     pub ended_at: Option<Instant>,
 }
-
-type Source = Box<dyn AsyncRead + Send + Unpin>;
-type InputPipe = Box<dyn AsyncWrite + Send + Unpin>;
 
 struct Input(InputPipe);
 
@@ -373,65 +265,6 @@ impl CommandJob {
             }
         });
     }
-}
-
-fn spawn(launch: &CommandLaunch, mark: &str) -> io::Result<(Child, Source, Option<InputPipe>)> {
-    match launch.talk {
-        CommandChannel::Terminal => in_terminal(launch, mark),
-        CommandChannel::Pipe | CommandChannel::PipeWithInput => with_pipes(launch, mark),
-    }
-}
-
-/// One pipe for output and errors keeps them in the order they were printed.
-fn with_pipes(
-    launch: &CommandLaunch,
-    mark: &str,
-) -> io::Result<(Child, Source, Option<InputPipe>)> {
-    let (reader, writer) = io::pipe()?;
-    let mut command = tokio::process::Command::new(&launch.program);
-    command
-        .arg0(&launch.name)
-        .args(&launch.arguments)
-        .current_dir(&launch.folder)
-        .env_clear()
-        .envs(&launch.env)
-        .env(MARK, mark)
-        .process_group(0)
-        .kill_on_drop(true)
-        .stdin(match launch.talk {
-            CommandChannel::PipeWithInput => Stdio::piped(),
-            _ => Stdio::null(),
-        })
-        .stderr(writer.try_clone()?)
-        .stdout(writer);
-    let mut child = command.spawn()?;
-    // The command holds our end of the pipe for writing; output ends only without it.
-    drop(command);
-    let source = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
-    let input = child.stdin.take().map(|input| Box::new(input) as InputPipe);
-    Ok((child, Box::new(source), input))
-}
-
-fn in_terminal(
-    launch: &CommandLaunch,
-    mark: &str,
-) -> io::Result<(Child, Source, Option<InputPipe>)> {
-    let (terminal, other_end) = pty_process::open().map_err(io::Error::other)?;
-    terminal
-        .resize(pty_process::Size::new(30, 120))
-        .map_err(io::Error::other)?;
-    let child = pty_process::Command::new(&launch.program)
-        .arg0(&launch.name)
-        .args(&launch.arguments)
-        .current_dir(&launch.folder)
-        .env_clear()
-        .envs(&launch.env)
-        .env(MARK, mark)
-        .kill_on_drop(true)
-        .spawn(other_end)
-        .map_err(io::Error::other)?;
-    let (source, input) = terminal.into_split();
-    Ok((child, Box::new(source), Some(Box::new(input))))
 }
 
 /// Ends a command whose follower is dropped, as when the program ends.

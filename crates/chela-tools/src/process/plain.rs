@@ -80,7 +80,7 @@ fn without_escapes(text: &str) -> String {
                     .next_if(|c| matches!(c, '\u{20}'..='\u{3f}'))
                     .is_some()
                 {}
-                let _ = chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
+                chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
             }
             Some(']' | 'P' | 'X' | '^' | '_') => {
                 while let Some(c) = chars.next_if(|c| *c != '\n') {
@@ -88,13 +88,13 @@ fn without_escapes(text: &str) -> String {
                         break;
                     }
                     if c == '\u{1b}' {
-                        let _ = chars.next_if(|c| *c == '\\');
+                        chars.next_if(|c| *c == '\\');
                         break;
                     }
                 }
             }
             Some('\u{20}'..='\u{2f}') => {
-                let _ = chars.next_if(|c| *c != '\n');
+                chars.next_if(|c| *c != '\n');
             }
             _ => {}
         }

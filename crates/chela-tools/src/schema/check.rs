@@ -3,7 +3,7 @@
 use chela_core::suggest::nearest;
 use serde_json::{Map, Value, json};
 
-use super::told::{ALIASES, CHIEF};
+use super::model_schema::{ALIASES, CHIEF};
 
 /// What is wrong with an argument, and what a good call looks like.
 #[derive(Debug, Clone, PartialEq)]

@@ -229,7 +229,7 @@ fn what_the_model_is_told() {
             json!({
                 "name": *spec.name,
                 "description": *spec.description,
-                "parameters": spec.told(),
+                "parameters": spec.model_schema(),
                 "effect": spec.effect,
                 "sinks": *spec.sinks,
             })

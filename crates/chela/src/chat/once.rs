@@ -205,7 +205,7 @@ impl Run<'_> {
                 if !in_time || self.interrupts > 0 {
                     left.extend(running.iter().map(|label| format!("sub-agent `{label}`")));
                     talk.stop();
-                    // Each writes down that it was stopped.
+                    // Each writes down that it was stopped; whoever is late is stopped with the process.
                     let _ = tokio::time::timeout(PATIENCE, talk.background().until_quiet()).await;
                     return Ok(None);
                 }

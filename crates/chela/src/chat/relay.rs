@@ -51,6 +51,7 @@ impl TurnSurface for RelaySurface {
     fn event(&self, event: TurnEvent) {
         #[cfg(debug_assertions)]
         break_if_told(&event);
+        // The chat has ended: nobody reads what happens.
         let _ = self.news.send(TurnNews::Event(event));
     }
 }

@@ -46,6 +46,7 @@ impl Drop for RawTerminal {
 /// Gives the terminal back as it was. Safe to call at any time, also twice.
 pub fn restore() {
     if IS_RAW.swap(false, Ordering::SeqCst) {
+        // A terminal that is gone cannot be given back.
         let mut out = io::stdout();
         let _ = out.write_all(LEAVE);
         let _ = out.flush();

@@ -9,13 +9,13 @@ use chela_core::{AgentId, Host};
 use chela_workspace::SeedMode;
 use serde_json::{Map, Value, json};
 
-use super::{CommandOutcome, Setup, config, init};
+use super::{CommandOutcome, CommandSetup, config, init};
 use crate::cli::AgentsCommand;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
 pub fn run(host: &Host, screen: &mut Screen, command: AgentsCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         AgentsCommand::List(args) => list(&setup, screen, args.json),
@@ -46,7 +46,7 @@ fn shown_name(knobs: &PromptKnobs) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-fn list(setup: &Setup, screen: &mut Screen, json: bool) -> CommandOutcome {
+fn list(setup: &CommandSetup, screen: &mut Screen, json: bool) -> CommandOutcome {
     let default = setup.loaded.default_agent();
     let agents = setup.agents();
     if json {
@@ -92,7 +92,7 @@ struct New {
     workspace: Option<String>,
 }
 
-fn add(setup: &Setup, screen: &mut Screen, new: &New) -> CommandOutcome {
+fn add(setup: &CommandSetup, screen: &mut Screen, new: &New) -> CommandOutcome {
     let id = AgentId::parse(&new.id).map_err(CommandError::usage)?;
     if setup.loaded.agents().contains(&id) && setup.agent_path(&id).is_some() {
         return Err(
@@ -118,7 +118,7 @@ fn add(setup: &Setup, screen: &mut Screen, new: &New) -> CommandOutcome {
         "Added agent {id} to {}.",
         setup.host.compact(&outcome.path)
     ))?;
-    let setup = Setup::load(&setup.host);
+    let setup = CommandSetup::load(&setup.host);
     let report = init::seed_agent(&setup, Some(id.as_str()), SeedMode::Fill)?;
     screen.line(format!(
         "Its workspace is {}.",
@@ -163,7 +163,7 @@ fn with_agent(
     }
 }
 
-fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> CommandOutcome {
+fn remove(setup: &CommandSetup, screen: &mut Screen, id: &str) -> CommandOutcome {
     let id = setup.agent(Some(id))?;
     let Some(path) = setup.agent_path(&id) else {
         return Err(CommandError::new(format!(
@@ -184,7 +184,11 @@ fn remove(setup: &Setup, screen: &mut Screen, id: &str) -> CommandOutcome {
 }
 
 /// Writes the workspace of an agent into the config.
-pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(), CommandError> {
+pub fn set_workspace(
+    setup: &CommandSetup,
+    agent: &AgentId,
+    folder: &str,
+) -> Result<(), CommandError> {
     let absolute = setup.host.expand(folder);
     let value = Value::String(setup.host.compact(&absolute));
     let key = match setup.agent_path(agent) {
@@ -197,7 +201,7 @@ pub fn set_workspace(setup: &Setup, agent: &AgentId, folder: &str) -> Result<(),
     config::change(&setup.host, |source| edit::set(source, &key, &value)).map(|_| ())
 }
 
-fn show(setup: &Setup, screen: &mut Screen, id: &str, json: bool) -> CommandOutcome {
+fn show(setup: &CommandSetup, screen: &mut Screen, id: &str, json: bool) -> CommandOutcome {
     let id = setup.agent(Some(id))?;
     let view = setup.view(&id)?;
     let entries = view.entries();

@@ -10,7 +10,7 @@ use chela_core::Host;
 use chela_model::ModelHttp;
 use serde_json::json;
 
-use super::{CommandOutcome, Setup, config};
+use super::{CommandOutcome, CommandSetup, config};
 use crate::chat::{clean_line, print_warning};
 use crate::cli::auth::{AuthCommand, LoginArgs};
 use crate::fail::{CommandError, CommandExit};
@@ -38,7 +38,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuthCommand) -> CommandOut
 
 fn login(host: &Host, screen: &mut Screen, args: &LoginArgs) -> CommandOutcome {
     let provider = super::wizard::checked_name(&args.provider)?;
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let http = ModelHttp::new(host, &setup.loaded);
     let known = KeptLogin::load(host, &provider)?;
     let said = |given: &Option<String>, of: fn(&KeptLogin) -> &String, flag: &str| {

@@ -8,14 +8,14 @@ use chela_tools::approvals::shown;
 
 use super::time::utc;
 use super::turn::{number, percent};
-use super::{CommandOutcome, Setup, ledger};
+use super::{CommandOutcome, CommandSetup, ledger};
 use crate::cli::cache::CacheCommand;
 use crate::fail::CommandExit;
 use crate::screen::{ColourMode, Screen, count_noun, grouped};
 
 pub fn run(host: &Host, screen: &mut Screen, command: CacheCommand) -> CommandOutcome {
     let CacheCommand::Why { session, json } = command;
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let models = Models::of(host, &setup.loaded);
     ledger::with_ledger(host, screen, |ledger, screen| {
         why(ledger, &models, screen, (session.as_deref(), json))

@@ -1,26 +1,24 @@
 //! What commands put on record: changes of what the agent may do or is made of.
 
-use std::io::{self, Write};
-
 use chela_core::{Host, ok_or_warn};
 use chela_ledger::{AuditKind, Ledger};
 use chela_store::block_on;
 use serde_json::Value;
 
 use super::ledger;
+use crate::screen::print_beside;
 
 /// Notes a change that is about to be made. Where that cannot be, the change is made all the
 /// same, or nobody could mend what is wrong; but it is said.
 pub fn record_change(host: &Host, kind: AuditKind, body: &Value) {
     if let Some(loss) = ledger::ledger_loss(host) {
-        let _ = writeln!(io::stderr(), "warning: {loss}");
+        print_beside(format_args!("warning: {loss}"));
     }
     let noted = Ledger::open(host).and_then(|ledger| block_on(ledger.append(kind, body)));
     if let Err(error) = noted {
-        let _ = writeln!(
-            io::stderr(),
+        print_beside(format_args!(
             "warning: this change is not on record: {error}"
-        );
+        ));
     }
 }
 

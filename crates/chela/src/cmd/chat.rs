@@ -18,7 +18,7 @@ use chela_core::{Host, OwnerProof, Speaker};
 use chela_model::{ModelHttp, ResolveError};
 use chela_workspace::SeedMode;
 
-use super::{CommandOutcome, Setup, auth, init, ledger};
+use super::{CommandOutcome, CommandSetup, auth, init, ledger};
 use crate::chat::{
     self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, InputHistory, OneShotRequest,
     OutputForm, WaitAfter,
@@ -70,7 +70,7 @@ fn run_chosen(
     chosen: SessionChoice,
     start: ChatStart,
 ) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     args.thinking.as_deref().map(level).transpose()?;
     let way = ChatMode::of(args, screen, host)?;
@@ -164,10 +164,10 @@ struct ChatPlan<'a> {
 
 impl ChatPlan<'_> {
     /// The config as it is now, with what holds for this time.
-    fn setup(&self, host: &Host) -> Setup {
+    fn setup(&self, host: &Host) -> CommandSetup {
         match &self.for_now {
             Some(patch) => local_models::load_with(host, patch),
-            None => Setup::load(host),
+            None => CommandSetup::load(host),
         }
     }
 }
@@ -253,7 +253,11 @@ impl ChatMode {
 }
 
 /// The files an agent is made of, on first use.
-fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(), CommandError> {
+fn make_workspace(
+    setup: &CommandSetup,
+    args: &ChatArgs,
+    screen: &Screen,
+) -> Result<(), CommandError> {
     let agent = setup.agent(args.agent.agent.as_deref())?;
     if setup.workspace_dir(&agent).is_dir() {
         return Ok(());
@@ -265,7 +269,7 @@ fn make_workspace(setup: &Setup, args: &ChatArgs, screen: &Screen) -> Result<(),
 }
 
 async fn open(
-    setup: Setup,
+    setup: CommandSetup,
     plan: &ChatPlan<'_>,
     screen: &Screen,
     way: &ChatMode,

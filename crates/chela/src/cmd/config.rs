@@ -9,7 +9,7 @@ use chela_core::Host;
 use chela_ledger::AuditKind;
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, Setup, input};
+use super::{CommandOutcome, CommandSetup, input};
 use crate::cli::{ConfigCommand, PatchArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
@@ -73,7 +73,7 @@ fn typed_value(typed: &str, as_text: bool) -> Value {
 }
 
 fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let path = key_path(path.unwrap_or_default())?;
     let Some(value) = setup

@@ -11,13 +11,13 @@ use chela_inspect::report::{ContextReport, RequestCount};
 use chela_store::block_on;
 
 use super::prompt::assemble_prompt;
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{ContextArgs, ContextCommand, PromptChoice};
 use crate::fail::CommandExit;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         ContextCommand::List(args) => list(&setup, screen, &args, breakdown::list),
@@ -57,7 +57,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: ContextCommand) -> Command
 
 /// The report on the prompt a person asked for.
 fn report(
-    setup: &Setup,
+    setup: &CommandSetup,
     choice: &PromptChoice,
 ) -> Result<ContextReport, crate::fail::CommandError> {
     let raw = |file: &chela_workspace::FileReport| lint::raw_text(&file.path);
@@ -85,7 +85,7 @@ fn report(
 }
 
 fn list(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     args: &ContextArgs,
     print: fn(&mut Screen, &ContextReport) -> std::io::Result<()>,
@@ -101,7 +101,7 @@ fn list(
 
 /// What the lint says about one agent, for the doctor.
 pub fn lint_findings(
-    setup: &Setup,
+    setup: &CommandSetup,
     agent: &chela_core::AgentId,
 ) -> Result<Vec<chela_inspect::lint::LintFinding>, crate::fail::CommandError> {
     lint::lint_findings(setup, Some(agent.to_string()))

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use chela_core::{Host, Severity};
 use serde::Serialize;
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::DoctorArgs;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
@@ -91,7 +91,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> CommandOutcom
             );
         }
     }
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let wanted = |check: &&str| {
         (args.only.is_empty() || args.only.iter().any(|only| only == check))
             && !args.skip.iter().any(|skip| skip == check)
@@ -110,7 +110,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> CommandOutcom
     let mut undo = Vec::new();
     if args.fix {
         undo = fix::apply(&setup, &mut findings);
-        let setup = Setup::look(host);
+        let setup = CommandSetup::look(host);
         let left: Vec<DoctorFinding> = checks
             .iter()
             .flat_map(|check| checks::run(&setup, check))

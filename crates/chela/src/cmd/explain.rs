@@ -5,12 +5,12 @@ use chela_core::Host;
 use serde_json::{Value, json};
 
 use super::config::{key_path, unknown_hint};
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     setup.warn_on_stderr(screen.paint);
     let path = key_path(path)?;
     let Some(explanation) = explain(&setup.loaded, &path) else {
@@ -24,7 +24,7 @@ pub fn run(host: &Host, screen: &mut Screen, path: &str, json: bool) -> CommandO
     Ok(CommandExit::Fine)
 }
 
-fn source(setup: &Setup, source: &ValueSource) -> String {
+fn source(setup: &CommandSetup, source: &ValueSource) -> String {
     let at = |place: &Option<chela_config::SourcePlace>| {
         place
             .as_ref()
@@ -46,7 +46,11 @@ fn source(setup: &Setup, source: &ValueSource) -> String {
     }
 }
 
-fn print(screen: &mut Screen, setup: &Setup, explanation: &KeyExplanation) -> std::io::Result<()> {
+fn print(
+    screen: &mut Screen,
+    setup: &CommandSetup,
+    explanation: &KeyExplanation,
+) -> std::io::Result<()> {
     let paint = screen.paint;
     screen.line(paint.bold(&explanation.path))?;
     if let Some(doc) = &explanation.doc {
@@ -101,7 +105,7 @@ fn compact(value: &Value) -> String {
     }
 }
 
-fn as_json(setup: &Setup, explanation: &KeyExplanation) -> Value {
+fn as_json(setup: &CommandSetup, explanation: &KeyExplanation) -> Value {
     json!({
         "path": explanation.path.to_string(),
         "value": explanation.value,

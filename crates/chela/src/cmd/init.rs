@@ -9,7 +9,7 @@ use chela_workspace::{
     WorkspaceCondition, WorkspaceHistory, seed, seed_folder,
 };
 
-use super::{CommandOutcome, Setup, chat, status};
+use super::{CommandOutcome, CommandSetup, chat, status};
 use crate::cli::{ChatArgs, InitArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
@@ -18,7 +18,7 @@ use crate::screen::Screen;
 pub const OUTSIDE_CHANGE: &str = "Changed outside of Chela";
 
 pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> CommandOutcome {
-    let mut setup = Setup::load(host);
+    let mut setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     if let Some(folder) = &args.workspace {
         setup = remember_workspace(host, setup, args.agent.as_deref(), folder)?;
@@ -41,7 +41,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> CommandOutcome 
 /// Bare `chela`: sets up on first use, and talks. Where nobody can talk - in a pipe - it tells how
 /// things stand.
 pub fn init_home(host: &Host, screen: &mut Screen) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let report = seed_agent(&setup, None, SeedMode::IfNew)?;
     let somebody = screen.is_terminal && std::io::stdin().is_terminal();
@@ -77,7 +77,7 @@ pub fn init_home(host: &Host, screen: &mut Screen) -> CommandOutcome {
 
 /// Records what changed in the core files of every agent since the last look. Whoever changed them
 /// did so outside of Chela; without git or in the middle of a merge nothing is recorded.
-fn record_changes(setup: &Setup) {
+fn record_changes(setup: &CommandSetup) {
     for agent in setup.loaded.agents() {
         if let Ok(past) = WorkspaceHistory::open(&setup.host, &setup.workspace_dir(&agent)) {
             let kept = past.snapshot(&CommitAuthor::Runtime, OUTSIDE_CHANGE);
@@ -88,7 +88,7 @@ fn record_changes(setup: &Setup) {
 
 /// Makes the workspace of an agent, as far as `mode` allows.
 pub fn seed_agent(
-    setup: &Setup,
+    setup: &CommandSetup,
     agent: Option<&str>,
     mode: SeedMode,
 ) -> Result<SeedReport, CommandError> {
@@ -111,7 +111,7 @@ pub fn seed_agent(
     })
 }
 
-fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Result<()> {
+fn print(screen: &mut Screen, setup: &CommandSetup, report: &SeedReport) -> std::io::Result<()> {
     let paint = screen.paint;
     let dir = setup.host.compact(&report.dir);
     if report.created.is_empty() && report.before == WorkspaceCondition::New {
@@ -163,7 +163,7 @@ fn print(screen: &mut Screen, setup: &Setup, report: &SeedReport) -> std::io::Re
 }
 
 /// Whether the folder was there with files of its own, and nobody vouched for it.
-fn is_foreign(setup: &Setup, report: &SeedReport) -> bool {
+fn is_foreign(setup: &CommandSetup, report: &SeedReport) -> bool {
     let Some(kept) = report.kept.first() else {
         return false;
     };
@@ -225,11 +225,11 @@ fn next_steps(screen: &mut Screen, follows: WhatFollows) -> std::io::Result<()> 
 /// Writes the folder into the config, where every later command finds it.
 fn remember_workspace(
     host: &Host,
-    setup: Setup,
+    setup: CommandSetup,
     agent: Option<&str>,
     folder: &str,
-) -> Result<Setup, CommandError> {
+) -> Result<CommandSetup, CommandError> {
     let agent = setup.agent(agent)?;
     super::agents::set_workspace(&setup, &agent, folder)?;
-    Ok(Setup::load(host))
+    Ok(CommandSetup::load(host))
 }

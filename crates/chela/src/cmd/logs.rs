@@ -1,23 +1,22 @@
 //! `chela logs`: what the program itself did.
 
-use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
 use chela_core::{Host, sanitize};
 use chela_log::{LogFollower, LogLevel, LogLine, LogQuery, pretty, read_newest};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::logs::{LevelName, LogsArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
 
 /// How often a followed log is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let path = process_log::file_of(host, &setup.loaded);
     let query = query_of(host, args)?;
     let cannot = |error: std::io::Error| {
@@ -37,7 +36,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome 
     let Some(mut follower) = follower else {
         if lines.is_empty() && args.lines > 0 {
             // Not where the lines go: whoever reads them reads nothing else.
-            let _ = writeln!(std::io::stderr(), "{}", why_empty(host, &path, args));
+            print_beside(why_empty(host, &path, args));
         }
         return Ok(CommandExit::Fine);
     };

@@ -15,13 +15,13 @@ use chela_core::Host;
 use chela_memory::status::IndexStatus;
 use chela_memory::{AgentMemory, Memory};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{AgentArg, MemoryCommand};
-use crate::fail::CommandError;
+use crate::fail::{CommandError, explained};
 use crate::screen::{Screen, count_noun, grouped};
 
 pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         MemoryCommand::Status { agent, json } => status::run(&setup, screen, &agent, json),
@@ -93,7 +93,7 @@ impl Opened {
     }
 }
 
-fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, CommandError> {
+fn open(setup: &CommandSetup, agent: &AgentArg) -> Result<Opened, CommandError> {
     let id = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&id)?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));
@@ -102,17 +102,6 @@ fn open(setup: &Setup, agent: &AgentArg) -> Result<Opened, CommandError> {
             .hint("chela config set agents.defaults.memorySearch.enabled true")
     })?;
     Ok(Opened { view, shared })
-}
-
-/// The message of an error and of what is behind it.
-fn explained(error: impl std::error::Error) -> CommandError {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text.push_str(&format!(": {inner}"));
-        source = inner.source();
-    }
-    CommandError::new(text)
 }
 
 /// By which model how much of the index has vectors.

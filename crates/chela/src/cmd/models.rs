@@ -10,13 +10,13 @@ use chela_model::{
 };
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::ModelsCommand;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, grouped};
 
 pub fn run(host: &Host, screen: &mut Screen, command: ModelsCommand) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     setup.warn_on_stderr(screen.paint);
     let models = Models::of(host, &setup.loaded);
     match command {

@@ -10,7 +10,7 @@ use chela_prompt::{Prompt, PromptMode, TokenCount};
 use chela_session::{SessionError, SessionSettings, Sessions};
 use chela_store::block_on;
 
-use super::{CommandOutcome, Setup, input};
+use super::{CommandOutcome, CommandSetup, input};
 use crate::cli::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
@@ -20,7 +20,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> CommandOutcome
         let prompt = from_facts(facts)?;
         return print(screen, &prompt, args.json);
     }
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match args.command {
         None => print(
@@ -38,7 +38,7 @@ const NO_PROMPT: &str = "`chela agents list` shows the agents, `chela doctor` wh
 /// The prompt a person asked for, from the live setup. What was cut or skipped on the way is told
 /// on standard error, once per change.
 pub fn assemble_prompt(
-    setup: &Setup,
+    setup: &CommandSetup,
     choice: &PromptChoice,
 ) -> Result<AssembledPrompt, CommandError> {
     let mut ask = ask(choice)?;
@@ -61,7 +61,7 @@ pub fn assemble_prompt(
 }
 
 /// What was chosen for the session that is meant, where there is one.
-fn chosen_levels(setup: &Setup, ask: &PromptRequest) -> ChosenLevels {
+fn chosen_levels(setup: &CommandSetup, ask: &PromptRequest) -> ChosenLevels {
     let Some(key) = &ask.session else {
         return ChosenLevels::default();
     };
@@ -149,7 +149,7 @@ const SCENARIOS: &[(&str, &str)] = &[
 ];
 
 /// Golden prompts of every agent: name of the file, and the text.
-fn golden(setup: &Setup) -> Result<Vec<(PathBuf, String)>, CommandError> {
+fn golden(setup: &CommandSetup) -> Result<Vec<(PathBuf, String)>, CommandError> {
     let mut all = Vec::new();
     for agent in setup.loaded.agents() {
         for (name, rest) in SCENARIOS {
@@ -172,7 +172,7 @@ fn golden(setup: &Setup) -> Result<Vec<(PathBuf, String)>, CommandError> {
     Ok(all)
 }
 
-fn snapshot(setup: &Setup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
+fn snapshot(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
     std::fs::create_dir_all(dir)
         .map_err(|error| CommandError::new(format!("cannot make {}: {error}", dir.display())))?;
     let golden = golden(setup)?;
@@ -194,7 +194,7 @@ fn snapshot(setup: &Setup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
     Ok(CommandExit::Fine)
 }
 
-fn check(setup: &Setup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
+fn check(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
     let golden = golden(setup)?;
     let mut drifted = 0;
     for (name, text) in &golden {

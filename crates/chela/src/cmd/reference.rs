@@ -1,6 +1,5 @@
 //! The program described by itself: completion scripts, manual page, reference pages.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
@@ -86,11 +85,10 @@ pub fn commands_page() -> String {
             .color(clap::ColorChoice::Never)
             .term_width(90)
             .render_help();
-        let _ = write!(
-            page,
+        page.push_str(&format!(
             "\n## `{path}`\n\n```text\n{}\n```\n",
             help.to_string().trim_end()
-        );
+        ));
     });
     // Help texts are padded; the page is not.
     let mut trimmed: String = page

@@ -16,13 +16,13 @@ use chela_skills::AgentSkills;
 use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
 use chela_tools::process::{CommandEnd, CommandJob};
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::sandbox::{SandboxCommand, WhoseSandbox};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         SandboxCommand::Explain { whose, json } => {
@@ -57,7 +57,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SandboxCommand) -> Command
 
 /// The session that is asked about.
 struct SandboxSession {
-    setup: Setup,
+    setup: CommandSetup,
     view: AgentView,
     key: SessionKey,
     channel: Option<String>,
@@ -65,7 +65,7 @@ struct SandboxSession {
 }
 
 impl SandboxSession {
-    fn of(setup: Setup, whose: WhoseSandbox) -> Result<Self, CommandError> {
+    fn of(setup: CommandSetup, whose: WhoseSandbox) -> Result<Self, CommandError> {
         let key = whose.session.as_deref().map(SessionKey::parse);
         let key = key.transpose().map_err(CommandError::usage)?;
         // A session key names its agent.

@@ -9,7 +9,7 @@ use chela_ledger::AuditKind;
 use chela_tools::approvals::shown;
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, Setup, change_records, config, owner};
+use super::{CommandOutcome, CommandSetup, change_records, config, owner};
 use crate::cli::security::{AuditArgs, SecurityCommand};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, wrap};
@@ -21,10 +21,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: SecurityCommand) -> Comman
 }
 
 fn look(host: &Host, screen: &mut Screen, args: &AuditArgs) -> CommandOutcome {
-    owner::take_owner_edits(host, &Setup::look(host).loaded);
+    owner::take_owner_edits(host, &CommandSetup::look(host).loaded);
     let least = RiskSeverity::from(args.min);
     let found = |host: &Host| {
-        let mut findings = audit(&chela_agent::audit_ground(host, &Setup::look(host).loaded));
+        let mut findings = audit(&chela_agent::audit_ground(
+            host,
+            &CommandSetup::look(host).loaded,
+        ));
         findings.retain(|finding| finding.severity >= least);
         findings
     };

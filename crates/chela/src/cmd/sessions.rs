@@ -10,13 +10,13 @@ use chela_core::{AgentId, Host};
 use chela_session::{OpenSession, SessionMatch, Sessions, session_file};
 use chela_store::block_on;
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{AgentArg, SessionsCommand};
-use crate::fail::CommandError;
+use crate::fail::{CommandError, explained};
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         SessionsCommand::List {
@@ -145,7 +145,7 @@ struct SessionOwner<'a> {
 }
 
 impl<'a> SessionOwner<'a> {
-    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, CommandError> {
+    fn of(setup: &'a CommandSetup, agent: &AgentArg) -> Result<Self, CommandError> {
         Ok(Self {
             host: &setup.host,
             agent: setup.agent(agent.agent.as_deref())?,
@@ -202,36 +202,11 @@ impl<'a> SessionOwner<'a> {
     }
 }
 
-/// The message of an error and of what is behind it.
-fn explained(error: impl std::error::Error) -> CommandError {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let more = inner.to_string();
-        if !text.contains(&more) {
-            text.push_str(&format!(": {more}"));
-        }
-        source = inner.source();
-    }
-    CommandError::new(text)
-}
-
 /// Text of a conversation as a terminal may show it: no escapes, no control characters.
 fn plain(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect()
-}
-
-/// `5m`, `3h`, `12d`: how long ago a moment in milliseconds was.
-fn ago(host: &Host, millis: u64) -> String {
-    let seconds = host.unix_time().saturating_sub(millis / 1000);
-    match seconds {
-        0..60 => "now".to_owned(),
-        60..3600 => format!("{}m", seconds / 60),
-        3600..86_400 => format!("{}h", seconds / 3600),
-        _ => format!("{}d", seconds / 86_400),
-    }
 }
 
 /// The first part of an id: enough to name it.

@@ -1,6 +1,5 @@
 //! What most commands start with: the config as it counts, and the agents it names.
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,15 +13,15 @@ use chela_session::journal::{FileJournal, JournalRetention};
 use super::owner;
 use crate::fail::CommandError;
 use crate::process_log;
-use crate::screen::{ColourMode, count_noun};
+use crate::screen::{ColourMode, count_noun, print_beside};
 
 /// The machine and the config that counts on it.
-pub struct Setup {
+pub struct CommandSetup {
     pub host: Host,
     pub loaded: LoadedConfig,
 }
 
-impl Setup {
+impl CommandSetup {
     /// Never fails: a config that cannot be used is replaced by the last good one, or by the
     /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered, unless a command
     /// of an agent asks: it may have named another file.
@@ -50,7 +49,6 @@ impl Setup {
 
     /// Tells, apart from the output, what is wrong with the config.
     pub fn warn_on_stderr(&self, paint: ColourMode) {
-        let mut stderr = std::io::stderr().lock();
         let problems = config_problems(&self.host, &self.loaded);
         let own = match self.loaded.problems_of_last_good() {
             0 => String::new(),
@@ -81,14 +79,13 @@ impl Setup {
             1 => "it",
             _ => "them",
         };
-        let _ = writeln!(
-            stderr,
+        print_beside(format_args!(
             "{} {file} has {}{instead}{own}; `chela config validate` lists {them}{first}",
             paint.warn("warning:"),
             count_noun(problems.len(), "problem"),
-        );
+        ));
         if let Some(closed) = chela_tools::tools_closed(&self.loaded) {
-            let _ = writeln!(stderr, "{} {closed}", paint.warn("warning:"));
+            print_beside(format_args!("{} {closed}", paint.warn("warning:")));
         }
     }
 

@@ -16,13 +16,13 @@ use chela_skills::{
     config_is_on,
 };
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::skills::{SkillsCommand, WhoseSkills};
 use crate::fail::CommandError;
 use crate::screen::{ColourMode, Screen};
 
 pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         SkillsCommand::List { of, all, json } => list::run(open(&setup, &of)?, screen, all, json),
@@ -119,7 +119,7 @@ pub struct InstalledSkills {
 
 /// Finds the skills of an agent, and locks at first sight what lies in the owner's folders. A
 /// home that cannot be written to is no reason to say nothing.
-fn open(setup: &Setup, of: &WhoseSkills) -> Result<InstalledSkills, CommandError> {
+fn open(setup: &CommandSetup, of: &WhoseSkills) -> Result<InstalledSkills, CommandError> {
     let agent = setup.agent(of.agent.as_deref())?;
     let view = setup
         .loaded
@@ -157,7 +157,7 @@ fn open(setup: &Setup, of: &WhoseSkills) -> Result<InstalledSkills, CommandError
 
 impl InstalledSkills {
     /// The skills as they are now.
-    fn skills_now(&mut self, setup: &Setup) -> AgentSkills {
+    fn skills_now(&mut self, setup: &CommandSetup) -> AgentSkills {
         let config = |path: &str| config_is_on(&setup.loaded, path);
         let has_tool = |name: &str| self.tools.iter().any(|known| known == name);
         self.shelf.for_agent(&config).gated_by_tools(&has_tool)

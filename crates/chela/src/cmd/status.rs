@@ -3,12 +3,12 @@
 use chela_inspect::status::{AgentStatus, StatusReport};
 use chela_workspace::WorkspaceCondition;
 
-use super::{CommandOutcome, Setup, stop};
+use super::{CommandOutcome, CommandSetup, stop};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, count_noun};
 
 pub fn run(host: &chela_core::Host, screen: &mut Screen, json: bool) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     let status = report(&setup);
     if json {
         screen.json(&status)?;
@@ -20,7 +20,7 @@ pub fn run(host: &chela_core::Host, screen: &mut Screen, json: bool) -> CommandO
 }
 
 /// How things stand, and whether agents may work.
-pub fn report(setup: &Setup) -> StatusReport {
+pub fn report(setup: &CommandSetup) -> StatusReport {
     StatusReport {
         stopped: stop::stopped_since(&setup.host),
         ..StatusReport::of(&setup.host, &setup.loaded)

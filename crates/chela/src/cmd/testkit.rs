@@ -40,6 +40,7 @@ fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> CommandOutc
         script,
         port,
         watch: Some(Box::new(move |request: &ReceivedRequest| {
+            // The command is ending when nobody takes it.
             let _ = seen.send(line(request));
         })),
     })
@@ -57,6 +58,7 @@ fn serve(screen: &mut Screen, path: &Path, port: u16, once: bool) -> CommandOutc
         screen.line(request)?;
         screen.flush()?;
     }
+    // A panic in it has been told.
     let _ = waiting.join();
     Ok(CommandExit::Fine)
 }

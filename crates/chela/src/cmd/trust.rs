@@ -20,14 +20,14 @@ use chela_workspace::custody::{Custody, WatchedFile, WatchedKind};
 use chela_workspace::trust::{TrustRecords, VersionCopies, VersionWriter, WrittenVersion};
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, Setup, change_records, owner};
+use super::{CommandOutcome, CommandSetup, change_records, owner};
 use crate::cli::AgentArg;
 use crate::cli::trust::TrustCommand;
 use crate::fail::CommandError;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     owner::take_owner_edits(host, &setup.loaded);
     match command {
@@ -81,7 +81,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> CommandOu
 
 /// Notes what the owner wrote through a command. What somebody else had changed before is not
 /// settled by that, and what an agent's command wrote is not the owner's.
-pub fn owner_wrote(setup: &Setup, agent: &AgentId, files: &[&str], how: &str) {
+pub fn owner_wrote(setup: &CommandSetup, agent: &AgentId, files: &[&str], how: &str) {
     if owner::is_agent(&setup.host) {
         return;
     }
@@ -136,14 +136,14 @@ fn may_pass(file: &WatchedFile) -> bool {
 
 /// One agent's files, and what is known about them.
 struct AgentFiles<'a> {
-    setup: &'a Setup,
+    setup: &'a CommandSetup,
     agent: AgentId,
     custody: Custody,
     extra_files: Vec<String>,
 }
 
 impl<'a> AgentFiles<'a> {
-    fn of(setup: &'a Setup, agent: &AgentArg) -> Result<Self, CommandError> {
+    fn of(setup: &'a CommandSetup, agent: &AgentArg) -> Result<Self, CommandError> {
         let agent = setup.agent(agent.agent.as_deref())?;
         let view = setup.view(&agent)?;
         Ok(Self {

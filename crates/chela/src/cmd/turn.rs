@@ -12,7 +12,7 @@ use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{CommandOutcome, Setup, ledger};
+use super::{CommandOutcome, CommandSetup, ledger};
 use crate::cli::turn::{LAST_REQUEST, TurnCommand};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped, shorten};
@@ -267,7 +267,7 @@ fn replay(
     screen: &mut Screen,
     (id, as_json): (RecordId, bool),
 ) -> CommandOutcome {
-    let secrets = chela_agent::known_secrets(host, &Setup::look(host).loaded);
+    let secrets = chela_agent::known_secrets(host, &CommandSetup::look(host).loaded);
     let replayed = block_on(ledger.replay(id, &|name| {
         let known = secrets.iter().find(|secret| secret.name == name);
         known.map(|secret| secret.value.clone())

@@ -13,7 +13,7 @@ use chela_tools::approvals::shown;
 use serde_json::json;
 
 use super::time::utc;
-use super::{CommandOutcome, Setup, change_records, owner};
+use super::{CommandOutcome, CommandSetup, change_records, owner};
 use crate::cli::undo::UndoArgs;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
@@ -58,7 +58,7 @@ impl From<UndoError> for CommandError {
 }
 
 pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let agent = setup.agent(args.agent.as_deref())?;
     let desk = Desk {

@@ -15,10 +15,10 @@ use serde_json::json;
 
 use self::archive::UnpackedArchive;
 use self::index::{ArchiveEntry, ReleaseEntry};
-use self::installation::{Installation, Installer};
+use self::installation::{InstallMethod, ProgramInstallation};
 use self::source::UpdateSource;
 use self::version::ProgramVersion;
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::update::UpdateArgs;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
@@ -27,7 +27,7 @@ use crate::screen::Screen;
 const CURRENT: &str = env!("CARGO_PKG_VERSION");
 
 pub fn run(host: &Host, screen: &mut Screen, args: &UpdateArgs) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     setup.warn_on_stderr(screen.paint);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -36,8 +36,8 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UpdateArgs) -> CommandOutcom
     runtime.block_on(update(&setup, screen, args))
 }
 
-async fn update(setup: &Setup, screen: &mut Screen, args: &UpdateArgs) -> CommandOutcome {
-    let installation = Installation::find()?;
+async fn update(setup: &CommandSetup, screen: &mut Screen, args: &UpdateArgs) -> CommandOutcome {
+    let installation = ProgramInstallation::find()?;
     if !args.check {
         installation.require_own()?;
     }
@@ -147,7 +147,7 @@ async fn fetch_archive(
 }
 
 fn tell_standing(
-    installation: &Installation,
+    installation: &ProgramInstallation,
     source: &UpdateSource,
     release: &ReleaseEntry,
     standing: ReleaseStanding,
@@ -177,8 +177,8 @@ fn tell_standing(
         screen.paragraph("  ", notes)?;
     }
     let how = match &installation.installer {
-        Installer::Own => "chela update".to_owned(),
-        Installer::Other { command, .. } => command.clone(),
+        InstallMethod::Own => "chela update".to_owned(),
+        InstallMethod::Other { command, .. } => command.clone(),
     };
     screen.line(format!("To install it: {how}"))?;
     Ok(CommandExit::Fine)
@@ -206,7 +206,7 @@ fn tell_update(
 }
 
 async fn roll_back(
-    installation: &Installation,
+    installation: &ProgramInstallation,
     screen: &mut Screen,
     as_json: bool,
 ) -> CommandOutcome {

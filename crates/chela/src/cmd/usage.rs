@@ -7,7 +7,7 @@ use chela_store::block_on;
 use chela_tools::approvals::shown;
 
 use super::turn::{number, percent};
-use super::{CommandOutcome, Setup, ledger};
+use super::{CommandOutcome, CommandSetup, ledger};
 use crate::cli::usage::{ByName, UsageArgs};
 use crate::fail::CommandExit;
 use crate::screen::{ColourMode, Screen, count_noun, grouped, shorten};
@@ -24,7 +24,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> CommandOutcome
         ByName::Cause => UsageBy::Cause,
         ByName::Day => UsageBy::Day,
     };
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     let zone = &setup.loaded.config.agents.defaults.user_timezone;
     let calendar = OwnerCalendar::of(host, zone.as_deref());
     // Today is one of them.

@@ -16,7 +16,7 @@ use chela_model::{
 use serde_json::{Value, json};
 
 use super::chat::somebody_is_there;
-use super::{CommandOutcome, Setup, chat, config};
+use super::{CommandOutcome, CommandSetup, chat, config};
 use crate::chat::{clean_line, print_note};
 use crate::cli::ChatArgs;
 use crate::cli::setup::SetupArgs;
@@ -28,7 +28,7 @@ use key_store::{KeptKey, KeyFileBefore, keep_key};
 const MOST_LISTED: usize = 30;
 
 pub fn run(host: &Host, screen: &mut Screen, args: &SetupArgs) -> CommandOutcome {
-    let setup = Setup::look(host);
+    let setup = CommandSetup::look(host);
     setup.warn_on_stderr(screen.paint);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -88,7 +88,7 @@ impl SetupWizard<'_> {
     async fn find_model(
         &self,
         screen: &Screen,
-        setup: &Setup,
+        setup: &CommandSetup,
     ) -> Result<ChosenModel, CommandError> {
         if let Some(provider) = &self.args.provider {
             return self.set_up_provider(screen, provider, None).await;

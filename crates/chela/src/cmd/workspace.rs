@@ -8,7 +8,7 @@ use chela_workspace::{
 };
 use serde_json::json;
 
-use super::{CommandOutcome, Setup};
+use super::{CommandOutcome, CommandSetup};
 use crate::cli::{AgentArg, PromptChoice, WorkspaceCommand};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
@@ -17,7 +17,7 @@ use crate::screen::{Screen, count_noun, grouped};
 const MOST_VERSIONS: usize = 50;
 
 pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     match command {
         WorkspaceCommand::Path { agent } => {
@@ -81,7 +81,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Comma
     }
 }
 
-fn open(setup: &Setup, agent: &AgentArg) -> Result<WorkspaceHistory, CommandError> {
+fn open(setup: &CommandSetup, agent: &AgentArg) -> Result<WorkspaceHistory, CommandError> {
     let dir = setup.workspace_dir(&setup.agent(agent.agent.as_deref())?);
     if !dir.is_dir() {
         return Err(CommandError::new(format!(
@@ -93,7 +93,7 @@ fn open(setup: &Setup, agent: &AgentArg) -> Result<WorkspaceHistory, CommandErro
     WorkspaceHistory::open(&setup.host, &dir).map_err(CommandError::new)
 }
 
-fn list(setup: &Setup, screen: &mut Screen, agent: AgentArg, json: bool) -> CommandOutcome {
+fn list(setup: &CommandSetup, screen: &mut Screen, agent: AgentArg, json: bool) -> CommandOutcome {
     let choice = PromptChoice {
         agent: agent.agent,
         mode: None,
@@ -130,7 +130,7 @@ fn list(setup: &Setup, screen: &mut Screen, agent: AgentArg, json: bool) -> Comm
 }
 
 fn history(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     file: Option<&str>,
@@ -199,7 +199,7 @@ fn print_entries(screen: &mut Screen, name: &str, entries: &[HistoryEntry]) -> s
 }
 
 fn restore(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     file: &str,

@@ -1,7 +1,5 @@
 //! A picture as a page of its own: the SVG and the same figures as a table.
 
-use std::fmt::Write as _;
-
 use super::Picture;
 use super::svg::{escape, to_svg};
 
@@ -26,15 +24,7 @@ pub fn to_html(picture: &Picture, rows: &[[String; 5]]) -> String {
         to_svg(picture)
     );
     for [name, origin, zone, tokens, share] in rows {
-        let _ = writeln!(
-            page,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            escape(name),
-            escape(origin),
-            escape(zone),
-            escape(tokens),
-            escape(share)
-        );
+        page.push_str(&format!("<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n", escape(name), escape(origin), escape(zone), escape(tokens), escape(share)));
     }
     page.push_str("</tbody></table></body></html>\n");
     page

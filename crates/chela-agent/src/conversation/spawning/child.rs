@@ -162,7 +162,7 @@ impl ChildRun {
             true => TellWhen::Later,
             false => TellWhen::AtOnce,
         };
-        runs.left(&self.run, Some((row, tell)));
+        runs.note_end(&self.run, Some((row, tell)));
     }
 
     fn stats(&self, usage: Usage, seconds: u64) -> String {

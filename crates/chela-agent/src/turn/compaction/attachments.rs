@@ -1,8 +1,6 @@
 //! What a summary is given by code, whatever a model wrote: what still runs, what is planned, the
 //! rules that must not be forgotten.
 
-use std::fmt::Write as _;
-
 use chela_core::cut::{CutLimit, CutRequest, cut};
 use chela_tools::StepStatus;
 
@@ -18,7 +16,7 @@ pub(super) async fn with_attachments(parts: TurnParts<'_>, mut summary: String) 
         ("## Rules (from AGENTS.md)", pinned_rules(parts.scope)),
     ] {
         if !text.trim().is_empty() {
-            let _ = write!(summary, "\n\n{heading}\n{}", text.trim());
+            summary.push_str(&format!("\n\n{heading}\n{}", text.trim()));
         }
     }
     summary

@@ -4,19 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::{Compaction as Settings, CompactionMode, IdentifierPolicy};
-use chela_core::ok_or_warn;
 use chela_ledger::ContextRewrite;
-use chela_model::{
-    CacheRequest, FallbackChain, ModelMessage, ModelRequest, ModelResponse, ResponseEvent,
-    TurnStage,
-};
+use chela_model::{CacheRequest, FallbackChain, ModelMessage, ModelRequest, ModelResponse};
 
 use super::{CompactionPlan, WrittenBy};
 use crate::assemble::{hide_in_head, hide_in_message};
 use crate::compact::{self, SummaryShortfall, shortfalls};
 use crate::context_builder::RequestPrefix;
 use crate::transcript::thinking_named;
-use crate::turn::{CallResult, PartialAnswer, RecordedCall, TurnParts, TurnRecorder};
+use crate::turn::recorder::RecordedCall;
+use crate::turn::{TurnParts, TurnRecorder};
 use chela_session::{OpenSession, context};
 
 /// The mode in which a summary is checked before it replaces anything.
@@ -88,7 +85,7 @@ impl Writing<'_> {
         &self.parts.scope.view.compaction.value
     }
 
-    /// One call, within the limits and on record like every other. Says why there is no answer.
+    /// The answer to one request, or why there is none.
     async fn call(&self, request: &Arc<ModelRequest>, step: u32) -> Result<ModelResponse, String> {
         let call = RecordedCall {
             scope: self.parts.scope,
@@ -102,47 +99,11 @@ impl Writing<'_> {
             rewrite: Some(ContextRewrite::Compaction),
             aside: None,
         };
-        let open = self.recorder.open_request(&call).await?;
-        let mut partial = PartialAnswer::default();
-        let mut listen = |event| match event {
-            ResponseEvent::Text(text) => partial.text.push_str(&text),
-            ResponseEvent::Reasoning(text) => partial.reasoning.push_str(&text),
-            ResponseEvent::Restarted { .. } => partial.restart(),
-            ResponseEvent::ToolCall { .. } | ResponseEvent::Waiting { .. } => {}
-        };
-        let http = &self.parts.scope.agents.http;
-        let answer = self
-            .chain
-            .answer(http, request, &open.sent, TurnStage::Underway, &mut listen);
         let limit = Duration::from_secs(self.settings().timeout_seconds);
-        let answer = tokio::time::timeout(limit, answer).await;
-        let wasted = partial.wasted(open.input);
-        let (heard, missing) = match answer {
-            Ok(Ok(response)) => (Ok(response), wasted),
-            Ok(Err(error)) => (Err(error.to_string()), partial.failed(open.input, &error)),
-            Err(_) => (
-                Err(format!("no answer in {} s", limit.as_secs())),
-                partial.broken_off(open.input),
-            ),
-        };
-        let answer = match &heard {
-            Ok(response) => CallResult::Whole { response, wasted },
-            Err(why) => CallResult::Missing {
-                why,
-                usage: missing,
-            },
-        };
-        let usage = answer.usage();
-        self.recorder.close_request(open, &call, answer).await;
-        let used = self.parts.transcript.meter().used;
-        // A sum that is not kept changes nothing about the summary.
-        let added = self
-            .parts
-            .transcript
-            .sessions
-            .add_usage(&self.session, usage, used);
-        ok_or_warn!(added.await, "what a summary cost is not added up");
-        heard
+        let beside = self
+            .recorder
+            .call_beside(&call, self.parts.transcript, Some(limit));
+        beside.await?.0
     }
 
     /// Asked with the session's own prefix, so that what the endpoint has read counts.

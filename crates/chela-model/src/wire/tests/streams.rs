@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::wire::{Answer, AnswerDecoder, StreamFault, StreamFraming};
+use crate::wire::{AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming};
 use crate::{MessagePart, ModelApi, ResponseEvent, StopReason, ToolMode, Usage};
 
 const COMPLETIONS: &str = concat!(
@@ -89,7 +89,7 @@ const STREAMS: [(ModelApi, ToolMode, &str); 7] = [
     (ModelApi::Ollama, ToolMode::Native, OLLAMA),
 ];
 
-type Heard = (Vec<ResponseEvent>, Result<Answer, StreamFault>);
+type Heard = (Vec<ResponseEvent>, Result<DecodedAnswer, StreamFault>);
 
 fn hear(api: ModelApi, mode: ToolMode, bytes: &[u8], cuts: &[usize]) -> Heard {
     let mut decoder = AnswerDecoder::new(api, AnswerDecoder::framing(api), mode, b"request");
@@ -107,7 +107,7 @@ fn hear(api: ModelApi, mode: ToolMode, bytes: &[u8], cuts: &[usize]) -> Heard {
     (events, answer)
 }
 
-fn heard(api: ModelApi, mode: ToolMode, stream: &str) -> Answer {
+fn heard(api: ModelApi, mode: ToolMode, stream: &str) -> DecodedAnswer {
     hear(api, mode, stream.as_bytes(), &[]).1.unwrap()
 }
 

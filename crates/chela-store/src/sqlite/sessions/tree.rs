@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::rows::{ENTRY_COLUMNS, EntryRow, SessionRow, entry_key, entry_of, insert_entry, row_of};
 use crate::engine::JobError;
 use crate::sessions::{
-    EntryBatch, EntryMarks, EntryRecord, Incarnation, LeafMove, SessionTree, UsageAdded,
+    EntryBatch, EntryMarks, EntryRecord, LeafMove, SessionIncarnation, SessionTree, UsageSums,
 };
 
 /// Appends entries one after the other.
@@ -70,7 +70,7 @@ pub(super) const COMPACTION: &str = "compaction";
 pub(super) fn add_usage(
     connection: &Connection,
     session: i64,
-    usage: UsageAdded,
+    usage: UsageSums,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
@@ -146,7 +146,7 @@ pub(super) fn read_since(
         .collect::<rusqlite::Result<_>>()?;
     Ok(Some(SessionTree {
         // Rows are never used again.
-        incarnation: Incarnation(session.row),
+        incarnation: SessionIncarnation(session.row),
         leaf: session.leaf,
         version: session.version,
         entries,

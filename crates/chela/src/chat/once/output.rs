@@ -1,77 +1,34 @@
 //! What is printed of a turn.
 
+mod json_result;
+mod lines_beside;
+
 use std::collections::HashMap;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
 use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome};
-use chela_model::StopReason;
-use chela_reply::{Reply, ReplyDelivery, Silence};
+use chela_reply::Reply;
 use chela_tools::{CallSuccess, OwnerPresence, REFUSED};
-use serde::Serialize;
-use serde_json::json;
 
 use super::OutputForm;
 use crate::chat::clean::{self, ControlCleaner, clean_line};
 use crate::chat::ink::{StyledLine, look};
-use crate::chat::line_questions;
-use crate::chat::markdown::MarkdownStream;
 use crate::chat::relay::{PendingQuestion, TurnNews};
 use crate::chat::stage::{FramePainter, ScreenFrame};
-use crate::chat::terminal;
-use crate::chat::turn_errors;
 use crate::chat::view::{TurnView, ViewSettings};
+use crate::chat::{line_questions, terminal, turn_errors};
 use crate::fail::{CommandError, CommandExit};
-use crate::screen::{ColourMode, Screen};
+use crate::screen::{ColourMode, Screen, print_beside};
+
+use json_result::{RefusedCall, event_object};
+use lines_beside::tell_empty;
+pub use lines_beside::{print_markdown, print_note, print_warning};
 
 /// Words of a call that wait for its end. A longer answer goes out as it comes: it must be noticed
 /// when nobody reads it any more.
 const MOST_HELD: usize = 4_096;
-
-/// What `--json` prints.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Told<'a> {
-    reply: &'a str,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    media: &'a [String],
-    /// Why there is no reply: `no-reply`, `heartbeat-ok`, `empty`.
-    silent: Option<&'static str>,
-    session: String,
-    session_id: String,
-    model: &'a str,
-    usage: chela_model::Usage,
-    context: Context,
-    steps: u32,
-    tool_calls: u32,
-    /// `done`, `stopped`, `limit`, `loop`.
-    ended: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    why: Option<&'a str>,
-    /// Why the model stopped speaking: `end`, `length` (its output limit), `refused` (a filter).
-    stop: Option<&'static str>,
-    /// What it was not allowed to do.
-    refused: &'a [RefusedCall],
-    /// What still ran in the background and ended with the process.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    ended_with_it: &'a [String],
-}
-
-/// A call that was not allowed.
-#[derive(Debug, Clone, Serialize)]
-struct RefusedCall {
-    tool: String,
-    /// What it was about: a command, a path.
-    what: String,
-    why: String,
-}
-
-#[derive(Serialize)]
-struct Context {
-    used: u64,
-    window: Option<u64>,
-}
 
 pub struct OneShotOutput<'a> {
     screen: &'a mut Screen,
@@ -295,7 +252,7 @@ impl<'a> OneShotOutput<'a> {
 
     fn aside(&self, text: &str) {
         if let Some(paint) = self.beside {
-            let _ = writeln!(io::stderr(), "{}", paint.dim(text));
+            print_beside(paint.dim(text));
         }
     }
 
@@ -314,7 +271,7 @@ impl<'a> OneShotOutput<'a> {
         match self.beside {
             Some(_) => self.aside(text),
             None => {
-                let _ = writeln!(io::stderr(), "notice: {text}");
+                print_beside(format_args!("notice: {text}"));
             }
         }
     }
@@ -338,7 +295,7 @@ impl<'a> OneShotOutput<'a> {
 
     /// What is said next does not stand on the line of the question.
     pub fn question_abandoned(&self) {
-        let _ = writeln!(io::stderr());
+        print_beside("");
     }
 
     /// A turn has ended: what it said stands.
@@ -395,11 +352,7 @@ impl<'a> OneShotOutput<'a> {
             self.json(talk, outcome, left)?;
         } else if !left.is_empty() {
             let told = format!("ended with this chat: {}", left.join(", "));
-            let _ = writeln!(
-                io::stderr(),
-                "{}",
-                self.screen.paint.warn(clean_line(&told))
-            );
+            print_beside(self.screen.paint.warn(clean_line(&told)));
         }
         Ok(match outcome.ended {
             TurnEnd::Stopped | TurnEnd::Limit(_) | TurnEnd::Loop(_) => CommandExit::Stopped,
@@ -420,7 +373,7 @@ impl<'a> OneShotOutput<'a> {
                 .split_once(". ")
                 .map_or(refused.why.as_str(), |it| it.0);
             let line = format!("refused: {} `{}`: {why}", refused.tool, refused.what);
-            let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(line));
+            print_beside(self.screen.paint.warn(line));
         }
     }
 
@@ -451,7 +404,7 @@ impl<'a> OneShotOutput<'a> {
             // Directives are not part of the reply: whoever reads it reads words.
             for media in &delivery.media {
                 let told = format!("attached: {}", clean_line(media));
-                let _ = writeln!(io::stderr(), "{}", self.screen.paint.dim(told));
+                print_beside(self.screen.paint.dim(told));
             }
         }
         self.end_line()?;
@@ -461,171 +414,7 @@ impl<'a> OneShotOutput<'a> {
             TurnEnd::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
             TurnEnd::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
         };
-        let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
+        print_beside(self.screen.paint.warn(why));
         Ok(())
     }
-
-    fn json(
-        &mut self,
-        talk: &Conversation,
-        outcome: &TurnOutcome,
-        left: &[String],
-    ) -> Result<(), CommandError> {
-        let nothing = ReplyDelivery::default();
-        let (delivery, silent) = match &outcome.reply {
-            Reply::Deliver(delivery) => (delivery, None),
-            Reply::Silent { why } => (
-                &nothing,
-                Some(match why {
-                    Silence::NoReply => "no-reply",
-                    Silence::HeartbeatOk => "heartbeat-ok",
-                    Silence::Empty => "empty",
-                }),
-            ),
-        };
-        let (ended, why) = match &outcome.ended {
-            TurnEnd::Done => ("done", None),
-            TurnEnd::Stopped => ("stopped", None),
-            TurnEnd::Limit(what) => ("limit", Some(what.as_str())),
-            TurnEnd::Loop(what) => ("loop", Some(what.as_str())),
-        };
-        let told = Told {
-            reply: &delivery.text,
-            media: &delivery.media,
-            silent,
-            session: outcome.session.to_string(),
-            session_id: talk.session().id.to_string(),
-            model: &outcome.model,
-            usage: outcome.usage,
-            context: Context {
-                used: outcome.context.used,
-                window: outcome.context.window,
-            },
-            steps: outcome.steps,
-            tool_calls: outcome.tool_calls,
-            ended,
-            why,
-            stop: outcome.stop.map(StopReason::as_str),
-            refused: &self.refused,
-            ended_with_it: left,
-        };
-        match self.form {
-            OutputForm::JsonStream => {
-                let mut told = serde_json::to_value(&told)?;
-                told["type"] = "result".into();
-                self.screen.line(told)?;
-            }
-            _ => self.screen.json(&told)?,
-        }
-        Ok(())
-    }
-}
-
-/// An answer without words that nobody asked to be silent, told; says whether it is one.
-fn tell_empty(paint: ColourMode, outcome: &TurnOutcome, drawn: bool) -> bool {
-    let empty = matches!(
-        &outcome.reply,
-        Reply::Silent {
-            why: Silence::Empty
-        }
-    );
-    let told = match (outcome.ended == TurnEnd::Done, empty, outcome.stop) {
-        (true, true, Some(StopReason::Refused)) => {
-            "no answer: the provider stopped it (a filter, or a refusal of the model)"
-        }
-        (true, true, Some(StopReason::Length)) => {
-            "no answer: the model reached its output limit before it said anything"
-        }
-        (true, true, _) => "no answer: what the model sent is empty",
-        (true, false, Some(StopReason::Length)) if !drawn => {
-            "the answer is cut off: it reached the model's output limit"
-        }
-        (true, false, Some(StopReason::Refused)) if !drawn => {
-            "the answer is cut off: the provider stopped it"
-        }
-        _ => return false,
-    };
-    print_warning(paint, told);
-    empty
-}
-
-/// What happens during a turn, as one line for a program. Documented in `chela chat --help`.
-fn event_object(event: &TurnEvent) -> Option<serde_json::Value> {
-    Some(match event {
-        TurnEvent::Calling { model, step } => {
-            json!({ "type": "calling", "model": model, "step": step })
-        }
-        TurnEvent::Text(text) => json!({ "type": "text", "text": text }),
-        TurnEvent::Reasoning(text) => json!({ "type": "reasoning", "text": text }),
-        TurnEvent::ToolStarted {
-            id,
-            tool,
-            summary,
-            arguments,
-        } => json!({
-            "type": "tool-started", "id": id, "tool": tool, "summary": summary,
-            "arguments": arguments,
-        }),
-        TurnEvent::ToolProgress { .. } => return None,
-        TurnEvent::ToolEnded {
-            id,
-            tool,
-            success,
-            text,
-            details,
-        } => json!({
-            "type": "tool-ended", "id": id, "tool": tool,
-            "outcome": match details[REFUSED].is_string() {
-                true => "refused",
-                false => success.as_str(),
-            },
-            "text": text,
-        }),
-        TurnEvent::Retracted => json!({ "type": "retracted" }),
-        TurnEvent::Restarted { why } => json!({ "type": "restarted", "why": why }),
-        TurnEvent::Notice(text) => json!({ "type": "notice", "text": text }),
-        TurnEvent::Waiting(text) => json!({ "type": "waiting", "text": text }),
-        TurnEvent::Unrecorded(text) | TurnEvent::Tampered(text) => {
-            json!({ "type": "warning", "text": text })
-        }
-        TurnEvent::Called { usage, context } => json!({
-            "type": "called", "usage": usage,
-            "context": { "used": context.used, "window": context.window },
-        }),
-    })
-}
-
-/// The answer to a command, on its own.
-pub fn print_markdown(screen: &mut Screen, markdown: &str) -> Result<(), CommandError> {
-    if markdown.is_empty() {
-        return Ok(());
-    }
-    let cleaned = clean::clean(markdown);
-    if !screen.is_terminal {
-        screen.line(cleaned.trim_end())?;
-        return Ok(());
-    }
-    let mut flow = MarkdownStream::new(screen.width.saturating_sub(1).min(100), screen.paint);
-    let mut lines = flow.push(&cleaned);
-    lines.extend(flow.finish());
-    for line in lines {
-        screen.line(line.ansi(screen.paint))?;
-    }
-    Ok(())
-}
-
-/// A line for people, beside the output.
-pub fn print_note(paint: ColourMode, text: &str) {
-    let line = StyledLine::new(clean_line(text), look::DIM);
-    let _ = writeln!(io::stderr(), "{}", line.ansi(paint));
-}
-
-/// Something that is not as it should be, beside the output.
-pub fn print_warning(paint: ColourMode, text: &str) {
-    let _ = writeln!(
-        io::stderr(),
-        "{} {}",
-        paint.warn("warning:"),
-        clean_line(text)
-    );
 }

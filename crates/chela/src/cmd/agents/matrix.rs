@@ -9,7 +9,7 @@ use chela_tools::approvals::ApprovalsDocument;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, shorten, visible_len};
 
@@ -26,7 +26,7 @@ struct Row {
     cells: Vec<Cell>,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> CommandOutcome {
+pub fn run(setup: &CommandSetup, screen: &mut Screen, json: bool) -> CommandOutcome {
     let agents = setup.loaded.agents();
     let views: Vec<(AgentId, Vec<(&'static str, Cell)>)> = agents
         .iter()
@@ -65,7 +65,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, json: bool) -> CommandOutcome {
     Ok(CommandExit::Fine)
 }
 
-fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
+fn settings(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
     let Some(view) = setup.loaded.agent(id) else {
         return Vec::new();
     };
@@ -161,7 +161,7 @@ fn settings(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
 }
 
 /// What the real adapter makes of the agent: mode, files, tools in the prompt of its main session.
-fn prompts(setup: &Setup, id: &AgentId) -> Vec<(&'static str, Cell)> {
+fn prompts(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
     let ask = PromptRequest {
         agent: Some(id.clone()),
         ..PromptRequest::default()
@@ -223,7 +223,7 @@ fn limit(tokens: &ResolvedValue<Option<u64>>, chars: &ResolvedValue<u64>) -> Cel
 }
 
 /// How many skills the agent has, of those found; and which key narrows them.
-fn skills(setup: &Setup, view: &AgentView) -> Cell {
+fn skills(setup: &CommandSetup, view: &AgentView) -> Cell {
     let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
     let listed = skills.listed().len();
     let all = skills.skills().len();
@@ -283,7 +283,7 @@ const GRAVEST_FIRST: [Effect; 8] = [
 ];
 
 /// What its tools can do to the world, the gravest first.
-fn effects(setup: &Setup, view: &AgentView) -> Cell {
+fn effects(setup: &CommandSetup, view: &AgentView) -> Cell {
     let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
     let tools = chela_agent::effects(&setup.host, &setup.loaded, &view.id, &skills);
     let value: Vec<String> = GRAVEST_FIRST
@@ -345,7 +345,7 @@ fn egress(view: &AgentView) -> Cell {
 }
 
 /// What was granted ahead: commands, calls, secrets.
-fn grants(setup: &Setup, view: &AgentView) -> Cell {
+fn grants(setup: &CommandSetup, view: &AgentView) -> Cell {
     let config = &setup.loaded.config;
     let own = view.tools.value.exec.as_ref();
     let exec = own.unwrap_or(&config.tools.exec);

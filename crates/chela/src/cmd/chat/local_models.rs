@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{ChatMode, somebody_is_there};
 use crate::chat::line_questions;
 use crate::cli::ChatArgs;
-use crate::cmd::Setup;
+use crate::cmd::CommandSetup;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
@@ -93,8 +93,8 @@ fn remember(talk: &Conversation, found: &FoundModel) -> Result<(), CommandError>
 
 /// The config with a choice that holds this time only. A file that cannot be read as it is stays
 /// the business of whoever loads it.
-pub fn load_with(host: &Host, patch: &Value) -> Setup {
-    let setup = Setup::load(host);
+pub fn load_with(host: &Host, patch: &Value) -> CommandSetup {
+    let setup = CommandSetup::load(host);
     let written = setup.loaded.written().files.first();
     let source = match setup.loaded.source {
         ConfigSource::File => written.map_or("{}", |file| file.source.as_str()),
@@ -103,7 +103,7 @@ pub fn load_with(host: &Host, patch: &Value) -> Setup {
         ConfigSource::LastGood { .. } => return setup,
     };
     match edit::merge_patch(source, &KeyPath::root(), patch) {
-        Ok(source) => Setup {
+        Ok(source) => CommandSetup {
             loaded: chela_config::load_text(host, &source),
             ..setup
         },

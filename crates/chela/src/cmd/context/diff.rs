@@ -8,7 +8,7 @@ use chela_inspect::saved::SavedPrompt;
 
 use crate::cli::{ModeName, PromptChoice};
 use crate::cmd::prompt::assemble_prompt;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{ColourMode, Screen, grouped, shorten};
 
@@ -18,7 +18,7 @@ pub struct DiffSides {
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, sides: &DiffSides) -> CommandOutcome {
+pub fn run(setup: &CommandSetup, screen: &mut Screen, sides: &DiffSides) -> CommandOutcome {
     let a = side(setup, &sides.a)?;
     let b = side(setup, &sides.b)?;
     let result = diff(&a, &b);
@@ -35,7 +35,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, sides: &DiffSides) -> CommandOutc
 }
 
 /// What a person means by one side: a saved prompt, a mode, a channel, a session or an agent.
-fn side(setup: &Setup, typed: &str) -> Result<SavedPrompt, CommandError> {
+fn side(setup: &CommandSetup, typed: &str) -> Result<SavedPrompt, CommandError> {
     let live = |choice: PromptChoice| Ok(SavedPrompt::from(&assemble_prompt(setup, &choice)?));
     let nothing = PromptChoice {
         agent: None,

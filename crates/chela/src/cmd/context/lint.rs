@@ -11,7 +11,7 @@ use chela_workspace::{FileReport, FileStatus};
 
 use crate::cli::{PromptChoice, SeverityName};
 use crate::cmd::prompt::assemble_prompt;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, count_noun};
 
@@ -27,7 +27,7 @@ const MOST_WORDS: u64 = 2 << 20;
 /// Larger files are not read at all.
 const MOST_BYTES: u64 = 64 << 20;
 
-pub fn run(setup: &Setup, screen: &mut Screen, request: &LintRequest) -> CommandOutcome {
+pub fn run(setup: &CommandSetup, screen: &mut Screen, request: &LintRequest) -> CommandOutcome {
     let findings = lint_findings(setup, request.agent.clone())?;
     if request.json {
         screen.json(&findings)?;
@@ -45,7 +45,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, request: &LintRequest) -> Command
 
 /// What the lint says about an agent's files and tools, as its main session reads them.
 pub fn lint_findings(
-    setup: &Setup,
+    setup: &CommandSetup,
     agent: Option<String>,
 ) -> Result<Vec<LintFinding>, crate::fail::CommandError> {
     let choice = PromptChoice {

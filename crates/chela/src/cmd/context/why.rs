@@ -4,7 +4,7 @@ use chela_inspect::why::{TOOLS, TextPresence, WhyAnswer, why};
 
 use crate::cli::PromptChoice;
 use crate::cmd::prompt::assemble_prompt;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, grouped, shorten};
 
@@ -14,7 +14,7 @@ pub struct WhyQuestion {
     pub json: bool,
 }
 
-pub fn run(setup: &Setup, screen: &mut Screen, question: &WhyQuestion) -> CommandOutcome {
+pub fn run(setup: &CommandSetup, screen: &mut Screen, question: &WhyQuestion) -> CommandOutcome {
     let assembled = assemble_prompt(setup, &question.choice)?;
     let raw = |file: &chela_workspace::FileReport| super::lint::raw_text(&file.path);
     let answers = why(&assembled, &raw, &question.what);
@@ -38,7 +38,7 @@ pub fn run(setup: &Setup, screen: &mut Screen, question: &WhyQuestion) -> Comman
     })
 }
 
-fn print(screen: &mut Screen, setup: &Setup, answer: &WhyAnswer) -> std::io::Result<()> {
+fn print(screen: &mut Screen, setup: &CommandSetup, answer: &WhyAnswer) -> std::io::Result<()> {
     let paint = screen.paint;
     let verdict = match answer.presence {
         TextPresence::Present if is_beside(answer) => paint.good("in every request"),

@@ -13,9 +13,9 @@ use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
 use super::{DoctorFinding, stores};
-use crate::cmd::{Setup, context, stop};
+use crate::cmd::{CommandSetup, context, stop};
 
-pub fn run(setup: &Setup, check: &str) -> Vec<DoctorFinding> {
+pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
     match check {
         "home" => home(setup),
         "disk" => stores::disk_findings(setup),
@@ -32,7 +32,7 @@ pub fn run(setup: &Setup, check: &str) -> Vec<DoctorFinding> {
 }
 
 /// The state folder: there, a folder, ours, writable.
-fn home(setup: &Setup) -> Vec<DoctorFinding> {
+fn home(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let dir = setup.host.state_dir();
     let shown = setup.host.compact(&dir);
     let meta = match std::fs::metadata(&dir) {
@@ -86,7 +86,7 @@ fn home(setup: &Setup) -> Vec<DoctorFinding> {
 
 const OTHER_HOME: &str = "check its owner and permissions, or set CHELA_HOME to another place";
 
-fn absent_home(setup: &Setup, dir: &Path) -> DoctorFinding {
+fn absent_home(setup: &CommandSetup, dir: &Path) -> DoctorFinding {
     let shown = setup.host.compact(dir);
     let above = dir.ancestors().find(|above| above.is_dir());
     match above.filter(|above| !is_writable(above)) {
@@ -109,7 +109,7 @@ fn absent_home(setup: &Setup, dir: &Path) -> DoctorFinding {
 }
 
 /// The home, or the folder in it, that keeps something from being kept.
-fn unwritable_folder(setup: &Setup, home: &Path) -> Option<DoctorFinding> {
+fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding> {
     let agents = home.join("agents");
     let of_agents = setup.loaded.agents();
     let inner = of_agents.iter().map(|agent| agents.join(agent.as_str()));
@@ -130,7 +130,7 @@ pub fn is_writable(folder: &Path) -> bool {
 }
 
 /// What validation says, and what a start does about it.
-fn config(setup: &Setup) -> Vec<DoctorFinding> {
+fn config(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let host = &setup.host;
     let path = host.config_file();
     let mut findings: Vec<DoctorFinding> = chela_config::validate(host)
@@ -189,7 +189,7 @@ fn config(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// Settings that hold, but not yet or not as one may think.
-fn agents(setup: &Setup) -> Vec<DoctorFinding> {
+fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     if let Some(stopped) = stop::stopped_since(&setup.host) {
         findings.push(
@@ -220,7 +220,7 @@ fn agents(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// An agent that must be sandboxed and cannot be runs no commands.
-fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<DoctorFinding> {
+fn sandbox(setup: &CommandSetup, id: &AgentId, mode: &str) -> Option<DoctorFinding> {
     if mode == "off" {
         return None;
     }
@@ -250,7 +250,7 @@ fn sandbox(setup: &Setup, id: &AgentId, mode: &str) -> Option<DoctorFinding> {
 }
 
 /// Each agent's folder.
-fn workspace(setup: &Setup) -> Vec<DoctorFinding> {
+fn workspace(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let dir = setup.workspace_dir(&id);
@@ -318,7 +318,7 @@ fn workspace(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// What the model will not see, though one might think it does.
-fn files(setup: &Setup) -> Vec<DoctorFinding> {
+fn files(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let ask = PromptRequest {
@@ -371,7 +371,7 @@ fn files(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// Skills the agent does not have though someone put them there, and skills that changed.
-fn skills(setup: &Setup) -> Vec<DoctorFinding> {
+fn skills(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let Some(view) = setup.loaded.agent(&id) else {
@@ -413,7 +413,7 @@ fn skills(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// The lint, in short.
-fn words(setup: &Setup) -> Vec<DoctorFinding> {
+fn words(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let Ok(found) = context::lint_findings(setup, &id) else {
@@ -439,7 +439,7 @@ fn words(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// Whether a bad edit can be undone.
-fn history(setup: &Setup) -> Vec<DoctorFinding> {
+fn history(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for id in setup.loaded.agents() {
         let dir = setup.workspace_dir(&id);

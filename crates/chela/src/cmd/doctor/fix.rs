@@ -11,7 +11,7 @@ use chela_workspace::SeedMode;
 
 use super::DoctorFinding;
 use super::checks::is_writable;
-use crate::cmd::{Setup, config, init};
+use crate::cmd::{CommandSetup, config, init};
 use crate::fail::CommandError;
 use crate::screen::count_noun;
 
@@ -33,7 +33,7 @@ pub enum DoctorFix {
 }
 
 /// Applies every remedy once, marks what is mended, and says what was changed and how to go back.
-pub fn apply(setup: &Setup, findings: &mut [DoctorFinding]) -> Vec<String> {
+pub fn apply(setup: &CommandSetup, findings: &mut [DoctorFinding]) -> Vec<String> {
     let home = setup.host.state_dir();
     let barred = home.is_dir() && !is_writable(&home);
     if barred && findings.iter().any(|finding| finding.fixable) {
@@ -63,7 +63,7 @@ pub fn apply(setup: &Setup, findings: &mut [DoctorFinding]) -> Vec<String> {
     changes
 }
 
-fn perform(setup: &Setup, remedy: &DoctorFix) -> Result<String, CommandError> {
+fn perform(setup: &CommandSetup, remedy: &DoctorFix) -> Result<String, CommandError> {
     match remedy {
         DoctorFix::Migrate => {
             let outcome = config::mend(&setup.host, present_form)?;

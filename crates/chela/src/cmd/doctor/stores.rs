@@ -5,10 +5,10 @@ use chela_inspect::store_health::{StoreFinding, check_disks, check_stores};
 
 use super::DoctorFinding;
 use super::fix::DoctorFix;
-use crate::cmd::Setup;
+use crate::cmd::CommandSetup;
 
 /// Whether every store can be opened and is whole.
-pub fn store_findings(setup: &Setup) -> Vec<DoctorFinding> {
+pub fn store_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     check_stores(&store_ground(&setup.host, &setup.loaded))
         .into_iter()
         .map(|found| told("stores", found))
@@ -16,7 +16,7 @@ pub fn store_findings(setup: &Setup) -> Vec<DoctorFinding> {
 }
 
 /// Whether there is room left where something is written.
-pub fn disk_findings(setup: &Setup) -> Vec<DoctorFinding> {
+pub fn disk_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let ground = store_ground(&setup.host, &setup.loaded);
     check_disks(&setup.host, &ground.folders)
         .into_iter()

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::guard::CanaryArgs;
 use crate::cmd::time::utc;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
@@ -42,7 +42,7 @@ struct Sighting {
 }
 
 pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     if args.plant {
         let agent = setup.agent(args.agent.agent.as_deref())?;
         let canary = canary::plant(host, &setup.workspace_dir(&agent))?;

@@ -9,12 +9,12 @@ use chela_tools::{Effect, SinkKind};
 use serde_json::json;
 
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let agent = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&agent)?;

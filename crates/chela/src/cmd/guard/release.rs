@@ -12,7 +12,7 @@ use chela_tools::approvals::shown;
 
 use crate::cli::AgentArg;
 use crate::cmd::time::utc;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
 use crate::screen::{Screen, shorten};
@@ -24,7 +24,7 @@ pub fn release_session(
     session: Option<&str>,
     agent: &AgentArg,
 ) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     let agent = setup.agent(agent.agent.as_deref())?;
     let session = session
         .map(SessionKey::parse)
@@ -42,7 +42,7 @@ pub fn release_session(
 /// Lets a model read a text that was held back.
 pub fn release_text(host: &Host, screen: &mut Screen, id: &str) -> CommandOutcome {
     let mut held = WithheldText::find(host, id)?;
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     let agent = setup.agent(Some(&held.agent))?;
     let key = SessionKey::parse(&held.session).map_err(CommandError::new)?;
     let talk = open(setup, agent, Some(key))?;
@@ -90,7 +90,7 @@ pub fn list_held_texts(host: &Host, screen: &mut Screen, json: bool) -> CommandO
 }
 
 fn open(
-    setup: Setup,
+    setup: CommandSetup,
     agent: AgentId,
     session: Option<SessionKey>,
 ) -> Result<Conversation, CommandError> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::AgentArg;
 use crate::cmd::time::utc;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
@@ -19,7 +19,7 @@ pub(super) fn run(
     agent: &AgentArg,
     json: bool,
 ) -> CommandOutcome {
-    let setup = Setup::load(host);
+    let setup = CommandSetup::load(host);
     let agent = setup.agent(agent.agent.as_deref())?;
     let view = setup.view(&agent)?;
     let custody = custody_of(&setup.host, &setup.loaded, &view);

@@ -1,6 +1,6 @@
 //! `chela memory index`: with progress, rate and time left.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -10,9 +10,9 @@ use serde_json::json;
 use super::vectors::{self, VectorCounts};
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
-use crate::screen::{Screen, count_noun, grouped};
+use crate::screen::{Screen, count_noun, draw_beside, grouped};
 
 /// How the index is to be brought up to date.
 #[derive(Debug, Clone, Copy)]
@@ -24,7 +24,7 @@ pub struct IndexRequest {
 }
 
 pub fn run(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     request: IndexRequest,
@@ -140,14 +140,13 @@ impl ProgressBar {
         let done = progress.bytes_done as f64 / progress.bytes_total.max(1) as f64;
         let spent = self.start.elapsed().as_secs_f64();
         let left = spent / done.max(1e-6) * (1.0 - done);
-        let _ = write!(
-            std::io::stderr(),
+        draw_beside(format_args!(
             "\r{:3.0} %  {} of {} files, {} chunks per second, {left:.0} s left   ",
             done * 100.0,
             grouped(progress.files_done),
             grouped(progress.files_total),
-            grouped((progress.chunks as f64 / spent.max(1e-9)) as usize),
-        );
+            grouped((progress.chunks as f64 / spent.max(1e-9)) as usize)
+        ));
     }
 
     /// Like [`ProgressBar::show`], for vectors.
@@ -157,18 +156,17 @@ impl ProgressBar {
             return;
         }
         self.last = Some(Instant::now());
-        let _ = write!(
-            std::io::stderr(),
+        draw_beside(format_args!(
             "\r{:70}\r{} of {} vectors",
             "",
             grouped(done),
-            grouped(of),
-        );
+            grouped(of)
+        ));
     }
 
     fn clear(&mut self) {
         if self.last.is_some() {
-            let _ = write!(std::io::stderr(), "\r{:70}\r", "");
+            draw_beside(format_args!("\r{:70}\r", ""));
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, shorten};
 
@@ -40,7 +40,7 @@ pub fn parse_target(
 }
 
 pub fn forget(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     what: &ForgetTarget,
@@ -114,7 +114,7 @@ pub fn forget(
 
 /// The files that change and were trusted before; what somebody else wrote stays somebody else's.
 fn trusted_files(
-    setup: &Setup,
+    setup: &CommandSetup,
     agent: &AgentArg,
     doomed: &[ForgetCandidate],
 ) -> Result<Vec<String>, CommandError> {
@@ -143,7 +143,7 @@ fn entries(count: usize) -> String {
 }
 
 pub fn lint(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     diff: bool,

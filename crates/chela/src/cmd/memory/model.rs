@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{explained, open, vectors_of};
 use crate::cli::{AgentArg, MemoryModelCommand};
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
 use crate::screen::Screen;
 
@@ -14,7 +14,11 @@ use crate::screen::Screen;
 const BUILT_IN: bool = cfg!(feature = "minilm");
 const HOW_TO_BUILD: &str = "cargo build --release -p chela --features minilm";
 
-pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> CommandOutcome {
+pub fn run(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    command: MemoryModelCommand,
+) -> CommandOutcome {
     match command {
         MemoryModelCommand::Install { path, json } => install(setup, screen, &path, json),
         MemoryModelCommand::Status { agent, json } => status(setup, screen, &agent, json),
@@ -22,13 +26,18 @@ pub fn run(setup: &Setup, screen: &mut Screen, command: MemoryModelCommand) -> C
 }
 
 #[cfg(not(feature = "minilm"))]
-fn install(_: &Setup, _: &mut Screen, _: &Path, _: bool) -> CommandOutcome {
+fn install(_: &CommandSetup, _: &mut Screen, _: &Path, _: bool) -> CommandOutcome {
     let why = "this program was built without the part that runs the model";
     Err(crate::fail::CommandError::new(why).hint(HOW_TO_BUILD))
 }
 
 #[cfg(feature = "minilm")]
-fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> CommandOutcome {
+fn install(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    path: &Path,
+    as_json: bool,
+) -> CommandOutcome {
     use chela_config::KeyPath;
     use chela_config::store::ConfigChanged;
     use chela_memory::embed::minilm::{self, ModelPlacement};
@@ -68,7 +77,12 @@ fn install(setup: &Setup, screen: &mut Screen, path: &Path, as_json: bool) -> Co
 #[cfg(feature = "minilm")]
 const SEARCH: [&str; 5] = ["agents", "defaults", "memorySearch", "local", "modelPath"];
 
-fn status(setup: &Setup, screen: &mut Screen, agent: &AgentArg, as_json: bool) -> CommandOutcome {
+fn status(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    as_json: bool,
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let provider_problem = opened.provider_problem();
     let status = opened.memory()?.status().map_err(explained)?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{explained, open};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
 
@@ -30,7 +30,7 @@ pub struct SearchRequest {
 }
 
 pub fn run(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     request: &SearchRequest,
@@ -260,7 +260,7 @@ fn unreadable(error: MemoryToolError) -> CommandError {
 }
 
 pub fn get(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     path: &str,

@@ -8,11 +8,16 @@ use serde_json::json;
 
 use super::{explained, open, vectors_of};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, count_noun, grouped};
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, json: bool) -> CommandOutcome {
+pub fn run(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    json: bool,
+) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let provider_problem = opened.provider_problem();
     let memory = opened.memory()?;

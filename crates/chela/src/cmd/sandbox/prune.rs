@@ -3,7 +3,7 @@
 use chela_sandbox::{StaleSandbox, WorkFate, remove, stale};
 use serde_json::json;
 
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
@@ -15,7 +15,11 @@ pub struct SandboxPruneRequest {
     pub json: bool,
 }
 
-pub fn prune(setup: &Setup, screen: &mut Screen, asked: &SandboxPruneRequest) -> CommandOutcome {
+pub fn prune(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    asked: &SandboxPruneRequest,
+) -> CommandOutcome {
     let work = match asked.work {
         true => WorkFate::Goes,
         false => WorkFate::Stays,

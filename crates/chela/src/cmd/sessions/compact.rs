@@ -9,7 +9,7 @@ use chela_store::block_on;
 use serde_json::json;
 
 use super::{SessionOwner, explained, short};
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
 use crate::screen::Screen;
@@ -23,7 +23,7 @@ pub struct CompactRequest {
 }
 
 pub fn run(
-    setup: Setup,
+    setup: CommandSetup,
     owner: &SessionOwner<'_>,
     screen: &mut Screen,
     request: &CompactRequest,

@@ -6,7 +6,7 @@ use chela_store::block_on;
 use serde_json::json;
 
 use super::{SessionOwner, explained, plain, short};
-use crate::cmd::{CommandOutcome, Setup, change_records};
+use crate::cmd::{CommandOutcome, CommandSetup, change_records};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, count_noun};
 
@@ -84,7 +84,7 @@ pub enum CleanupMode {
 }
 
 pub fn cleanup(
-    setup: &Setup,
+    setup: &CommandSetup,
     owner: &SessionOwner<'_>,
     screen: &mut Screen,
     how: CleanupMode,

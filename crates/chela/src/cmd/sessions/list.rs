@@ -6,9 +6,9 @@ use chela_session::{ListScope, SessionFilter, SessionInfo};
 use chela_store::block_on;
 use serde_json::json;
 
-use super::{SessionOwner, ago, explained, plain, short};
+use super::{SessionOwner, explained, plain, short};
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped, shorten};
 
@@ -23,7 +23,7 @@ pub struct ListRequest {
 }
 
 pub fn run(
-    setup: &Setup,
+    setup: &CommandSetup,
     screen: &mut Screen,
     agent: &AgentArg,
     request: ListRequest,
@@ -106,7 +106,7 @@ fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {
     vec![
         short(info.session_id.as_str()).to_owned(),
         shorten(&info.key.to_string(), 40),
-        ago(host, info.updated),
+        host.age_in_words(info.updated),
         grouped(usize::try_from(info.entries).unwrap_or(usize::MAX)),
         grouped(usize::try_from(info.totals.input + info.totals.output).unwrap_or(usize::MAX)),
         notes.join(", "),

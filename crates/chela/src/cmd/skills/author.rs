@@ -10,7 +10,7 @@ use chela_skills::{
 use serde_json::json;
 
 use super::InstalledSkills;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
@@ -36,7 +36,12 @@ pub fn create_skill(
     Ok(CommandExit::Fine)
 }
 
-pub fn add(setup: &Setup, screen: &mut Screen, source: &str, only: Option<&str>) -> CommandOutcome {
+pub fn add(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    source: &str,
+    only: Option<&str>,
+) -> CommandOutcome {
     let host = &setup.host;
     let publishers = TrustedPublishers::parse(&setup.loaded.config.skills.trust.publishers);
     let source = AddSource::parse(source, host).map_err(CommandError::new)?;

@@ -7,11 +7,15 @@ use chela_core::ContentHash;
 use chela_skills::{AgentSkills, RefreshOutcome, SkillPresence, WatchSetting, watch};
 
 use super::InstalledSkills;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
-pub fn run(setup: &Setup, mut installed: InstalledSkills, screen: &mut Screen) -> CommandOutcome {
+pub fn run(
+    setup: &CommandSetup,
+    mut installed: InstalledSkills,
+    screen: &mut Screen,
+) -> CommandOutcome {
     let load = &installed.shelf.settings().load;
     if load.watch == WatchSetting::Off {
         return Err(CommandError::new("skills.load.watch is off")

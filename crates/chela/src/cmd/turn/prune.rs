@@ -8,7 +8,7 @@ use chela_store::block_on;
 use serde_json::json;
 
 use super::number;
-use crate::cmd::{CommandOutcome, Setup};
+use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
 
@@ -51,7 +51,7 @@ impl TurnPruneRequest {
     /// What was asked for; as the config says where nothing was.
     fn retention(&self, host: &Host) -> Result<LedgerRetention, CommandError> {
         if self.older_than.is_none() && self.max_size.is_none() {
-            return Ok(retention(&Setup::load(host).loaded));
+            return Ok(retention(&CommandSetup::load(host).loaded));
         }
         let age = |text: &String| {
             DurationText::from(text.as_str())

@@ -1,6 +1,6 @@
 //! The archive, held against what the signed index says of it.
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use chela_core::ContentHash;
@@ -8,6 +8,7 @@ use chela_model::{DownloadError, DownloadLimit, ModelHttp};
 
 use super::index::ArchiveEntry;
 use crate::fail::CommandError;
+use crate::screen::draw_beside;
 
 /// No Chela is larger; an index that says so is wrong.
 const MOST_BYTES: u64 = 512 * 1024 * 1024;
@@ -82,17 +83,16 @@ impl DownloadBar {
         self.last = Some(Instant::now());
         let mib = |bytes: u64| bytes as f64 / (1024.0 * 1024.0);
         // A bar that cannot be drawn is no reason to stop.
-        let _ = write!(
-            std::io::stderr(),
+        draw_beside(format_args!(
             "\r{:.1} of {:.1} MiB   ",
             mib(done),
             mib(self.total)
-        );
+        ));
     }
 
     fn clear(&self) {
         if self.last.is_some() {
-            let _ = write!(std::io::stderr(), "\r{:40}\r", "");
+            draw_beside(format_args!("\r{:40}\r", ""));
         }
     }
 }

@@ -22,7 +22,7 @@ const PREVIOUS: &str = "chela.previous";
 
 /// Who looks after the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Installer {
+pub enum InstallMethod {
     /// `install.sh`, or whoever copied it there: it replaces itself.
     Own,
     /// A package manager, and the command that updates it there.
@@ -30,12 +30,12 @@ pub enum Installer {
 }
 
 #[derive(Debug)]
-pub struct Installation {
+pub struct ProgramInstallation {
     program: PathBuf,
-    pub installer: Installer,
+    pub installer: InstallMethod,
 }
 
-impl Installation {
+impl ProgramInstallation {
     pub fn find() -> Result<Self, CommandError> {
         let program = std::env::current_exe()
             .and_then(fs::canonicalize)
@@ -50,8 +50,8 @@ impl Installation {
     /// Refuses where a package manager would lose track.
     pub fn require_own(&self) -> Result<(), CommandError> {
         match &self.installer {
-            Installer::Own => Ok(()),
-            Installer::Other { name, command } => Err(CommandError::new(format!(
+            InstallMethod::Own => Ok(()),
+            InstallMethod::Other { name, command } => Err(CommandError::new(format!(
                 "this Chela was installed with {name}, which also updates it"
             ))
             .hint(command)),
@@ -197,15 +197,15 @@ async fn version_of(program: &Path) -> Result<String, CommandError> {
     }
 }
 
-fn installer_of(program: &Path) -> Installer {
-    let other = |name: &str, command: &str| Installer::Other {
+fn installer_of(program: &Path) -> InstallMethod {
+    let other = |name: &str, command: &str| InstallMethod::Other {
         name: name.to_owned(),
         command: command.to_owned(),
     };
     let has = |name: &str| program.iter().any(|part| part == name);
     if let Some(word) = marker_of(program) {
         return match word.as_str() {
-            ARCHIVE => Installer::Own,
+            ARCHIVE => InstallMethod::Own,
             "deb" => other(
                 "apt or dpkg",
                 "sudo apt install --only-upgrade chela, or apt install with the newer .deb",
@@ -241,7 +241,7 @@ fn installer_of(program: &Path) -> Installer {
     if from_cargo || in_build {
         return other("cargo", "git pull && cargo install --path crates/chela");
     }
-    Installer::Own
+    InstallMethod::Own
 }
 
 fn marker_of(program: &Path) -> Option<String> {

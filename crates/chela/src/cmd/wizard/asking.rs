@@ -69,6 +69,7 @@ fn read_hidden() -> Option<String> {
 }
 
 fn eprint_text(text: &str) {
+    // Where standard error is closed nobody is there to answer either.
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();

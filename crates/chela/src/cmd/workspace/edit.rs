@@ -8,12 +8,17 @@ use chela_workspace::trust::VersionWriter;
 use chela_workspace::{CommitAuthor, CoreFile, WorkspaceHistory};
 
 use crate::cli::AgentArg;
-use crate::cmd::{CommandOutcome, Setup, owner, trust};
+use crate::cmd::{CommandOutcome, CommandSetup, owner, trust};
 use crate::fail::{CommandError, CommandExit};
 use crate::owner_editor::OwnerEditor;
 use crate::screen::Screen;
 
-pub fn run(setup: &Setup, screen: &mut Screen, agent: &AgentArg, file: &str) -> CommandOutcome {
+pub fn run(
+    setup: &CommandSetup,
+    screen: &mut Screen,
+    agent: &AgentArg,
+    file: &str,
+) -> CommandOutcome {
     owner::require_owner(&setup.host, "files are edited here")?;
     let agent = setup.agent(agent.agent.as_deref())?;
     let name = file_name(file)?;

@@ -15,7 +15,7 @@ pub(super) const ALIASES: &str = "x-also";
 const PLAIN_LIMIT: i64 = 1;
 
 /// The schema as a model is told of it.
-pub fn told(parameters: &Value) -> Value {
+pub fn model_schema(parameters: &Value) -> Value {
     match parameters {
         Value::Object(fields) => {
             let kept = fields.iter().filter(|(key, value)| is_told(key, value));
@@ -28,7 +28,7 @@ pub fn told(parameters: &Value) -> Value {
 
 /// The same with the arguments a call cannot do without, all of them required: what a small model
 /// is told of.
-pub fn told_briefly(parameters: &Value) -> Value {
+pub fn brief_model_schema(parameters: &Value) -> Value {
     let required = parameters["required"].as_array().into_iter().flatten();
     let mut needed: Vec<Value> = required.cloned().collect();
     let all = parameters["properties"].as_object().into_iter().flatten();
@@ -36,7 +36,7 @@ pub fn told_briefly(parameters: &Value) -> Value {
         all.filter(|(_, own)| own[CHIEF] == true)
             .map(|(name, _)| name.as_str().into()),
     );
-    let mut brief = told(parameters);
+    let mut brief = model_schema(parameters);
     if let Value::Object(fields) = &mut brief {
         if let Some(properties) = fields.get_mut("properties").and_then(Value::as_object_mut) {
             properties.retain(|name, _| needed.iter().any(|needed| needed == name));
@@ -54,10 +54,10 @@ fn told_field(key: &str, value: &Value) -> Value {
         ("properties", Value::Object(properties)) => {
             let told = properties
                 .iter()
-                .map(|(name, schema)| (name.clone(), told(schema)));
+                .map(|(name, schema)| (name.clone(), model_schema(schema)));
             Value::Object(told.collect::<Map<_, _>>())
         }
-        ("items" | "additionalProperties", schema) => told(schema),
+        ("items" | "additionalProperties", schema) => model_schema(schema),
         (_, value) => value.clone(),
     }
 }
@@ -73,7 +73,7 @@ fn is_told(key: &str, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{told, told_briefly};
+    use super::{brief_model_schema, model_schema};
     use crate::schema::{ArgumentKind, ArgumentSchema};
 
     #[test]
@@ -88,11 +88,11 @@ mod tests {
             .optional("command", ArgumentKind::text().chief(), "A line")
             .build();
         assert_eq!(
-            told(&schema).to_string(),
+            model_schema(&schema).to_string(),
             r#"{"type":"object","properties":{"examples":{"type":"string"},"limit":{"type":"integer","maximum":9,"description":"Most"},"command":{"type":"string","description":"A line"}},"required":["examples"]}"#
         );
         assert_eq!(
-            told_briefly(&schema).to_string(),
+            brief_model_schema(&schema).to_string(),
             r#"{"type":"object","properties":{"examples":{"type":"string"},"command":{"type":"string","description":"A line"}},"required":["examples","command"]}"#
         );
     }

@@ -1,0 +1,139 @@
+//! What is looked up once for an agent: its settings, its workspace, whose files are trusted, its skills.
+
+use std::borrow::Borrow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use chela_config::LoadedConfig;
+use chela_core::{AgentId, Host, lock};
+use chela_prompt::SkillsListing;
+use chela_skills::{AgentSkills, RefreshOutcome, SkillLibrary};
+use chela_workspace::Workspace;
+use chela_workspace::custody::Custody;
+
+use super::PromptAssembler;
+use super::prompt_request::AssembleError;
+use crate::prompt_knobs::PromptKnobs;
+use crate::skills::{library_of, usable_skills};
+use crate::toolset::{PromptSize, SessionTools};
+use crate::trust::custody_of;
+
+/// What is looked up once for an agent and holds as long as the assembler does.
+#[derive(Clone)]
+pub(super) struct KnownAgent {
+    pub knobs: Arc<PromptKnobs>,
+    pub workspace: Option<Arc<Workspace>>,
+    pub custody: Arc<Custody>,
+    pub repo_root: Option<PathBuf>,
+    pub library: Arc<Mutex<SkillLibrary>>,
+    /// As they were when somebody last looked. What a session began with is frozen with it.
+    pub skills: Arc<AgentSkills>,
+    pub listings: Arc<Mutex<Vec<Listed>>>,
+    pub tools: Arc<Mutex<Vec<Offered>>>,
+}
+
+/// The listing of skills for a session that lacks some of the tools they need.
+type Listed = (Vec<String>, Option<SkillsListing>);
+
+/// The tools of a session.
+type Offered = ((String, PromptSize), SessionTools);
+
+/// The nearest folder, from `dir` upwards, that is a git repository.
+fn repository_above(dir: &Path) -> Option<PathBuf> {
+    dir.ancestors()
+        .find(|folder| folder.join(".git").exists())
+        .map(Path::to_path_buf)
+}
+
+impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
+    /// Looks at an agent's folders and skills anew the next time: a session begins.
+    pub fn refresh(&self, agent: &AgentId) {
+        self.known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .retain(|(id, _)| id != agent);
+    }
+
+    /// The skills of an agent, as its prompts list them.
+    pub fn skills(&self, agent: &AgentId) -> Result<Arc<AgentSkills>, AssembleError> {
+        Ok(self.known(agent)?.skills)
+    }
+
+    /// Looks whether skills came, changed or went since somebody last looked.
+    pub fn look_at_skills(&self, agent: &AgentId) -> Result<(), AssembleError> {
+        let mut known = self.known(agent)?;
+        let mut library = lock(&known.library);
+        if library.refresh() == RefreshOutcome::Unchanged {
+            return Ok(());
+        }
+        let skills = usable_skills(&mut library, self.loaded());
+        tracing::info!(%agent, skills = skills.listed().len(), "the skills are not what they were");
+        drop(library);
+        known.skills = Arc::new(skills);
+        known.listings = Arc::default();
+        let mut all = lock(&self.known);
+        if let Some((_, kept)) = all.iter_mut().find(|(id, _)| id == agent) {
+            *kept = known;
+        }
+        Ok(())
+    }
+
+    /// The files of an agent under watch.
+    pub fn custody(&self, agent: &AgentId) -> Result<Arc<Custody>, AssembleError> {
+        Ok(self.known(agent)?.custody)
+    }
+
+    pub fn knobs(&self, agent: &AgentId) -> Result<Arc<PromptKnobs>, AssembleError> {
+        Ok(self.known(agent)?.knobs)
+    }
+
+    pub(super) fn known(&self, agent: &AgentId) -> Result<KnownAgent, AssembleError> {
+        let mut all = self
+            .known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some((_, known)) = all.iter().find(|(id, _)| id == agent) {
+            return Ok(known.clone());
+        }
+        let view = self
+            .loaded()
+            .agent(agent)
+            .ok_or_else(|| self.no_agent(agent.as_str()))?;
+        let knobs = PromptKnobs::of(self.loaded(), &view);
+        // A workspace that is not there yet is no error: its files are reported as missing.
+        let workspace = Workspace::open(self.host(), &knobs.workspace)
+            .ok()
+            .map(Arc::new);
+        let repo_root = knobs
+            .repo_root
+            .clone()
+            .or_else(|| repository_above(&knobs.workspace));
+        let mut library = library_of(self.host(), self.loaded(), &view);
+        let skills = usable_skills(&mut library, self.loaded());
+        let known = KnownAgent {
+            custody: Arc::new(custody_of(self.host(), self.loaded(), &view)),
+            knobs: Arc::new(knobs),
+            workspace,
+            repo_root,
+            library: Arc::new(Mutex::new(library)),
+            skills: Arc::new(skills),
+            listings: Arc::default(),
+            tools: Arc::default(),
+        };
+        all.push((agent.clone(), known.clone()));
+        Ok(known)
+    }
+
+    pub(super) fn no_agent(&self, agent: &str) -> AssembleError {
+        let known = self
+            .loaded()
+            .agents()
+            .iter()
+            .map(|id| format!("`{id}`"))
+            .collect();
+        AssembleError::NoAgent {
+            agent: agent.to_owned(),
+            known,
+        }
+    }
+}

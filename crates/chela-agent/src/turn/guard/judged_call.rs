@@ -1,0 +1,182 @@
+//! What one call may do: what it would touch, and what the rules say to that.
+
+use std::path::PathBuf;
+
+use chela_config::model::GuardPolicy;
+use chela_guard::WebAddress;
+use chela_guard::approval::shown;
+use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, decide};
+use chela_model::ToolCall;
+use chela_session::SessionError;
+use chela_tools::{
+    CallProspect, CallTarget, CallWrites, Effect, PreparedCall, ToolOutput, Toolbox,
+};
+use serde_json::{Value, json};
+
+use super::owner_approval::OwnerApproval;
+use crate::order_files::{OrderLeave, order_names};
+use crate::self_running_files::other_names;
+use crate::turn::RunningTurn;
+
+/// What the guard knows of one call.
+pub(in crate::turn) struct JudgedCall {
+    pub prepared: PreparedCall,
+    pub prospect: CallProspect,
+    /// What it would change.
+    pub writes: CallWrites,
+    /// What it is about, in the form in which it is judged and used.
+    pub targets: Vec<CallTarget>,
+    /// The files it writes that tell the agent what to do, where that is not known to the owner.
+    pub orders: Vec<&'static str>,
+    /// The address that led to the target, where a server redirected the call.
+    pub led_from: Option<WebAddress>,
+}
+
+/// Several of these are one question: none of them changes anything.
+pub(super) fn only_reads(case: &JudgedCall) -> bool {
+    matches!(
+        case.prospect.effect,
+        Effect::Read | Effect::ReadUntrusted | Effect::Egress
+    )
+}
+
+/// What a call that writes these files really changes: the gravest of them counts, whichever tool
+/// writes it.
+fn effect_of_writing(effect: Effect, paths: &[PathBuf]) -> Effect {
+    let effects = paths
+        .iter()
+        .map(|path| effect.when_writing(&path.to_string_lossy()));
+    effects.fold(effect, |gravest, effect| {
+        match effect.gravity_of_writing() > gravest.gravity_of_writing() {
+            true => effect,
+            false => gravest,
+        }
+    })
+}
+
+impl JudgedCall {
+    pub(in crate::turn) fn deed(&self) -> ProposedCall<'_> {
+        let spec = self.prepared.tool.spec();
+        ProposedCall {
+            tool: &spec.name,
+            effect: self.prospect.effect,
+            sinks: &spec.sinks,
+            arguments: &self.prepared.arguments,
+            targets: &self.targets,
+            led_from: self.led_from.as_ref(),
+            look: self.prepared.look,
+            standing: self.prospect.standing,
+            orders: &self.orders,
+            words: self.prospect.words.as_deref(),
+            binds: self.prospect.binds,
+        }
+    }
+}
+
+impl RunningTurn<'_> {
+    pub(super) fn case_of(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+    ) -> Result<JudgedCall, ToolOutput> {
+        let typed = self.parts.guarding.typed_addresses();
+        let arguments = typed.put_back(&call.name, &call.arguments, toolbox);
+        let prepared = toolbox.prepare(&call.name, &arguments)?;
+        let mut prospect = prepared.tool.prospect(&prepared.arguments);
+        let writes = prepared.tool.writes(&prepared.arguments);
+        let mut orders = Vec::new();
+        if let CallWrites::Files { paths, .. } = &writes {
+            let root = self.parts.scope.workspace_root();
+            // Links give a file names that programs go by.
+            let names = paths.iter().flat_map(|path| other_names(&root, path));
+            let names: Vec<PathBuf> = paths.iter().cloned().chain(names).collect();
+            prospect.effect = effect_of_writing(prospect.effect, &names);
+            orders = order_names(&root, paths.iter().map(PathBuf::as_path));
+        }
+        if !orders.is_empty() {
+            let leave = self.order_leave();
+            orders.retain(|name| !leave.covers(name));
+        }
+        let targets = prepared.tool.targets(&prepared.arguments);
+        Ok(JudgedCall {
+            prepared,
+            prospect,
+            writes,
+            targets,
+            orders,
+            led_from: None,
+        })
+    }
+
+    /// The files that give orders and that may change unasked now.
+    pub(in crate::turn) fn order_leave(&self) -> OrderLeave {
+        if self.parts.guarding.rules().policy == GuardPolicy::Open {
+            return OrderLeave::everything();
+        }
+        let custody = self.parts.custody.custody();
+        let provenance = &self.parts.guarding.provenance;
+        provenance.with(|seen| OrderLeave::now(seen, custody.as_deref()))
+    }
+
+    /// Reads what the transcript has gained.
+    pub(in crate::turn) async fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
+        self.parts
+            .guarding
+            .catch_up(&self.session, toolbox, &self.prefix.text.sections)
+            .await
+    }
+
+    pub(in crate::turn) fn judge(&self, case: &JudgedCall) -> Decision {
+        let rules = self.parts.guarding.rules();
+        let deed = case.deed();
+        let decision = self
+            .parts
+            .guarding
+            .provenance
+            .with(|seen| decide(rules.judge(), seen, &deed));
+        match decision.verdict {
+            CallVerdict::Ask if self.parts.guarding.is_always_allowed(deed.shape()) => Decision {
+                verdict: CallVerdict::Allow,
+                rule: DecisionRule::ApprovedShape,
+                ..decision
+            },
+            _ => decision,
+        }
+    }
+
+    /// The decision as it stands in the audit chain.
+    pub(in crate::turn) fn decision_on_record(
+        &self,
+        decision: &Decision,
+        yes: Option<&OwnerApproval>,
+    ) -> Value {
+        self.parts.guarding.provenance.with(|seen| {
+            let origins: Vec<Value> = decision
+                .atoms
+                .iter()
+                .map(|atom| {
+                    json!({
+                        "argument": atom.argument,
+                        "atom": shown(&atom.atom),
+                        "from": atom.source.in_words(seen),
+                        "passes": atom.passes,
+                    })
+                })
+                .collect();
+            json!({
+                "verdict": decision.verdict.as_str(),
+                "goes": decision.verdict == CallVerdict::Allow || yes.is_some(),
+                "rule": decision.rule.as_str(),
+                "why": decision.rule.text(),
+                "taint": decision.taint.as_str(),
+                "taintedBy": seen
+                    .tainted_by()
+                    .and_then(|id| seen.span(id))
+                    .map(|span| span.origin.to_string()),
+                "yes": yes.map(|yes| yes.scope.as_str()),
+                "question": yes.map(|yes| yes.question.as_str()),
+                "origins": origins,
+            })
+        })
+    }
+}

@@ -147,6 +147,18 @@ impl Models {
         self.providers.iter().filter(|provider| provider.is_local())
     }
 
+    /// The endpoints that can be asked: on this machine, or with a key. With a name that one only.
+    pub(crate) fn reachable_providers(
+        &self,
+        only: Option<&str>,
+    ) -> impl Iterator<Item = &Arc<ModelProvider>> {
+        let only = only.map(|name| self.provider(name).map(|provider| provider.id.as_str()));
+        self.providers
+            .iter()
+            .filter(move |provider| only.is_none_or(|only| only == Some(provider.id.as_str())))
+            .filter(|provider| provider.is_local() || provider.key.describe().is_some())
+    }
+
     /// A model of this endpoint.
     pub(crate) fn target_at(
         &self,

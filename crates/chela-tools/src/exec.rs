@@ -8,7 +8,7 @@ mod walls_met;
 
 use chela_core::lock;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -274,12 +274,13 @@ impl ExecTool {
     pub fn for_the_owner(
         &self,
         argv: Vec<String>,
+        folder: Option<&Path>,
         timeout: Duration,
     ) -> Result<Arc<CommandJob>, ToolOutput> {
         let arguments = Arguments {
             command: None,
             argv: Some(argv),
-            workdir: None,
+            workdir: folder.map(|folder| folder.display().to_string()),
             env: BTreeMap::new(),
             yield_ms: None,
             background: false,

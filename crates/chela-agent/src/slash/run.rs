@@ -1,10 +1,10 @@
 //! Carrying commands out.
 
-use chela_core::{SessionForm, suggest};
+use chela_core::SessionForm;
 
+use super::choose_model::{self, ModelMatch};
 use super::command_context::{
-    CommandContext, CommandTrouble, ConversationRow, ModelRow, SessionSetting, TrustWord,
-    UndoOutcome,
+    CommandContext, CommandTrouble, ConversationRow, SessionSetting, TrustWord, UndoOutcome,
 };
 use super::parse::InlineDirective;
 use super::table::{self, CommandId, SlashCommand};
@@ -89,11 +89,12 @@ async fn attempt(
         CommandId::Whoami => Ok(CommandAnswer::text(whoami(talk))),
         CommandId::Status => Ok(CommandAnswer::text(status::card(talk).await)),
         CommandId::Usage => usage(talk, args).await,
+        CommandId::Cost => Ok(CommandAnswer::text(status::cost(talk).await)),
         CommandId::Context => context::answer(talk, args).await,
         CommandId::Tools => Ok(CommandAnswer::text(tools(talk, args).await)),
         CommandId::Skills => Ok(CommandAnswer::text(skills(talk))),
         CommandId::Skill => skill(talk, args),
-        CommandId::Models => Ok(CommandAnswer::text(models(talk, args))),
+        CommandId::Models => Ok(CommandAnswer::text(models(talk, args).await)),
         CommandId::Model => model(talk, args).await,
         CommandId::Think => level(talk, command, SessionSetting::Thinking, args).await,
         CommandId::Reasoning => level(talk, command, SessionSetting::Reasoning, args).await,
@@ -281,50 +282,12 @@ fn skill(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, Comman
     Ok(CommandAnswer::then(SurfaceAction::Say(message)))
 }
 
-fn models(talk: &impl CommandContext, provider: &str) -> String {
-    let rows = talk.models();
-    let wanted = |row: &&(usize, &ModelRow)| {
-        provider.is_empty()
-            || row
-                .1
-                .name
-                .split('/')
-                .next()
-                .is_some_and(|own| own.eq_ignore_ascii_case(provider))
-    };
-    let numbered: Vec<(usize, &ModelRow)> = (1..).zip(rows.iter()).collect();
-    let shown: Vec<String> = numbered
-        .iter()
-        .filter(wanted)
-        .map(|(number, row)| model_line(*number, row, talk.model().selected.as_deref()))
-        .collect();
-    if shown.is_empty() {
-        return match provider {
-            "" => no_model(talk),
-            _ => format!("There is no model of `{provider}`; `/models` lists all."),
-        };
+async fn models(talk: &impl CommandContext, provider: &str) -> String {
+    match (choose_model::list_models(talk, provider).await, provider) {
+        (Some(list), _) => list,
+        (None, "") => no_model(talk),
+        (None, _) => format!("There is no model of `{provider}`; `/models` lists all."),
     }
-    format!(
-        "{}\n\n`/model NAME` or `/model #` chooses one.",
-        shown.join("\n")
-    )
-}
-
-fn model_line(number: usize, row: &ModelRow, selected: Option<&str>) -> String {
-    let mut line = format!("{number}. `{}`", row.name);
-    if let Some(alias) = &row.alias {
-        line.push_str(&format!(" ({alias})"));
-    }
-    if let Some(window) = row.window {
-        line.push_str(&format!(", {} tokens", status::thousands(window)));
-    }
-    if let Some(note) = &row.note {
-        line.push_str(&format!(", {note}"));
-    }
-    if selected == Some(row.name.as_str()) {
-        line.push_str(" **← now**");
-    }
-    line
 }
 
 fn no_model(talk: &impl CommandContext) -> String {
@@ -344,7 +307,7 @@ async fn model(talk: &impl CommandContext, asked: &str) -> Result<CommandAnswer,
         talk.set(SessionSetting::Model, None).await?;
         return Ok(CommandAnswer::text(model_status(talk)));
     }
-    let chosen = pick(&talk.models(), asked)?;
+    let chosen = choose_model::find_model(talk, asked).await?;
     talk.set(SessionSetting::Model, Some(&chosen)).await?;
     Ok(CommandAnswer::text(format!(
         "From now on `{chosen}` answers."
@@ -368,44 +331,6 @@ fn model_status(talk: &impl CommandContext) -> String {
     text
 }
 
-/// A number of the list, an alias, `provider/model`, or the part of a name that fits one only.
-fn pick(rows: &[ModelRow], asked: &str) -> Result<String, CommandTrouble> {
-    let number = asked.trim_start_matches('#').parse::<usize>().ok();
-    if let Some(row) = number.and_then(|number| rows.get(number.checked_sub(1)?)) {
-        return Ok(row.name.clone());
-    }
-    let exact = rows.iter().find(|row| {
-        row.name.eq_ignore_ascii_case(asked)
-            || row
-                .alias
-                .as_deref()
-                .is_some_and(|alias| alias.eq_ignore_ascii_case(asked))
-    });
-    if let Some(row) = exact {
-        return Ok(row.name.clone());
-    }
-    let wanted = asked.to_ascii_lowercase();
-    let close: Vec<&ModelRow> = rows
-        .iter()
-        .filter(|row| row.name.to_ascii_lowercase().contains(&wanted))
-        .collect();
-    match close.as_slice() {
-        [one] => Ok(one.name.clone()),
-        // A name in full may be one the endpoint knows and the list does not.
-        [] if asked.contains('/') => Ok(asked.to_owned()),
-        [] => Err(
-            match suggest::nearest(asked, rows.iter().map(|row| row.name.as_str())) {
-                Some(near) => format!("There is no model `{asked}`. Did you mean `{near}`?"),
-                None => format!("There is no model `{asked}`; `/models` lists them."),
-            },
-        ),
-        many => {
-            let names: Vec<String> = many.iter().map(|row| format!("`{}`", row.name)).collect();
-            Err(format!("`{asked}` could be {}.", names.join(" or ")))
-        }
-    }
-}
-
 /// `/new x`: a model, or else the first message.
 async fn new(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, CommandTrouble> {
     let rows = talk.models();
@@ -420,9 +345,9 @@ async fn new(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, Co
             .map(|row| row.name.clone())
     };
     let model = if one_word {
-        provider().or_else(|| {
-            let known = pick(&rows, args).ok()?;
-            rows.iter().any(|row| row.name == known).then_some(known)
+        provider().or_else(|| match choose_model::pick(&rows, args) {
+            ModelMatch::One(known) => Some(known),
+            _ => None,
         })
     } else {
         None

@@ -88,7 +88,7 @@ pub async fn discover(http: &ModelHttp, models: &Models) -> FoundModels {
 }
 
 /// The models that endpoints say they have, by the name of the provider: those on this machine, and
-/// those with a key. With a name only that provider is asked.
+/// those the config uses. With a name only that provider is asked.
 pub async fn served_models(
     http: &ModelHttp,
     models: &Models,

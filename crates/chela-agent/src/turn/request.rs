@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_core::tokens;
 use chela_ledger::{ContextRewrite, ToolMark};
-use chela_model::{CacheRequest, ModelRequest, ModelTarget, ToolMode};
+use chela_model::{CacheRequest, ModelRequest, ModelTarget};
 
 use super::{RunningTurn, TurnError};
 use crate::assemble::hide_in_head;

@@ -153,6 +153,12 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
                     .sandbox
                     .as_ref()
                     .is_some_and(|facts| facts.extent == SandboxExtent::Session),
+                exec: match &input.sandbox {
+                    None => "host",
+                    Some(facts) if facts.missing.is_some() => "refused",
+                    Some(_) => "sandbox",
+                }
+                .to_owned(),
             },
             context_window: knobs.context_window,
             skills: Arc::clone(&known.skills),

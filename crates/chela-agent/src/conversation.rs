@@ -12,12 +12,13 @@ mod queued_answer;
 mod release;
 mod remembering;
 mod spawning;
+mod spending;
 mod take_back;
 mod taking_edits;
 mod wait_for_lane;
 mod waking;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -219,12 +220,18 @@ impl Conversation {
         self.context.toolbox().await
     }
 
-    /// The folders a person names files in, the workspace first.
+    /// The folders a person names files in: where they work, then the workspace.
     pub fn file_roots(&self) -> Vec<PathBuf> {
         let workspace = self.scope.view.workspace.value.clone();
         let besides = self.scope.ask.folders.iter();
         let besides = besides.map(|folder| folder.path.clone());
-        std::iter::once(workspace).chain(besides).collect()
+        besides.chain(std::iter::once(workspace)).collect()
+    }
+
+    /// The folder the person stands in and lets the agent work in.
+    pub fn work_folder(&self) -> Option<&Path> {
+        let first = self.scope.ask.folders.first();
+        first.map(|folder| folder.path.as_path())
     }
 
     /// Brings in a tool. The model is told with the next message; what a session began with stays

@@ -5,6 +5,7 @@
 //! command out against a [`CommandContext`] and answers in Markdown. What only the surface can do - stop the
 //! turn, say the next message, leave - comes back as [`SurfaceAction`].
 
+mod choose_model;
 mod command_context;
 mod complete;
 mod context;
@@ -18,7 +19,7 @@ mod tests;
 
 pub use command_context::{
     CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState, SessionSetting,
-    SessionStatus, SkillRow, ToolRow, TrustWord, UndoOutcome,
+    SessionStatus, SkillRow, SpentSums, ToolRow, TrustWord, UndoOutcome,
 };
 pub use complete::{CommandCompletion, complete};
 pub use levels::thinking_level;

@@ -1,8 +1,12 @@
 //! A conversation as people read it: who said what, without what the runtime put around it.
 
+mod export;
+
 use chela_model::{MessagePart, ModelMessage};
 use chela_reply::{GateSettings, Reply, gate};
 use chela_session::{EntryBody, MessageSource, TranscriptEntry};
+
+pub use export::{ExportFormat, export_session};
 
 /// Words somebody said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +48,7 @@ impl SpokenWords {
 }
 
 /// The whole of it as Markdown.
-pub(crate) fn as_markdown(title: &str, branch: &[TranscriptEntry]) -> String {
+fn as_markdown(title: &str, branch: &[TranscriptEntry]) -> String {
     let mut text = format!("# {title}\n");
     for words in branch.iter().filter_map(SpokenWords::of) {
         let (who, words) = match &words {

@@ -83,6 +83,8 @@ pub struct ContextMeter {
 #[derive(Debug, Clone)]
 pub struct TurnOutcome {
     pub session: SessionKey,
+    /// Its id, under which its requests are on record.
+    pub turn: String,
     /// `provider/model` that answered last.
     pub model: String,
     pub reply: Reply,

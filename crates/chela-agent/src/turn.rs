@@ -348,6 +348,7 @@ impl<'a> RunningTurn<'a> {
         usage += *lock(&self.usage_aside);
         Ok(TurnOutcome {
             session: self.parts.scope.key.clone(),
+            turn: self.recorder.turn().to_owned(),
             model: self.chain.current().reference().to_owned(),
             reply: self.reply,
             usage,
@@ -364,6 +365,8 @@ impl<'a> RunningTurn<'a> {
     async fn get_ready(&mut self) -> Result<(), TurnError> {
         self.look_at_attached().await?;
         self.steered().await?;
+        // What was said meanwhile may have brought more.
+        self.look_at_attached().await?;
         self.precheck().await
     }
 

@@ -12,7 +12,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub mod vars {
     /// Folder of everything Chela keeps. Default: `~/.chela`.
     pub const HOME: &str = "CHELA_HOME";
-    /// A second, separate installation: state lives in `~/.chela-<profile>`.
+    /// A second, separate installation: state lives in `~/.chela-<profile>`, with a home of one's
+    /// own beside that.
     pub const PROFILE: &str = "CHELA_PROFILE";
     /// Path of the config file. Default: `chela.json` in the state folder.
     pub const CONFIG: &str = "CHELA_CONFIG";
@@ -106,12 +107,23 @@ impl Host {
             .filter(|profile| !profile.eq_ignore_ascii_case("default"))
     }
 
-    /// The folder of everything Chela keeps.
+    /// The folder of everything Chela keeps. A profile has one of its own beside the default one,
+    /// wherever that is.
     pub fn state_dir(&self) -> PathBuf {
-        match (self.var(vars::HOME), self.profile()) {
-            (Some(home), _) => self.expand(home),
-            (None, Some(profile)) => self.user_home.join(format!(".chela-{profile}")),
-            (None, None) => self.user_home.join(".chela"),
+        let home = match self.var(vars::HOME) {
+            Some(home) => self.expand(home),
+            None => self.user_home.join(".chela"),
+        };
+        let Some(profile) = self.profile() else {
+            return home;
+        };
+        match home.file_name() {
+            Some(name) => {
+                let mut name = name.to_owned();
+                name.push(format!("-{profile}"));
+                home.with_file_name(name)
+            }
+            None => home.join(format!(".chela-{profile}")),
         }
     }
 
@@ -219,7 +231,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     #[test]
-    fn state_follows_home_then_profile_then_default() {
+    fn state_follows_home_and_profile() {
         let mut host = Host::fixed("/home/me");
         assert_eq!(host.state_dir(), PathBuf::from("/home/me/.chela"));
         host.env.insert(vars::PROFILE.into(), "work".into());
@@ -232,6 +244,8 @@ mod tests {
             host.config_file(),
             PathBuf::from("/home/me/elsewhere/chela.json")
         );
+        host.env.insert(vars::PROFILE.into(), "work".into());
+        assert_eq!(host.state_dir(), PathBuf::from("/home/me/elsewhere-work"));
     }
 
     #[test]

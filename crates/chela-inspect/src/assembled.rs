@@ -73,7 +73,10 @@ pub struct FileLimits {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SandboxState {
     pub mode: String,
+    /// Whether the session with all its tools is inside.
     pub sandboxed: bool,
+    /// Where its commands run: `host`, `sandbox` or, where the sandbox cannot be built, `refused`.
+    pub exec: String,
 }
 
 /// Where the schemas of tools stand: beside the sections.

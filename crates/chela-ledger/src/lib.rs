@@ -47,6 +47,6 @@ pub use retain::{LedgerRetention, RetentionReport};
 pub use shape::RequestPlace;
 pub use spend::{
     LimitOf, LimitReached, LimitScope, ReserveAsk, ReserveError, SpendReservation, SpendingBound,
-    UsageBy, UsageRange, UsageSum, dollars,
+    UsageBy, UsageRange, UsageScope, UsageSum, dollars,
 };
 pub use verify::{VerifyReport, verify_absent};

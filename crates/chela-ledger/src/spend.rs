@@ -13,7 +13,7 @@ use serde::Serialize;
 
 pub use money::dollars;
 pub(crate) use reserve::take_room;
-pub use usage::{UsageBy, UsageRange, UsageSum};
+pub use usage::{UsageBy, UsageRange, UsageScope, UsageSum};
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -12,8 +12,8 @@ use crate::fault::CallFault;
 use crate::provider::{CallCredentials, KeyPresentation};
 use crate::wire::{self, AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming};
 use crate::{
-    EncodedRequest, MessagePart, ModelError, ModelHttp, ModelRequest, ModelResponse, ModelTarget,
-    ResponseEvent, Usage,
+    CallFailure, EncodedRequest, MessagePart, ModelError, ModelHttp, ModelRequest, ModelResponse,
+    ModelTarget, ResponseEvent, Usage,
 };
 
 /// Enough of an error to explain it.
@@ -59,14 +59,23 @@ pub async fn call_encoded(
         "a model is asked"
     );
     let began = Instant::now();
-    let attempt = attempt(target, http, encoded, headers, credentials, sink);
+    let attempt = attempt(target, http, encoded, headers, &credentials, sink);
     let result = match limits.into_iter().flatten().min() {
         Some(limit) => timeout(limit, attempt)
             .await
             .unwrap_or(Err(CallFault::TooSlow(limit))),
         None => attempt.await,
     };
-    let answer = result.map_err(|fault| fault.explain(target, |text| credentials.scrub(text)))?;
+    let answer = match result {
+        Ok(answer) => answer,
+        Err(fault) => {
+            let error = fault.explain(target, |text| credentials.scrub(text));
+            if error.failure == CallFailure::Unauthorized {
+                target.provider.forget_credentials().await;
+            }
+            return Err(error);
+        }
+    };
     let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
     tracing::debug!(
         model = target.reference(),

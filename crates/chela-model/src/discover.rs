@@ -32,6 +32,9 @@ pub const HOW_TO_GET_ONE: &str = include_str!("../text/no-model.txt");
 /// A server on this machine answers at once or not at all.
 const PROBE: Duration = Duration::from_millis(300);
 
+/// Somebody waits for the list of an endpoint elsewhere.
+const LIST_WAIT: Duration = Duration::from_secs(4);
+
 /// Looks for servers on this machine, all at the same time, then for keys.
 pub async fn discover(http: &ModelHttp, models: &Models) -> FoundModels {
     let mut probes = JoinSet::new();
@@ -82,6 +85,43 @@ pub async fn discover(http: &ModelHttp, models: &Models) -> FoundModels {
     let names = found.iter().map(|found| found.target.reference());
     tracing::info!(models = ?names.collect::<Vec<_>>(), "models found without a config");
     FoundModels { models: found }
+}
+
+/// The models that endpoints say they have, by the name of the provider: those on this machine, and
+/// those the config uses. With a name only that provider is asked.
+pub async fn served_models(
+    http: &ModelHttp,
+    models: &Models,
+    only: Option<&str>,
+) -> Vec<(String, Vec<String>)> {
+    let mut questions = JoinSet::new();
+    for (order, provider) in models.reachable_providers(only).enumerate() {
+        let (http, provider) = (http.clone(), provider.clone());
+        let wait = if provider.is_local() {
+            PROBE
+        } else {
+            LIST_WAIT
+        };
+        questions.spawn(async move {
+            let inquiry = ServerInquiry::begin(&http, &provider, wait).await;
+            let names = match &inquiry {
+                Some(inquiry) => inquiry.model_names().await,
+                None => None,
+            };
+            (order, provider.id.clone(), names)
+        });
+    }
+    let mut served = Vec::new();
+    while let Some(answer) = questions.join_next().await {
+        if let Some((order, id, Some(names))) = ok_or_warn!(answer, "a list of models failed") {
+            served.push((order, id, names));
+        }
+    }
+    served.sort_by_key(|(order, ..)| *order);
+    served
+        .into_iter()
+        .map(|(_, id, names)| (id, names))
+        .collect()
 }
 
 /// The models a server has; `None` when nobody answers there.

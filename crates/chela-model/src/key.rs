@@ -3,9 +3,9 @@
 mod command;
 mod file;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use chela_config::model::{SecretReference, SecretSetting, SecretSource, Secrets};
 use chela_core::{Host, HostEnv};
@@ -100,6 +100,27 @@ pub struct SecretFile {
     pub pointer: Option<String>,
 }
 
+/// What a file of credentials was when it was looked at; another one after it was written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SecretStamp {
+    modified: Option<SystemTime>,
+    length: u64,
+    #[cfg(unix)]
+    inode: u64,
+}
+
+impl SecretStamp {
+    fn of(path: &Path) -> Option<Self> {
+        let found = path.metadata().ok()?;
+        Some(Self {
+            modified: found.modified().ok(),
+            length: found.len(),
+            #[cfg(unix)]
+            inode: std::os::unix::fs::MetadataExt::ino(&found),
+        })
+    }
+}
+
 /// A command that prints credentials.
 #[derive(Debug, Clone)]
 pub struct SecretCommand {
@@ -128,6 +149,14 @@ pub enum CommandForm {
 pub struct KeyError(pub String);
 
 impl KeySource {
+    /// What its file is now; `None` where it has none.
+    pub fn stamp(&self) -> Option<SecretStamp> {
+        match self {
+            Self::File(file) => SecretStamp::of(&file.path),
+            _ => None,
+        }
+    }
+
     /// Reads a secret of the config. `at` names it for people.
     pub fn of(
         secret: &SecretSetting,

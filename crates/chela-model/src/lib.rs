@@ -47,7 +47,7 @@ pub use compat::{
     EndpointCompat, MaxTokensField, PromptProfile, ReplyFormat, SchemaProfile, ThinkingFormat,
 };
 pub use complaint::EndpointComplaint;
-pub use discover::{FoundModel, FoundModels, HOW_TO_GET_ONE, discover};
+pub use discover::{FoundModel, FoundModels, HOW_TO_GET_ONE, discover, served_models};
 pub use download::{DownloadError, DownloadLimit, resolve_address};
 pub use encoded::EncodedRequest;
 pub use error::{CallFailure, ModelError, ResolveError};

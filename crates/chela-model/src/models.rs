@@ -147,6 +147,24 @@ impl Models {
         self.providers.iter().filter(|provider| provider.is_local())
     }
 
+    /// The endpoints that can be asked what they have: those on this machine, and those with a key
+    /// that models of the config are at. With a name that one only; a key alone is no wish to be
+    /// heard of there.
+    pub(crate) fn reachable_providers(
+        &self,
+        only: Option<&str>,
+    ) -> impl Iterator<Item = &Arc<ModelProvider>> {
+        let used: Vec<String> = self.list().into_iter().map(|info| info.provider).collect();
+        let only = only.map(|name| self.provider(name).map(|provider| provider.id.as_str()));
+        self.providers
+            .iter()
+            .filter(move |provider| match only {
+                Some(only) => only == Some(provider.id.as_str()),
+                None => provider.is_local() || used.contains(&provider.id),
+            })
+            .filter(|provider| provider.is_local() || provider.key.describe().is_some())
+    }
+
     /// A model of this endpoint.
     pub(crate) fn target_at(
         &self,

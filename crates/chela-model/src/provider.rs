@@ -1,18 +1,18 @@
 //! One endpoint: its address, its key, and how long to wait for it.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chela_config::LoadedConfig;
 use chela_config::model::{self, OpenMap, ProviderAuth};
 use chela_core::Host;
 use serde_json::Value;
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 
 use crate::ModelApi;
 use crate::api::{EndpointFamily, is_local};
 use crate::builtin::{self, BuiltIn};
-use crate::key::{KeyError, KeySource, KeyWitness, ModelKey};
+use crate::key::{KeyError, KeySource, KeyWitness, ModelKey, SecretStamp};
 
 /// One endpoint.
 #[derive(Debug)]
@@ -31,8 +31,15 @@ pub struct ModelProvider {
     pub context_window: Option<u64>,
     pub models: Vec<model::Model>,
     pub inject_num_ctx: Option<bool>,
-    secrets: OnceCell<CallCredentials>,
+    secrets: Mutex<Option<FetchedCredentials>>,
     witness: OnceLock<KeyWitness>,
+}
+
+/// Credentials, and the files they were read from as those were then.
+#[derive(Debug)]
+struct FetchedCredentials {
+    stamps: Vec<Option<SecretStamp>>,
+    credentials: Arc<CallCredentials>,
 }
 
 /// How the key is presented.
@@ -127,7 +134,7 @@ impl ModelProvider {
             context_window: set.context_window,
             models: set.models.clone(),
             inject_num_ctx: set.inject_num_ctx,
-            secrets: OnceCell::new(),
+            secrets: Mutex::default(),
             witness: OnceLock::new(),
             base_url,
         }
@@ -148,7 +155,7 @@ impl ModelProvider {
             context_window: None,
             models: Vec::new(),
             inject_num_ctx: None,
-            secrets: OnceCell::new(),
+            secrets: Mutex::default(),
             witness: OnceLock::new(),
         }
     }
@@ -186,30 +193,52 @@ impl ModelProvider {
         self.witness.get_or_init(|| witness.clone());
     }
 
-    /// Fetched once; a command is not asked again for each call.
-    pub async fn credentials(&self) -> Result<&CallCredentials, KeyError> {
-        self.secrets
-            .get_or_try_init(|| async {
-                let key = match self.auth {
-                    KeyPresentation::None => None,
-                    _ => self.key.fetch().await?,
-                };
-                let at = format!("models.providers.{}", self.id);
-                if let (Some(key), Some(witness)) = (&key, self.witness.get()) {
-                    witness.tell(&format!("{at}.apiKey"), key);
+    /// Fetched once; a command is not asked again for each call. A file is read again when it has
+    /// changed: a login that was renewed counts at once.
+    pub async fn credentials(&self) -> Result<Arc<CallCredentials>, KeyError> {
+        let mut fetched = self.secrets.lock().await;
+        let stamps = self.file_stamps();
+        if let Some(known) = fetched.as_ref().filter(|known| known.stamps == stamps) {
+            return Ok(Arc::clone(&known.credentials));
+        }
+        let credentials = Arc::new(self.fetch_credentials().await?);
+        *fetched = Some(FetchedCredentials {
+            stamps,
+            credentials: Arc::clone(&credentials),
+        });
+        Ok(credentials)
+    }
+
+    /// Lets the next call fetch them again: those that were fetched were refused.
+    pub async fn forget_credentials(&self) {
+        *self.secrets.lock().await = None;
+    }
+
+    fn file_stamps(&self) -> Vec<Option<SecretStamp>> {
+        let headers = self.headers.iter().map(|(_, source)| source);
+        let sources = std::iter::once(&self.key).chain(headers);
+        sources.map(KeySource::stamp).collect()
+    }
+
+    async fn fetch_credentials(&self) -> Result<CallCredentials, KeyError> {
+        let key = match self.auth {
+            KeyPresentation::None => None,
+            _ => self.key.fetch().await?,
+        };
+        let at = format!("models.providers.{}", self.id);
+        if let (Some(key), Some(witness)) = (&key, self.witness.get()) {
+            witness.tell(&format!("{at}.apiKey"), key);
+        }
+        let mut headers = Vec::new();
+        for (name, source) in &self.headers {
+            if let Some(value) = source.fetch().await? {
+                if let Some(witness) = self.witness.get() {
+                    witness.tell(&format!("{at}.headers.{name}"), &value);
                 }
-                let mut headers = Vec::new();
-                for (name, source) in &self.headers {
-                    if let Some(value) = source.fetch().await? {
-                        if let Some(witness) = self.witness.get() {
-                            witness.tell(&format!("{at}.headers.{name}"), &value);
-                        }
-                        headers.push((name.clone(), value));
-                    }
-                }
-                Ok(CallCredentials { key, headers })
-            })
-            .await
+                headers.push((name.clone(), value));
+            }
+        }
+        Ok(CallCredentials { key, headers })
     }
 }
 

@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 4 << 20;
 pub struct ServerInquiry<'a> {
     http: &'a ModelHttp,
     provider: &'a ModelProvider,
-    key: Option<&'a ModelKey>,
+    key: Option<ModelKey>,
     wait: Duration,
 }
 
@@ -37,7 +37,7 @@ impl<'a> ServerInquiry<'a> {
         Some(Self {
             http,
             provider,
-            key: credentials.key.as_ref(),
+            key: credentials.key.clone(),
             wait,
         })
     }
@@ -111,7 +111,7 @@ impl<'a> ServerInquiry<'a> {
                 .body(body),
             None => client.get(url),
         };
-        if let Some(key) = self.key {
+        if let Some(key) = &self.key {
             request = match self.provider.api {
                 Ok(ModelApi::AnthropicMessages) => request
                     .header("x-api-key", key.expose())

@@ -10,6 +10,7 @@ mod spec;
 mod walls_met;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -71,12 +72,13 @@ impl ExecTool {
     pub fn for_the_owner(
         &self,
         argv: Vec<String>,
+        folder: Option<&Path>,
         timeout: Duration,
     ) -> Result<Arc<CommandJob>, ToolOutput> {
         let arguments = ExecArguments {
             command: None,
             argv: Some(argv),
-            workdir: None,
+            workdir: folder.map(|folder| folder.display().to_string()),
             env: BTreeMap::new(),
             yield_ms: None,
             background: false,

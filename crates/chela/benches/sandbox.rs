@@ -59,7 +59,7 @@ fn times(settings: &str) -> Result<Vec<Duration>, String> {
             let start = Instant::now();
             let job = commands
                 .exec
-                .for_the_owner(vec!["true".to_owned()], Duration::from_secs(60))
+                .for_the_owner(vec!["true".to_owned()], None, Duration::from_secs(60))
                 .expect("it starts");
             let ended = job.ended().await;
             assert_eq!(ended, chela_tools::process::CommandEnd::Code(0));

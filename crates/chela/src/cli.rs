@@ -29,6 +29,7 @@ mod memory;
 mod models;
 mod prompt;
 mod sessions;
+mod shorthand;
 mod testkit;
 mod workspace;
 
@@ -38,7 +39,7 @@ mod tests;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use agents::AgentsCommand;
-pub use chat::{ChatArgs, ResumeArgs};
+pub use chat::{ChatArgs, ResumeArgs, TalkArgs};
 pub use config::{ConfigCommand, PatchArgs};
 pub use context::{ContextArgs, ContextCommand};
 pub use doctor::{DoctorArgs, SeverityName};
@@ -48,6 +49,7 @@ pub use memory::{MemoryCommand, MemoryModelCommand};
 pub use models::ModelsCommand;
 pub use prompt::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 pub use sessions::SessionsCommand;
+pub use shorthand::parse_typed;
 pub use testkit::TestkitCommand;
 pub use workspace::WorkspaceCommand;
 
@@ -61,18 +63,24 @@ const EVERYWHERE: &str = "Options of every command";
     about = "A personal agent whose context you can see, question and trust",
     after_help = "\
 Examples:
-  chela                          set up on first use, then say what is where
+  chela                          set up on first use, then talk
+  chela 'what is on my list?'    one answer; git diff | chela 'review this' works, too
+  chela --continue               the conversation you used last; --resume picks one
   chela prompt                   the system prompt, exactly as a model would read it
   chela context list             what it is made of, and what each part costs
   chela context why SOUL.md      why a file, section or sentence is in it - or is not
   chela config set agents.defaults.userTimezone Europe/Berlin
   chela doctor                   what is wrong, and how to mend it
 
-Everything Chela keeps is in ~/.chela (CHELA_HOME, or --profile for a second one).",
+Without a command, options are those of `chela chat`, and a text in quotes is a message; so are
+several words that do not begin like a command. One word that is no command is an error.
+
+Everything Chela keeps is in ~/.chela (CHELA_HOME puts it elsewhere; --profile
+NAME is a second one beside it).",
     propagate_version = false
 )]
 pub struct Cli {
-    /// Use a separate installation, kept in ~/.chela-PROFILE
+    /// Use a separate installation, kept in ~/.chela-PROFILE (with CHELA_HOME: $CHELA_HOME-PROFILE)
     #[arg(long, global = true, value_name = "PROFILE", env = None, help_heading = EVERYWHERE)]
     pub profile: Option<String>,
 
@@ -116,8 +124,8 @@ Nothing that exists is overwritten.")]
     Auth(auth::AuthCommand),
 
     /// Talk to an agent, or get one answer
-    #[command(after_help = chat::AFTER_HELP)]
-    Chat(ChatArgs),
+    #[command(visible_aliases = ["ask", "exec"], after_help = chat::AFTER_HELP)]
+    Chat(Box<TalkArgs>),
 
     /// Go back to an earlier conversation
     #[command(after_help = chat::RESUME_HELP)]

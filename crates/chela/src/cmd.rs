@@ -60,7 +60,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Init(args)) => init::run(host, screen, &args),
         Some(CliCommand::Auth(command)) => auth::run(host, screen, command),
         Some(CliCommand::Setup(args)) => wizard::run(host, screen, &args),
-        Some(CliCommand::Chat(args)) => chat::run(host, screen, &args),
+        Some(CliCommand::Chat(args)) => chat::talk(host, screen, *args),
         Some(CliCommand::Resume(args)) => chat::resume(host, screen, *args),
         Some(CliCommand::Status(args)) => status::run(host, screen, args.json),
         Some(CliCommand::Doctor(args)) => doctor::run(host, screen, &args),

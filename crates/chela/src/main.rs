@@ -19,9 +19,7 @@ use std::process::ExitCode;
 use chela_core::ok_or_warn;
 use chela_core::secret::Redactor;
 use chela_sandbox::{HELPER_COMMAND, HELPER_FAILED};
-use clap::Parser;
 
-use crate::cli::Cli;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{ColourMode, Screen, print_beside};
 
@@ -45,7 +43,7 @@ fn main() -> ExitCode {
     // Its memory and its environment hold keys; the commands it starts run as the same user.
     let undumpable = machine::hide_memory();
     let form = ErrorForm::of(&args);
-    let cli = match Cli::try_parse_from(args) {
+    let cli = match cli::parse_typed(args) {
         Ok(cli) => cli,
         Err(error) => {
             say_usage(&error);

@@ -1,5 +1,6 @@
 //! A command the owner typed into the chat: run where the agent's would run, and shown to both.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,10 +25,11 @@ impl BackgroundWork {
     pub async fn run_for_owner(
         &self,
         line: &str,
+        folder: Option<&Path>,
         limit: Duration,
     ) -> Result<OwnerCommandOutcome, String> {
         let argv = ["sh", "-c", line].map(str::to_owned).to_vec();
-        let job = self.commands.exec.for_the_owner(argv, limit);
+        let job = self.commands.exec.for_the_owner(argv, folder, limit);
         let job = EndedWithFuture(job.map_err(|failed| failed.text())?);
         let ended = job.0.ended().await;
         let printed = job.0.news(MOST_PRINTED);

@@ -2,7 +2,7 @@
 //!
 //! They are read from the transcript, so that a later process sends the same request.
 
-use chela_model::ToolSchema;
+use chela_model::{ModelTarget, ToolMode, ToolSchema};
 use chela_session::{EntryBody, TranscriptEntry};
 use chela_tools::offered_tools;
 use serde_json::Value;
@@ -32,9 +32,16 @@ pub(crate) fn add_offers(found: &mut Vec<String>, details: &Value) {
 }
 
 impl ContextBuilder {
-    /// Those of the tools found that can be called and do not stand in the prefix.
-    pub(crate) fn found_tools(&self, prefix: &RequestPrefix, found: &[String]) -> Vec<ToolSchema> {
-        if found.is_empty() {
+    /// Those of the tools found that can be called and do not stand in the prefix. None for a model
+    /// that calls them by name: then what it is sent stays as it was.
+    pub(crate) fn found_tools(
+        &self,
+        prefix: &RequestPrefix,
+        found: &[String],
+        target: &ModelTarget,
+    ) -> Vec<ToolSchema> {
+        let by_name = target.takes_calls_by_name() && target.tool_mode() == ToolMode::Native;
+        if found.is_empty() || by_name {
             return Vec::new();
         }
         let toolbox = self.current_tools(prefix);

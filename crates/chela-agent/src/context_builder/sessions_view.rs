@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use chela_config::model;
 use chela_core::{AgentId, SessionKey, Trust};
+use chela_ledger::UsageScope;
 use chela_model::ModelMessage;
 use chela_store::block_on;
 use chela_tools::{
@@ -176,6 +177,10 @@ impl AgentSessions {
             .and_then(|view| self.agents.chain(view, info.settings.model.as_deref()).ok());
         let model = chain.as_ref().map(|chain| chain.primary().info());
         let usage = info.totals.usage();
+        let session = info.session_id.to_string();
+        let spent = block_on(self.agents.spent_on(UsageScope::Session(&session)));
+        // Without a price there is nothing to tell.
+        let spent = spent.filter(|sum| sum.requests > sum.unpriced);
         let thinking = info
             .settings
             .thinking
@@ -201,9 +206,7 @@ impl AgentSessions {
             input_tokens: usage.input,
             output_tokens: usage.output,
             cached_tokens: usage.cache_read,
-            cost: model
-                .and_then(|model| model.cost)
-                .map(|cost| cost.dollars(&usage)),
+            cost: spent.map(|sum| sum.cost as f64 / 1e6),
             compactions: u32::try_from(info.totals.compactions).unwrap_or(u32::MAX),
             thinking: thinking.map(str::to_owned),
             reasoning: levels.map(|(reasoning, ..)| reasoning.to_string()),

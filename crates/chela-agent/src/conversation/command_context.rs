@@ -24,6 +24,7 @@ use crate::slash::{
     CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState, SessionSetting,
     SessionStatus, SkillRow, ToolRow, TrustWord, UndoOutcome,
 };
+use crate::spoken::{ExportFormat, export_session};
 use crate::surface::ContextMeter;
 use crate::toolset::SessionTools;
 use crate::transcript::words_of;
@@ -150,6 +151,21 @@ impl CommandContext for Conversation {
             .collect()
     }
 
+    async fn served_models(&self, provider: Option<&str>) -> Vec<ModelRow> {
+        let agents = &self.scope.agents;
+        let served = chela_model::served_models(&agents.http, &agents.models, provider).await;
+        let known = self.models();
+        let rows = served.into_iter().flat_map(|(provider, names)| {
+            let row = move |name: String| ModelRow {
+                name: format!("{provider}/{name}"),
+                ..ModelRow::default()
+            };
+            names.into_iter().map(row)
+        });
+        rows.filter(|row| known.iter().all(|known| known.name != row.name))
+            .collect()
+    }
+
     async fn begin(&self) -> Result<Option<String>, CommandTrouble> {
         let begun = self.begin_anew().await.map_err(in_words)?;
         let root = &self.scope.view.workspace.value;
@@ -210,19 +226,14 @@ impl CommandContext for Conversation {
                 .cwd
                 .join(format!("chela-session-{}.jsonl", session.id.as_str())),
         };
-        let mut file = std::fs::File::create_new(&path)
-            .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-        let sessions = &self.transcript.sessions;
-        if path.extension().is_some_and(|kind| kind == "md") {
-            let branch = sessions.branch(&session).await.map_err(in_words)?;
-            let title = self.setting(SessionSetting::Title);
-            let title = title.unwrap_or_else(|| session.key.to_string());
-            let text = crate::spoken::as_markdown(&title, &branch);
-            let written = std::io::Write::write_all(&mut file, text.as_bytes());
-            return written.map(|()| path).map_err(in_words);
-        }
-        let exported = sessions.export_jsonl(&session, &mut file).await;
-        exported.map(|()| path).map_err(in_words)
+        let unwritten =
+            |error: std::io::Error| format!("{} cannot be written: {error}", path.display());
+        let mut file = std::fs::File::create_new(&path).map_err(unwritten)?;
+        let format = ExportFormat::of_file(&path);
+        let text = export_session(&self.transcript.sessions, &session, format).await;
+        let text = text.map_err(in_words)?;
+        std::io::Write::write_all(&mut file, &text).map_err(unwritten)?;
+        Ok(path)
     }
 
     async fn report(&self) -> Result<ContextReport, CommandTrouble> {
@@ -362,8 +373,7 @@ impl CommandContext for Conversation {
                 window: model.and_then(|model| model.context_window),
             },
             last: self.transcript.last_usage(),
-            total: totals.usage(),
-            price: model.and_then(|model| model.cost),
+            spent: self.spent().await,
             turns: self.turns().await,
             compactions: totals.compactions,
             guard: self.guarding.rules().policy.as_str().to_owned(),

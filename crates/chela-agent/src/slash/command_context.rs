@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use chela_core::SessionKey;
-use chela_model::{Prices, Usage};
+use chela_ledger::UsageSum;
+use chela_model::Usage;
 
 use crate::surface::ContextMeter;
 use chela_inspect::report::ContextReport;
@@ -35,6 +36,10 @@ pub trait CommandContext: Sync {
 
     /// The models that can be chosen, in the order they are shown and numbered.
     fn models(&self) -> Vec<ModelRow>;
+
+    /// What the endpoints that can be reached have besides, by their own lists; with a name only
+    /// what this provider has.
+    fn served_models(&self, provider: Option<&str>) -> impl Future<Output = Vec<ModelRow>> + Send;
 
     /// Begins a new conversation under the same key. The old one is kept; gives the note that was
     /// written of it, if one was.
@@ -218,15 +223,21 @@ pub enum UndoOutcome {
     Compaction { tokens: u64 },
 }
 
+/// What was spent, on this conversation and by everybody today.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SpentSums {
+    pub session: UsageSum,
+    pub today: UsageSum,
+}
+
 /// What `/status` knows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionStatus {
     pub context: ContextMeter,
     /// Of the last turn.
     pub last: Usage,
-    /// Of the whole conversation.
-    pub total: Usage,
-    pub price: Option<Prices>,
+    /// By the record; `None` where there is none.
+    pub spent: Option<SpentSums>,
     pub turns: u64,
     pub compactions: u64,
     /// What the guard goes by, and what text from outside was read first.

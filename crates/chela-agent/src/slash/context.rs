@@ -85,7 +85,7 @@ fn head(report: &ContextReport, title: &str) -> String {
         "🧠 **{title}**\n\n\
          - Workspace: `{}`\n\
          - Bootstrap max/file: {}\n\
-         - Sandbox: mode={} sandboxed={}\n\
+         - Sandbox: mode={} sandboxed={} exec={}\n\
          - Request before your first word: {}\n\
          - System prompt ({source}): {} (Project Context {})\n\
          - Cache: {} stable, {} volatile\n\n\
@@ -94,6 +94,7 @@ fn head(report: &ContextReport, title: &str) -> String {
         report.limits.per_file.replace("characters", "chars"),
         report.sandbox.mode,
         report.sandbox.sandboxed,
+        report.sandbox.exec,
         size(report.total),
         size(report.prompt),
         size(report.project_context),

@@ -1,6 +1,7 @@
-//! `/status` and `/usage`.
+//! `/status`, `/usage` and `/cost`.
 
 use chela_core::grouped;
+use chela_ledger::{UsageSum, dollars};
 use chela_model::Usage;
 
 use super::command_context::{CommandContext, SessionSetting, SessionStatus};
@@ -14,10 +15,10 @@ pub async fn card(talk: &impl CommandContext) -> String {
     if status.last != Usage::default() {
         rows.push(("🧮 Last turn", tokens(&status.last)));
     }
-    if let Some(price) = status.price
-        && status.total != Usage::default()
+    if let Some(spent) = &status.spent
+        && spent.session.requests > spent.session.unpriced
     {
-        rows.push(("💵 Cost", dollars(price.dollars(&status.total))));
+        rows.push(("💵 Cost", money(&spent.session)));
     }
     rows.push(("🧵 Session", session(talk, &status)));
     rows.push((
@@ -109,22 +110,42 @@ fn tokens(usage: &Usage) -> String {
     text
 }
 
-/// What the conversation has cost so far.
+/// What the conversation and this day have cost so far: the sums of `chela usage`.
 pub async fn cost(talk: &impl CommandContext) -> String {
     let status = talk.status().await;
-    if status.total == Usage::default() {
-        return "Nothing was sent yet.".to_owned();
+    let Some(spent) = status.spent else {
+        return "What was spent is not on record: the ledger cannot be opened.".to_owned();
+    };
+    let line = |what: &str, sum: &UsageSum| {
+        let mut text = format!("{what}: nothing was sent.");
+        if sum.requests > 0 {
+            text = format!(
+                "{what}: {} in, {} out, in {}: {}.",
+                thousands(sum.input),
+                thousands(sum.output),
+                counted(sum.requests, "request"),
+                money(sum)
+            );
+        }
+        text
+    };
+    format!(
+        "{}\n\n{} `chela usage` shows more.",
+        line("This conversation", &spent.session),
+        line("Today, all agents", &spent.today)
+    )
+}
+
+fn money(sum: &UsageSum) -> String {
+    match (sum.cost, sum.unpriced) {
+        (_, none) if none == sum.requests => "the price of the model is not known".to_owned(),
+        (cost, 0) => dollars(cost),
+        (cost, some) => format!(
+            "{} and {} without a known price",
+            dollars(cost),
+            counted(some, "request")
+        ),
     }
-    let mut text = format!(
-        "This conversation: {}, in {}.",
-        tokens(&status.total),
-        counted(status.turns, "turn")
-    );
-    match status.price {
-        Some(price) => text.push_str(&format!(" {}.", dollars(price.dollars(&status.total)))),
-        None => text.push_str(" The model has no price in the config, so no cost is shown."),
-    }
-    text
 }
 
 /// The value that counts now, from the session or else the config.
@@ -148,14 +169,6 @@ pub fn title(which: SessionSetting) -> &'static str {
 
 pub fn thousands(number: u64) -> String {
     grouped(as_size(number))
-}
-
-fn dollars(amount: f64) -> String {
-    if amount > 0.0 && amount < 0.01 {
-        format!("about ${amount:.4}")
-    } else {
-        format!("about ${amount:.2}")
-    }
 }
 
 fn counted(number: u64, noun: &str) -> String {

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use chela_core::Prices;
 use chela_core::SessionKey;
+use chela_ledger::UsageSum;
 use chela_model::Usage;
 use chela_store::block_on;
 
@@ -54,6 +54,23 @@ impl CommandContext for Fake {
                 .setting(SessionSetting::Model)
                 .or_else(|| Some("anthropic/opus".to_owned())),
             ..ModelState::default()
+        }
+    }
+    async fn served_models(&self, provider: Option<&str>) -> Vec<ModelRow> {
+        let served = [
+            "ollama/llama3:8b",
+            "ollama/mistral:7b",
+            "vllm/mistral-large",
+        ];
+        let wanted =
+            |name: &&str| provider.is_none_or(|provider| name.split('/').next() == Some(provider));
+        let row = |name: &str| ModelRow {
+            name: name.to_owned(),
+            ..ModelRow::default()
+        };
+        match self.no_models {
+            true => Vec::new(),
+            false => served.iter().copied().filter(wanted).map(row).collect(),
         }
     }
     fn models(&self) -> Vec<ModelRow> {
@@ -158,15 +175,20 @@ impl CommandContext for Fake {
                 cache_read: 3_000,
                 ..Usage::default()
             },
-            total: Usage {
-                input: 1_000_000,
-                output: 100_000,
-                ..Usage::default()
-            },
-            price: Some(Prices {
-                input: 5.0,
-                output: 25.0,
-                ..Prices::default()
+            spent: Some(SpentSums {
+                session: UsageSum {
+                    requests: 2,
+                    input: 1_000_000,
+                    output: 100_000,
+                    cost: 7_500_000,
+                    ..UsageSum::default()
+                },
+                today: UsageSum {
+                    requests: 3,
+                    cost: 8_000_000,
+                    unpriced: 1,
+                    ..UsageSum::default()
+                },
             }),
             turns: 1,
             execution: "directly".to_owned(),
@@ -335,7 +357,13 @@ fn levels_are_set_shown_and_cleared() {
         talk.setting(SessionSetting::Usage).as_deref(),
         Some("tokens")
     );
-    assert!(typed(&talk, "/usage cost").text.contains("about $7.50"));
+    let told = typed(&talk, "/cost").text;
+    assert_eq!(told, typed(&talk, "/usage cost").text);
+    assert!(told.contains("This conversation: 1,000,000 in, 100,000 out, in 2 requests: $7.50."));
+    assert!(
+        told.contains("$8.00 and 1 request without a known price"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -352,6 +380,35 @@ fn models_are_chosen_by_number_alias_name_or_part() {
         assert_eq!(talk.model().selected.as_deref(), Some(name), "{asked}");
     }
     assert!(typed(&talk, "/model qwen3").text.contains(" or "));
+    // What is not configured and an endpoint has is found, too.
+    for (asked, name) in [
+        ("llama3", "ollama/llama3:8b"),
+        ("ollama/mistral:7b", "ollama/mistral:7b"),
+        ("mistral-large", "vllm/mistral-large"),
+        ("6", "vllm/mistral-large"),
+        ("openai/unlisted", "openai/unlisted"),
+    ] {
+        let told = typed(&talk, &format!("/model {asked}")).text;
+        assert!(
+            told.contains(&format!("`{name}` answers")),
+            "{asked}: {told}"
+        );
+    }
+    assert!(
+        typed(&talk, "/model mistral")
+            .text
+            .contains("could be `ollama/mistral:7b` or")
+    );
+    let wrong = typed(&talk, "/model ollama/llama3:9b").text;
+    assert!(
+        wrong.contains("Did you mean `ollama/llama3:8b`?"),
+        "{wrong}"
+    );
+    assert!(
+        typed(&talk, "/models")
+            .text
+            .contains("6. `vllm/mistral-large`")
+    );
     assert!(
         typed(&talk, "/model default")
             .text
@@ -441,7 +498,7 @@ fn the_card_is_short_and_complete() {
     - 🧠 Model: `anthropic/opus`
     - 📚 Context: 5,000 of 20,000 tokens (25 %)
     - 🧮 Last turn: 4,000 in, 100 out, 75 % from the cache
-    - 💵 Cost: about $7.50
+    - 💵 Cost: $7.50
     - 🧵 Session: `agent:main:main` “The garden”, 1 turn, Compactions: 0
     - ⚙️ Settings: think low · reasoning off · verbose off · usage off
     - 🛡️ Guard: standard, tainted by `tool:c1`; `/release` lifts it

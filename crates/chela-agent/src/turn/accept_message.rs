@@ -181,13 +181,19 @@ impl<'a> RunningTurn<'a> {
             let scope = self.parts.scope;
             let told = ToldText::of(scope, message, &message.text, scope.source);
             self.parts.note_typed(message, scope.source);
+            let said = Said {
+                text: &told.text,
+                images: &message.images,
+                skill: None,
+            };
+            let (content, ..) = content_of(&said, &[], &[]);
             let accepted = self
                 .parts
                 .transcript
                 .sessions
                 .accept(
                     &self.session,
-                    ModelMessage::user(told.text),
+                    ModelMessage::User { content },
                     EntryMeta {
                         sender: scope.sender_of_record(),
                         speaker: Some(scope.speaker_of_record(scope.source)),
@@ -204,6 +210,7 @@ impl<'a> RunningTurn<'a> {
                     .steer_again(messages.into_iter().skip(at));
                 return Err(error.into());
             }
+            self.attached.add(message);
         }
         if !messages.is_empty() {
             // A word in between does not end the work at hand.

@@ -38,6 +38,15 @@ impl AttachedPictures {
             question: message.text.clone(),
         }
     }
+
+    /// Those of one more message.
+    pub(super) fn add(&mut self, message: &InboundMessage) {
+        let more = Self::of(message);
+        if !more.pictures.is_empty() {
+            self.pictures.extend(more.pictures);
+            self.question = more.question;
+        }
+    }
 }
 
 impl RunningTurn<'_> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_core::tokens;
 use chela_ledger::{ContextRewrite, ToolMark};
-use chela_model::{CacheRequest, ModelRequest, ModelTarget, ToolMode};
+use chela_model::{CacheRequest, ModelRequest, ModelTarget};
 
 use super::{RunningTurn, TurnError};
 use crate::assemble::hide_in_head;
@@ -28,10 +28,8 @@ impl RunningTurn<'_> {
         if sendable.pruned_now {
             self.rewrite.get_or_insert(ContextRewrite::Pruning);
         }
-        let found = match target.takes_calls_by_name() && tool_mode == ToolMode::Native {
-            true => Vec::new(),
-            false => self.parts.context.found_tools(&self.prefix, &self.found),
-        };
+        let context = self.parts.context;
+        let found = context.found_tools(&self.prefix, &self.found, &target);
         let mut request = ModelRequest {
             system: self.prefix.system(&self.system_tail),
             messages: sendable.messages,

@@ -46,6 +46,19 @@ pub struct UsageSum {
     pub cost: u64,
     /// Requests for which the endpoint reported nothing, so that our own counts stand in.
     pub estimated: u64,
+    /// Requests that were answered by a model whose price is not known.
+    pub unpriced: u64,
+}
+
+/// Requests that belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsageScope<'a> {
+    /// Of a conversation, by its id.
+    Session(&'a str),
+    /// Of one turn of it.
+    Turn { session: &'a str, turn: &'a str },
+    /// Of every agent, from a moment on, in milliseconds since 1970.
+    Since(u64),
 }
 
 impl UsageSum {
@@ -62,6 +75,7 @@ impl UsageSum {
             reread: sum(|sum| sum.reread),
             cost: sum(|sum| sum.cost),
             estimated: sum(|sum| sum.estimated),
+            unpriced: sum(|sum| sum.unpriced),
         }
     }
 }
@@ -104,6 +118,28 @@ impl Ledger {
         Ok(sums)
     }
 
+    /// What such requests come to, in one line.
+    pub async fn usage_of(&self, scope: UsageScope<'_>) -> Result<UsageSum, LedgerError> {
+        let (session, since) = match scope {
+            UsageScope::Session(session) | UsageScope::Turn { session, .. } => {
+                (Some(session), None)
+            }
+            UsageScope::Since(since) => (None, Some(since)),
+        };
+        let query = RequestQuery {
+            session: session.map(str::to_owned),
+            since,
+            ..RequestQuery::default()
+        };
+        let lines = self.store.requests(query).await?;
+        let belongs = |line: &&RequestLine| match scope {
+            UsageScope::Turn { turn, .. } => line.turn == turn,
+            _ => true,
+        };
+        let sums: Vec<UsageSum> = lines.iter().filter(belongs).map(sum_of).collect();
+        Ok(UsageSum::total(&sums))
+    }
+
     /// Divides the input of each request among its parts; what is left is the conversation.
     fn share_out(
         &self,
@@ -144,6 +180,7 @@ fn sum_of(line: &RequestLine) -> UsageSum {
         reread: line.reuse.reread_tokens,
         cost: line.cost.unwrap_or(0),
         estimated: u64::from(line.usage.is_none_or(|usage| usage.estimated)),
+        unpriced: u64::from(line.usage.is_some() && line.cost.is_none()),
     }
 }
 
@@ -158,6 +195,7 @@ fn add(sums: &mut BTreeMap<String, UsageSum>, name: String, more: UsageSum) {
     sum.reread += more.reread;
     sum.cost += more.cost;
     sum.estimated += more.estimated;
+    sum.unpriced += more.unpriced;
 }
 
 fn share(

@@ -1,8 +1,10 @@
-//! `@` and a few letters of a path: the files of the workspace, to choose from.
+//! `@` and a few letters of a path: the files one works on and those of the workspace, to choose
+//! from.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use chela_agent::conversation::Conversation;
 use ignore::WalkBuilder;
 
 use super::menu::MenuChoice;
@@ -18,13 +20,54 @@ const MOST_CHOICES: usize = 40;
 /// The files that can be named.
 #[derive(Debug)]
 pub struct FileWords {
-    roots: Vec<PathBuf>,
-    files: Vec<String>,
+    /// Where the person works first.
+    roots: Vec<FileRoot>,
+    files: Vec<NamedFile>,
     looked: Option<Instant>,
 }
 
+/// A folder whose files are offered, by their place in it.
+#[derive(Debug, Clone)]
+struct FileRoot {
+    path: PathBuf,
+    form: PathForm,
+    /// Said beside the file, where there are several.
+    about: &'static str,
+}
+
+/// How a path is put on the line, so that the file tools take it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PathForm {
+    /// In the workspace.
+    Relative,
+    Full,
+}
+
+#[derive(Debug)]
+struct NamedFile {
+    root: usize,
+    shown: String,
+}
+
 impl FileWords {
-    pub fn of(roots: Vec<PathBuf>) -> Self {
+    pub fn of(talk: &Conversation) -> Self {
+        let mut roots = talk.file_roots();
+        let workspace = roots.pop();
+        let is_alone = roots.is_empty();
+        let works = roots.into_iter().map(|path| FileRoot {
+            path,
+            form: PathForm::Full,
+            about: "",
+        });
+        let workspace = workspace.map(|path| FileRoot {
+            path,
+            form: PathForm::Relative,
+            about: if is_alone { "" } else { "in the workspace" },
+        });
+        Self::in_roots(works.chain(workspace).collect())
+    }
+
+    fn in_roots(roots: Vec<FileRoot>) -> Self {
         Self {
             roots,
             files: Vec::new(),
@@ -44,25 +87,34 @@ impl FileWords {
         let (before, after) = text.split_at(cursor);
         let before = before.strip_suffix(typed).unwrap_or(before);
         let wanted = typed.to_lowercase();
-        let mut fitting: Vec<(u8, usize, &String)> = self
+        let mut fitting: Vec<(u8, usize, usize, &NamedFile)> = self
             .files
             .iter()
-            .filter_map(|file| Some((closeness(file, &wanted)?, file.len(), file)))
+            .filter_map(|file| {
+                let close = closeness(&file.shown, &wanted)?;
+                Some((close, file.root, file.shown.len(), file))
+            })
             .collect();
-        fitting.sort();
-        let choice = |file: &String| {
-            let head = format!("{before}{}", quoted(file));
+        fitting.sort_by(|one, other| {
+            let key = |(close, root, len, file): &(u8, usize, usize, &NamedFile)| {
+                (*close, *root, *len, file.shown.clone())
+            };
+            key(one).cmp(&key(other))
+        });
+        let choice = |file: &NamedFile| {
+            let root = self.roots.get(file.root)?;
+            let head = format!("{before}{}", quoted(&root.written(&file.shown)));
             // What follows is set apart, once.
             let gap = if after.starts_with(' ') { "" } else { " " };
-            MenuChoice {
+            Some(MenuChoice {
                 cursor: head.len() + 1,
                 line: format!("{head}{gap}{after}"),
-                word: file.clone(),
-                about: String::new(),
-            }
+                word: file.shown.clone(),
+                about: root.about.to_owned(),
+            })
         };
         let best = fitting.into_iter().take(MOST_CHOICES);
-        best.map(|(_, _, file)| choice(file)).collect()
+        best.filter_map(|(.., file)| choice(file)).collect()
     }
 
     fn look(&mut self) {
@@ -70,28 +122,39 @@ impl FileWords {
         self.looked = Some(begun);
         self.files.clear();
         for (at, root) in self.roots.iter().enumerate() {
-            let walk = WalkBuilder::new(root).follow_links(false).build();
+            // A large project leaves room for the files of the workspace.
+            let most = MOST_FILES * (at + 1) / self.roots.len();
+            let longest = LONGEST_LOOK * u32::try_from(at + 1).unwrap_or(1)
+                / u32::try_from(self.roots.len()).unwrap_or(1);
+            let walk = WalkBuilder::new(&root.path).follow_links(false).build();
             let files = walk
                 .flatten()
                 .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
             for entry in files {
-                if self.files.len() >= MOST_FILES || begun.elapsed() > LONGEST_LOOK {
-                    return;
+                if self.files.len() >= most || begun.elapsed() > longest {
+                    break;
                 }
-                self.files.extend(shown_path(root, entry.path(), at > 0));
+                let shown = shown_path(&root.path, entry.path());
+                self.files
+                    .extend(shown.map(|shown| NamedFile { root: at, shown }));
             }
         }
     }
 }
 
-/// Of the first root by its place in it, of the others in full: what the file tools take.
-fn shown_path(root: &Path, path: &Path, in_full: bool) -> Option<String> {
-    let shown = if in_full {
-        path
-    } else {
-        path.strip_prefix(root).ok()?
-    };
-    let shown = shown.to_str()?;
+impl FileRoot {
+    /// A file of it, as the file tools take it.
+    fn written(&self, shown: &str) -> String {
+        match self.form {
+            PathForm::Relative => shown.to_owned(),
+            PathForm::Full => self.path.join(shown).display().to_string(),
+        }
+    }
+}
+
+/// A file by its place in a folder.
+fn shown_path(root: &Path, path: &Path) -> Option<String> {
+    let shown = path.strip_prefix(root).ok()?.to_str()?;
     // A name that does something to the line is not offered.
     (!shown.contains(char::is_control)).then(|| shown.to_owned())
 }
@@ -135,7 +198,7 @@ fn closeness(file: &str, wanted: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileWords, file_word};
+    use super::{FileRoot, FileWords, PathForm, file_word};
 
     #[test]
     fn a_word_behind_an_at_is_a_path() {
@@ -153,7 +216,12 @@ mod tests {
         for file in ["notes.md", "deep/notes/a.txt", "my notes.md", "other"] {
             std::fs::write(dir.path().join(file), "").unwrap();
         }
-        let mut words = FileWords::of(vec![dir.path().to_owned()]);
+        let root = |path: &std::path::Path, form| FileRoot {
+            path: path.to_owned(),
+            form,
+            about: "",
+        };
+        let mut words = FileWords::in_roots(vec![root(dir.path(), PathForm::Relative)]);
         let shown = |choices: &[super::MenuChoice]| -> Vec<String> {
             choices.iter().map(|choice| choice.word.clone()).collect()
         };
@@ -171,5 +239,18 @@ mod tests {
             ["other"],
             "letters in order"
         );
+        // Where one works comes first, and is written in full.
+        let project = tempfile::tempdir().unwrap();
+        std::fs::write(project.path().join("notes-of-the-project.md"), "").unwrap();
+        let mut words = FileWords::in_roots(vec![
+            root(project.path(), PathForm::Full),
+            root(dir.path(), PathForm::Relative),
+        ]);
+        let choices = words.choices("@not", 4);
+        let (first, second) = ("notes-of-the-project.md", "notes.md");
+        assert_eq!(&shown(&choices)[..2], [first, second]);
+        let full = project.path().join(first);
+        assert_eq!(choices[0].line, format!("@{} ", full.display()));
+        assert_eq!(choices[1].line, "@notes.md ");
     }
 }

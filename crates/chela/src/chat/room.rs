@@ -18,8 +18,7 @@ use chela_agent::conversation::{
     CompactError, CompactionOutcome, Conversation, InboundMessage, OwnerCommandOutcome,
 };
 use chela_agent::slash::{self, CommandContext, SessionSetting};
-use chela_agent::turn::{TurnEnd, TurnError, TurnOutcome};
-use chela_model::FallbackChain;
+use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
 use chela_tools::OwnerPresence;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -71,7 +70,12 @@ pub struct ChatOpening<'a> {
     /// Lines above everything: what was found, what is missing.
     pub notes: Vec<String>,
     pub start: ChatStart,
+    /// Renews what has run out since; says what cannot be renewed.
+    pub renew_logins: RenewLogins<'a>,
 }
+
+/// Done before a message is sent: a chat may be open for longer than a login is good.
+pub type RenewLogins<'a> = &'a dyn Fn() -> Pin<Box<dyn Future<Output = Vec<String>>>>;
 
 /// The chat, until the person leaves.
 pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandError> {
@@ -100,6 +104,7 @@ pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandErro
 /// Everything on and behind the screen.
 struct ChatRoom<'a, W> {
     talk: &'a Conversation,
+    renew_logins: RenewLogins<'a>,
     stage: FramePainter<W>,
     view: TurnView,
     editor: LineEditor,
@@ -185,12 +190,13 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         view.meter = opening.talk.status().await.context;
         Self {
             talk: opening.talk,
+            renew_logins: opening.renew_logins,
             stage: FramePainter::new(out, opening.paint, size),
             view,
             editor: LineEditor::default(),
             history: InputHistory::default(),
             menu: CompletionMenu::default(),
-            file_words: FileWords::of(opening.talk.file_roots()),
+            file_words: FileWords::of(opening.talk),
             search: None,
             picker: None,
             leave_for: None,
@@ -348,7 +354,13 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         let talk = self.talk;
         match next {
             ChatWork::Say(message) => {
-                Box::pin(async move { Done::Turn(talk.say(message, relay).await) })
+                let renew_logins = self.renew_logins;
+                Box::pin(async move {
+                    for told in renew_logins().await {
+                        relay.event(TurnEvent::Notice(told));
+                    }
+                    Done::Turn(talk.say(message, relay).await)
+                })
             }
             ChatWork::Compact(keep) => {
                 Box::pin(async move { Done::Compact(talk.compact(keep.as_deref()).await) })
@@ -356,7 +368,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             ChatWork::Command(line) => Box::pin(async move {
                 let outcome = talk
                     .background()
-                    .run_for_owner(&line, OWNER_COMMAND_TIME)
+                    .run_for_owner(&line, talk.work_folder(), OWNER_COMMAND_TIME)
                     .await;
                 Done::Command(line, outcome)
             }),
@@ -393,7 +405,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             Done::Turn(Ok(outcome)) => {
                 self.wakes = true;
                 self.view.end(&outcome);
-                self.footer(&outcome, took);
+                self.footer(&outcome, took).await;
                 self.take_up_unheard(&outcome);
             }
             Done::Turn(Err(error)) => {
@@ -446,20 +458,24 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                     .iter()
                     .flat_map(|word| word.pasted.clone())
                     .collect(),
+                images: unheard
+                    .iter()
+                    .flat_map(|word| word.images.clone())
+                    .collect(),
                 ..InboundMessage::default()
             }));
         }
     }
 
     /// Tokens under the reply, when the person wants them.
-    fn footer(&mut self, outcome: &TurnOutcome, took: Duration) {
-        let cost = |chain: FallbackChain| {
-            let price = chain.primary().info().cost;
-            price.map(|price| price.dollars(&outcome.usage))
-        };
+    async fn footer(&mut self, outcome: &TurnOutcome, took: Duration) {
         let line = match slash::value(self.talk, SessionSetting::Usage).as_str() {
             "tokens" => usage_line(&outcome.usage, took, None),
-            "full" => usage_line(&outcome.usage, took, self.talk.chain().ok().and_then(cost)),
+            "full" => {
+                let spent = self.talk.turn_spent(outcome).await;
+                let priced = spent.filter(|sum| sum.requests > sum.unpriced);
+                usage_line(&outcome.usage, took, priced.map(|sum| sum.cost))
+            }
             _ => return,
         };
         self.view.say(line);
@@ -506,6 +522,11 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         let mut settled = self.view.take_settled();
         if self.busy.is_some() {
             settled.push(StyledLine::new("■ stopped", look::WARN));
+        }
+        // They were promised their turn.
+        for line in &self.held_lines {
+            let told = format!("not run: {line}");
+            settled.push(StyledLine::new(clean_line(&told), look::WARN));
         }
         let left = self.talk.background().running().in_words();
         if !left.is_empty() {

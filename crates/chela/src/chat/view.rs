@@ -7,6 +7,7 @@ mod tool;
 use std::time::{Duration, Instant};
 
 use chela_agent::turn::{ContextMeter, TurnEnd, TurnEvent, TurnOutcome};
+use chela_ledger::dollars;
 use chela_model::Usage;
 use chela_reply::{Reply, ReplyDelivery};
 
@@ -400,7 +401,7 @@ impl TurnView {
 }
 
 /// The line under a reply, when a person wants one.
-pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> StyledLine {
+pub fn usage_line(usage: &Usage, took: Duration, cost: Option<u64>) -> StyledLine {
     let mut text = format!(
         "{} in · {} out",
         chela_core::grouped(usize::try_from(usage.input).unwrap_or(usize::MAX)),
@@ -413,7 +414,7 @@ pub fn usage_line(usage: &Usage, took: Duration, cost: Option<f64>) -> StyledLin
         ));
     }
     if let Some(cost) = cost {
-        text.push_str(&format!(" · ${cost:.4}"));
+        text.push_str(&format!(" · {}", dollars(cost)));
     }
     text.push_str(&format!(" · {}", seconds(took)));
     StyledLine::new(text, look::DIM)

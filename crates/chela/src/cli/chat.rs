@@ -6,6 +6,22 @@ use clap::{Args, ValueHint};
 
 use super::AgentArg;
 
+/// `chela chat`.
+#[derive(Debug, Default, Args)]
+pub struct TalkArgs {
+    /// Say this, print the answer and end; the same as --message
+    #[arg(value_name = "MESSAGE", conflicts_with = "message")]
+    pub words: Vec<String>,
+
+    /// Print one answer and end; a message does so by itself, this also reads it from a pipe only
+    #[arg(long, short)]
+    pub print: bool,
+
+    #[command(flatten)]
+    pub chat: ChatArgs,
+}
+
+/// What a conversation takes, begun or gone back to.
 #[derive(Debug, Default, Args)]
 pub struct ChatArgs {
     /// Say this, print the answer and end
@@ -37,7 +53,7 @@ pub struct ChatArgs {
     pub thinking: Option<String>,
 
     /// Use this skill for the message, as `/skill NAME` does
-    #[arg(long, value_name = "NAME", requires = "message")]
+    #[arg(long, value_name = "NAME")]
     pub skill: Option<String>,
 
     /// Show it a picture (PNG, JPEG, GIF or WebP); may be repeated
@@ -75,6 +91,10 @@ pub struct ChatArgs {
     /// Print a JSON object a line while it works, the last one as with --json
     #[arg(long, conflicts_with = "json")]
     pub json_stream: bool,
+
+    /// What was piped in, where it has been read already.
+    #[arg(skip)]
+    pub piped: Option<String>,
 }
 
 /// `chela resume`.
@@ -92,7 +112,7 @@ pub struct ResumeArgs {
 pub const AFTER_HELP: &str = "\
 Examples:
   chela chat                                     talk
-  chela chat -m 'what is on my list today?'      one answer
+  chela chat 'what is on my list today?'         one answer; also without the word chat
   git diff | chela chat -m 'review this'         what is piped in follows the message
   chela chat -m hi --json | jq -r .reply         for scripts
   chela chat --continue                          the conversation you used last

@@ -54,17 +54,24 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Write a conversation as JSON lines, branches that were left included
+    /// Write a conversation to a file: to be read, or brought in again
     #[command(after_help = "\
 Examples:
   chela sessions export main > main.jsonl
-  chela sessions export 3f2a -o trip.jsonl")]
+  chela sessions export 3f2a -o trip.md       what was said, to be read
+  chela sessions export 3f2a -o trip.jsonl    every entry, for `chela sessions import`
+
+The ending of the file chooses: .md, .json (one object), .jsonl (JSON lines, branches that were left
+included). Without a file it is JSON lines; --format says otherwise.")]
     Export {
         /// Its id, the start of it, its key or its name
         session: String,
         /// Write here instead of to standard output
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
+        /// Write this format, whatever the ending
+        #[arg(long, value_enum, value_name = "FORMAT")]
+        format: Option<FormatName>,
         #[command(flatten)]
         agent: AgentArg,
     },
@@ -182,6 +189,13 @@ not be read, or nothing is left to rescue.")]
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FormatName {
+    Md,
+    Json,
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum KindName {
     Main,
     Group,
@@ -189,6 +203,16 @@ pub enum KindName {
     Hook,
     Node,
     Other,
+}
+
+impl From<FormatName> for chela_agent::spoken::ExportFormat {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Md => Self::Markdown,
+            FormatName::Json => Self::Json,
+            FormatName::Jsonl => Self::JsonLines,
+        }
+    }
 }
 
 impl From<KindName> for chela_core::SessionKind {

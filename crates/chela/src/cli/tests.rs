@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory, Parser};
+use clap::{Command, CommandFactory};
 
-use super::Cli;
+use super::{Cli, parse_typed};
 
 /// The pages people read, with their texts.
 fn pages() -> Vec<(PathBuf, String)> {
@@ -88,7 +88,7 @@ fn simple_commands(line: &str) -> Vec<Vec<String>> {
 }
 
 fn refusal(words: &[String]) -> Option<String> {
-    match Cli::try_parse_from(words) {
+    match parse_typed(words.iter().map(Into::into).collect()) {
         Ok(_) => None,
         Err(error)
             if matches!(
@@ -155,7 +155,14 @@ fn unknown_word(cli: &Command, named: &[&str]) -> Option<String> {
     at.build();
     for word in named {
         if let Some(name) = word.strip_prefix("--").filter(|name| !name.is_empty()) {
-            match at.get_arguments().find(|arg| arg.get_long() == Some(name)) {
+            // Without a command the options are those of the chat; `--resume` is one more.
+            let chat = (at.get_name() == "chela").then(|| at.find_subcommand("chat"));
+            let of_chat = chat.flatten().into_iter().flat_map(Command::get_arguments);
+            let mut known = at.get_arguments().chain(of_chat);
+            if name == "resume" {
+                return None;
+            }
+            match known.find(|arg| arg.get_long() == Some(name)) {
                 None => return Some(format!("no option --{name}")),
                 // What follows is its value.
                 Some(option) if option.get_action().takes_values() => return None,

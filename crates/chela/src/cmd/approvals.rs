@@ -391,6 +391,8 @@ fn find_by_name(document: &ApprovalsDocument, given: &str) -> Result<String, Com
     let is_for = |entry: &&ApprovalEntry| {
         let file = std::path::Path::new(&entry.pattern).file_name();
         entry.pattern == given
+            // As `list` shows it, or without the dots.
+            || command(entry).trim_end_matches(" …") == given.trim_end_matches(" …")
             || entry.command.as_deref() == Some(given)
             || file.is_some_and(|file| file == given)
     };

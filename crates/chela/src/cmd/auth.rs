@@ -11,10 +11,10 @@ use chela_model::ModelHttp;
 use serde_json::json;
 
 use super::{CommandOutcome, CommandSetup, config};
-use crate::chat::{clean_line, print_warning};
+use crate::chat::clean_line;
 use crate::cli::auth::{AuthCommand, LoginArgs};
 use crate::fail::{CommandError, CommandExit};
-use crate::screen::{ColourMode, Screen};
+use crate::screen::Screen;
 use endpoints::LoginEndpoints;
 use tokens::{KeptLogin, stored_names};
 
@@ -140,8 +140,10 @@ fn list(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     Ok(CommandExit::Fine)
 }
 
-/// Renews the logins that have run out. One that cannot be renewed is told; the request says the rest.
-pub async fn renew_logins(host: &Host, http: &ModelHttp, paint: ColourMode) {
+/// Renews the logins that have run out. Says of each that cannot be renewed why; the request says
+/// the rest.
+pub async fn renew_logins(host: &Host, http: &ModelHttp) -> Vec<String> {
+    let mut failed = Vec::new();
     for provider in stored_names(host) {
         let login = match KeptLogin::load(host, &provider) {
             Ok(Some(login)) if login.has_run_out(host) => login,
@@ -155,11 +157,11 @@ pub async fn renew_logins(host: &Host, http: &ModelHttp, paint: ColourMode) {
             Err(fail) => Err(fail),
         };
         if let Err(fail) = renewed {
-            let told = format!(
+            failed.push(format!(
                 "the login to {provider} has run out and cannot be renewed: {}; `chela auth login {provider}`",
                 fail.message
-            );
-            print_warning(paint, &told);
+            ));
         }
     }
+    failed
 }

@@ -23,12 +23,43 @@ use crate::chat::{
     self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, InputHistory, OneShotRequest,
     OutputForm, WaitAfter,
 };
-use crate::cli::{ChatArgs, ResumeArgs};
+use crate::cli::{ChatArgs, ResumeArgs, TalkArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
 use crate::screen::{ColourMode, Screen};
 use which_session::SessionChoice;
 use work_folder::FolderChoice;
+
+/// `chela chat`.
+pub fn talk(host: &Host, screen: &mut Screen, args: TalkArgs) -> CommandOutcome {
+    let TalkArgs {
+        words,
+        print,
+        mut chat,
+    } = args;
+    // `-` is standard input, as elsewhere.
+    if !words.is_empty() && words != ["-"] {
+        chat.message = Some(words.join(" "));
+    }
+    if print && chat.message.is_none() && io::stdin().is_terminal() {
+        return Err(CommandError::usage("there is no message to answer")
+            .hint("chela -p MESSAGE; or pipe it in"));
+    }
+    run(host, screen, &chat)
+}
+
+/// What was piped in, answered; `None` where nothing was.
+pub fn answer_piped(host: &Host, screen: &mut Screen) -> Option<CommandOutcome> {
+    let piped = match message_input::read_piped_text(true) {
+        Ok(piped) => piped?,
+        Err(error) => return Some(Err(error)),
+    };
+    let args = ChatArgs {
+        piped: Some(piped),
+        ..ChatArgs::default()
+    };
+    Some(run(host, screen, &args))
+}
 
 pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> CommandOutcome {
     let chosen = SessionChoice::of(args);
@@ -217,7 +248,14 @@ impl ChatMode {
     }
 
     fn of(args: &ChatArgs, screen: &Screen, host: &Host) -> Result<Self, CommandError> {
-        let piped = message_input::read_piped_text(args.message.is_some())?;
+        if args.skill.is_some() && args.message.is_none() {
+            return Err(CommandError::usage("--skill needs a message")
+                .hint("chela chat --skill NAME -m MESSAGE"));
+        }
+        let piped = match &args.piped {
+            Some(piped) => Some(piped.clone()),
+            None => message_input::read_piped_text(args.message.is_some())?,
+        };
         match (&args.message, piped) {
             (Some(message), None) if message.trim().is_empty() && args.image.is_empty() => {
                 Err(CommandError::usage("there is no message: it is empty")
@@ -285,7 +323,9 @@ async fn open(
     };
     let folders = choice.choose(screen, way)?;
     let http = ModelHttp::new(&setup.host, &setup.loaded);
-    auth::renew_logins(&setup.host, &http, screen.paint).await;
+    for told in auth::renew_logins(&setup.host, &http).await {
+        chat::print_warning(screen.paint, &told);
+    }
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
     process_log::hide_with(agents.redactor());
     work_folder::ask_about_rules(&agents, &agent, &folders, screen, way)?;
@@ -357,6 +397,11 @@ async fn hold(
                 history: InputHistory::open(file),
                 notes,
                 start: plan.start,
+                renew_logins: &|| {
+                    let agents = talk.agents();
+                    let (host, http) = (agents.host().clone(), agents.http().clone());
+                    Box::pin(async move { auth::renew_logins(&host, &http).await })
+                },
             };
             chat::run_chat(opening).await
         }

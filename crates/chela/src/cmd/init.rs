@@ -38,9 +38,12 @@ pub fn run(host: &Host, screen: &mut Screen, args: &InitArgs) -> CommandOutcome 
     Ok(CommandExit::Fine)
 }
 
-/// Bare `chela`: sets up on first use, and talks. Where nobody can talk - in a pipe - it tells how
-/// things stand.
+/// Bare `chela`: sets up on first use, and talks. What is piped in is answered; where nobody says
+/// anything it tells how things stand.
 pub fn init_home(host: &Host, screen: &mut Screen) -> CommandOutcome {
+    if let Some(answered) = chat::answer_piped(host, screen) {
+        return answered;
+    }
     let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
     let report = seed_agent(&setup, None, SeedMode::IfNew)?;

@@ -146,7 +146,7 @@ fn try_out(
         let commands = session.commands();
         let job = commands
             .exec
-            .for_the_owner(command, timeout)
+            .for_the_owner(command, None, timeout)
             .map_err(|failed| {
                 CommandError::new(failed.text()).hint("`chela sandbox explain` says more about it")
             })?;

@@ -53,12 +53,14 @@ pub fn run(host: &Host, screen: &mut Screen, command: SessionsCommand) -> Comman
         SessionsCommand::Export {
             session,
             output,
+            format,
             agent,
         } => transfer::export(
             &SessionOwner::of(&setup, &agent)?,
             screen,
             &session,
             output.as_deref(),
+            format.map(Into::into),
         ),
         SessionsCommand::Import {
             path,

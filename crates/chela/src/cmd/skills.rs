@@ -10,7 +10,7 @@ mod trust;
 mod watch;
 mod why;
 
-use chela_core::{AgentId, Host, suggest};
+use chela_core::{AgentId, Host, Trust, suggest};
 use chela_skills::{
     AgentSkill, AgentSkills, FirstLook, SkillLibrary, SkillPlaces, SkillPresence, TrustState,
     config_is_on,
@@ -181,6 +181,20 @@ impl InstalledSkills {
             Some(near) => fail.hint(format!("did you mean `{near}`?")),
             None => fail.hint("`chela skills list` shows them"),
         }
+    }
+}
+
+/// What the owner can do about a skill whose words nobody answers for.
+fn trust_hint(skill: &AgentSkill) -> Option<String> {
+    let name = &skill.skill().name;
+    match (skill.presence(), skill.trust_of_words()) {
+        (SkillPresence::Quarantined, _) => Some(format!(
+            "it is not used before you look at it: chela skills trust {name}"
+        )),
+        (_, words) if words < Trust::Agent => Some(format!(
+            "it is used; its words count as yours after: chela skills trust {name}"
+        )),
+        _ => None,
     }
 }
 

@@ -145,6 +145,11 @@ fn show(ledger: &Ledger, screen: &mut Screen, id: RecordId, as_json: bool) -> Co
             |event: &CallEvent| vec![shown(&event.tool), shown(&event.said), shown(&event.call)];
         screen.table("  ", &events.iter().map(cells).collect::<Vec<_>>())?;
     }
+    screen.blank()?;
+    let id = record.summary.id;
+    screen.line(paint.dim(format!(
+        "`chela turn show {id} --raw` prints the request itself."
+    )))?;
     Ok(CommandExit::Fine)
 }
 

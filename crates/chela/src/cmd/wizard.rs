@@ -178,7 +178,7 @@ impl SetupWizard<'_> {
         if let Some(api) = &self.args.api {
             entry["api"] = api.as_str().into();
         }
-        let kept = match self.key_for(&provider, base_url.as_deref())? {
+        let kept = match self.key_for(&provider)? {
             Some(key) => Some(keep_key(self.host, &provider, &key, self.args.keep)?),
             None => None,
         };
@@ -227,7 +227,7 @@ impl SetupWizard<'_> {
     }
 
     /// The key to keep; `None` where the environment has it, or none is needed.
-    fn key_for(&self, provider: &str, url: Option<&str>) -> Result<Option<ModelKey>, CommandError> {
+    fn key_for(&self, provider: &str) -> Result<Option<ModelKey>, CommandError> {
         if self.args.key_stdin {
             let mut text = String::new();
             std::io::stdin()
@@ -261,10 +261,8 @@ impl SetupWizard<'_> {
                 )
             }
             // A server of one's own may need one.
-            (false, false, true) if url.is_some_and(|url| url.starts_with("https:")) => {
-                asking::ask_key(provider).map(Some)
-            }
-            (false, false, _) => Ok(None),
+            (false, false, true) => asking::ask_optional_key(provider),
+            (false, false, false) => Ok(None),
         }
     }
 

@@ -18,6 +18,7 @@ use chela_core::ContentHash;
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use serde_json::{Value, json};
 
+use crate::chat::terminal::ChatTerminal;
 use crate::home::TestHome;
 
 const ACCESS: &str = "at-Tq8Lm2Xw9Rk4Zp7Vb3Nc";
@@ -203,6 +204,49 @@ fn a_login_that_has_run_out_is_renewed_before_a_chat() {
     // The way to renew it is kept although no new one came.
     let kept: Value = serde_json::from_str(&home.read(".chela/keys/work.oauth.json")).unwrap();
     assert_eq!(kept["refreshToken"], REFRESH);
+}
+
+#[test]
+fn a_chat_that_is_open_uses_a_login_that_was_renewed() {
+    let (endpoint, home, models) = scene(ACCESS);
+    let server = LoginServer::start(true, 3600);
+    let login = [
+        "auth",
+        "login",
+        "work",
+        "--issuer",
+        &server.url,
+        "--client-id",
+        "chela",
+        "--base-url",
+        &models,
+    ];
+    home.run(&login).ok();
+    let mut terminal = ChatTerminal::open(&home, &["--model", "work/scripted"]);
+    terminal.sees("/help lists commands");
+    terminal.types("first\r");
+    terminal.sees("pong");
+    // The first token has run out, and is taken no longer.
+    endpoint.play(EndpointScript {
+        key: Some(RENEWED.to_owned()),
+        ..EndpointScript::always(ScriptStep::reply("still here"))
+    });
+    let kept = home.read(".chela/keys/work.oauth.json");
+    let mut kept: Value = serde_json::from_str(&kept).unwrap();
+    kept["expiresAt"] = 1.into();
+    home.write(".chela/keys/work.oauth.json", &kept.to_string());
+    terminal.types("second\r");
+    terminal.sees("still here");
+    // A login of another process counts with the next message, too.
+    endpoint.play(EndpointScript {
+        key: Some(ACCESS.to_owned()),
+        ..EndpointScript::always(ScriptStep::reply("and again"))
+    });
+    home.write(".chela/keys/work.key", ACCESS);
+    terminal.types("third\r");
+    terminal.sees("and again");
+    terminal.types("\u{4}");
+    assert!(terminal.ends().success());
 }
 
 #[test]

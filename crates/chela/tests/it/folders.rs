@@ -120,6 +120,31 @@ fn commands_run_there_inside_the_sandbox() {
 }
 
 #[test]
+fn what_the_person_types_begins_in_the_folder_they_work_in() {
+    let (scene, folder) = scene();
+    scene.home.run(&["folders", "allow", &folder]).ok();
+    let mut terminal = ChatTerminal::open_in(&scene.home, &folder, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("!cat main.txt; echo made > new.txt\r");
+    terminal.sees("the answer is 42");
+    terminal.sees("exit code 0");
+    assert_eq!(scene.home.read("project/new.txt"), "made\n");
+    terminal.types("read @mai\t");
+    terminal.sees("main.txt");
+    terminal.types("\r\r");
+    terminal.sees("ok");
+    let request = scene.endpoint.calls()[0].body.clone();
+    assert!(
+        request.contains(&format!("read @{folder}/main.txt")),
+        "{request}"
+    );
+    terminal.types("read @SOU");
+    terminal.sees("in the workspace");
+    terminal.types("\u{3}\u{4}");
+    assert!(terminal.ends().success());
+}
+
+#[test]
 fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     let (scene, folder) = scene();
     scene

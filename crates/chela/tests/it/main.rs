@@ -31,6 +31,7 @@ mod logs;
 mod lost_updates;
 mod memory;
 mod models;
+mod newcomer;
 mod old_home;
 mod outliving;
 mod packaging;

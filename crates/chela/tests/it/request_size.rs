@@ -259,6 +259,33 @@ fn deferred_tools_are_found_called_and_told_of_from_then_on() {
 }
 
 #[test]
+fn a_summary_is_asked_for_with_the_tools_that_were_found() {
+    let more = json!({ "agents": { "defaults": { "compaction": {
+        "keepRecentTokens": 100, "recentTurnsPreserve": 1,
+    } } } });
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("word ".repeat(300))),
+        ..EndpointScript::steps([
+            ScriptStep::tool("tools_find", json!({ "query": "list the other sessions" })),
+            ScriptStep::tool("sessions_list", json!({})),
+        ])
+    };
+    let scene = ScriptedHome::without_canary(APIS[0], script, more);
+    for message in ["who else is there?", "and now?", "and then?"] {
+        scene.chat(message).ok();
+    }
+    let before = scene.endpoint.calls().len();
+    scene
+        .home
+        .run(&["sessions", "compact", "agent:main:main"])
+        .ok();
+    let last = names_of(APIS[0], &body(&scene, before - 1));
+    assert!(last.contains(&"sessions_list".to_owned()), "{last:?}");
+    // The endpoint has read them already: what comes after them is reused.
+    assert_eq!(names_of(APIS[0], &body(&scene, before)), last);
+}
+
+#[test]
 fn a_deferred_tool_runs_by_its_name_and_the_policy_decides() {
     let script = || {
         EndpointScript::steps([

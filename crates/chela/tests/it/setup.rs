@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 
+use crate::chat::terminal::ChatTerminal;
 use crate::home::TestHome;
 
 const KEY: &str = "sk-setup-9QmZ4tR8wLk2VbN6";
@@ -81,6 +82,55 @@ fn a_key_that_is_refused_changes_nothing() {
     );
     assert!(!home.exists(".chela/chela.json"), "no config was written");
     assert!(!home.exists(".chela/keys/mine.key"), "nor is the key left");
+}
+
+#[test]
+fn a_server_of_ones_own_is_asked_for_a_key_that_may_be_none() {
+    let (endpoint, home) = locked();
+    let url = format!("{}/v1", endpoint.url());
+    let folder = home.path("").display().to_string();
+    let words = [
+        "setup",
+        "--provider",
+        "mine",
+        "--base-url",
+        &url,
+        "--keep",
+        "file",
+        "--no-chat",
+    ];
+    let mut terminal = ChatTerminal::open_command(&home, &folder, &words);
+    terminal.sees("Enter where it needs none");
+    terminal.types(&format!("{KEY}\n"));
+    terminal.sees("Which?");
+    terminal.types("2\n");
+    terminal.sees("mine/beta answers");
+    assert!(terminal.ends().success());
+    assert!(!terminal.passed().contains(KEY), "it is not shown");
+    assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "pong\n");
+    // Nothing typed is no key.
+    let endpoint = ScriptedEndpoint::start(EndpointScript {
+        models: vec!["open".to_owned()],
+        ..EndpointScript::always(ScriptStep::reply("free"))
+    })
+    .unwrap();
+    let url = format!("{}/v1", endpoint.url());
+    let words = [
+        "setup",
+        "--provider",
+        "own",
+        "--base-url",
+        &url,
+        "--keep",
+        "file",
+        "--no-chat",
+    ];
+    let mut terminal = ChatTerminal::open_command(&home, &folder, &words);
+    terminal.sees("Enter where it needs none");
+    terminal.types("\n");
+    terminal.sees("own/open answers");
+    assert!(terminal.ends().success());
+    assert!(!home.exists(".chela/keys/own.key"));
 }
 
 #[test]

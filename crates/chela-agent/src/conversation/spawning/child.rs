@@ -16,6 +16,7 @@ use crate::subagents::{
 };
 use crate::surface::{TurnEnd, TurnOutcome};
 use crate::turn::TurnError;
+use chela_ledger::{UsageScope, dollars};
 use chela_reply::Reply;
 use chela_session::{OpenSession, SessionError, Sessions, TranscriptBranch, TranscriptEntry};
 
@@ -135,7 +136,7 @@ impl ChildRun {
                 status: end.status.clone(),
                 result: shortened(&end.text),
                 trust,
-                stats: self.stats(end.usage, seconds),
+                stats: self.stats(end.usage, seconds).await,
                 quiet,
             },
         };
@@ -165,11 +166,13 @@ impl ChildRun {
         runs.note_end(&self.run, Some((row, tell)));
     }
 
-    fn stats(&self, usage: Usage, seconds: u64) -> String {
-        let price = self.talk.chain().ok();
-        let cost = price
-            .and_then(|chain| chain.primary().info().cost)
-            .map(|cost| format!(", ${:.4}", cost.dollars(&usage)))
+    async fn stats(&self, usage: Usage, seconds: u64) -> String {
+        let session = self.talk.session().id.to_string();
+        let spent = UsageScope::Session(&session);
+        let spent = self.talk.scope.agents.spent_on(spent).await;
+        let cost = spent
+            .filter(|sum| sum.requests > sum.unpriced)
+            .map(|sum| format!(", {}", dollars(sum.cost)))
             .unwrap_or_default();
         format!(
             "{seconds} s, {} tokens in, {} out{cost}; session {}, transcript {}",

@@ -1,7 +1,7 @@
 //! `/new`, `/reset`, `/resume`, `/name`: which conversation this is.
 
-use super::models::pick;
 use super::{CommandAnswer, SurfaceAction};
+use crate::slash::choose_model::{self, ModelMatch};
 use crate::slash::command_context::{
     CommandContext, CommandTrouble, ConversationRow, SessionSetting,
 };
@@ -23,9 +23,9 @@ pub(super) async fn new(
             .map(|row| row.name.clone())
     };
     let model = if one_word {
-        provider().or_else(|| {
-            let known = pick(&rows, args).ok()?;
-            rows.iter().any(|row| row.name == known).then_some(known)
+        provider().or_else(|| match choose_model::pick(&rows, args) {
+            ModelMatch::One(known) => Some(known),
+            _ => None,
         })
     } else {
         None

@@ -4,13 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::{Compaction as Settings, CompactionMode, IdentifierPolicy};
-use chela_ledger::ContextRewrite;
-use chela_model::{CacheRequest, FallbackChain, ModelMessage, ModelRequest, ModelResponse};
+use chela_ledger::{ContextRewrite, ToolMark};
+use chela_model::{
+    CacheRequest, FallbackChain, ModelMessage, ModelRequest, ModelResponse, ToolSchema,
+};
 
 use super::{CompactionPlan, WrittenBy};
 use crate::assemble::{hide_in_head, hide_in_message};
 use crate::compact::{self, SummaryShortfall, shortfalls};
-use crate::context_builder::RequestPrefix;
+use crate::context_builder::{RequestPrefix, found_in};
+use crate::prefix_text::tool_mark;
 use crate::transcript::thinking_named;
 use crate::turn::recorder::RecordedCall;
 use crate::turn::{TurnParts, TurnRecorder};
@@ -34,15 +37,26 @@ pub(super) async fn summary(
         },
         None => None,
     };
-    let writing = match parts.context.prefix().await {
-        Ok(prefix) => Writing {
-            parts,
-            session: parts.transcript.session(),
-            recorder: TurnRecorder::open(&parts.scope.agents),
-            chain: own.as_ref().unwrap_or(chain),
-            prefix,
-        },
+    let session = parts.transcript.session();
+    let chain = own.as_ref().unwrap_or(chain);
+    let prefix = match parts.context.prefix().await {
+        Ok(prefix) => prefix,
         Err(error) => return plan.by_rules(error),
+    };
+    let found = match parts.transcript.sessions.branch(&session).await {
+        Ok(branch) => found_in(&branch),
+        Err(error) => return plan.by_rules(error),
+    };
+    let found = parts.context.found_tools(&prefix, &found, chain.current());
+    let marks = prefix.text.tool_marks.iter().cloned();
+    let writing = Writing {
+        tool_marks: marks.chain(found.iter().map(tool_mark)).collect(),
+        recorder: TurnRecorder::open(&parts.scope.agents),
+        parts,
+        session,
+        chain,
+        prefix,
+        found,
     };
     let mut missing: Vec<SummaryShortfall> = Vec::new();
     for attempt in 0..=settings.quality_guard.max_retries {
@@ -78,6 +92,9 @@ struct Writing<'a> {
     recorder: TurnRecorder,
     chain: &'a FallbackChain,
     prefix: Arc<RequestPrefix>,
+    /// Tools the conversation found: its requests carry them behind those of the prefix.
+    found: Vec<ToolSchema>,
+    tool_marks: Vec<ToolMark>,
 }
 
 impl Writing<'_> {
@@ -93,7 +110,7 @@ impl Writing<'_> {
             prefix: &self.prefix,
             chain: self.chain,
             request,
-            tool_marks: &self.prefix.text.tool_marks,
+            tool_marks: &self.tool_marks,
             tokens: None,
             step,
             rewrite: Some(ContextRewrite::Compaction),
@@ -139,7 +156,14 @@ impl Writing<'_> {
         let mut request = ModelRequest {
             system: self.prefix.system(""),
             messages,
-            tools: self.prefix.text.tools.clone(),
+            tools: self
+                .prefix
+                .text
+                .tools
+                .iter()
+                .chain(&self.found)
+                .cloned()
+                .collect(),
             tool_mode: self.chain.current().tool_mode(),
             thinking,
             max_tokens: None,

@@ -70,6 +70,7 @@ impl Watched {
     fn end(&mut self, reply: Reply, ended: TurnEnd) -> String {
         self.view.end(&TurnOutcome {
             session: SessionKey::parse("agent:main:main").unwrap(),
+            turn: String::new(),
             model: "kit/scripted".to_owned(),
             reply,
             usage: Usage::default(),

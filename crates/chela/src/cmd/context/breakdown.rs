@@ -57,8 +57,8 @@ fn head(screen: &mut Screen, report: &ContextReport, title: &str) -> io::Result<
     let most = report.limits.per_file.replace("characters", "chars");
     screen.line(format!("Bootstrap max/file: {most}"))?;
     screen.line(format!(
-        "Sandbox: mode={} sandboxed={}",
-        report.sandbox.mode, report.sandbox.sandboxed
+        "Sandbox: mode={} sandboxed={} exec={}",
+        report.sandbox.mode, report.sandbox.sandboxed, report.sandbox.exec
     ))?;
     let source = match report.source {
         ReportSource::Run => "run",

@@ -58,7 +58,7 @@ fn for_people(
                 "sandboxed",
                 match standing {
                     SandboxStanding::Inside(_) => "yes".to_owned(),
-                    _ => "commands only (tools.exec.mode is auto)".to_owned(),
+                    _ => "the session no, its commands yes (tools.exec.mode is auto)".to_owned(),
                 },
             ));
             rows.push(row("exec", session.exec_words(standing)));

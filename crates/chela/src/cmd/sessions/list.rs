@@ -2,7 +2,7 @@
 
 use chela_config::model::{BareUnit, parse_duration};
 use chela_core::SessionKind;
-use chela_session::{ListScope, SessionFilter, SessionInfo};
+use chela_session::{ListScope, SessionFilter, SessionInfo, Sessions};
 use chela_store::block_on;
 use serde_json::json;
 
@@ -49,15 +49,19 @@ pub fn run(
         show,
         limit: request.limit,
     };
-    let found = match owner.existing()? {
-        Some(sessions) => block_on(sessions.list(&filter)).map_err(explained)?,
-        None => Vec::new(),
+    let (found, ended) = match owner.existing()? {
+        Some(sessions) => {
+            let found = block_on(sessions.list(&filter)).map_err(explained)?;
+            (found, count_ended(&sessions, &filter)?)
+        }
+        None => (Vec::new(), 0),
     };
     if request.json {
         screen.json(&json!({
             "agent": owner.agent.as_str(),
             "path": owner.file().display().to_string(),
             "count": found.len(),
+            "endedNotShown": ended,
             "sessions": found,
         }))?;
         return Ok(CommandExit::Fine);
@@ -65,11 +69,12 @@ pub fn run(
     if found.is_empty() {
         let narrowed =
             filter.active_within.is_some() || filter.label.is_some() || !filter.kinds.is_empty();
-        screen.line(if narrowed {
-            "No conversation is like that."
-        } else {
-            "No conversations yet. `chela chat` begins one."
+        screen.line(match (narrowed, ended) {
+            (_, 1..) => "No conversation that goes on is like that.",
+            (true, 0) => "No conversation is like that.",
+            (false, 0) => "No conversations yet. `chela chat` begins one.",
         })?;
+        tell_ended(screen, ended)?;
         return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
@@ -84,7 +89,36 @@ pub fn run(
     }
     screen.table("", &rows)?;
     screen.line(paint.dim(count_noun(found.len(), "session")))?;
+    tell_ended(screen, ended)?;
     Ok(CommandExit::Fine)
+}
+
+/// How many fit that have ended and are therefore not shown.
+fn count_ended(sessions: &Sessions, filter: &SessionFilter) -> Result<usize, CommandError> {
+    if filter.show == ListScope::Everything {
+        return Ok(0);
+    }
+    let unlimited = |show| SessionFilter {
+        show,
+        limit: None,
+        ..filter.clone()
+    };
+    let count = |show| block_on(sessions.list(&unlimited(show))).map(|found| found.len());
+    let all = count(ListScope::Everything).map_err(explained)?;
+    let current = count(ListScope::Current).map_err(explained)?;
+    Ok(all.saturating_sub(current))
+}
+
+fn tell_ended(screen: &mut Screen, ended: usize) -> std::io::Result<()> {
+    if ended == 0 {
+        return Ok(());
+    }
+    let verb = if ended == 1 { "has" } else { "have" };
+    let told = format!(
+        "{} {verb} ended: `chela sessions list --all` shows them, `chela resume` goes back to one.",
+        count_noun(ended, "more conversation")
+    );
+    screen.paragraph("", &told)
 }
 
 fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
+use chela_agent::spoken::{ExportFormat, export_session};
 use chela_core::SessionKey;
 use chela_session::{ImportError, ImportOrigin, Sessions, salvage};
 use chela_store::{FileState, block_on};
 use serde_json::{Value, json};
 
-use super::{SessionOwner, explained, short};
+use super::{SessionOwner, explained, plain, short};
 use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, shown_json};
@@ -19,20 +20,30 @@ pub fn export(
     screen: &mut Screen,
     given: &str,
     output: Option<&Path>,
+    format: Option<ExportFormat>,
 ) -> CommandOutcome {
     let (sessions, session) = owner.find(given)?;
-    let mut text = Vec::new();
-    block_on(sessions.export_jsonl(&session, &mut text)).map_err(explained)?;
+    let by_ending = output.map(ExportFormat::of_file);
+    let format = format.or(by_ending).unwrap_or(ExportFormat::JsonLines);
+    let text = block_on(export_session(&sessions, &session, format)).map_err(explained)?;
     match output {
         Some(path) => {
             std::fs::write(path, text).map_err(|error| {
                 CommandError::new(format!("{} cannot be written: {error}", path.display()))
             })?;
             screen.line(format!(
-                "Wrote {} to {}.",
+                "Wrote {} to {} as {}.",
                 short(session.id.as_str()),
-                path.display()
+                path.display(),
+                match format {
+                    ExportFormat::JsonLines => "JSON lines",
+                    ExportFormat::Json => "JSON",
+                    ExportFormat::Markdown => "Markdown",
+                }
             ))?;
+        }
+        None if format == ExportFormat::Markdown => {
+            screen.raw(&plain(&String::from_utf8_lossy(&text)))?;
         }
         None => screen.raw(&shown_json(&String::from_utf8_lossy(&text)))?,
     }

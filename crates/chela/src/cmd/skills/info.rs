@@ -52,6 +52,10 @@ pub fn run(
     }
     print_contents(screen, skill, &installed.host)?;
     print_findings(screen, skill, &report)?;
+    if let Some(hint) = super::trust_hint(agent_skill) {
+        screen.blank()?;
+        screen.paragraph("  ", &hint)?;
+    }
     Ok(CommandExit::Fine)
 }
 

@@ -39,6 +39,14 @@ pub fn run(
         .collect();
     screen.table("  ", &rows)?;
     told_about_budget(screen, &report.listing)?;
+    for skill in skills
+        .iter()
+        .filter(|skill| skill.presence() == SkillPresence::Quarantined)
+    {
+        let name = &skill.skill().name;
+        let told = format!("{name} is not used before you look at it: chela skills trust {name}");
+        screen.paragraph("", &told)?;
+    }
     if all {
         everything_else(&installed, screen)?;
     } else {

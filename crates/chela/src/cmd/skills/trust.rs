@@ -3,7 +3,10 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
-use chela_skills::{FirstLook, Skill, SkillContents, SkillScanner, TrustState, accept, changes};
+use chela_skills::{
+    FirstLook, Skill, SkillContents, SkillScanner, SkillTrust, TrustState, TrustVoucher, accept,
+    changes,
+};
 
 use super::{InstalledSkills, info};
 use crate::cmd::CommandOutcome;
@@ -23,9 +26,10 @@ pub fn trust_skill(
     name: &str,
     yes: bool,
 ) -> CommandOutcome {
-    let (skill, state) = waiting(installed, name)?;
-    let paint = screen.paint;
-    if state == TrustState::Trusted {
+    let (skill, trust) = waiting(installed, name)?;
+    let (paint, state) = (screen.paint, trust.state);
+    // One that was only seen is used, but nobody answers for its words yet.
+    if state == TrustState::Trusted && trust.voucher != TrustVoucher::Nobody {
         screen.line(format!(
             "{} is trusted already in this version.",
             paint.bold(&skill.name)
@@ -35,7 +39,10 @@ pub fn trust_skill(
     screen.line(format!(
         "{}  {}",
         paint.bold(&skill.name),
-        paint.warn(state.as_str())
+        paint.warn(match state {
+            TrustState::Trusted | TrustState::New => "used; its words do not count as yours yet",
+            state => state.as_str(),
+        })
     ))?;
     screen.paragraph("  ", &skill.description)?;
     screen.blank()?;
@@ -71,17 +78,17 @@ pub fn trust_skill(
 }
 
 /// The skill of a name that waits for trust: one that another shadows, before one that is used.
-fn waiting(installed: &InstalledSkills, name: &str) -> Result<(Skill, TrustState), CommandError> {
+fn waiting(installed: &InstalledSkills, name: &str) -> Result<(Skill, SkillTrust), CommandError> {
     let shadowed = installed.shelf.catalog().shadowed_by_name(name);
     let quarantined = shadowed
         .filter(|shadowed| shadowed.trust.state == TrustState::Quarantined)
-        .map(|shadowed| (Skill::clone(&shadowed.skill), shadowed.trust.state))
+        .map(|shadowed| (Skill::clone(&shadowed.skill), shadowed.trust.clone()))
         .next();
     let used = installed.shelf.catalog().get(name);
     match (used, quarantined) {
-        (Some(entry), None) => Ok((Skill::clone(&entry.skill), entry.trust.state)),
+        (Some(entry), None) => Ok((Skill::clone(&entry.skill), entry.trust.clone())),
         (Some(entry), Some(_)) if entry.trust.state == TrustState::Changed => {
-            Ok((Skill::clone(&entry.skill), entry.trust.state))
+            Ok((Skill::clone(&entry.skill), entry.trust.clone()))
         }
         (_, Some(waiting)) => Ok(waiting),
         (None, None) => Err(installed.unknown(name)),

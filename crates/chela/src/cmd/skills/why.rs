@@ -45,6 +45,7 @@ pub fn run(
             skill.entry.trust.reason
         ),
     ));
+    rows.extend(super::trust_hint(skill).map(|hint| ("", hint)));
     rows.extend(gates(skill));
     rows.push((
         "in prompt",

@@ -41,27 +41,36 @@ pub fn ask(question: &str) -> Result<String, CommandError> {
 /// A key, typed or pasted where nobody sees it.
 pub fn ask_key(provider: &str) -> Result<ModelKey, CommandError> {
     loop {
-        eprint_text(&format!("Key of {provider} (it is not shown): "));
-        let typed = read_hidden().ok_or_else(given_up)?;
-        eprint_text("\n");
+        let question = format!("Key of {provider} (it is not shown): ");
+        let typed = ask_hidden(&question).ok_or_else(given_up)?;
         if let Some(key) = ModelKey::new(&typed) {
             return Ok(key);
         }
     }
 }
 
-fn read_hidden() -> Option<String> {
+/// The same where none may be needed: `None` for an empty line.
+pub fn ask_optional_key(provider: &str) -> Result<Option<ModelKey>, CommandError> {
+    let question = format!("Key of {provider} (it is not shown; Enter where it needs none): ");
+    let typed = ask_hidden(&question).ok_or_else(given_up)?;
+    Ok(ModelKey::new(&typed))
+}
+
+/// Asks once nothing is shown any more: what is typed into the question counts.
+fn ask_hidden(question: &str) -> Option<String> {
     let stdin = io::stdin();
     let before = tcgetattr(&stdin).ok()?;
     let mut hidden = before.clone();
     hidden.local_modes.remove(LocalModes::ECHO);
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).ok()?;
+    eprint_text(question);
     let mut line = String::new();
     let read = stdin.lock().read_line(&mut line);
     ok_or_warn!(
         tcsetattr(&stdin, OptionalActions::Now, &before),
         "the terminal does not show what is typed"
     );
+    eprint_text("\n");
     match read {
         Ok(0) | Err(_) => None,
         Ok(_) => Some(line),

@@ -39,6 +39,11 @@ impl ChatTerminal {
 
     /// Standing in another folder.
     pub(crate) fn open_in(home: &TestHome, folder: &str, args: &[&str]) -> Self {
+        Self::open_command(home, folder, &[&["chat"], args].concat())
+    }
+
+    /// Another command than the chat.
+    pub(crate) fn open_command(home: &TestHome, folder: &str, words: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -60,8 +65,7 @@ impl ChatTerminal {
             .env_remove("COLUMNS")
             .env("TERM", "xterm-256color")
             .current_dir(folder)
-            .arg("chat")
-            .args(args)
+            .args(words)
             .stdin(line.try_clone().unwrap())
             .stdout(line.try_clone().unwrap())
             .stderr(line.try_clone().unwrap())

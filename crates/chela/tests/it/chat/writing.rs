@@ -278,6 +278,29 @@ fn what_was_pasted_stays_somebody_elses() {
 }
 
 #[test]
+fn a_picture_named_while_it_works_is_seen_before_the_next_step() {
+    let slow = ScriptStep {
+        piece: Some(1),
+        piece_ms: 150,
+        ..ScriptStep::reply("Done counting all the sheep there are.")
+    };
+    let (endpoint, home) = answering([slow, ScriptStep::reply("A dot.")]);
+    let picture = home.path("shot.png");
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n rest").unwrap();
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("count\r");
+    terminal.sees("Done");
+    terminal.types(&format!("and this: {}\r", picture.display()));
+    terminal.sees("1 picture goes along");
+    terminal.sees("it reads this before its next step");
+    terminal.sees("A dot.");
+    let said = last_words(&endpoint);
+    assert!(said.contains("and this"), "{said}");
+    assert!(said.contains("data:image/png;base64,"), "{said}");
+}
+
+#[test]
 fn a_conversation_is_exported_as_markdown() {
     let (_endpoint, home) = answering([ScriptStep::reply("Four.")]);
     home.run(&["chat", "-m", "2+2?"]).ok();

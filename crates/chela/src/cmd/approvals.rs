@@ -7,10 +7,11 @@ use std::path::PathBuf;
 
 use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::{AgentId, Host};
+use chela_inspect::approvals_report::{ApprovalItem, ApprovalRow, list_approvals};
 use chela_ledger::AuditKind;
 use chela_tools::approvals::{
     AgentApprovals, ApprovalEntry, ApprovalsDocument, CommandRules, DocumentError, EVERY_AGENT,
-    HostGrant, KnownCall, OpenQuestion, RuleAnswer, shown,
+    OpenQuestion, RuleAnswer, shown,
 };
 use serde_json::json;
 
@@ -89,89 +90,44 @@ impl ApprovalsFile {
     fn list(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> CommandOutcome {
         let document = self.document()?;
         let agent = agent.map(|id| self.setup.agent(Some(id))).transpose()?;
-        let wanted = |id: &str| {
-            agent
-                .as_ref()
-                .is_none_or(|agent| id == agent.as_str() || id == EVERY_AGENT)
-        };
-        let entries: Vec<(&String, &ApprovalEntry)> = document
-            .agents
-            .iter()
-            .filter(|(id, _)| wanted(id))
-            .flat_map(|(id, agent)| agent.allowlist.iter().map(move |entry| (id, entry)))
-            .collect();
-        let known: Vec<(&String, &KnownCall)> = document
-            .agents
-            .iter()
-            .filter(|(id, _)| wanted(id))
-            .flat_map(|(id, agent)| agent.calls.iter().map(move |call| (id, call)))
-            .collect();
-        let hosts: Vec<(&String, &HostGrant)> = document
-            .agents
-            .iter()
-            .filter(|(id, _)| wanted(id))
-            .flat_map(|(id, agent)| agent.hosts.iter().map(move |grant| (id, grant)))
-            .collect();
-        let open: Vec<OpenQuestion> = OpenQuestion::all(&self.setup.host)
-            .into_iter()
-            .filter(|question| wanted(&question.agent))
-            .collect();
+        let open = OpenQuestion::all(&self.setup.host);
+        let found = list_approvals(&document, &open, agent.as_ref());
         if json {
-            let asked = open
-                .iter()
-                .map(|question| json!({ "agent": question.agent, "open": question }));
-            let waiting = known
-                .iter()
-                .map(|(agent, call)| json!({ "agent": agent, "call": call }));
-            let hosts = hosts
-                .iter()
-                .map(|(agent, grant)| json!({ "agent": agent, "host": grant }));
-            let rows: Vec<_> = asked
-                .chain(waiting)
-                .chain(hosts)
-                .chain(
-                    entries
-                        .iter()
-                        .map(|(agent, entry)| json!({ "agent": agent, "entry": entry })),
-                )
-                .collect();
-            screen.json(&rows)?;
+            screen.json(&found)?;
             return Ok(CommandExit::Fine);
         }
-        if entries.is_empty() && known.is_empty() && hosts.is_empty() && open.is_empty() {
+        if found.is_empty() {
             screen.line("Nothing waits, and no command is on the list.")?;
             let hint = "`chela approvals allow PROGRAM` adds one; `chela approvals get` says what happens with the rest.";
             screen.paragraph("", hint)?;
             return Ok(CommandExit::Fine);
         }
         let paint = screen.paint;
-        let mut rows: Vec<Vec<String>> = open
-            .iter()
-            .map(|question| open::row(question, paint))
+        let is_host = |row: &&ApprovalRow<'_>| matches!(row.item, ApprovalItem::Host(_));
+        let others = found.iter().filter(|row| !is_host(row));
+        let rows: Vec<Vec<String>> = others
+            .chain(found.iter().filter(is_host))
+            .map(|ApprovalRow { agent, item }| match item {
+                ApprovalItem::Open(question) => open::row(question, paint),
+                ApprovalItem::Call(call) => calls::row(agent, call, paint),
+                ApprovalItem::Entry(entry) => {
+                    let used = entry.last_used_at.map(|at| utc(at / 1000));
+                    let used = used.unwrap_or_else(|| "never used".to_owned());
+                    vec![
+                        paint.accent(if entry.id.is_empty() { "-" } else { &entry.id }),
+                        shown(agent),
+                        shorten(&command(entry), 60),
+                        paint.dim(used),
+                    ]
+                }
+                ApprovalItem::Host(grant) => vec![
+                    paint.accent(&grant.id),
+                    shown(agent),
+                    format!("sandboxed commands reach {}", shown(&grant.host)),
+                    paint.dim(utc(grant.granted_at / 1000)),
+                ],
+            })
             .collect();
-        rows.extend(
-            known
-                .iter()
-                .map(|(agent, call)| calls::row(agent, call, paint)),
-        );
-        rows.extend(entries.iter().map(|(agent, entry)| {
-            let used = entry.last_used_at.map(|at| utc(at / 1000));
-            let used = used.unwrap_or_else(|| "never used".to_owned());
-            vec![
-                paint.accent(if entry.id.is_empty() { "-" } else { &entry.id }),
-                shown(agent),
-                shorten(&command(entry), 60),
-                paint.dim(used),
-            ]
-        }));
-        rows.extend(hosts.iter().map(|(agent, grant)| {
-            vec![
-                paint.accent(&grant.id),
-                shown(agent),
-                format!("sandboxed commands reach {}", shown(&grant.host)),
-                paint.dim(utc(grant.granted_at / 1000)),
-            ]
-        }));
         screen.table("", &rows)?;
         Ok(CommandExit::Fine)
     }

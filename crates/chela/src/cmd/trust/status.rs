@@ -1,12 +1,15 @@
 //! `chela trust status`.
 
+use std::io;
+
 use chela_agent::skills::skills_of;
-use chela_skills::{AgentSkill, LockEntry, SkillSource, TrustLock, TrustNews, TrustState};
+use chela_core::Host;
+use chela_inspect::trust_report::{TrustReport, TrustSurvey, TrustedFile, TrustedSkill};
+use chela_skills::{TrustLock, TrustState};
 use chela_workspace::custody::WatchedFile;
 use chela_workspace::trust::{
     FileVersion, FolderGround, HeldVersion, OnChange, TrustAct, TrustStanding, VersionWriter,
 };
-use serde_json::{Value, json};
 
 use super::AgentFiles;
 use crate::cmd::CommandOutcome;
@@ -16,74 +19,62 @@ use crate::screen::{ColourMode, Screen, count_noun, shorten};
 
 pub(super) fn run(agent_files: &AgentFiles<'_>, screen: &mut Screen, json: bool) -> CommandOutcome {
     let files = agent_files.survey();
-    let skills = skills(agent_files);
-    let records = agent_files.custody.records();
-    let root = agent_files.custody.root();
-    let ground = match agent_files
-        .custody
-        .foreign_root(&records, &root.join("AGENTS.md"))
-    {
-        Some(_) => FolderGround::Foreign,
-        None => FolderGround::Own,
-    };
-    let policy = agent_files.custody.policies().on(ground);
+    let setup = agent_files.setup;
+    let view = setup.view(&agent_files.agent)?;
+    let skills = skills_of(&setup.host, &setup.loaded, &view);
     let lock = TrustLock::open(&agent_files.host().state_dir());
-    if json {
-        screen.json(&json!({
-            "agent": agent_files.agent,
-            "workspace": root,
-            "ground": ground,
-            "policy": policy,
-            "broken": records.broken,
-            "files": files.iter().map(row_json).collect::<Vec<_>>(),
-            "skills": skills
-                .iter()
-                .map(|skill| skill_json(skill, lock.entry(skill.skill())))
-                .collect::<Vec<_>>(),
-        }))?;
-        return Ok(CommandExit::Fine);
+    let report = TrustReport::of(TrustSurvey {
+        agent: &agent_files.agent,
+        custody: &agent_files.custody,
+        files: &files,
+        skills: skills.skills(),
+        lock: &lock,
+    });
+    match json {
+        true => screen.json(&report)?,
+        false => print_report(screen, agent_files.host(), &report)?,
     }
+    Ok(CommandExit::Fine)
+}
+
+fn print_report(screen: &mut Screen, host: &Host, report: &TrustReport<'_>) -> io::Result<()> {
     let paint = screen.paint;
     screen.line(format!(
         "{}  {}",
-        paint.bold(agent_files.host().compact(root)),
-        paint.dim(rule_in_words(ground, policy))
+        paint.bold(host.compact(report.workspace)),
+        paint.dim(rule_in_words(report.ground, report.policy))
     ))?;
-    if let Some(why) = &records.broken {
+    if let Some(why) = &report.broken {
         let told = format!(
             "state/trust.json cannot be read ({why}): every file counts as changed by someone else until you approve it."
         );
         screen.paragraph("", &paint.bad(told))?;
     }
-    if files.is_empty() {
-        screen.line(match root.is_dir() {
+    if report.files.is_empty() {
+        screen.line(match report.workspace.is_dir() {
             true => "  no file shapes this agent yet",
             false => "  there is no workspace yet: chela init",
         })?;
     }
-    let rows: Vec<Vec<String>> = files.iter().map(|file| row(file, paint)).collect();
+    let rows: Vec<Vec<String>> = report.files.iter().map(|file| row(file, paint)).collect();
     screen.table("  ", &rows)?;
-    for file in &files {
-        if let Some(found) = file
-            .judged
-            .as_ref()
-            .and_then(|judged| judged.found.as_ref())
-        {
+    for file in &report.files {
+        if let Some(found) = file.found {
             let severity = found.severity.as_str();
             screen.paragraph(
                 "  ",
-                &format!("{}: {severity} suspicion: {}", file.shown, found.what),
+                &format!("{}: {severity} suspicion: {}", file.file, found.what),
             )?;
         }
     }
-    if !skills.is_empty() {
+    if !report.skills.is_empty() {
         screen.blank()?;
         screen.line(paint.bold("Skills"))?;
-        let rows: Vec<Vec<String>> = skills.iter().map(|skill| skill_row(skill, paint)).collect();
+        let skills = report.skills.iter();
+        let rows: Vec<Vec<String>> = skills.map(|skill| skill_row(skill, paint)).collect();
         screen.table("  ", &rows)?;
     }
-    tell_what_waits(screen, &files, &skills)?;
-    Ok(CommandExit::Fine)
+    tell_what_waits(screen, report)
 }
 
 fn rule_in_words(ground: FolderGround, policy: OnChange) -> String {
@@ -99,10 +90,10 @@ fn rule_in_words(ground: FolderGround, policy: OnChange) -> String {
     format!("{whose}; {rule}")
 }
 
-fn row(file: &WatchedFile, paint: ColourMode) -> Vec<String> {
-    let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
-    let judged = file.judged.as_ref().map(|judged| judged.judgement);
-    let Some(judgement) = judged.or(file.absent.map(|absent| absent.judgement)) else {
+fn row(told: &TrustedFile<'_>, paint: ColourMode) -> Vec<String> {
+    let file = told.watched;
+    let version = told.record.and_then(|entry| entry.trusted.as_ref());
+    let Some(judgement) = told.judgement else {
         let what = match file.proposed() {
             Some(_) => "the agent wants to write it",
             None => "on record, but not there",
@@ -198,18 +189,12 @@ fn used_in_words(file: &WatchedFile, act: TrustAct) -> String {
     }
 }
 
-fn tell_what_waits(
-    screen: &mut Screen,
-    files: &[WatchedFile],
-    skills: &[AgentSkill],
-) -> std::io::Result<()> {
-    let waiting: Vec<&WatchedFile> = files.iter().filter(|file| file.waits()).collect();
+fn tell_what_waits(screen: &mut Screen, report: &TrustReport<'_>) -> io::Result<()> {
+    let files = report.files.iter();
+    let waiting: Vec<&TrustedFile<'_>> = files.filter(|file| file.waits).collect();
     screen.blank()?;
-    let skills: Vec<&str> = skills
-        .iter()
-        .filter(|skill| skill.entry.trust.news == TrustNews::Told)
-        .map(|skill| skill.skill().name.as_str())
-        .collect();
+    let skills = report.skills.iter().filter(|skill| skill.waits);
+    let skills: Vec<&str> = skills.map(|skill| skill.skill).collect();
     for name in &skills {
         let told = format!(
             "Skill {name} waits for you: chela skills diff {name}, then chela skills trust {name} or chela skills untrust {name}."
@@ -220,7 +205,7 @@ fn tell_what_waits(
         [] if skills.is_empty() => screen.line("Nothing waits for you."),
         [] => Ok(()),
         [one] => {
-            let no = match is_agents(one) {
+            let no = match one.is_agents() {
                 true => "refuse",
                 false => "restore",
             };
@@ -228,7 +213,7 @@ fn tell_what_waits(
                 "",
                 &format!(
                     "1 file waits for you: chela trust diff {0}, then chela trust approve {0} or chela trust {no} {0}.",
-                    one.shown
+                    one.file
                 ),
             )
         }
@@ -242,73 +227,11 @@ fn tell_what_waits(
     }
 }
 
-/// Whether what waits is the agent's doing.
-fn is_agents(file: &WatchedFile) -> bool {
-    let entry = file.entry.as_ref();
-    entry.is_some_and(|entry| entry.held.is_some() || entry.proposed.is_some())
-}
-
-fn row_json(file: &WatchedFile) -> Value {
-    let judged = file.judged.as_ref();
-    let judgement = judged
-        .map(|judged| judged.judgement)
-        .or(file.absent.map(|absent| absent.judgement));
-    json!({
-        "file": file.shown,
-        "path": file.path,
-        "kind": file.kind,
-        "state": judgement.map_or("gone", |judgement| judgement.state.as_str()),
-        "waits": file.waits(),
-        "hash": judged.map(|judged| judged.hash),
-        "ground": judged.map(|judged| judged.ground),
-        "used": judgement.map(|judgement| match judgement.act {
-            TrustAct::Use if judged.is_none() => "nothing",
-            TrustAct::Use => "file",
-            TrustAct::UseTrusted(_) => "trusted-version",
-            TrustAct::Withhold => "nothing",
-        }),
-        "trust": judgement.map(|judgement| judgement.trust),
-        "found": judged.and_then(|judged| judged.found.as_ref()),
-        "record": file.entry,
-    })
-}
-
-/// Those of the build are as trustworthy as the build.
-fn skills(agent_files: &AgentFiles<'_>) -> Vec<AgentSkill> {
-    let setup = agent_files.setup;
-    let Some(view) = setup.loaded.agent(&agent_files.agent) else {
-        return Vec::new();
+fn skill_row(skill: &TrustedSkill<'_>, paint: ColourMode) -> Vec<String> {
+    let mark = match skill.state {
+        TrustState::Trusted | TrustState::New => paint.good(skill.state.as_str()),
+        TrustState::Changed => paint.warn(skill.state.as_str()),
+        TrustState::Quarantined => paint.bad(skill.state.as_str()),
     };
-    let skills = skills_of(&setup.host, &setup.loaded, &view);
-    skills
-        .skills()
-        .iter()
-        .filter(|skill| {
-            skill.skill().source != SkillSource::Bundled
-                || skill.entry.trust.state != TrustState::Trusted
-        })
-        .cloned()
-        .collect()
-}
-
-fn skill_row(skill: &AgentSkill, paint: ColourMode) -> Vec<String> {
-    let trust = &skill.entry.trust;
-    let mark = match trust.state {
-        TrustState::Trusted | TrustState::New => paint.good(trust.state.as_str()),
-        TrustState::Changed => paint.warn(trust.state.as_str()),
-        TrustState::Quarantined => paint.bad(trust.state.as_str()),
-    };
-    vec![mark, skill.skill().name.clone(), paint.dim(&trust.reason)]
-}
-
-fn skill_json(skill: &AgentSkill, record: Option<&LockEntry>) -> Value {
-    json!({
-        "record": record,
-        "waits": skill.entry.trust.news == TrustNews::Told,
-        "skill": skill.skill().name,
-        "path": skill.skill().file,
-        "state": skill.entry.trust.state,
-        "reason": skill.entry.trust.reason,
-        "tree": skill.skill().tree,
-    })
+    vec![mark, skill.skill.to_owned(), paint.dim(skill.reason)]
 }

@@ -6,11 +6,11 @@ mod session_upkeep;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::{KnownSecret, Redactor, is_guessable};
-use chela_core::{AgentId, Host, SessionKey};
+use chela_core::{AgentId, Host, SessionKey, lock};
 use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
@@ -112,12 +112,12 @@ impl Agents {
 
     /// Lets somebody have a say in every turn that begins from now on, after those before.
     pub fn add_hook(&self, hook: Arc<dyn TurnHook>) {
-        let mut hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hooks = lock(&self.hooks);
         hooks.push(hook);
     }
 
     pub(crate) fn hooks(&self) -> Vec<Arc<dyn TurnHook>> {
-        let hooks = self.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let hooks = lock(&self.hooks);
         hooks.clone()
     }
 
@@ -139,7 +139,7 @@ impl Agents {
 
     /// The sessions of an agent.
     pub fn sessions(&self, agent: &AgentId) -> Result<Arc<Sessions>, SessionError> {
-        let mut all = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.sessions);
         if let Some(sessions) = all.get(agent) {
             return Ok(Arc::clone(sessions));
         }
@@ -152,7 +152,7 @@ impl Agents {
     /// The one open memory of an agent: its tools, its chat and the commands ask the same. `None`
     /// where memory is switched off and for an agent there is none of.
     pub fn memory(&self, agent: &AgentId) -> Option<Arc<AgentMemory>> {
-        let mut all = self.memories.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.memories);
         if let Some(memory) = all.get(agent) {
             return memory.clone();
         }
@@ -193,7 +193,7 @@ impl Agents {
 
     /// What an agent's file tools changed.
     pub fn journal(&self, agent: &AgentId) -> Arc<FileJournal> {
-        let mut all = self.journals.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.journals);
         let journal = all.entry(agent.clone()).or_insert_with(|| {
             let retention = JournalRetention::of(&self.loaded);
             Arc::new(FileJournal::of(&self.host, agent, retention))

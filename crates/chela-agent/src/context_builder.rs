@@ -10,8 +10,9 @@ mod pruning;
 mod sessions_view;
 mod skill_bound;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use chela_core::lock;
 use chela_session::{ContextReplay, OpenSession, SessionId, TranscriptEntry};
 use chela_tools::{ChildSpawner, PolicyAsk, Tool, ToolRules, Toolbox};
 
@@ -124,6 +125,6 @@ impl ContextBuilder {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }

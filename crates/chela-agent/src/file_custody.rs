@@ -222,10 +222,7 @@ impl FileCustody {
     }
 
     pub(crate) fn go_on_watching(&self, before: FilesBefore, doing: &WriteContext) {
-        let mut lingering = self
-            .lingering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut lingering = lock(&self.lingering);
         let doing = doing.in_background();
         let doing = match lingering.take() {
             Some(known) => known.doing.and(&doing),
@@ -358,11 +355,7 @@ impl FileCustody {
     /// What commands in the background changed since it was last looked at, with the call that
     /// began it.
     fn look_back(&self) -> Option<(RecordedWrites, WriteContext)> {
-        let known = self
-            .lingering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()?;
+        let known = lock(&self.lingering).take()?;
         let noted = self.note(&known.before, &known.doing);
         Some((noted, known.doing))
     }

@@ -1,7 +1,8 @@
 //! The ledger of a process: opened when it is first needed, tried again while it cannot be.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use chela_core::lock;
 use chela_ledger::{Ledger, LedgerError};
 
 #[derive(Debug, Default)]
@@ -50,6 +51,6 @@ impl LedgerSlot {
     }
 
     fn locked(&self) -> MutexGuard<'_, SlotState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }

@@ -4,8 +4,9 @@
 mod session_note;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use chela_core::lock;
 use chela_model::{FallbackChain, ResolveError, ThinkingEffort, Usage};
 use chela_session::{
     OpenSession, ResetReason, SessionError, SessionInfo, SessionSettings, Sessions,
@@ -67,7 +68,7 @@ impl Transcript {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.state))
     }
 
     pub fn session(&self) -> OpenSession {

@@ -43,7 +43,7 @@ mod trust_notices;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use chela_core::panics::PanicReport;
@@ -337,9 +337,7 @@ impl<'a> RunningTurn<'a> {
     }
 
     fn hook_words(&self) -> MutexGuard<'_, HookWords> {
-        self.hook_words
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.hook_words)
     }
 
     async fn end(self, ended: TurnEnd) -> Result<TurnOutcome, TurnError> {

@@ -1,10 +1,10 @@
 //! What reaches a turn while it runs: a word in between, and stop.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use chela_core::Host;
+use chela_core::{Host, lock};
 use tokio::sync::Notify;
 
 use crate::halt::{HaltNotice, LOOK_EVERY};
@@ -25,26 +25,19 @@ impl TurnControl {
     }
 
     pub fn steer(&self, message: InboundMessage) {
-        self.steering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push_back(message);
+        lock(&self.steering).push_back(message);
     }
 
     /// Puts back, in their order, what was taken and could not be kept.
     pub fn steer_again(&self, messages: impl DoubleEndedIterator<Item = InboundMessage>) {
-        let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut steering = lock(&self.steering);
         messages
             .rev()
             .for_each(|message| steering.push_front(message));
     }
 
     pub fn take_steering(&self) -> Vec<InboundMessage> {
-        self.steering
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .drain(..)
-            .collect()
+        lock(&self.steering).drain(..).collect()
     }
 
     pub fn stop(&self) {

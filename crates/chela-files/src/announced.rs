@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use chela_core::ok_or_debug;
+use chela_core::{lock, ok_or_debug};
 
 use crate::create_private_folder;
 
@@ -164,7 +164,7 @@ impl Drop for WriteWitness {
 
 impl HeardWrites {
     fn lock(&self) -> MutexGuard<'_, HeardState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn hear_all(self: Arc<Self>, listener: &UnixListener, may_write: &Arc<MayWrite>) {

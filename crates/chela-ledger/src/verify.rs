@@ -1,9 +1,9 @@
 //! Whether everything on record is as it was written.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, lock};
 use chela_store::{
     AuditEntry, ChainId, LedgerFact, LedgerPlace, NotedHead, RequestSeals, SqliteLedgerStore,
 };
@@ -46,12 +46,10 @@ impl Ledger {
         }));
         let told = Arc::clone(&check);
         let examined = self.store.examine(Box::new(move |fact| {
-            told.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(fact);
+            lock(&told).take(fact);
         }));
         examined.await?;
-        let mut check = check.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut check = lock(&check);
         Ok(std::mem::take(&mut *check).finish())
     }
 

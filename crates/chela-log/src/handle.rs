@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use chela_core::Host;
 use chela_core::secret::Redactor;
+use chela_core::{Host, lock};
 use tracing::Metadata;
 use tracing::level_filters::LevelFilter;
 
@@ -262,7 +262,7 @@ impl LogState {
     }
 
     fn outlets(&self) -> MutexGuard<'_, Outlets> {
-        self.outlets.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.outlets)
     }
 }
 

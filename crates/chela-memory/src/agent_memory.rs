@@ -7,9 +7,9 @@
 mod keeper;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use chela_core::Host;
+use chela_core::{Host, lock};
 
 use crate::embed::Embedder;
 use crate::memory::{Memory, OpenMemory, WarmMemory};
@@ -91,7 +91,7 @@ impl AgentMemory {
         &self,
         use_it: impl FnOnce(&mut Memory<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reader = lock(&self.reader);
         // The index may have been deleted since: then it is made anew.
         let warm = reader.take().filter(WarmMemory::is_in_place);
         let mut memory = self.parts.open(warm)?;
@@ -108,7 +108,7 @@ impl AgentMemory {
     /// Keeps the memory up to date, as `sync` says, until everybody who asked for it has dropped
     /// what is returned.
     pub fn keep_current(self: &Arc<Self>) -> Arc<MemoryKeeper> {
-        let mut kept = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.keeper);
         if let Some(keeper) = kept.upgrade() {
             keeper.session_started();
             return keeper;

@@ -4,11 +4,11 @@ mod alias;
 mod describe;
 mod params;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chela_config::model::{ModelChoice, ModelsMode, OpenMap};
 use chela_config::{AgentView, LoadedConfig};
-use chela_core::{AgentId, Host, ok_or_debug, suggest};
+use chela_core::{AgentId, Host, lock, ok_or_debug, suggest};
 
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{ChainPace, FallbackChain};
@@ -245,7 +245,7 @@ impl Models {
                     window = learned.info.context_window,
                     "a local server says what it runs"
                 );
-                let mut known = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut known = lock(&self.learned);
                 known.retain(|info| info.reference != learned.info.reference);
                 known.push(learned.info);
             }
@@ -370,7 +370,7 @@ impl Models {
             api,
         })?;
         let info = Arc::new(describe::model(provider, api, model, entry));
-        let known = self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock(&self.learned);
         let learned = known.iter().find(|known| known.reference == info.reference);
         let info = learned.cloned().unwrap_or(info);
         drop(known);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
-use chela_core::Host;
+use chela_core::{Host, lock};
 use serde::{Deserialize, Serialize};
 
 use super::cgroup::CgroupParent;
@@ -104,7 +104,7 @@ impl SandboxMachine {
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
         let remembers = self.memo.is_some();
         let key = (self.helper.clone(), self.path.clone(), remembers, name);
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = lock(&KNOWN);
         known.entry(key).or_insert_with(try_it).clone()
     }
 }

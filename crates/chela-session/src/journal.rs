@@ -10,12 +10,12 @@ mod tree;
 mod undo;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_config::LoadedConfig;
 use chela_config::model::BareUnit;
-use chela_core::{AgentId, Host};
+use chela_core::{AgentId, Host, lock};
 use chela_store::{FileState, JournalStore, SqliteJournalStore, StoreError, StoreFuture, block_on};
 
 use crate::begun::{RecordFile, RecordLoss};
@@ -186,7 +186,7 @@ impl FileJournal {
 
     fn locked(&self) -> std::sync::MutexGuard<'_, OpenJournal> {
         // What is behind it is whole or not there at all.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.open)
     }
 }
 

@@ -6,8 +6,9 @@
 //! branch is it read anew.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use chela_core::lock;
 use chela_model::{MessagePart, ModelMessage};
 use chela_store::SessionIncarnation;
 
@@ -159,7 +160,7 @@ impl KeptTranscripts {
     }
 
     fn locked(&self) -> MutexGuard<'_, KeptState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

@@ -10,7 +10,9 @@ mod chains;
 mod examining;
 mod requests;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use chela_core::lock;
 
 use crate::{StoreCounts, StoreError, StoreFuture, WriteDurability};
 
@@ -216,13 +218,13 @@ impl dyn LedgerStore + '_ {
             Box::new(move |tx| {
                 let outcome = work(tx);
                 let end = end(&outcome);
-                *place.lock().unwrap_or_else(PoisonError::into_inner) = Some((outcome, end));
+                *lock(&place) = Some((outcome, end));
                 end
             }),
         );
         Box::pin(async move {
             let done = done.await;
-            let found = found.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let found = lock(&found).take();
             match found {
                 // Its own trouble says more than what became of the others.
                 Some((Err(own), _)) => Err(own),

@@ -15,11 +15,11 @@ mod tree;
 mod write;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use chela_core::secret::Redactor;
 use chela_core::suggest::nearest;
-use chela_core::{Entropy, grouped};
+use chela_core::{Entropy, grouped, lock};
 use chela_files::{LockFile, PathLocks};
 
 use crate::blocking::BlockingJob;
@@ -110,7 +110,7 @@ struct Rehearsal(Mutex<Vec<FilePreview>>);
 
 impl ChangeJournal for Rehearsal {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.0);
         seen.push(FilePreview {
             path: change.path.to_owned(),
             before: change.before.map(<[u8]>::to_vec),
@@ -131,7 +131,7 @@ impl FileTools {
             journal: Some(Arc::clone(&rehearsal) as Arc<dyn ChangeJournal>),
             ..self.imagined()
         });
-        let mut seen = rehearsal.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&rehearsal.0);
         std::mem::take(&mut *seen)
     }
 

@@ -1,7 +1,8 @@
 //! `update_plan`: what the agent is about to do, for people to follow.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use chela_core::lock;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -15,15 +16,12 @@ pub struct SessionPlan(Mutex<Vec<PlanStep>>);
 
 impl SessionPlan {
     pub fn steps(&self) -> Vec<PlanStep> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        lock(&self.0).clone()
     }
 
     /// Takes over the steps of a plan that was made with other tools of the same session.
     pub fn go_on_with(&self, steps: &[PlanStep]) {
-        steps.clone_into(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        steps.clone_into(&mut lock(&self.0));
     }
 }
 
@@ -101,7 +99,7 @@ fn update(plan: &SessionPlan, arguments: Arguments, _: &BlockingJob) -> ToolOutp
         steps.len()
     );
     let details = json!({ "explanation": arguments.explanation, "plan": steps });
-    *plan.0.lock().unwrap_or_else(PoisonError::into_inner) = steps;
+    *lock(&plan.0) = steps;
     ToolOutput::said(said).with_details(details)
 }
 

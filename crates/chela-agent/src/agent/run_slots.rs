@@ -2,9 +2,9 @@
 //! the order they came.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
-use chela_core::{SessionForm, SessionKey};
+use chela_core::{SessionForm, SessionKey, lock};
 use tokio::sync::Notify;
 
 use super::Agents;
@@ -27,7 +27,7 @@ struct State {
 
 impl RunSlots {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Whether a run was started here and has not ended.

@@ -2,12 +2,12 @@
 //! ended are put away, and sandboxes nobody uses are emptied. Beside the conversation, never in its way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use chela_config::LoadedConfig;
 use chela_config::model::{BareUnit, OrOff};
-use chela_core::{AgentId, ok_or_warn};
+use chela_core::{AgentId, lock, ok_or_warn};
 use chela_ledger::{Ledger, LedgerRetention};
 use chela_store::block_on;
 
@@ -79,20 +79,20 @@ impl Agents {
                     && gone.after_jump
                     && !gone.is_empty()
                 {
-                    *locked(&agents.keeping.notice) = Some(AFTER_JUMP.to_owned());
+                    *lock(&agents.keeping.notice) = Some(AFTER_JUMP.to_owned());
                 }
             }
         };
         let thread = std::thread::Builder::new()
             .name("keeping".to_owned())
             .spawn(work);
-        *locked(&self.keeping.at_work) =
+        *lock(&self.keeping.at_work) =
             ok_or_warn!(thread, "nothing is put away: no thread to be had");
     }
 
     /// Waits for what was begun, so that a process which lives for one answer gets it done too.
     pub fn finish_keeping(&self) {
-        let thread = locked(&self.keeping.at_work).take();
+        let thread = lock(&self.keeping.at_work).take();
         if let Some(thread) = thread
             && thread.join().is_err()
         {
@@ -102,7 +102,7 @@ impl Agents {
 
     /// What the owner should hear of what was put away; once.
     pub fn take_upkeep_notice(&self) -> Option<String> {
-        locked(&self.keeping.notice).take()
+        lock(&self.keeping.notice).take()
     }
 
     /// Puts the sessions of sub-agents away that ended `archiveAfterMinutes` ago.
@@ -129,8 +129,4 @@ impl Agents {
         }
         Ok(())
     }
-}
-
-fn locked<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -48,10 +48,7 @@ fn repository_above(dir: &Path) -> Option<PathBuf> {
 impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     /// Looks at an agent's folders and skills anew the next time: a session begins.
     pub fn refresh(&self, agent: &AgentId) {
-        self.known
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .retain(|(id, _)| id != agent);
+        lock(&self.known).retain(|(id, _)| id != agent);
     }
 
     /// The skills of an agent, as its prompts list them.
@@ -88,10 +85,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     }
 
     pub(super) fn known(&self, agent: &AgentId) -> Result<KnownAgent, AssembleError> {
-        let mut all = self
-            .known
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut all = lock(&self.known);
         if let Some((_, known)) = all.iter().find(|(id, _)| id == agent) {
             return Ok(known.clone());
         }

@@ -72,10 +72,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         known: &KnownAgent,
         reader: &PromptReader,
     ) -> SessionTools {
-        let mut offered = known
-            .tools
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut offered = lock(&known.tools);
         let channel = ask.channel.as_deref();
         let info = reader.target.as_ref().map(ModelTarget::info);
         let model = info.map_or("", |info| &info.reference);

@@ -1,7 +1,8 @@
 //! The tools of whoever embeds the agent, which may come and go while a session lasts.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
+use chela_core::lock;
 use chela_tools::{Tool, ToolNameError, Toolbox, check_own_names};
 
 use super::{ContextBuilder, RequestPrefix};
@@ -40,6 +41,6 @@ impl ContextBuilder {
     }
 
     fn locked_tools(&self) -> MutexGuard<'_, Vec<Arc<dyn Tool>>> {
-        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.own)
     }
 }

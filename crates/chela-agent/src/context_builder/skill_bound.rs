@@ -9,9 +9,9 @@
 mod reading;
 
 use std::path::PathBuf;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 
-use chela_core::ok_or_warn;
+use chela_core::{lock, ok_or_warn};
 use chela_model::{ModelMessage, ToolCall};
 use chela_tools::ToolRules;
 use chela_tools::policy::ToolNames;
@@ -211,7 +211,7 @@ impl ContextBuilder {
     }
 
     fn bounds(&self) -> MutexGuard<'_, SkillBounds> {
-        self.bounds.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.bounds)
     }
 
     /// A policy under the bounds of the skills in use.

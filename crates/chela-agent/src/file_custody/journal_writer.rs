@@ -1,8 +1,8 @@
 //! The journal as the tools of one conversation write into it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use chela_core::{SessionKey, Trust, ok_or_warn};
+use chela_core::{SessionKey, Trust, lock, ok_or_warn};
 use chela_guard::flow::SessionTaint;
 use chela_tools::{ChangeId, FileChange};
 
@@ -45,7 +45,7 @@ impl JournalWriter {
 
     /// A turn begins.
     pub(crate) fn begin(&self, session: &OpenSession, turn: &str) {
-        *self.now.lock().unwrap_or_else(PoisonError::into_inner) = Now {
+        *lock(&self.now) = Now {
             session_id: session.id.to_string(),
             turn: turn.to_owned(),
         };
@@ -54,7 +54,7 @@ impl JournalWriter {
 
 impl chela_tools::ChangeJournal for JournalWriter {
     fn before(&self, change: &FileChange<'_>) -> Result<ChangeId, String> {
-        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = lock(&self.now);
         let author = ChangeAuthor {
             session: &self.session,
             session_id: &now.session_id,

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use chela_core::{AgentId, ContentHash, ok_or_warn};
+use chela_core::{AgentId, ContentHash, lock, ok_or_warn};
 use chela_guard::flow::SessionTaint;
 use chela_skills::{AgentWriter, FirstLook, Skill, SkillLibrary, SkillSource};
 
@@ -127,7 +127,7 @@ impl WatchedSkills {
     }
 
     fn with<T>(&self, look: impl FnOnce(&mut SkillLibrary) -> T) -> Option<T> {
-        let mut kept = self.library.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.library);
         let library = match &mut *kept {
             Some(library) => {
                 library.refresh();

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
-use chela_core::{ContentHash, Origin, Trust, ok_or_debug};
+use chela_core::{ContentHash, Origin, Trust, lock, ok_or_debug};
 use chela_guard::WebAddress;
 use chela_guard::approval::ApprovalScope;
 use chela_guard::flow::{HostStanding, ProposedCall, Provenance, SessionTaint, TextSpan};
@@ -145,7 +145,7 @@ impl ProvenanceTracker {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Reading> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0)
     }
 }
 

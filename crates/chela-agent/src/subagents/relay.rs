@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
+use chela_core::lock;
 use chela_tools::{ApprovalQuestion, Approver, OwnerAnswer};
 use tokio::sync::{Notify, oneshot};
 
@@ -72,9 +73,7 @@ impl QuestionRelay {
     }
 
     fn questions(&self) -> MutexGuard<'_, VecDeque<Passed>> {
-        self.questions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        lock(&self.questions)
     }
 }
 

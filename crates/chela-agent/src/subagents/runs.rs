@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use chela_core::SessionKey;
+use chela_core::{SessionKey, lock};
 use chela_tools::{RunRow, SpawnRefused, WhichChildren};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
@@ -64,7 +64,7 @@ pub(crate) struct RunEntry {
 
 impl RunningChildren {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// What the parent's model may use now, for what its children may have.

@@ -5,8 +5,9 @@
 //! text goes out in pieces that hold no half address; in any other session word by word, so that
 //! no secret goes out in halves.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use chela_core::lock;
 use chela_guard::flow::{DefangedReply, SessionTaint, defang};
 use chela_ledger::AuditKind;
 use serde_json::json;
@@ -160,7 +161,7 @@ impl<'a> TurnOutlet<'a> {
     }
 
     fn held(&self) -> std::sync::MutexGuard<'_, String> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.held)
     }
 }
 

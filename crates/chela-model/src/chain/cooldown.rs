@@ -1,10 +1,10 @@
 //! Which models pause after failures, and for how long.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use chela_core::{Clock, Host};
+use chela_core::{Clock, Host, lock};
 
 use crate::timer::{RealTimer, SleepTimer};
 use crate::{CallFailure, ModelTarget};
@@ -62,13 +62,13 @@ impl ChainPace {
     /// Whether a model is left alone for now.
     pub fn pauses(&self, target: &ModelTarget) -> bool {
         let now = self.clock.now();
-        let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let pauses = lock(&self.pauses);
         let pausing = |name: &str| pauses.get(name).is_some_and(|pause| pause.until > now);
         pausing(&target.info.reference) || pausing(&target.provider.id)
     }
 
     pub fn answered(&self, target: &ModelTarget) {
-        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pauses = lock(&self.pauses);
         pauses.remove(&target.info.reference);
         pauses.remove(&target.provider.id);
     }
@@ -82,7 +82,7 @@ impl ChainPace {
             _ => &target.info.reference,
         };
         let now = self.clock.now();
-        let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pauses = lock(&self.pauses);
         let pause = pauses.entry(name.clone()).or_insert(Pause {
             failures: 0,
             until: now,

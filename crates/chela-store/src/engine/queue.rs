@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
+use chela_core::lock;
 use rusqlite::Connection;
 
 use super::job::{JobError, StoreJob};
@@ -194,7 +195,7 @@ impl EngineShared {
 
     pub fn locked(&self) -> MutexGuard<'_, EngineQueue> {
         // Nothing is done under this lock that could leave it half changed.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.queue)
     }
 
     pub fn set_watch(&self, watch: Box<dyn GroupWatch>) {

@@ -7,7 +7,7 @@ mod input;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
 
 use chela_config::model::Exec;
@@ -276,7 +276,7 @@ impl CommandGate {
     }
 
     fn allowed(&self) -> std::sync::MutexGuard<'_, HashSet<ContentHash>> {
-        self.allowed.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.allowed)
     }
 }
 

@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex};
 
-use chela_core::{ContentHash, ok_or_debug};
+use chela_core::{ContentHash, lock, ok_or_debug};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -133,7 +133,7 @@ fn hash(file: &Path) -> Option<ContentHash> {
     };
     // Small files are read each time: clocks are coarse, and a script may change twice in a tick.
     let is_large = found.size() > 256 * 1024;
-    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = || lock(&KNOWN);
     if is_large && let Some(hash) = known().get(&version) {
         return Some(*hash);
     }

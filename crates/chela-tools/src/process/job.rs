@@ -5,7 +5,7 @@ mod launch;
 use std::io;
 use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use chela_core::{Host, lock};
@@ -172,14 +172,14 @@ impl CommandJob {
     }
 
     pub fn spool(&self) -> MutexGuard<'_, OutputSpool> {
-        self.spool.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.spool)
     }
 
     /// What was printed since the last time this was asked, at most its last `most` bytes.
     pub fn news(&self, most: usize) -> super::spool::OutputPart {
         let mut spool = self.spool();
         spool.settle();
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = lock(&self.seen);
         let from = (*seen).max(spool.total().saturating_sub(most as u64));
         let mut part = spool.read(from, most);
         part.lost += from - *seen;
@@ -190,7 +190,7 @@ impl CommandJob {
     /// Whether [`CommandJob::news`] has something.
     pub fn has_news(&self) -> bool {
         let total = self.spool().total();
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) < total
+        *lock(&self.seen) < total
     }
 
     /// Writes to its input.

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
+use chela_core::lock;
 use tokio::time::Instant;
 
 const MOST_ENTRIES: usize = 100;
@@ -27,13 +28,13 @@ impl<K: Eq + Hash + Clone, V: Clone> TimedCache<K, V> {
     }
 
     pub fn get(&self, key: &K) -> Option<V> {
-        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entries = lock(&self.entries);
         let (since, value) = entries.get(key)?;
         (since.elapsed() < self.keep).then(|| value.clone())
     }
 
     pub fn put(&self, key: K, value: V) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = lock(&self.entries);
         entries.retain(|_, (since, _)| since.elapsed() < self.keep);
         if entries.len() >= MOST_ENTRIES {
             let oldest = entries.iter().min_by_key(|(_, (since, _))| *since);

@@ -1,10 +1,10 @@
 //! The owner's yes: given to a question, spent by a call, kept where nobody was there.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use chela_config::model::HeadlessApproval;
-use chela_core::{ContentHash, ok_or_debug, ok_or_warn};
+use chela_core::{ContentHash, lock, ok_or_debug, ok_or_warn};
 use chela_guard::approval::{
     ApprovalQuestion, ApprovalScope, AskedCall, OwnerGrant, QuestionTiming,
 };
@@ -27,13 +27,13 @@ pub(in crate::turn) struct BatchApproval {
 
 impl BatchApproval {
     pub(super) fn add(&self, granted: GrantedQuestion) {
-        let mut all = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.granted);
         all.push(granted);
     }
 
     /// Whether a yes was given for this call.
     pub(super) fn has_grant_for(&self, call: &ToolCall) -> bool {
-        let all = self.granted.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = lock(&self.granted);
         all.iter().any(|one| one.calls.contains(&call.id))
     }
 }
@@ -82,7 +82,7 @@ impl RunningTurn<'_> {
     ) -> Result<Option<OwnerApproval>, SessionError> {
         let deed = case.deed();
         let yes = {
-            let mut granted = leave.granted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut granted = lock(&leave.granted);
             let spent = self.parts.guarding.provenance.with(|seen| {
                 let mut all = granted.iter_mut();
                 all.position(|one| one.grant.spend(&deed, seen).is_ok())

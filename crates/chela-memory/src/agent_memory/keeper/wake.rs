@@ -6,6 +6,8 @@ use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use chela_core::lock;
+
 use super::{KeeperState, VectorWork, problems};
 use crate::index::{SyncOutcome, SyncReport};
 use crate::store::StoreError;
@@ -187,6 +189,6 @@ impl KeeperWake {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 }

@@ -8,10 +8,10 @@ use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, lock};
 use chela_files::{LockError, LockFile, open_plain};
 
 use crate::WriteDurability;
@@ -105,7 +105,7 @@ impl ChainHeads {
 
     fn locked(&self) -> MutexGuard<'_, HeadGroup> {
         // Work that panicked has not changed it.
-        self.group.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.group)
     }
 }
 

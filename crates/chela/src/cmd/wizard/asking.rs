@@ -1,10 +1,10 @@
 //! What the wizard asks a person.
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, Read, Write};
 
 use chela_core::ok_or_warn;
 use chela_model::ModelKey;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::chat::line_questions::ask_fresh_line;
 use crate::fail::CommandError;
@@ -50,22 +50,44 @@ pub fn ask_key(provider: &str) -> Result<ModelKey, CommandError> {
     }
 }
 
+/// Reads a line that is not shown. Ctrl-C is read like any other key, because the terminal must be
+/// given back as it was before the process may go.
 fn read_hidden() -> Option<String> {
     let stdin = io::stdin();
     let before = tcgetattr(&stdin).ok()?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
+    hidden.make_raw();
+    // What is printed meanwhile, by whomever, stands in lines as usual.
+    hidden.output_modes = before.output_modes;
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).ok()?;
-    let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
+    let line = hidden_line(&mut stdin.lock());
     ok_or_warn!(
         tcsetattr(&stdin, OptionalActions::Now, &before),
         "the terminal does not show what is typed"
     );
-    match read {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line),
+    line
+}
+
+/// The keys of a line that is typed or pasted blindly. `None` when it is given up.
+fn hidden_line(input: &mut impl Read) -> Option<String> {
+    const INTERRUPT: u8 = 0x03;
+    const END: u8 = 0x04;
+    const BACKSPACE: [u8; 2] = [0x08, 0x7f];
+    const CLEAR: u8 = 0x15;
+    let mut typed: Vec<u8> = Vec::new();
+    for byte in input.bytes() {
+        match byte.ok()? {
+            b'\r' | b'\n' => return String::from_utf8(typed).ok(),
+            INTERRUPT => return None,
+            END if typed.is_empty() => return None,
+            CLEAR => typed.clear(),
+            key if BACKSPACE.contains(&key) => {
+                typed.pop();
+            }
+            key => typed.push(key),
+        }
     }
+    None
 }
 
 fn eprint_text(text: &str) {
@@ -76,4 +98,20 @@ fn eprint_text(text: &str) {
 
 fn given_up() -> CommandError {
     CommandError::new("nothing was set up").hint("`chela setup` begins again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hidden_line;
+
+    #[test]
+    fn a_line_is_typed_blindly() {
+        let typed = |keys: &str| hidden_line(&mut keys.as_bytes());
+        assert_eq!(typed("sk-1\r"), Some("sk-1".to_owned()));
+        assert_eq!(typed("sk-2\u{7f}1\n"), Some("sk-1".to_owned()));
+        assert_eq!(typed("wrong\u{15}sk-1\r"), Some("sk-1".to_owned()));
+        assert_eq!(typed("sk-1\u{3}"), None);
+        assert_eq!(typed("\u{4}"), None);
+        assert_eq!(typed("sk-1"), None, "the terminal went away");
+    }
 }

@@ -8,7 +8,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -39,6 +39,16 @@ impl ChatTerminal {
 
     /// Standing in another folder.
     pub(crate) fn open_in(home: &TestHome, folder: &str, args: &[&str]) -> Self {
+        Self::start(home, folder, &[&["chat"], args].concat())
+    }
+
+    /// Any command, as it is typed after `chela`.
+    pub(crate) fn run(home: &TestHome, words: &[&str]) -> Self {
+        let folder = home.path("").display().to_string();
+        Self::start(home, &folder, words)
+    }
+
+    fn start(home: &TestHome, folder: &str, words: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -60,8 +70,7 @@ impl ChatTerminal {
             .env_remove("COLUMNS")
             .env("TERM", "xterm-256color")
             .current_dir(folder)
-            .arg("chat")
-            .args(args)
+            .args(words)
             .stdin(line.try_clone().unwrap())
             .stdout(line.try_clone().unwrap())
             .stderr(line.try_clone().unwrap())
@@ -140,8 +149,17 @@ impl ChatTerminal {
         &self.passed
     }
 
+    /// Waits until what is typed is not shown.
+    #[track_caller]
+    pub(crate) fn hides_keys(&self) {
+        wait_until("nothing typed is shown", || {
+            let modes = tcgetattr(self.line.as_fd()).unwrap().local_modes;
+            !modes.contains(LocalModes::ECHO)
+        });
+    }
+
     /// Whether the line echoes and waits for whole lines, as a shell wants it.
-    fn is_as_before(&self) -> bool {
+    pub(crate) fn is_as_before(&self) -> bool {
         let modes = tcgetattr(self.line.as_fd()).unwrap().local_modes;
         modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }

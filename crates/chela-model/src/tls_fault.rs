@@ -4,6 +4,9 @@ use std::error::Error;
 
 use rustls::CertificateError;
 
+const OWN: &str =
+    "SSL_CERT_FILE=FILE.pem trusts a certificate of your own, or the authority that made it";
+
 /// What is wrong with a secure connection.
 #[derive(Debug, Clone)]
 pub enum TlsFault {
@@ -32,9 +35,18 @@ impl TlsFault {
         }
     }
 
+    /// The same where the address is told by others, with what to do.
+    pub fn why(&self) -> String {
+        match self {
+            Self::Certificate(why) => {
+                format!("its certificate cannot be trusted: {}; {OWN}", words(why))
+            }
+            Self::Handshake(why) => format!("no secure connection can be made ({why})"),
+        }
+    }
+
     /// What to do; `id` is the provider whose address it is.
     pub fn advice(&self, id: &str) -> String {
-        let own = "SSL_CERT_FILE=FILE.pem trusts a certificate of your own, or the authority that made it";
         match self {
             Self::Certificate(why) => match why {
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
@@ -48,7 +60,7 @@ impl TlsFault {
                     "models.providers.{id}.baseUrl must name the host as the certificate does; \
                      `openssl req -x509 … -addext subjectAltName=DNS:HOST` makes one for a host"
                 ),
-                _ => own.to_owned(),
+                _ => OWN.to_owned(),
             },
             Self::Handshake(_) => format!(
                 "does it speak https? models.providers.{id}.baseUrl may have to begin with http://"

@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::home::{CommandRun, TestHome, text};
 use server::{H2Answer, TlsServer, certificate};
 
-fn endpoint() -> ScriptedEndpoint {
+pub(crate) fn endpoint() -> ScriptedEndpoint {
     ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("Safe and sound."))).unwrap()
 }
 

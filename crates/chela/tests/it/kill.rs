@@ -11,18 +11,15 @@ mod settlement;
 mod spawn;
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
 
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
 use crate::scene::{APIS, ScriptedHome, after_tool};
-use counts::{KillCounts, rounds};
+use counts::{KillCounts, WorkSpan, rounds};
 
 /// Turns of a usual run.
 const TURNS: usize = 20;
-/// How often work is done whole to know how long it takes.
-const MEASURED: usize = 3;
 /// What commands wrote, and what the file tools wrote.
 const DID: &str = ".chela/workspace/did.txt";
 const EDITED: &str = ".chela/workspace/edited.txt";
@@ -36,13 +33,12 @@ fn a_killed_turn_loses_and_repeats_nothing() {
         json!({ "tools": { "exec": { "mode": "full" } } }),
     );
     scene.home.write(EDITED, "the end\n");
-    let whole = time_of_a_turn(&scene, turns + 2);
+    let span = WorkSpan::of(&scene, &["chat", "-m", &word(0)]);
     let mut counts = KillCounts::of("turns with writing tools");
-    let mut random = Random(0x5eed);
     let mut before: Vec<Value> = Vec::new();
     for turn in 1..=turns {
         let args = ["chat", "-m", &word(turn)];
-        counts.kill(&scene, &args, whole.mul_f64(random.next() * 1.2));
+        counts.kill(&scene, &args, span);
 
         let now = entries(&scene);
         counts.expect_kept(now.starts_with(&before), || {
@@ -67,21 +63,9 @@ fn a_killed_turn_loses_and_repeats_nothing() {
     once_each(&scene, &entries(&scene), counts);
 }
 
-/// How long work takes when nothing is in its way: the shortest of a few times. After longer ones
-/// most kills would come too late.
-fn shortest_of(work: impl FnMut(usize) -> Duration) -> Duration {
-    (0..MEASURED).map(work).min().unwrap()
-}
-
-fn time_of(work: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
-    work();
-    begun.elapsed()
-}
-
 /// Each turn leaves a line, by a command or by an edit, then says so.
 fn script(turns: usize) -> EndpointScript {
-    let steps = (1..turns + 2 + MEASURED).map(|turn| {
+    let steps = (0..=turns + 1).map(|turn| {
         let word = word(turn);
         let tool = match turn % 2 {
             0 => ScriptStep::tool(
@@ -109,15 +93,6 @@ fn script(turns: usize) -> EndpointScript {
 
 fn word(turn: usize) -> String {
     format!("turn-{turn}-end")
-}
-
-fn time_of_a_turn(scene: &ScriptedHome, first: usize) -> Duration {
-    shortest_of(|time| {
-        time_of(|| {
-            let told = scene.chat_json(&word(first + time));
-            assert_eq!(told["reply"], "done", "{told}");
-        })
-    })
 }
 
 /// The transcript without its head, which says when it was last touched.
@@ -177,17 +152,4 @@ fn once_each(scene: &ScriptedHome, entries: &[Value], mut counts: KillCounts) {
     );
     let done = times.len();
     counts.finish(scene, format!("{done} done, {completed} on record as done"));
-}
-
-/// Numbers from 0 to 1, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }

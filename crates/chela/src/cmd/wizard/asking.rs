@@ -1,6 +1,6 @@
 //! What the wizard asks a person.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Write};
 
 use chela_core::ok_or_warn;
 use chela_model::ModelKey;
@@ -60,7 +60,7 @@ fn read_hidden() -> Option<String> {
     // What is printed meanwhile, by whomever, stands in lines as usual.
     hidden.output_modes = before.output_modes;
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).ok()?;
-    let line = hidden_line(&mut stdin.lock());
+    let line = hidden_line(stdin.lock());
     ok_or_warn!(
         tcsetattr(&stdin, OptionalActions::Now, &before),
         "the terminal does not show what is typed"
@@ -69,7 +69,7 @@ fn read_hidden() -> Option<String> {
 }
 
 /// The keys of a line that is typed or pasted blindly. `None` when it is given up.
-fn hidden_line(input: &mut impl Read) -> Option<String> {
+fn hidden_line(input: impl BufRead) -> Option<String> {
     const INTERRUPT: u8 = 0x03;
     const END: u8 = 0x04;
     const BACKSPACE: [u8; 2] = [0x08, 0x7f];
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_line_is_typed_blindly() {
-        let typed = |keys: &str| hidden_line(&mut keys.as_bytes());
+        let typed = |keys: &str| hidden_line(keys.as_bytes());
         assert_eq!(typed("sk-1\r"), Some("sk-1".to_owned()));
         assert_eq!(typed("sk-2\u{7f}1\n"), Some("sk-1".to_owned()));
         assert_eq!(typed("wrong\u{15}sk-1\r"), Some("sk-1".to_owned()));

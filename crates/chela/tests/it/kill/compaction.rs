@@ -3,7 +3,7 @@
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::json;
 
-use super::{KillCounts, Random, entries, every_call_has_its_result, rounds, shortest_of, time_of};
+use super::{KillCounts, WorkSpan, entries, every_call_has_its_result, rounds};
 use crate::scene::{APIS, ScriptedHome};
 
 const GOOD: &str = "## Goals\n- go on\n\n## Decisions\n- none\n\n## Done\n- none\n\n## Open\n- none\n\n## Identifiers\n- none";
@@ -29,21 +29,16 @@ fn a_killed_compaction_is_done_or_not_done() {
         } } } }),
     );
     let compact = ["sessions", "compact", "agent:main:main"];
-    let whole = shortest_of(|time| {
-        for turn in 0..3 {
-            scene.chat(&format!("before-{time}-{turn}")).ok();
-        }
-        time_of(|| {
-            scene.home.run(&compact).ok();
-        })
-    });
-    let mut random = Random(0xc0de);
+    for turn in 0..3 {
+        scene.chat(&format!("before-{turn}")).ok();
+    }
+    let span = WorkSpan::of(&scene, &compact);
     let mut counts = KillCounts::of("compaction");
     let mut done = 0;
     for round in 0..rounds(6) {
         scene.chat(&format!("round-{round}")).ok();
         let before = entries(&scene);
-        counts.kill(&scene, &compact, whole.mul_f64(random.next() * 1.1));
+        counts.kill(&scene, &compact, span);
         let after = entries(&scene);
         counts.expect_kept(after.starts_with(&before), || {
             format!("round {round}: the transcript was rewritten")

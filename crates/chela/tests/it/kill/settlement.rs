@@ -7,7 +7,7 @@ use chela_store::WaitHere as _;
 use chela_testkit::{EndpointScript, ScriptStep, TokenCounts};
 use serde_json::json;
 
-use super::{KillCounts, Random, rounds, shortest_of, time_of};
+use super::{KillCounts, WorkSpan, rounds};
 use crate::scene::{APIS, ScriptedHome};
 
 const ANSWER: TokenCounts = TokenCounts {
@@ -30,17 +30,13 @@ fn a_killed_call_is_paid_once_at_most() {
         EndpointScript::always(answer),
         json!({ "limits": { "session": { "tokens": 100_000_000 } } }),
     );
-    let whole = shortest_of(|time| {
-        time_of(|| {
-            scene.chat(&format!("first {time}")).ok();
-        })
-    });
-    let mut random = Random(0xca11);
+    scene.chat("first").ok();
+    let span = WorkSpan::of(&scene, &["chat", "-m", "second"]);
     let mut counts = KillCounts::of("settlement of calls");
     let rounds = rounds(8);
     for round in 0..rounds {
         let args = ["chat", "-m", &format!("round {round}")];
-        counts.kill(&scene, &args, whole.mul_f64(random.next() * 1.2));
+        counts.kill(&scene, &args, span);
     }
     let host = Host::fixed(scene.home.path(""));
     let path = scene.home.path(".chela/state/ledger.sqlite");

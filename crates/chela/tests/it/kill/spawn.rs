@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
-use super::{KillCounts, Random, entries, rounds, shortest_of, time_of};
+use super::{KillCounts, WorkSpan, entries, rounds};
 use crate::scene::{ScriptedHome, after_tool};
 
 fn script() -> EndpointScript {
@@ -49,18 +49,13 @@ fn woken() -> ScriptStep {
 fn a_killed_start_leaves_a_run_or_none() {
     let scene = ScriptedHome::new(script());
     let say = |n: usize| format!("start-one number {n}");
-    let whole = shortest_of(|time| {
-        time_of(|| {
-            scene.chat(&format!("{} {time}", say(0))).ok();
-        })
-    });
-    let mut random = Random(0x5a4e);
+    let span = WorkSpan::of(&scene, &["chat", "-m", &say(0)]);
     let mut counts = KillCounts::of("spawn");
     let rounds = rounds(8);
     for round in 1..=rounds {
         let before = entries(&scene);
         let args = ["chat", "-m", &say(round)];
-        counts.kill(&scene, &args, whole.mul_f64(random.next() * 1.1));
+        counts.kill(&scene, &args, span);
         let after = entries(&scene);
         counts.expect_kept(after.starts_with(&before), || {
             format!("round {round}: the transcript was rewritten")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Records the demonstration of the README: a real terminal (tmux), the real program, and a model that
-# follows a script. Writes docs/demo.cast (asciinema) and docs/demo.svg.
+# Makes the pictures of the README and the book anew, from the program as it is. The demonstration is a
+# real terminal (tmux), the real program, and a model that follows a script: docs/demo.cast (asciinema)
+# and docs/demo.svg. The map is of a fresh home: docs/context-map.png and docs/book/context-map.svg.
 #
 #   scripts/demo.sh [--binary PATH] [--out DIR]      (default: target/release/chela, docs)
 set -eu
@@ -29,5 +30,18 @@ for tool in tmux python3; do
     command -v "$tool" >/dev/null || fail "$tool is needed, and is not installed" 75
 done
 [ -x "$binary" ] || fail "$binary is no program; build it: cargo build --release"
-mkdir -p "$out"
-exec python3 "$root/scripts/demo.py" "$binary" "$out"
+mkdir -p "$out/book"
+out=$(cd "$out" && pwd)
+binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
+
+home=$(mktemp -d "${TMPDIR:-/tmp}/chela-map.XXXXXX")
+trap 'rm -rf "$home"' EXIT
+fresh() { (cd "$home" && env -i HOME="$home" PATH=/usr/bin:/bin LANG=C.UTF-8 "$binary" "$@" >/dev/null); }
+fresh init
+fresh context map -o "$out/context-map.png"
+fresh context map -o "$home/map.svg"
+# The folder of this picture is nobody's business.
+sed "s|$home|~|g" "$home/map.svg" >"$out/book/context-map.svg"
+echo "the map: $out/context-map.png, $out/book/context-map.svg"
+
+python3 "$root/scripts/demo.py" "$binary" "$out"

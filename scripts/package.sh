@@ -57,7 +57,10 @@ case $kinds in *container*) case $kinds in *deb*) ;; *) kinds=" deb$kinds" ;; es
 if [ -z "$binary" ]; then
     need cargo "building"
     (cd "$root" && cargo run --quiet --package xtask -- dist) || fail "the program cannot be built"
-    binary=$root/target/dist/chela
+    # Wherever cargo was told to put it.
+    target=$(cd "$root" && cargo metadata --no-deps --format-version 1 |
+        sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
+    binary=${target:-$root/target}/dist/chela
 fi
 [ -f "$binary" ] && [ -x "$binary" ] || fail "$binary is no program"
 binary=$(cd "$(dirname "$binary")" && pwd)/$(basename "$binary")
@@ -203,7 +206,11 @@ make_wheel() {
 
 make_container() {
     mkdir -p "$out/container"
-    cp "$root/packaging/Containerfile" "$out/container/Containerfile"
+    # The oldest Debian whose C library is new enough for this program.
+    base=bookworm
+    [ "$(printf '%s\n2.36\n' "$glibc" | sort -V | tail -n 1)" = 2.36 ] || base=trixie
+    sed "s/^ARG BASE=.*/ARG BASE=docker.io\/library\/debian:$base-slim/" \
+        "$root/packaging/Containerfile" >"$out/container/Containerfile"
     cp "$out/chela_${version}_$deb_cpu.deb" "$out/container/chela.deb"
     say "  container/   (podman build -t chela $out/container)"
 }

@@ -2,7 +2,7 @@
 //! however they are cut.
 #![no_main]
 
-use chela_model::{Answer, ModelApi, AnswerDecoder, ResponseEvent, StreamFraming, StreamFault, ToolMode};
+use chela_model::{DecodedAnswer, ModelApi, AnswerDecoder, ResponseEvent, StreamFraming, StreamFault, ToolMode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -20,7 +20,7 @@ fuzz_target!(|data: &[u8]| {
     } else {
         StreamFraming::Whole
     };
-    let hear = |step: usize| -> (Vec<ResponseEvent>, Result<Answer, StreamFault>) {
+    let hear = |step: usize| -> (Vec<ResponseEvent>, Result<DecodedAnswer, StreamFault>) {
         let mut decoder = AnswerDecoder::new(api, framing, mode, b"");
         let mut events = Vec::new();
         for piece in bytes.chunks(step) {

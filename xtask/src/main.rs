@@ -8,6 +8,7 @@ mod fuzz;
 mod guard_bench;
 #[cfg(test)]
 mod keys;
+mod kills;
 mod notices;
 mod platforms;
 #[cfg(test)]
@@ -38,6 +39,8 @@ cargo xtask <chore>
               [--no-sandbox] [--questions]
                    what the guard asks and what gets past it, in one table; recorded and adapting
                    replay the attacks of FILE through the agent
+  kills [N]        kill -9 at N random points (default 500) of turns, compactions, sub-agents and
+                   payments: what was lost, done twice or broken, in one table
   retrieval-bench DIR […]
                    measure the search of memory on question sets
   ranking-bench […]
@@ -61,6 +64,8 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["bench", "many", rest @ ..] => bench_many(rest),
         ["bench", rest @ ..] => bench(rest),
+        ["kills"] => kills::count("500"),
+        ["kills", kills] => kills::count(kills),
         ["guard-bench", rest @ ..] => guard_bench::measure(rest),
         ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
         ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),

@@ -10,6 +10,7 @@
 //! - [`leftovers_below`]: drafts of processes that died are found by their names.
 //! - [`announce_write`] and [`WriteWitness`]: whoever writes a file that another process watches
 //!   says so, and is known by the kernel's word.
+//! - [`disk_bar`]: whether a whole disk is in the way, because it is full or mounted read-only.
 //! - [`is_process_alive`]: whether whoever holds something is still there to give it back.
 //!
 //! This crate knows nothing of what is in a file, and of records in databases.
@@ -17,6 +18,7 @@
 #[cfg_attr(not(target_os = "linux"), path = "unannounced.rs")]
 mod announced;
 mod diff;
+mod disk;
 mod draft;
 mod folder;
 mod leftovers;
@@ -27,6 +29,7 @@ mod rooted;
 
 pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_write};
 pub use diff::{DiffLabels, LineChange, line_changes, unified_diff};
+pub use disk::{DiskBar, disk_bar};
 pub use draft::{
     DraftPlacement, ExpectedContent, FileDraft, FileMode, WriteError, create_file, write_file,
 };

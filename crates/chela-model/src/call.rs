@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use crate::complaint::{EndpointComplaint, judge, retry_after};
 use crate::fault::CallFault;
 use crate::provider::{CallCredentials, KeyPresentation};
+use crate::tls_fault::TlsFault;
 use crate::wire::{self, AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming};
 use crate::{
     CallFailure, EncodedRequest, MessagePart, ModelError, ModelHttp, ModelRequest, ModelResponse,
@@ -276,34 +277,19 @@ async fn refusal(target: &ModelTarget, mut response: reqwest::Response) -> CallF
 }
 
 fn no_answer(error: reqwest::Error) -> CallFault {
+    if let Some(fault) = TlsFault::behind(&error) {
+        return CallFault::Tls(fault);
+    }
     let mut cause: &dyn std::error::Error = &error;
     while let Some(source) = cause.source() {
         cause = source;
     }
     let why = cause.to_string();
-    if is_certificate_trouble(&error) {
-        CallFault::Certificate(why)
-    } else if error.is_connect() || error.is_timeout() {
+    if error.is_connect() || error.is_timeout() {
         CallFault::NoConnection(why)
     } else {
         CallFault::Broken(why)
     }
-}
-
-/// Somebody answers, and does not prove who it is.
-fn is_certificate_trouble(error: &reqwest::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
-    while let Some(inner) = cause {
-        let tls = inner.downcast_ref::<rustls::Error>().or_else(|| {
-            let io = inner.downcast_ref::<std::io::Error>()?;
-            io.get_ref()?.downcast_ref::<rustls::Error>()
-        });
-        if matches!(tls, Some(rustls::Error::InvalidCertificate(_))) {
-            return true;
-        }
-        cause = inner.source();
-    }
-    false
 }
 
 /// The endpoint did not say what it cost.

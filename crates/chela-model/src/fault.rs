@@ -6,6 +6,7 @@ use crate::api::EndpointFamily;
 use crate::complaint::EndpointComplaint;
 use crate::key::KeyError;
 use crate::provider::ModelProvider;
+use crate::tls_fault::TlsFault;
 use crate::wire::StreamFault;
 use crate::{CallFailure, ModelError, ModelTarget};
 
@@ -19,8 +20,8 @@ pub enum CallFault {
     NoKey,
     /// No connection; says why.
     NoConnection(String),
-    /// Somebody answers whose certificate proves nothing; says why.
-    Certificate(String),
+    /// Somebody answers, and no secure connection comes of it.
+    Tls(TlsFault),
     /// The connection broke before an answer began.
     Broken(String),
     /// It answered with an error.
@@ -44,7 +45,7 @@ pub enum CallFault {
 impl CallFault {
     pub fn failure(&self) -> CallFailure {
         match self {
-            Self::Setup(_) | Self::NoConnection(_) | Self::Certificate(_) | Self::Broken(_) => {
+            Self::Setup(_) | Self::NoConnection(_) | Self::Tls(_) | Self::Broken(_) => {
                 CallFailure::Unreachable
             }
             Self::Key(_) | Self::NoKey => CallFailure::Unauthorized,
@@ -73,9 +74,7 @@ impl CallFault {
             Self::Key(error) => error.to_string(),
             Self::NoKey => format!("{} wants a key, and there is none", provider.id),
             Self::NoConnection(why) => format!("nobody answers at {at} ({why})"),
-            Self::Certificate(why) => {
-                format!("the certificate of {at} cannot be trusted ({why})")
-            }
+            Self::Tls(fault) => fault.told(at),
             Self::Broken(why) => format!("the connection to {at} broke ({why})"),
             Self::Status {
                 status,
@@ -137,10 +136,7 @@ fn hint(fault: &CallFault, failure: CallFailure, target: &ModelTarget) -> Option
                 _ => "models.providers names its address",
             }
         )),
-        (CallFault::Certificate(_), _) => Some(
-            "SSL_CERT_FILE=FILE.pem trusts a certificate of your own, or the authority that made it"
-                .to_owned(),
-        ),
+        (CallFault::Tls(fault), _) => Some(fault.advice(id)),
         (CallFault::NoConnection(_) | CallFault::Broken(_), _) => Some(format!(
             "check the network, or the address in models.providers.{id}.baseUrl"
         )),

@@ -13,6 +13,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::api::is_local;
 use crate::own_certificates::client_tls;
+use crate::tls_fault::TlsFault;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 
@@ -152,7 +153,10 @@ pub struct HttpReply {
 const MOST_ANSWER: usize = 64 * 1024 * 1024;
 
 /// An error and what is behind it, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(fault) = TlsFault::behind(error) {
+        return fault.why();
+    }
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

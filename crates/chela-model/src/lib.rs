@@ -35,6 +35,7 @@ mod target;
 #[cfg(test)]
 mod testing;
 mod timer;
+mod tls_fault;
 mod wire;
 
 pub use chela_core::{Prices, Usage};

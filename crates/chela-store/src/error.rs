@@ -64,6 +64,15 @@ pub enum StoreError {
         source: EngineCause,
     },
     #[error(
+        "{name} {} cannot be written: its disk is mounted read-only; remount it, or copy the home to another disk",
+        path.display()
+    )]
+    ReadOnlyDisk {
+        name: &'static str,
+        path: PathBuf,
+        source: EngineCause,
+    },
+    #[error(
         "{name} {} cannot be used because of {} beside it; check the owner and permissions of that file, or delete it while no Chela runs if it ends in -shm",
         path.display(),
         side.display()

@@ -169,6 +169,11 @@ impl ScriptedEndpoint {
         requests
     }
 
+    /// How many those are, for whoever looks often.
+    pub fn call_count(&self) -> u64 {
+        self.shared.played().calls
+    }
+
     /// Waits until every step that is played in its turn has been.
     pub fn wait_until_played(&self) {
         let mut played = self.shared.played();

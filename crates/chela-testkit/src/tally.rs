@@ -1,7 +1,7 @@
 //! Figures of a run, for whoever asked for them.
 //!
 //! A test says what it saw as a [`TallyRow`]; `cargo xtask guard-bench` names a file in
-//! [`TALLY`] and makes a table of the rows in it. Without that file nothing is written.
+//! [`TALLY`] and makes a table of the rows in it, as does `cargo xtask kills`. Without that file nothing is written.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -37,13 +37,36 @@ impl TallyRow {
 
     /// Adds the row to the file that was named, if one was.
     pub fn note(&self) -> io::Result<()> {
-        let Some(path) = std::env::var_os(TALLY) else {
-            return Ok(());
-        };
-        let mut line = serde_json::to_string(self)?;
-        line.push('\n');
-        // One write: several processes add to it.
-        let mut file = OpenOptions::new().append(true).create(true).open(path)?;
-        file.write_all(line.as_bytes())
+        note_row(self)
     }
+}
+
+/// What became of processes that were killed, for `cargo xtask kills`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KillRow {
+    /// What they were at.
+    pub kind: String,
+    pub kills: usize,
+    /// Of these, still running when they were killed.
+    pub running: usize,
+    /// Accepted, and gone afterwards.
+    pub lost: usize,
+    /// Done, told or paid again.
+    pub twice: usize,
+    /// What `audit verify` counted, or what it found broken.
+    pub audit: String,
+    /// What was there in the end.
+    pub found: String,
+}
+
+/// Adds a row to the file that [`TALLY`] names, if one is named.
+pub fn note_row(row: &impl Serialize) -> io::Result<()> {
+    let Some(path) = std::env::var_os(TALLY) else {
+        return Ok(());
+    };
+    let mut line = serde_json::to_string(row)?;
+    line.push('\n');
+    // One write: several processes add to it.
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    file.write_all(line.as_bytes())
 }

@@ -66,6 +66,17 @@ pub enum StreamFrame {
     Line(Value),
 }
 
+impl TokenCounts {
+    /// As the formats of OpenAI tell it. What was written to the cache is named where something was.
+    fn cache_details(&self) -> Value {
+        let mut details = json!({ "cached_tokens": self.cached });
+        if self.cache_write > 0 {
+            details["cache_write_tokens"] = self.cache_write.into();
+        }
+        details
+    }
+}
+
 impl WireAnswer {
     /// What `step` says to `asked`, the endpoint's model call number `call`. `counted` is the
     /// input as the endpoint counts it.

@@ -97,7 +97,7 @@ pub(crate) async fn compact(
         tokens_after: tokens_after as u64,
         by,
     };
-    write_down(parts.scope, &session, &plan, &done);
+    write_down(parts.scope, &session, &plan, &done).await;
     // One entry, written whole or not at all: whoever is killed here has compacted or has not.
     transcript
         .sessions
@@ -123,7 +123,9 @@ pub(crate) async fn compact(
     Ok(done)
 }
 
-fn write_down(
+/// On record before it is done. Nothing outside changes by a compaction: where the ledger cannot be
+/// written, it goes on without its record.
+async fn write_down(
     scope: &ConversationScope,
     session: &OpenSession,
     plan: &CompactionPlan,
@@ -136,25 +138,25 @@ fn write_down(
         WrittenBy::Model(model) => (model.as_str(), None),
         WrittenBy::Rules(why) => ("rules", Some(why)),
     };
-    // Nothing outside changes by a compaction: it may go on without its record.
     tracing::info!(
         by,
         why,
         messages = done.messages,
         "the conversation was made shorter"
     );
-    drop(ledger.note(
-        AuditKind::Compaction,
-        &json!({
-            "session": session.id.as_str(),
-            "firstKept": plan.first_kept,
-            "messages": done.messages,
-            "tokensBefore": done.tokens_before,
-            "tokensAfter": done.tokens_after,
-            "by": by,
-            "why": why,
-        }),
-    ));
+    let record = json!({
+        "session": session.id.as_str(),
+        "firstKept": plan.first_kept,
+        "messages": done.messages,
+        "tokensBefore": done.tokens_before,
+        "tokensAfter": done.tokens_after,
+        "by": by,
+        "why": why,
+    });
+    ok_or_warn!(
+        ledger.append(AuditKind::Compaction, &record).await,
+        "a compaction is not on record"
+    );
 }
 
 fn plan_of(parts: TurnParts<'_>, branch: &[TranscriptEntry]) -> Option<CompactionPlan> {

@@ -130,9 +130,9 @@ section! {
         input: Option<f64>,
         /// Output.
         output: Option<f64>,
-        /// Input read from the cache.
+        /// Input read from the cache; without a price, that of input.
         cache_read: Option<f64>,
-        /// Input written to the cache.
+        /// Input written to the cache; without a price, that of input.
         cache_write: Option<f64>,
         ..other: OpenMap,
     }

@@ -300,6 +300,9 @@ fn refused(place: StorePlace<'_>, error: &StoreError) -> StoreFinding {
             message: error.to_string(),
             ..place.finding(StoreTrouble::DiskFull, "", "free some space on that disk")
         },
+        StoreError::ReadOnlyDisk { .. } => {
+            unusable("remount the disk so that it can be written, or copy the home to another one")
+        }
         StoreError::ReadOnly { .. } | StoreError::SideFile { .. } => unusable(
             "check the owner and permissions of the file, its folder and what lies beside it",
         ),

@@ -87,11 +87,14 @@ fn cost(
     row: Option<&KnownModels>,
 ) -> Option<Prices> {
     if let Some(set) = set {
+        let input = set.input.unwrap_or_default();
         return Some(Prices {
-            input: set.input.unwrap_or_default(),
+            input,
             output: set.output.unwrap_or_default(),
-            cache_read: set.cache_read.unwrap_or_default(),
-            cache_write: set.cache_write.unwrap_or_default(),
+            // What has no price of its own is input like any other: a limit on spending must not
+            // take it for a gift.
+            cache_read: set.cache_read.unwrap_or(input),
+            cache_write: set.cache_write.unwrap_or(input),
         });
     }
     let [input, output, cache_read, cache_write] = row.filter(|_| !provider.is_local())?.price?;
@@ -99,7 +102,8 @@ fn cost(
         input,
         output,
         cache_read,
-        cache_write,
+        // Lists without a price for writing charge what is written as input.
+        cache_write: cache_write.max(input),
     })
 }
 

@@ -2,10 +2,8 @@
 
 use std::path::Path;
 
+use chela_files::{DiskBar, disk_bar};
 use rusqlite::{ErrorCode, ffi};
-
-/// Below this nothing useful can be written any more.
-const AS_GOOD_AS_FULL: u64 = 64 << 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineFault {
@@ -45,7 +43,11 @@ impl EngineFault {
             ffi::SQLITE_IOERR_SHMMAP,
         ];
         match Self::of(error) {
-            Self::Other if wrote.contains(&extended(error)) && is_full(path) => Self::DiskFull,
+            Self::Other
+                if wrote.contains(&extended(error)) && disk_bar(path) == Some(DiskBar::Full) =>
+            {
+                Self::DiskFull
+            }
             fault => fault,
         }
     }
@@ -56,10 +58,4 @@ fn extended(error: &rusqlite::Error) -> std::ffi::c_int {
         rusqlite::Error::SqliteFailure(failure, _) => failure.extended_code,
         _ => 0,
     }
-}
-
-fn is_full(path: &Path) -> bool {
-    let folder = path.parent().unwrap_or(path);
-    rustix::fs::statvfs(folder)
-        .is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < AS_GOOD_AS_FULL)
 }

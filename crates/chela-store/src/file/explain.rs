@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use chela_files::{DiskBar, disk_bar};
+
 use super::{FileFormat, LONGEST_PATH, side_file};
 use crate::error::{EngineCause, EngineFault, StoreError};
 
@@ -28,12 +30,19 @@ impl FileFormat {
         }
     }
 
-    /// Which of the files it is that cannot be written.
+    /// Which of the files it is that cannot be written, or whether the whole disk is in the way.
     fn read_only(&self, path: PathBuf, source: EngineCause) -> StoreError {
         let name = self.name;
         let most = LONGEST_PATH;
         if path.as_os_str().len() > most {
             return StoreError::PathTooLong { name, path, most };
+        }
+        match disk_bar(&path) {
+            Some(DiskBar::Full) => return StoreError::DiskFull { path, source },
+            Some(DiskBar::MountedReadOnly) => {
+                return StoreError::ReadOnlyDisk { name, path, source };
+            }
+            None => {}
         }
         let unusable = |file: &Path| {
             file.symlink_metadata().is_ok()

@@ -29,13 +29,19 @@ pub(crate) fn open_existing(
     match open_file(path, format) {
         Err(
             refused @ (StoreError::ReadOnly { .. }
+            | StoreError::ReadOnlyDisk { .. }
             | StoreError::SideFile { .. }
             | StoreError::DiskFull { .. }),
         ) => {
             tracing::info!(error = %refused, "a file of records is opened for reading only");
             match open_read_only(path, format) {
                 // What kept it from being written is the nearer trouble.
-                Err(StoreError::ReadOnly { .. } | StoreError::Other { .. }) => Err(refused),
+                Err(
+                    StoreError::ReadOnly { .. }
+                    | StoreError::ReadOnlyDisk { .. }
+                    | StoreError::DiskFull { .. }
+                    | StoreError::Other { .. },
+                ) => Err(refused),
                 opened => opened.map(Some),
             }
         }

@@ -98,7 +98,7 @@ fn usage(answer: &WireAnswer) -> Value {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.input + usage.output,
-        "prompt_tokens_details": { "cached_tokens": usage.cached },
+        "prompt_tokens_details": usage.cache_details(),
         "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
     })
 }

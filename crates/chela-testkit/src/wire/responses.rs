@@ -208,7 +208,7 @@ fn usage(answer: &WireAnswer) -> Value {
     let usage = &answer.usage;
     json!({
         "input_tokens": usage.input,
-        "input_tokens_details": { "cached_tokens": usage.cached },
+        "input_tokens_details": usage.cache_details(),
         "output_tokens": usage.output,
         "output_tokens_details": { "reasoning_tokens": usage.reasoning },
         "total_tokens": usage.input + usage.output,

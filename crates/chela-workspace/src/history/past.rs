@@ -9,7 +9,7 @@ use super::{
     CommitAuthor, HistoryEntry, HistoryError, HistorySnapshot, RestoreReport, WorkspaceHistory,
     core_path,
 };
-use crate::disk::replace_file;
+use crate::disk::{DiskError, replace_file};
 use crate::git::{CommitId, GitCall};
 use crate::read::{PathLook, look};
 use crate::report::FileStatus;
@@ -65,23 +65,24 @@ impl WorkspaceHistory {
                 },
             },
         };
-        let new = match to {
-            Some(id) => Version {
-                name: id.short().to_owned(),
-                blob: self.blob(&path, id)?,
-            },
-            None => Version {
-                name: "on disk".to_owned(),
-                blob: self.blob_on_disk(&path)?,
-            },
+        let before = self.text_of(&old)?;
+        let (name, after) = match to {
+            Some(id) => {
+                let new = Version {
+                    name: id.short().to_owned(),
+                    blob: self.blob(&path, id)?,
+                };
+                let text = self.text_of(&new)?;
+                (new.name, text)
+            }
+            None => ("on disk".to_owned(), self.text_on_disk(&path)?),
         };
-        if old.blob == new.blob {
+        if before == after {
             return Ok(String::new());
         }
-        let (before, after) = (self.text_of(&old)?, self.text_of(&new)?);
         let labels = DiffLabels {
             old: &format!("{path} ({})", old.name),
-            new: &format!("{path} ({})", new.name),
+            new: &format!("{path} ({name})"),
         };
         Ok(unified_diff(labels, &before, &after, 3))
     }
@@ -168,19 +169,15 @@ impl WorkspaceHistory {
         Ok(self.tree_entries(&id)?.remove(path).map(|(_, blob)| blob))
     }
 
-    fn blob_on_disk(&self, path: &str) -> Result<Option<String>, HistoryError> {
+    /// Read as it lies there: looking stores nothing, so it works where nothing can be written.
+    fn text_on_disk(&self, path: &str) -> Result<String, HistoryError> {
         match look(&self.dir, &self.dir.join(path)) {
             PathLook::Found(located) => {
-                let resolved = located.resolved;
-                let args = ["hash-object", "-w", "--no-filters", "--"].map(OsStr::new);
-                let args = args.into_iter().chain([resolved.as_os_str()]).collect();
-                let output = self.call(GitCall {
-                    args,
-                    ..GitCall::default()
-                })?;
-                Ok(Some(String::from_utf8_lossy(&output).trim().to_owned()))
+                let bytes = std::fs::read(&located.resolved)
+                    .map_err(DiskError::new("read", &located.resolved))?;
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
             }
-            PathLook::Absent | PathLook::Refused(_) => Ok(None),
+            PathLook::Absent | PathLook::Refused(_) => Ok(String::new()),
         }
     }
 

@@ -525,7 +525,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         }
         // They were promised their turn.
         for line in &self.held_lines {
-            let told = format!("not run: {line}");
+            let told = format!("not run: {}", line.text);
             settled.push(StyledLine::new(clean_line(&told), look::WARN));
         }
         let left = self.talk.background().running().in_words();

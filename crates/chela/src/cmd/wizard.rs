@@ -22,7 +22,7 @@ use crate::cli::ChatArgs;
 use crate::cli::setup::SetupArgs;
 use crate::fail::{CommandError, CommandExit, NO_MODEL_CODE};
 use crate::screen::Screen;
-use key_store::{KeptKey, KeyFileBefore, keep_key};
+use key_store::{KeptKey, keep_key};
 
 /// As many models as anybody reads through.
 const MOST_LISTED: usize = 30;
@@ -147,8 +147,9 @@ impl SetupWizard<'_> {
         })
     }
 
-    /// A provider by name: its key, one of its models, a request to see that it answers. A key that
-    /// does not work takes no other's place.
+    /// A provider by name: its key, one of its models, a request to see that it answers. The key is
+    /// kept when it has worked and not before: one that does not takes no other's place, and whoever
+    /// gives up in the middle leaves nothing behind.
     async fn set_up_provider(
         &self,
         screen: &Screen,
@@ -156,20 +157,6 @@ impl SetupWizard<'_> {
         base_url: Option<String>,
     ) -> Result<ChosenModel, CommandError> {
         let provider = checked_name(provider)?;
-        let before = KeyFileBefore::look(self.host, &provider);
-        let chosen = self.try_provider(screen, provider, base_url).await;
-        if chosen.is_err() {
-            before.put_back();
-        }
-        chosen
-    }
-
-    async fn try_provider(
-        &self,
-        screen: &Screen,
-        provider: String,
-        base_url: Option<String>,
-    ) -> Result<ChosenModel, CommandError> {
         let base_url = base_url.or_else(|| self.args.base_url.clone());
         let mut entry = json!({});
         if let Some(url) = &base_url {
@@ -178,27 +165,44 @@ impl SetupWizard<'_> {
         if let Some(api) = &self.args.api {
             entry["api"] = api.as_str().into();
         }
-        let kept = match self.key_for(&provider)? {
-            Some(key) => Some(keep_key(self.host, &provider, &key, self.args.keep)?),
-            None => None,
-        };
-        let mut patch = json!({ "models": { "providers": {} } });
-        if let Some(KeptKey {
-            reference, source, ..
-        }) = &kept
-        {
-            entry["apiKey"] = reference.clone();
+        let key = self.key_for(&provider)?;
+        let target = self
+            .try_provider(screen, &provider, &entry, key.as_ref())
+            .await?;
+        let mut patch = default_patch(target.reference());
+        let mut place = None;
+        if let Some(key) = &key {
+            let kept = keep_key(self.host, &provider, key, self.args.keep)?;
+            let KeptKey {
+                reference, source, ..
+            } = kept;
+            entry["apiKey"] = reference;
             patch["secrets"] = json!({ "providers": { source.0.as_str(): source.1 } });
+            place = Some(kept.place);
         }
-        patch["models"]["providers"][provider.as_str()] = entry;
-        let place = kept.map(|kept| kept.place);
-        if let Some(place) = &place {
-            print_note(
-                screen.paint,
-                &format!("testing the key; it is kept in {place} if it works"),
-            );
+        patch["models"] = json!({ "providers": { provider.as_str(): entry } });
+        Ok(ChosenModel {
+            target,
+            patch,
+            key_in: place,
+            why: format!("the provider {provider}"),
+        })
+    }
+
+    /// A model of the provider that has answered, with the key in memory only.
+    async fn try_provider(
+        &self,
+        screen: &Screen,
+        provider: &str,
+        entry: &Value,
+        key: Option<&ModelKey>,
+    ) -> Result<ModelTarget, CommandError> {
+        let mut entry = entry.clone();
+        if let Some(key) = key {
+            entry["apiKey"] = key.expose().into();
+            print_note(screen.paint, "testing the key; it is kept if it works");
         }
-        let tried = self.with_patch(&patch)?;
+        let tried = self.with_patch(&json!({ "models": { "providers": { provider: entry } } }))?;
         let models = Models::of(self.host, &tried);
         let http = ModelHttp::new(self.host, &tried);
         let usual = known_providers()
@@ -206,24 +210,14 @@ impl SetupWizard<'_> {
             .map_or("", |known| known.model);
         let any = self.resolve(
             &models,
-            &provider,
+            provider,
             if usual.is_empty() { "any" } else { usual },
         )?;
         let listed = list_models(&http, &any).await.unwrap_or_default();
-        let model = self.pick_model(&provider, listed, usual)?;
-        let target = learn_from_server(&http, self.resolve(&models, &provider, &model)?).await;
+        let model = self.pick_model(provider, listed, usual)?;
+        let target = learn_from_server(&http, self.resolve(&models, provider, &model)?).await;
         test_model(&target, &http).await?;
-        let mut whole = default_patch(target.reference());
-        whole["models"] = patch["models"].clone();
-        if !patch["secrets"].is_null() {
-            whole["secrets"] = patch["secrets"].clone();
-        }
-        Ok(ChosenModel {
-            target,
-            patch: whole,
-            key_in: place,
-            why: format!("the provider {provider}"),
-        })
+        Ok(target)
     }
 
     /// The key to keep; `None` where the environment has it, or none is needed.

@@ -9,6 +9,7 @@ use chela_workspace::{
 use serde_json::json;
 
 use super::{CommandOutcome, CommandSetup};
+use crate::chat::print_warning;
 use crate::cli::{AgentArg, PromptChoice, WorkspaceCommand};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
@@ -137,9 +138,14 @@ fn history(
     json: bool,
 ) -> CommandOutcome {
     let past = open(setup, agent)?;
-    // A change nobody recorded yet belongs to the history too.
-    past.snapshot(&CommitAuthor::Runtime, super::init::OUTSIDE_CHANGE)
-        .map_err(CommandError::new)?;
+    // A change nobody recorded yet belongs to the history too. Where it cannot be recorded, what
+    // was before is read all the same.
+    if let Err(error) = past.snapshot(&CommitAuthor::Runtime, super::init::OUTSIDE_CHANGE) {
+        print_warning(
+            screen.paint,
+            &format!("what changed since the last record is left out: {error}"),
+        );
+    }
     let names: Vec<String> = match file {
         Some(file) => vec![file.to_owned()],
         None => CoreFile::ALL

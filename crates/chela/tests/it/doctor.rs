@@ -196,7 +196,7 @@ fn what_cannot_be_mended_is_not_called_fixed() {
         "{flat}"
     );
     assert_eq!(
-        flat.matches("check its owner and permissions").count(),
+        flat.matches("its disk is mounted read-only").count(),
         1,
         "{flat}"
     );

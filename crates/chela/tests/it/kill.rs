@@ -6,20 +6,23 @@
 )]
 
 mod compaction;
+mod counts;
 mod settlement;
 mod spawn;
 
 use std::collections::HashMap;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
 use crate::scene::{APIS, ScriptedHome, after_tool};
+use counts::{KillCounts, WorkSpan, rounds};
 
-/// Turns of a usual run; `CHELA_KILL_TURNS` sets another number.
+/// Turns of a usual run.
 const TURNS: usize = 20;
+/// What commands wrote, and what the file tools wrote.
+const DID: &str = ".chela/workspace/did.txt";
+const EDITED: &str = ".chela/workspace/edited.txt";
 
 #[test]
 fn a_killed_turn_loses_and_repeats_nothing() {
@@ -29,29 +32,26 @@ fn a_killed_turn_loses_and_repeats_nothing() {
         script(turns),
         json!({ "tools": { "exec": { "mode": "full" } } }),
     );
-    let whole = time_of_a_turn(&scene);
-    let mut random = Random(0x5eed);
+    scene.home.write(EDITED, "the end\n");
+    let span = WorkSpan::of(&scene, &["chat", "-m", &word(0)]);
+    let mut counts = KillCounts::of("turns with writing tools");
     let mut before: Vec<Value> = Vec::new();
     for turn in 1..=turns {
         let args = ["chat", "-m", &word(turn)];
-        killed(&scene, &args, whole.mul_f64(random.next() * 1.2));
+        counts.kill(&scene, &args, span);
 
         let now = entries(&scene);
-        assert!(
-            now.starts_with(&before),
-            "turn {turn}: the transcript was rewritten"
-        );
+        counts.expect_kept(now.starts_with(&before), || {
+            format!("turn {turn}: the transcript was rewritten")
+        });
         let reached = scene
             .endpoint
             .calls()
             .iter()
             .any(|call| call.body.contains(&word(turn)));
-        if reached {
-            assert!(
-                holds(&now, &word(turn)),
-                "turn {turn} was sent and not written down"
-            );
-        }
+        counts.expect_kept(!reached || holds(&now, &word(turn)), || {
+            format!("turn {turn} was sent and not written down")
+        });
         before = now;
     }
     // The conversation goes on as if nothing had happened.
@@ -59,49 +59,31 @@ fn a_killed_turn_loses_and_repeats_nothing() {
     assert_eq!(told["reply"], "done", "{told}");
     let last = scene.endpoint.calls().pop().unwrap().json();
     every_call_has_its_result(&last);
-    once_each(&scene, &entries(&scene));
+    scene.home.run(&["undo", "--list"]).ok();
+    once_each(&scene, &entries(&scene), counts);
 }
 
-/// How many are killed: as many as usual, or as `CHELA_KILL_TURNS` says.
-fn rounds(usual: usize) -> usize {
-    std::env::var("CHELA_KILL_TURNS")
-        .ok()
-        .and_then(|turns| turns.parse().ok())
-        .unwrap_or(usual)
-}
-
-/// Runs the binary and kills it after a while.
-fn killed(scene: &ScriptedHome, args: &[&str], after: Duration) {
-    let mut child = scene
-        .home
-        .command()
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(after);
-    let _ = child.kill();
-    child.wait().unwrap();
-}
-
-fn time_of(work: impl FnOnce()) -> Duration {
-    let begun = Instant::now();
-    work();
-    begun.elapsed()
-}
-
-/// Each turn runs a command that leaves a line, then says so.
+/// Each turn leaves a line, by a command or by an edit, then says so.
 fn script(turns: usize) -> EndpointScript {
     let steps = (0..=turns + 1).map(|turn| {
-        let command = format!("echo {} >> did.txt", word(turn));
+        let word = word(turn);
+        let tool = match turn % 2 {
+            0 => ScriptStep::tool(
+                "exec",
+                json!({ "command": format!("echo {word} >> did.txt") }),
+            ),
+            _ => {
+                let new = format!("{word}\nthe end\n");
+                let edit = json!({ "path": "edited.txt", "oldText": "the end\n", "newText": new });
+                ScriptStep::tool("edit", edit)
+            }
+        };
         ScriptStep {
             piece_ms: 2,
-            ..ScriptStep::tool("exec", json!({ "command": command }))
+            ..tool
         }
         .when(StepRule {
-            contains: Some(word(turn)),
+            contains: Some(word),
             after_tool: Some(false),
             ..StepRule::default()
         })
@@ -111,13 +93,6 @@ fn script(turns: usize) -> EndpointScript {
 
 fn word(turn: usize) -> String {
     format!("turn-{turn}-end")
-}
-
-fn time_of_a_turn(scene: &ScriptedHome) -> Duration {
-    time_of(|| {
-        let told = scene.chat_json(&word(0));
-        assert_eq!(told["reply"], "done", "{told}");
-    })
 }
 
 /// The transcript without its head, which says when it was last touched.
@@ -152,36 +127,29 @@ fn every_call_has_its_result(request: &Value) {
     assert!(without.is_empty(), "{without:?}");
 }
 
-/// A command whose end was written down has run once; no command has run twice.
-fn once_each(scene: &ScriptedHome, entries: &[Value]) {
-    let did = std::fs::read_to_string(scene.home.path(".chela/workspace/did.txt")).unwrap();
+/// Work whose end was written down was done once; no work was done twice.
+fn once_each(scene: &ScriptedHome, entries: &[Value], mut counts: KillCounts) {
+    let edited = scene.home.read(EDITED);
+    assert!(edited.ends_with("the end\n"), "half a file: {edited}");
+    let lines = [scene.home.read(DID), edited.replace("the end\n", "")].concat();
     let mut times: HashMap<&str, usize> = HashMap::new();
-    for line in did.lines() {
+    for line in lines.lines() {
         *times.entry(line).or_default() += 1;
     }
-    let twice: Vec<_> = times.iter().filter(|(_, times)| **times > 1).collect();
-    assert!(twice.is_empty(), "{twice:?}");
+    let again = times.iter().filter(|(_, times)| **times > 1);
+    counts.done_twice(again.map(|(word, times)| format!("{word}: {times} times")));
     let completed = entries
         .iter()
         .filter(|entry| entry["message"]["role"] == "toolResult")
         .filter(|entry| entry["message"]["isError"] != true)
         .count();
-    assert!(completed <= did.lines().count(), "{completed} done, {did}");
+    counts.expect_kept(completed <= times.len(), || {
+        format!("{completed} on record as done, and {lines}")
+    });
     assert!(
         completed > 0,
         "every turn was killed before it did anything"
     );
-}
-
-/// Numbers from 0 to 1, the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
-    }
+    let done = times.len();
+    counts.finish(scene, format!("{done} done, {completed} on record as done"));
 }

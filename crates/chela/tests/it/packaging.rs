@@ -9,6 +9,7 @@
 
 mod managers;
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
@@ -241,6 +242,50 @@ fn check_signed(home: &TestHome, install: &dyn Fn(&[&str]) -> Output) {
     sign("chela-release");
     done(install(&with_key));
     assert!(home.exists("signed/bin/chela"));
+}
+
+/// Without a program it builds one, and finds it where cargo puts it. Cargo itself is stood in for:
+/// building the real thing takes minutes.
+#[test]
+fn without_a_program_it_builds_one() {
+    if find_part("binutils", starts("objdump", &["--version"])).is_none() {
+        return;
+    }
+    let home = TestHome::empty();
+    let target = home.path("elsewhere");
+    let built = target.join("dist/chela");
+    std::fs::create_dir_all(target.join("dist")).unwrap();
+    let cargo = format!(
+        "#!/bin/sh\necho \"$*\" >> \"{0}/asked\"\ncase \"$*\" in\n\
+         *metadata*) echo '{{\"packages\":[],\"target_directory\":\"{1}\",\"version\":1}}';;\n\
+         *dist) cp \"{2}\" \"{3}\";;\n*notices*) echo licences > \"$7\";;\nesac\n",
+        text(&home.path("")),
+        text(&target),
+        env!("CARGO_BIN_EXE_chela"),
+        text(&built),
+    );
+    let program = home.write("bin/cargo", &cargo);
+    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", home.path("bin").display(), env_path());
+    let out = home.path("out");
+    let mut command = script("package.sh");
+    command
+        .env("PATH", path)
+        .args(["--fast", "--out", text(&out), "archive"]);
+    done(command.output().unwrap());
+    let asked = home.read("asked");
+    assert!(asked.contains("--package xtask -- dist\n"), "{asked}");
+    assert!(asked.contains("--package xtask -- notices "), "{asked}");
+    let listed = Command::new("tar")
+        .args(["-tzf", text(&only(&out, ".tar.gz"))])
+        .output();
+    let listed = done(listed.unwrap());
+    assert!(listed.contains("/bin/chela\n"), "{listed}");
+    assert!(listed.contains("/THIRD-PARTY.md\n"), "{listed}");
+}
+
+fn env_path() -> String {
+    std::env::var("PATH").unwrap()
 }
 
 #[test]

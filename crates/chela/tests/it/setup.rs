@@ -5,6 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+mod terminal;
+
 use std::os::unix::fs::PermissionsExt;
 
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
@@ -133,10 +135,8 @@ fn a_server_of_ones_own_is_asked_for_a_key_that_may_be_none() {
     assert!(!home.exists(".chela/keys/own.key"));
 }
 
-#[test]
-fn the_secret_store_of_the_system_comes_first() {
-    let (endpoint, home) = locked();
-    // A store that keeps what it is given in a file the sweep is told of.
+/// With a secret store that keeps what it is given in a file the sweep is told of.
+fn with_keyring(home: TestHome) -> TestHome {
     let script = "#!/bin/sh\ncase \"$1\" in\nstore) cat > \"$HOME/.keyring-$6\";;\nlookup) cat \"$HOME/.keyring-$5\";;\nesac\n";
     let tool = home.write("bin/secret-tool", script);
     std::fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
@@ -145,7 +145,29 @@ fn the_secret_store_of_the_system_comes_first() {
         home.path("bin").display(),
         std::env::var("PATH").unwrap()
     );
-    let home = home.env("PATH", &path);
+    home.env("PATH", &path)
+}
+
+#[test]
+fn a_key_that_is_refused_takes_no_others_place() {
+    for keep in ["file", "keyring"] {
+        let (endpoint, home) = locked();
+        let home = with_keyring(home);
+        let url = format!("{}/v1", endpoint.url());
+        let more = ["--model", "alpha", "--keep", keep];
+        home.run_with_input(&args(&url, &more), KEY).ok();
+        let config = home.read(".chela/chela.json");
+        let run = home.run_with_input(&args(&url, &more), "sk-wrong-1234567890abcdef");
+        assert_eq!(run.code, 3, "{keep}: {run:?}");
+        assert_eq!(home.read(".chela/chela.json"), config, "{keep}");
+        assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "pong\n", "{keep}");
+    }
+}
+
+#[test]
+fn the_secret_store_of_the_system_comes_first() {
+    let (endpoint, home) = locked();
+    let home = with_keyring(home);
     let url = format!("{}/v1", endpoint.url());
     let told = home.run_with_input(&args(&url, &[]), KEY).ok();
     assert!(told.contains("the secret store of the system"), "{told}");

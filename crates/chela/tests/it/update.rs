@@ -20,6 +20,7 @@ use serde_json::json;
 use self::release_server::{ReleaseServer, archive_with};
 use crate::home::{CommandRun, TestHome, text};
 use crate::packaging::{done, only, packages, script};
+use crate::tls::server::{TlsServer, certificate};
 
 const TARGET: &str = concat!("x86_64", "-unknown-linux-gnu");
 const NOW: &str = env!("CARGO_PKG_VERSION");
@@ -374,4 +375,27 @@ fn what_the_scripts_publish_is_what_an_update_installs() {
     let previous = scene.home.path(".local/bin/chela.previous");
     assert!(size(scene.program()) < size(previous));
     scene.installed(&["update", "--rollback"]).ok();
+}
+
+#[test]
+fn a_server_whose_certificate_has_expired_is_refused_for_that() {
+    let scene = UpdateScene::offering("9.0.0");
+    let endpoint = crate::tls::endpoint();
+    let server = TlsServer::before(&endpoint, "expired");
+    let url = format!("{}/index.json", server.url("localhost"));
+    let public = scene.home.read("publisher.pub");
+    scene.home.write(
+        ".chela/chela.json",
+        &json!({ "update": { "url": url, "key": public.trim() } }).to_string(),
+    );
+    let trusted = certificate("authority.pem");
+    let scene = UpdateScene {
+        home: scene.home.env("SSL_CERT_FILE", text(&trusted)),
+        ..scene
+    };
+    let told = scene.installed(&["update"]).fails(1);
+    assert!(
+        told.contains("its certificate cannot be trusted: it has expired"),
+        "{told}"
+    );
 }

@@ -141,7 +141,7 @@ fn usage(usage: &Value) -> Usage {
         input: number(&usage["input_tokens"]),
         output: number(&usage["output_tokens"]),
         cache_read: number(&input["cached_tokens"]),
-        cache_write: 0,
+        cache_write: number(&input["cache_write_tokens"]),
         reasoning: number(&output["reasoning_tokens"]),
         estimated: false,
     }

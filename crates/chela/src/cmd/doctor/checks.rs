@@ -5,6 +5,7 @@ use std::path::Path;
 
 use chela_agent::assemble::{PromptRequest, assemble};
 use chela_config::ConfigSource;
+use chela_files::{DiskBar, disk_bar};
 use chela_workspace::{HistoryError, WorkspaceCondition, WorkspaceHistory};
 
 use super::fix::DoctorFix;
@@ -46,7 +47,7 @@ fn home(setup: &CommandSetup) -> Vec<DoctorFinding> {
                 Severity::Error,
                 format!("{shown} cannot be read: {error}"),
             );
-            return vec![finding.hint(OTHER_HOME)];
+            return vec![finding.hint(other_home(&dir))];
         }
     };
     if !meta.is_dir() {
@@ -84,7 +85,15 @@ fn home(setup: &CommandSetup) -> Vec<DoctorFinding> {
     findings
 }
 
-const OTHER_HOME: &str = "check its owner and permissions, or set CHELA_HOME to another place";
+/// What to do about a folder that cannot be written.
+fn other_home(folder: &Path) -> &'static str {
+    match disk_bar(folder) {
+        Some(DiskBar::MountedReadOnly) => {
+            "its disk is mounted read-only: remount it, or set CHELA_HOME to another place"
+        }
+        _ => "check its owner and permissions, or set CHELA_HOME to another place",
+    }
+}
 
 fn absent_home(setup: &CommandSetup, dir: &Path) -> DoctorFinding {
     let shown = setup.host.compact(dir);
@@ -98,7 +107,7 @@ fn absent_home(setup: &CommandSetup, dir: &Path) -> DoctorFinding {
                 setup.host.compact(above)
             ),
         )
-        .hint(OTHER_HOME),
+        .hint(other_home(above)),
         None => DoctorFinding::new(
             "home",
             Severity::Note,
@@ -122,7 +131,7 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
         false => "what belongs in it cannot be kept, and without a record agents only read",
     };
     let told = format!("{} is not writable: {lost}", setup.host.compact(&folder));
-    Some(DoctorFinding::new("home", Severity::Error, told).hint(OTHER_HOME))
+    Some(DoctorFinding::new("home", Severity::Error, told).hint(other_home(&folder)))
 }
 
 pub fn is_writable(folder: &Path) -> bool {

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use chela_files::{DiskBar, disk_bar};
 use chela_memory::index::{SyncDepth, SyncOutcome, SyncProgress, SyncReport};
 use serde_json::json;
 
@@ -70,8 +71,7 @@ pub fn run(
             );
         }
         SyncOutcome::ReadOnly => {
-            return Err(CommandError::new("the memory index cannot be written")
-                .hint("chela memory status says why"));
+            return Err(not_written(setup));
         }
         SyncOutcome::Complete | SyncOutcome::Stopped => {}
     }
@@ -91,6 +91,17 @@ pub fn run(
         screen.line(format!("{} {notice}", paint.warn("warning:")))?;
     }
     Ok(CommandExit::Fine)
+}
+
+/// What is in the way of the index, and what to do about it.
+fn not_written(setup: &CommandSetup) -> CommandError {
+    CommandError::new("the memory index cannot be written").hint(
+        match disk_bar(&setup.host.state_dir()) {
+            Some(DiskBar::MountedReadOnly) => "its disk is mounted read-only: remount it",
+            Some(DiskBar::Full) => "the disk is full: free some space",
+            None => "check the owner and permissions of the file; `chela memory status` names it",
+        },
+    )
 }
 
 fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Result<()> {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Write};
 
 use chela_core::ok_or_warn;
 use chela_model::ModelKey;
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::chat::line_questions::ask_fresh_line;
 use crate::fail::CommandError;
@@ -56,25 +56,46 @@ pub fn ask_optional_key(provider: &str) -> Result<Option<ModelKey>, CommandError
     Ok(ModelKey::new(&typed))
 }
 
-/// Asks once nothing is shown any more: what is typed into the question counts.
+/// Asks once nothing is shown any more: what is typed into the question counts. Ctrl-C is read like
+/// any other key, because the terminal must be given back as it was before the process may go.
 fn ask_hidden(question: &str) -> Option<String> {
     let stdin = io::stdin();
     let before = tcgetattr(&stdin).ok()?;
     let mut hidden = before.clone();
-    hidden.local_modes.remove(LocalModes::ECHO);
+    hidden.make_raw();
+    // What is printed meanwhile, by whomever, stands in lines as usual.
+    hidden.output_modes = before.output_modes;
     tcsetattr(&stdin, OptionalActions::Flush, &hidden).ok()?;
     eprint_text(question);
-    let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
+    let line = hidden_line(stdin.lock());
     ok_or_warn!(
         tcsetattr(&stdin, OptionalActions::Now, &before),
         "the terminal does not show what is typed"
     );
     eprint_text("\n");
-    match read {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line),
+    line
+}
+
+/// The keys of a line that is typed or pasted blindly. `None` when it is given up.
+fn hidden_line(input: impl BufRead) -> Option<String> {
+    const INTERRUPT: u8 = 0x03;
+    const END: u8 = 0x04;
+    const BACKSPACE: [u8; 2] = [0x08, 0x7f];
+    const CLEAR: u8 = 0x15;
+    let mut typed: Vec<u8> = Vec::new();
+    for byte in input.bytes() {
+        match byte.ok()? {
+            b'\r' | b'\n' => return String::from_utf8(typed).ok(),
+            INTERRUPT => return None,
+            END if typed.is_empty() => return None,
+            CLEAR => typed.clear(),
+            key if BACKSPACE.contains(&key) => {
+                typed.pop();
+            }
+            key => typed.push(key),
+        }
     }
+    None
 }
 
 fn eprint_text(text: &str) {
@@ -86,4 +107,20 @@ fn eprint_text(text: &str) {
 
 fn given_up() -> CommandError {
     CommandError::new("nothing was set up").hint("`chela setup` begins again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hidden_line;
+
+    #[test]
+    fn a_line_is_typed_blindly() {
+        let typed = |keys: &str| hidden_line(keys.as_bytes());
+        assert_eq!(typed("sk-1\r"), Some("sk-1".to_owned()));
+        assert_eq!(typed("sk-2\u{7f}1\n"), Some("sk-1".to_owned()));
+        assert_eq!(typed("wrong\u{15}sk-1\r"), Some("sk-1".to_owned()));
+        assert_eq!(typed("sk-1\u{3}"), None);
+        assert_eq!(typed("\u{4}"), None);
+        assert_eq!(typed("sk-1"), None, "the terminal went away");
+    }
 }

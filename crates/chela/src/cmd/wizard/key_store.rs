@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use chela_core::{Host, ok_or_warn};
+use chela_core::Host;
 use chela_files::{FileMode, create_private_folder, write_file};
 use chela_model::ModelKey;
 use serde_json::{Value, json};
@@ -40,36 +40,6 @@ pub fn keep_key(
             Some(kept) => Ok(kept),
             None => in_file(host, provider, key),
         },
-    }
-}
-
-/// The file of a key as it was before another one is tried.
-pub struct KeyFileBefore {
-    path: PathBuf,
-    held: Option<Vec<u8>>,
-}
-
-impl KeyFileBefore {
-    pub fn look(host: &Host, provider: &str) -> Self {
-        let path = key_file(host, provider);
-        Self {
-            held: std::fs::read(&path).ok(),
-            path,
-        }
-    }
-
-    pub fn put_back(self) {
-        let now = std::fs::read(&self.path).ok();
-        if now == self.held {
-            return;
-        }
-        let put = match &self.held {
-            Some(key) => {
-                write_file(&self.path, key, FileMode::Private).map_err(std::io::Error::from)
-            }
-            None => std::fs::remove_file(&self.path),
-        };
-        ok_or_warn!(put, "the key that was there before cannot be put back");
     }
 }
 

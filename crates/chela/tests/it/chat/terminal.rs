@@ -8,7 +8,7 @@ use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, ScriptedEndpoint, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
@@ -42,7 +42,13 @@ impl ChatTerminal {
         Self::open_command(home, folder, &[&["chat"], args].concat())
     }
 
-    /// Another command than the chat.
+    /// Any command, as it is typed after `chela`.
+    pub(crate) fn run(home: &TestHome, words: &[&str]) -> Self {
+        let folder = home.path("").display().to_string();
+        Self::open_command(home, &folder, words)
+    }
+
+    /// The same in another folder.
     pub(crate) fn open_command(home: &TestHome, folder: &str, words: &[&str]) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
@@ -144,8 +150,17 @@ impl ChatTerminal {
         &self.passed
     }
 
+    /// Waits until what is typed is not shown.
+    #[track_caller]
+    pub(crate) fn hides_keys(&self) {
+        wait_until("nothing typed is shown", || {
+            let modes = tcgetattr(self.line.as_fd()).unwrap().local_modes;
+            !modes.contains(LocalModes::ECHO)
+        });
+    }
+
     /// Whether the line echoes and waits for whole lines, as a shell wants it.
-    fn is_as_before(&self) -> bool {
+    pub(crate) fn is_as_before(&self) -> bool {
         let modes = tcgetattr(self.line.as_fd()).unwrap().local_modes;
         modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }

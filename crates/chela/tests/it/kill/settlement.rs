@@ -7,7 +7,7 @@ use chela_store::WaitHere as _;
 use chela_testkit::{EndpointScript, ScriptStep, TokenCounts};
 use serde_json::json;
 
-use super::{Random, killed, rounds, time_of};
+use super::{KillCounts, WorkSpan, rounds};
 use crate::scene::{APIS, ScriptedHome};
 
 const ANSWER: TokenCounts = TokenCounts {
@@ -30,23 +30,22 @@ fn a_killed_call_is_paid_once_at_most() {
         EndpointScript::always(answer),
         json!({ "limits": { "session": { "tokens": 100_000_000 } } }),
     );
-    let whole = time_of(|| {
-        scene.chat("first").ok();
-    });
-    let mut random = Random(0xca11);
+    scene.chat("first").ok();
+    let span = WorkSpan::of(&scene, &["chat", "-m", "second"]);
+    let mut counts = KillCounts::of("settlement of calls");
     let rounds = rounds(8);
     for round in 0..rounds {
         let args = ["chat", "-m", &format!("round {round}")];
-        killed(&scene, &args, whole.mul_f64(random.next() * 1.2));
+        counts.kill(&scene, &args, span);
     }
     let host = Host::fixed(scene.home.path(""));
     let path = scene.home.path(".chela/state/ledger.sqlite");
     let ledger = Ledger::open_file(&host, &path).unwrap();
     let records = ledger.list(&RecordFilter::default()).wait().unwrap();
-    assert!(
-        records.len() >= scene.endpoint.calls().len(),
-        "something was sent that is not on record"
-    );
+    let sent = scene.endpoint.calls().len();
+    counts.expect_kept(records.len() >= sent, || {
+        format!("{sent} were sent, {} are on record", records.len())
+    });
     let answered: u64 = records
         .iter()
         .filter_map(|record| record.usage.as_ref())
@@ -58,19 +57,25 @@ fn a_killed_call_is_paid_once_at_most() {
     // Every answer on record is paid for; besides those, each killed process has at most one call
     // nobody knows the end of, at no more than an answer costs.
     let most_each = (2 * largest).max(ANSWER.input + ANSWER.output);
-    assert!(
-        spent >= answered,
-        "{spent} of {answered}: something is lost"
-    );
-    assert!(
-        spent <= answered + rounds as u64 * most_each,
-        "{spent} for {answered} and {cut_off} cut off: something is paid twice"
+    counts.expect_kept(spent >= answered, || {
+        format!("{spent} tokens paid of {answered}")
+    });
+    let most = answered + rounds as u64 * most_each;
+    counts.done_twice(
+        (spent > most)
+            .then(|| format!("{spent} tokens paid for {answered} and {cut_off} cut off"))
+            .into_iter(),
     );
     assert!(cut_off <= rounds);
     assert_eq!(self::spent(&ledger, &records[0].session), spent);
     let again = Ledger::open_file(&host, &path).unwrap();
     assert_eq!(self::spent(&again, &records[0].session), spent);
     assert!(again.verify().wait().unwrap().is_sound());
+    let paid = records.len() - cut_off;
+    counts.finish(
+        &scene,
+        format!("{paid} answered and paid, {cut_off} cut off"),
+    );
 }
 
 /// Tokens that count against a session.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use serde_json::{Value, json};
 
-use super::{Random, entries, killed, rounds, time_of};
+use super::{KillCounts, WorkSpan, entries, rounds};
 use crate::scene::{ScriptedHome, after_tool};
 
 fn script() -> EndpointScript {
@@ -49,20 +49,17 @@ fn woken() -> ScriptStep {
 fn a_killed_start_leaves_a_run_or_none() {
     let scene = ScriptedHome::new(script());
     let say = |n: usize| format!("start-one number {n}");
-    let whole = time_of(|| {
-        scene.chat(&say(0)).ok();
-    });
-    let mut random = Random(0x5a4e);
+    let span = WorkSpan::of(&scene, &["chat", "-m", &say(0)]);
+    let mut counts = KillCounts::of("spawn");
     let rounds = rounds(8);
     for round in 1..=rounds {
         let before = entries(&scene);
         let args = ["chat", "-m", &say(round)];
-        killed(&scene, &args, whole.mul_f64(random.next() * 1.1));
+        counts.kill(&scene, &args, span);
         let after = entries(&scene);
-        assert!(
-            after.starts_with(&before),
-            "round {round}: something is lost"
-        );
+        counts.expect_kept(after.starts_with(&before), || {
+            format!("round {round}: the transcript was rewritten")
+        });
     }
     // Whoever speaks next hears of those that were cut off.
     scene.chat("what became of them?").ok();
@@ -82,12 +79,19 @@ fn a_killed_start_leaves_a_run_or_none() {
         }
     }
     for run in &started {
-        assert_eq!(told.get(run), Some(&1), "run {run} of {told:?}");
+        counts.expect_kept(told.contains_key(run), || {
+            format!("the end of run {run} was never told")
+        });
     }
+    let again = told.iter().filter(|(_, times)| **times > 1);
+    counts.done_twice(again.map(|(run, times)| format!("run {run} was told {times} times")));
     assert_eq!(told.len(), started.len(), "{told:?}");
-    let mut once = ended.clone();
-    once.dedup();
-    assert_eq!(once, ended, "a run ended twice");
+    let mut ends: BTreeMap<&str, usize> = BTreeMap::new();
+    for run in &ended {
+        *ends.entry(run).or_default() += 1;
+    }
+    let again = ends.iter().filter(|(_, times)| **times > 1);
+    counts.done_twice(again.map(|(run, times)| format!("run {run} ended {times} times")));
     // No start without its record.
     let audit = scene
         .home
@@ -95,9 +99,15 @@ fn a_killed_start_leaves_a_run_or_none() {
         .json();
     let audit = audit.to_string();
     for run in &started {
-        assert!(audit.contains(run), "run {run} is not on record");
+        counts.expect_kept(audit.contains(run), || {
+            format!("run {run} is not on record")
+        });
     }
-    scene.home.run(&["audit", "verify"]).ok();
+    let (begun, over) = (started.len(), ended.len());
+    counts.finish(
+        &scene,
+        format!("{begun} started, {over} ended, each told once"),
+    );
 }
 
 fn of_state<'m>(marks: &[&'m Value], state: &str) -> Vec<&'m str> {

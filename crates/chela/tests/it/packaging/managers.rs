@@ -1,10 +1,52 @@
 //! The packages of package managers, and the image.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{SAYS, done, only, packages, refused, works};
 use crate::home::{TestHome, text};
+
+/// The .deb in a root of its own. As root it is installed by dpkg, in a system with nothing but what
+/// the package says it needs; for others it is unpacked.
+fn with_deb(home: &TestHome, packages: &Path) -> PathBuf {
+    let root = home.path("root");
+    let deb = only(packages, ".deb");
+    let mut command = Command::new("dpkg");
+    if is_root() {
+        std::fs::create_dir_all(root.join("var/lib/dpkg/info")).unwrap();
+        std::fs::create_dir_all(root.join("var/lib/dpkg/updates")).unwrap();
+        let needed = Command::new("dpkg")
+            .args(["-s", "libc6", "libgcc-s1"])
+            .output();
+        std::fs::write(root.join("var/lib/dpkg/status"), needed.unwrap().stdout).unwrap();
+        command.args(["--root", text(&root), "--log", "/dev/null"]);
+        command.args(["-i", text(&deb)]);
+    } else {
+        command.args(["-x", text(&deb), text(&root)]);
+    }
+    done(command.output().unwrap());
+    if is_root() {
+        copy_libraries(&root);
+    }
+    root
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+/// What libc6 and libgcc-s1 would bring.
+fn copy_libraries(root: &Path) {
+    let listed = Command::new("ldd").arg(root.join("usr/bin/chela")).output();
+    for library in done(listed.unwrap())
+        .split_whitespace()
+        .filter(|word| word.starts_with('/'))
+    {
+        let place = root.join(library.trim_start_matches('/'));
+        std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::fs::copy(library, place).unwrap();
+    }
+}
 
 #[test]
 fn the_deb_is_installed_in_a_clean_root_and_run() {
@@ -12,30 +54,7 @@ fn the_deb_is_installed_in_a_clean_root_and_run() {
         return;
     };
     let home = TestHome::empty();
-    let root = home.path("root");
-    let deb = only(&packages, ".deb");
-    let is_root = rustix::process::geteuid().is_root();
-    let mut command = Command::new("dpkg");
-    if is_root {
-        // A system with nothing but what the package says it needs.
-        std::fs::create_dir_all(root.join("var/lib/dpkg/info")).unwrap();
-        std::fs::create_dir_all(root.join("var/lib/dpkg/updates")).unwrap();
-        let needed = Command::new("dpkg")
-            .args(["-s", "libc6", "libgcc-s1"])
-            .output();
-        std::fs::write(root.join("var/lib/dpkg/status"), needed.unwrap().stdout).unwrap();
-        command.args([
-            "--root",
-            text(&root),
-            "--log",
-            "/dev/null",
-            "-i",
-            text(&deb),
-        ]);
-    } else {
-        command.args(["-x", text(&deb), text(&root)]);
-    }
-    done(command.output().unwrap());
+    let root = with_deb(&home, &packages);
     works(&home, &root.join("usr/bin/chela"), Some("apt or dpkg"));
     for file in [
         "man/man1/chela.1.gz",
@@ -44,16 +63,7 @@ fn the_deb_is_installed_in_a_clean_root_and_run() {
     ] {
         assert!(root.join("usr/share").join(file).is_file(), "{file}");
     }
-    if is_root {
-        let listed = Command::new("ldd").arg(root.join("usr/bin/chela")).output();
-        for library in done(listed.unwrap())
-            .split_whitespace()
-            .filter(|word| word.starts_with('/'))
-        {
-            let place = root.join(library.trim_start_matches('/'));
-            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-            std::fs::copy(library, place).unwrap();
-        }
+    if is_root() {
         let inside = Command::new("chroot")
             .args([text(&root), "/usr/bin/chela", "--version"])
             .output();
@@ -161,4 +171,42 @@ fn the_image_is_built_from_what_lies_there() {
     assert!(user.is_some_and(|user| user != "root"), "{user:?}");
     let home = "ENV CHELA_HOME=/data";
     assert!(recipe.contains(home) && recipe.contains("VOLUME /data"));
+    assert!(recipe.contains("ENTRYPOINT [\"chela\"]"), "{recipe}");
+    assert!(recipe.contains("ARG BASE=docker.io/library/debian:"));
+    if is_root() {
+        runs_as_in_the_image(&recipe, &packages);
+    }
+}
+
+/// The .deb of the image in a root of its own, as the recipe's user, with its volume and nothing
+/// else that can be written. Only the base and what apt fetches are left out.
+fn runs_as_in_the_image(recipe: &str, packages: &Path) {
+    let home = TestHome::empty();
+    let root = with_deb(&home, packages);
+    let (_, uid) = recipe.split_once("--uid ").unwrap();
+    let uid = uid.split_whitespace().next().unwrap();
+    assert!(recipe.contains("-m 700 /data"), "{recipe}");
+    let data = root.join("data");
+    std::fs::create_dir(&data).unwrap();
+    let own = format!("{uid}:{uid}");
+    done(
+        Command::new("chown")
+            .args([&own, text(&data)])
+            .output()
+            .unwrap(),
+    );
+    let inside = |args: &[&str]| {
+        let run = Command::new("chroot")
+            .args(["--userspec", &own, text(&root), "/usr/bin/chela"])
+            .args(args)
+            .env_clear()
+            .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+            .env("CHELA_HOME", "/data")
+            .output();
+        done(run.unwrap())
+    };
+    assert_eq!(inside(&["--version"]), SAYS);
+    assert!(inside(&["init"]).contains("SOUL.md"));
+    assert!(inside(&["prompt"]).contains("## Safety"));
+    assert!(data.join("workspace/SOUL.md").is_file());
 }

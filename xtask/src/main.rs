@@ -12,6 +12,8 @@ mod notices;
 mod platforms;
 #[cfg(test)]
 mod rooms;
+#[cfg(test)]
+mod words;
 
 use std::process::{Command, ExitCode};
 

@@ -103,7 +103,8 @@ pub enum TurnError {
     #[error("{}", .0.in_words())]
     Halted(HaltNotice),
     #[error(
-        "stopped while another process runs a turn in this session; the message was not taken in"
+        "stopped while another process was running a turn in this conversation; the message was \
+            not sent"
     )]
     StoppedWaiting,
     /// A fault in our own code, or in that of a surface. The session goes on with the next
@@ -217,7 +218,7 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
         key = %turn.parts.scope.key,
         model = turn.chain.primary().reference(),
         tools = turn.prefix.text.tools.len(),
-        "a turn begins"
+        "a turn starts"
     );
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
@@ -236,7 +237,7 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
             Ok(StepEnd::Again) => {}
             Ok(StepEnd::End(ended)) => return turn.end(ended).await,
             Err(TurnError::Model(error)) if error.failure == CallFailure::ContextOverflow => {
-                tracing::info!("the request is too long for the model: making room");
+                tracing::info!("the request is too long for the model: compacting");
                 if let Err(error) = turn.make_room(error).await {
                     return Err(turn.fail(error).await);
                 }
@@ -380,10 +381,7 @@ impl<'a> RunningTurn<'a> {
             }
             ResponseEvent::ToolCall { .. } => {}
             ResponseEvent::Restarted { why } => {
-                tracing::info!(
-                    why,
-                    "the answer broke off: what was said of it is taken back"
-                );
+                tracing::info!(why, "the answer broke off and is discarded");
                 *gate = ReplyGate::new(settings);
                 partial.restart();
                 outlet.drop_held();
@@ -569,7 +567,7 @@ fn cut_short(stop: StopReason) -> Option<&'static str> {
     match stop {
         StopReason::Length => Some("The answer was cut off: it reached the model's output limit."),
         StopReason::Refused => {
-            Some("The answer was stopped by the provider: a filter or a refusal of the model.")
+            Some("The answer was stopped by the provider: a filter, or the model refused.")
         }
         StopReason::End | StopReason::Tools => None,
     }

@@ -149,9 +149,10 @@ fn needs_owner(command: CommandId) -> bool {
 async fn release(talk: &impl CommandContext) -> Result<CommandAnswer, CommandTrouble> {
     let text = match talk.release().await? {
         Some(by) => format!(
-            "Released: {by} no longer makes it ask. What it read keeps its labels; the next text from outside makes it ask again."
+            "Released: {by} is no longer a reason to ask. What was read stays marked as \
+                untrusted; new untrusted content makes it ask again."
         ),
-        None => "Nothing from outside was read in this conversation.".to_owned(),
+        None => "No untrusted content was read in this conversation.".to_owned(),
     };
     Ok(CommandAnswer::text(text))
 }
@@ -211,7 +212,7 @@ async fn level(
     }
     let Some(level) = levels::level(command.id, args) else {
         return Err(format!(
-            "`{args}` is none of the choices: `/{} {choices}`",
+            "`{args}` is not one of the choices: `/{} {choices}`",
             command.name
         ));
     };
@@ -237,7 +238,7 @@ async fn tools(talk: &impl CommandContext, args: &str) -> String {
     if args.eq_ignore_ascii_case("verbose") {
         let rows = tools.iter().map(|tool| {
             let found = if tool.is_deferred {
-                " (found when needed)"
+                " (loaded when needed)"
             } else {
                 ""
             };
@@ -252,7 +253,7 @@ async fn tools(talk: &impl CommandContext, args: &str) -> String {
     };
     let found = match names(true) {
         none if none.is_empty() => none,
-        deferred => format!(" Found when needed: {deferred}."),
+        deferred => format!(" Loaded when needed: {deferred}."),
     };
     format!(
         "{} tools: {}.{found} `/tools verbose` says what each does.",
@@ -264,7 +265,7 @@ async fn tools(talk: &impl CommandContext, args: &str) -> String {
 fn skills(talk: &impl CommandContext) -> String {
     let skills = talk.skills();
     if skills.is_empty() {
-        return "It knows no skills yet; `chela skills new NAME` makes one.".to_owned();
+        return "It has no skills yet; `chela skills new NAME` creates one.".to_owned();
     }
     let rows = skills
         .iter()
@@ -301,11 +302,11 @@ fn models(talk: &impl CommandContext, provider: &str) -> String {
     if shown.is_empty() {
         return match provider {
             "" => no_model(talk),
-            _ => format!("There is no model of `{provider}`; `/models` lists all."),
+            _ => format!("There is no model from `{provider}`; `/models` lists all."),
         };
     }
     format!(
-        "{}\n\n`/model NAME` or `/model #` chooses one.",
+        "{}\n\nChoose one with `/model NAME` or `/model #`.",
         shown.join("\n")
     )
 }
@@ -346,9 +347,7 @@ async fn model(talk: &impl CommandContext, asked: &str) -> Result<CommandAnswer,
     }
     let chosen = pick(&talk.models(), asked)?;
     talk.set(SessionSetting::Model, Some(&chosen)).await?;
-    Ok(CommandAnswer::text(format!(
-        "From now on `{chosen}` answers."
-    )))
+    Ok(CommandAnswer::text(format!("Now using `{chosen}`.")))
 }
 
 fn model_status(talk: &impl CommandContext) -> String {
@@ -449,7 +448,7 @@ async fn new(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, Co
 fn begun(text: &str, note: Option<&str>) -> String {
     match note {
         Some(note) => format!(
-            "{text} `/resume` goes back to the old one; what you asked in it is noted in `{note}`."
+            "{text} `/resume` returns to the old one; what you asked in it is noted in `{note}`."
         ),
         None => text.to_owned(),
     }
@@ -464,9 +463,9 @@ async fn reset(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, 
         forget_settings(talk).await?;
     }
     let text = if soft {
-        "Begun again; model and settings stay."
+        "Started over; model and settings are kept."
     } else {
-        "Begun again, with the settings of the config."
+        "Started over, with the settings from the config."
     };
     Ok(CommandAnswer {
         text: begun(text, note.as_deref()),
@@ -484,7 +483,7 @@ async fn resume(talk: &impl CommandContext, given: &str) -> Result<CommandAnswer
     }
     let row = talk.find_conversation(given).await?;
     Ok(match row.is_open {
-        true => CommandAnswer::text("You are in this conversation already."),
+        true => CommandAnswer::text("You are already in this conversation."),
         false => CommandAnswer::then(SurfaceAction::Resume(row.id)),
     })
 }
@@ -498,7 +497,7 @@ pub fn list_conversations(rows: &[ConversationRow]) -> String {
         format!("- `{id}` {}, {title}{now}", row.age)
     });
     let lines: Vec<String> = lines.collect();
-    format!("{}\n\n`/resume ID` goes back to one.", lines.join("\n"))
+    format!("{}\n\nReturn to one with `/resume ID`.", lines.join("\n"))
 }
 
 async fn forget_settings(talk: &impl CommandContext) -> Result<(), CommandTrouble> {
@@ -521,7 +520,7 @@ async fn name(talk: &impl CommandContext, title: &str) -> Result<CommandAnswer, 
     if title.is_empty() {
         let text = match talk.setting(SessionSetting::Title) {
             Some(title) => format!("This conversation is called “{title}”."),
-            None => "This conversation has no title; `/name TITLE` gives it one.".to_owned(),
+            None => "This conversation has no title; set one with `/name TITLE`.".to_owned(),
         };
         return Ok(CommandAnswer::text(text));
     }
@@ -545,22 +544,23 @@ async fn undo(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, C
         }
         other => {
             return Err(format!(
-                "`{other}` cannot be taken back: `/undo` or `/undo files`"
+                "`{other}` cannot be undone: use `/undo` or `/undo files`"
             ));
         }
     }
     let Some(undone) = talk.undo().await? else {
-        return Ok(CommandAnswer::text("There is nothing to take back."));
+        return Ok(CommandAnswer::text("Nothing to undo."));
     };
     Ok(match undone {
         UndoOutcome::Message { message, entries } => CommandAnswer {
             text: format!(
-                "Undone: your last message and what came of it ({entries} entries). Files stay as tools left them; `/undo files` undoes that."
+                "Undone: your last message and what followed ({entries} entries). Files are \
+                    unchanged; `/undo files` undoes them."
             ),
             then: SurfaceAction::Edit(message),
         },
         UndoOutcome::Compaction { tokens } => CommandAnswer::text(format!(
-            "Undone: the compaction. The conversation is whole again ({} tokens).",
+            "Undone: the compaction. The full conversation is back ({} tokens).",
             chela_core::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
         )),
     })
@@ -571,7 +571,7 @@ async fn diff(talk: &impl CommandContext) -> Result<CommandAnswer, CommandTroubl
     let mut text = String::new();
     for (path, diff) in &files {
         match diff.is_empty() {
-            true => text.push_str(&format!("`{path}`: as it was before\n\n")),
+            true => text.push_str(&format!("`{path}`: unchanged\n\n")),
             // A fence longer than any in the file.
             false => text.push_str(&format!("`{path}`\n\n``````diff\n{diff}\n``````\n\n")),
         }

@@ -305,7 +305,7 @@ impl RunningTurn<'_> {
             },
         };
         if let Some(error) = &open.unrecorded {
-            let notice = format!("This request is not on record: {error}");
+            let notice = format!("This request was not recorded: {error}");
             self.surface.event(TurnEvent::Unrecorded(notice));
         }
         Ok(open)
@@ -460,10 +460,7 @@ impl RunningTurn<'_> {
         });
         drop(ledger.note(AuditKind::Secret, &body));
         if what == "blocked" {
-            let notice = format!(
-                "{} was refused: it would have carried a secret away.",
-                call.name
-            );
+            let notice = format!("{} was refused: it would have leaked a secret.", call.name);
             self.surface.event(TurnEvent::Notice(notice));
         }
     }
@@ -494,7 +491,8 @@ fn files_changed(details: &Value) -> Vec<Value> {
 /// The owner wants no request that is not on record.
 fn unrecordable(why: &str) -> String {
     format!(
-        "Nothing is sent that is not on record (ledger.required), and the ledger cannot be written: {why}"
+        "Nothing is sent without a record (ledger.required), and the ledger cannot be written: \
+            {why}"
     )
 }
 

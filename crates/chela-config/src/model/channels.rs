@@ -125,7 +125,7 @@ words! {
         Pairing = "pairing",
         /// Only who is let in.
         Allowlist = "allowlist",
-        /// Anybody.
+        /// Anyone.
         Open = "open",
         /// Nobody.
         Disabled = "disabled",

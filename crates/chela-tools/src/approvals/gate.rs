@@ -263,10 +263,10 @@ impl CommandGate {
                 true => ListMatch::Shelved(
                     ShelvedWhy::Taint,
                     format!(
-                        "your grant of {hosts} does not count here: text from outside was read"
+                        "your approval of {hosts} does not apply here: untrusted content was read"
                     ),
                 ),
-                false => ListMatch::No(format!("nobody granted a way to {hosts}")),
+                false => ListMatch::No(format!("{hosts} is not approved")),
             };
         }
         let entries: Vec<_> = document.allowlist(&setup.agent).collect();
@@ -420,7 +420,7 @@ impl CommandGate {
         let how = match (circumstances.place, circumstances.hosts) {
             (RunPlace::LeftSandbox, _) => ", outside the sandbox".to_owned(),
             (_, []) => String::new(),
-            (_, hosts) => format!(", with a way to {}", shown(&hosts.join(", "))),
+            (_, hosts) => format!(", with access to {}", shown(&hosts.join(", "))),
         };
         format!("{what} in {folder}{how}")
     }

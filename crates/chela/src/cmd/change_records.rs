@@ -19,7 +19,7 @@ pub fn record_change(host: &Host, kind: AuditKind, body: &Value) {
     if let Err(error) = noted {
         let _ = writeln!(
             io::stderr(),
-            "warning: this change is not on record: {error}"
+            "warning: this change is not recorded: {error}"
         );
     }
 }

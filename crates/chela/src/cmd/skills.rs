@@ -188,7 +188,7 @@ impl InstalledSkills {
 fn mark(presence: SkillPresence, paint: ColourMode) -> String {
     match presence {
         SkillPresence::Listed => paint.good("in"),
-        SkillPresence::OnCall => paint.accent("on call"),
+        SkillPresence::OnCall => paint.accent("on request"),
         SkillPresence::Hidden => paint.dim("hidden"),
         SkillPresence::Quarantined => paint.warn("quarantined"),
     }

@@ -220,7 +220,7 @@ impl<'a> OneShotOutput<'a> {
             TurnEvent::Retracted => self.take_back(),
             TurnEvent::Restarted { why } => {
                 self.take_back()?;
-                self.aside(&format!("begun again: {}", clean_line(&why)));
+                self.aside(&format!("restarted: {}", clean_line(&why)));
                 Ok(())
             }
             TurnEvent::Notice(text) => {
@@ -459,7 +459,9 @@ impl<'a> OneShotOutput<'a> {
             TurnEnd::Done => return Ok(()),
             TurnEnd::Stopped => "stopped".to_owned(),
             TurnEnd::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
-            TurnEnd::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
+            TurnEnd::Loop(what) => {
+                format!("stopped, it was repeating itself: {}", clean_line(what))
+            }
         };
         let _ = writeln!(io::stderr(), "{}", self.screen.paint.warn(why));
         Ok(())
@@ -531,17 +533,17 @@ fn tell_empty(paint: ColourMode, outcome: &TurnOutcome, drawn: bool) -> bool {
     );
     let told = match (outcome.ended == TurnEnd::Done, empty, outcome.stop) {
         (true, true, Some(StopReason::Refused)) => {
-            "no answer: the provider stopped it (a filter, or a refusal of the model)"
+            "no answer: the provider stopped it (a filter, or the model refused)"
         }
         (true, true, Some(StopReason::Length)) => {
             "no answer: the model reached its output limit before it said anything"
         }
-        (true, true, _) => "no answer: what the model sent is empty",
+        (true, true, _) => "no answer: the model sent nothing",
         (true, false, Some(StopReason::Length)) if !drawn => {
-            "the answer is cut off: it reached the model's output limit"
+            "the answer was cut off at the model's output limit"
         }
         (true, false, Some(StopReason::Refused)) if !drawn => {
-            "the answer is cut off: the provider stopped it"
+            "the answer was cut off by the provider"
         }
         _ => return false,
     };

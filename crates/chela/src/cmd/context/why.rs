@@ -75,7 +75,7 @@ fn print(screen: &mut Screen, setup: &Setup, answer: &WhyAnswer) -> std::io::Res
                 "zone",
                 match spot.zone {
                     chela_core::Zone::Stable => "stable: cached from turn to turn".to_owned(),
-                    chela_core::Zone::Volatile => "volatile: sent anew each turn".to_owned(),
+                    chela_core::Zone::Volatile => "volatile: sent again each turn".to_owned(),
                 },
             ),
             (

@@ -66,9 +66,9 @@ pub fn run(
         let narrowed =
             filter.active_within.is_some() || filter.label.is_some() || !filter.kinds.is_empty();
         screen.line(if narrowed {
-            "No conversation is like that."
+            "No matching conversations."
         } else {
-            "No conversations yet. `chela chat` begins one."
+            "No conversations yet. Start one with `chela chat`."
         })?;
         return Ok(CommandExit::Fine);
     }
@@ -99,8 +99,8 @@ fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {
         notes.push("pinned".to_owned());
     }
     match (&info.archived, &info.ended_why) {
-        (Some(_), _) => notes.push("put away".to_owned()),
-        (None, Some(why)) => notes.push(format!("over ({why})")),
+        (Some(_), _) => notes.push("archived".to_owned()),
+        (None, Some(why)) => notes.push(format!("ended ({why})")),
         (None, None) => {}
     }
     vec![

@@ -89,12 +89,12 @@ pub(super) fn run(agent_files: &AgentFiles<'_>, screen: &mut Screen, json: bool)
 fn rule_in_words(ground: FolderGround, policy: OnChange) -> String {
     let whose = match ground {
         FolderGround::Own => "your own",
-        FolderGround::Foreign => "somebody else's folder",
+        FolderGround::Foreign => "someone else's folder",
     };
     let rule = match policy {
         OnChange::Allow => "what others change is used",
-        OnChange::Warn => "what others change is used, and told",
-        OnChange::Quarantine => "what others change is set aside",
+        OnChange::Warn => "what others change is used, with a warning",
+        OnChange::Quarantine => "what others change is quarantined",
     };
     format!("{whose}; {rule}")
 }
@@ -105,7 +105,7 @@ fn row(file: &WatchedFile, paint: ColourMode) -> Vec<String> {
     let Some(judgement) = judged.or(file.absent.map(|absent| absent.judgement)) else {
         let what = match file.proposed() {
             Some(_) => "the agent wants to write it",
-            None => "on record, but not there",
+            None => "recorded, but missing",
         };
         return vec![
             paint.dim("gone"),
@@ -132,7 +132,7 @@ fn row(file: &WatchedFile, paint: ColourMode) -> Vec<String> {
         ),
     };
     if file.proposed().is_some() {
-        what.push_str("; a change waits for you");
+        what.push_str("; a change is waiting for you");
     }
     vec![mark, file.shown.clone(), who, paint.dim(what)]
 }
@@ -148,7 +148,7 @@ fn deleted_in_words(file: &WatchedFile) -> (String, String) {
                 how_in_words(&gone.writer, &gone.how)
             ),
         ),
-        None => ("-".to_owned(), "no longer there".to_owned()),
+        None => ("-".to_owned(), "removed".to_owned()),
     }
 }
 
@@ -169,7 +169,7 @@ fn trusted_in_words(version: Option<&FileVersion>) -> (String, String) {
     };
     let how = how_in_words(&version.writer, &version.how);
     let trust = match version.trust < chela_core::Trust::Agent {
-        true => ", read as foreign text",
+        true => ", read as untrusted content",
         false => "",
     };
     (
@@ -191,7 +191,7 @@ fn waiting_writer(file: &WatchedFile, state: TrustStanding) -> String {
 
 fn used_in_words(file: &WatchedFile, act: TrustAct) -> String {
     match act {
-        TrustAct::Use if file.judged.is_none() => "nothing stands in for it".to_owned(),
+        TrustAct::Use if file.judged.is_none() => "nothing used instead".to_owned(),
         TrustAct::Use => "used as it is".to_owned(),
         TrustAct::UseTrusted(hash) => format!("the trusted version {} is used", hash.short()),
         TrustAct::Withhold => "not used".to_owned(),
@@ -212,12 +212,13 @@ fn tell_what_waits(
         .collect();
     for name in &skills {
         let told = format!(
-            "Skill {name} waits for you: chela skills diff {name}, then chela skills trust {name} or chela skills untrust {name}."
+            "Skill {name} is waiting for you: chela skills diff {name}, then chela skills trust \
+                {name} or chela skills untrust {name}."
         );
         screen.paragraph("", &told)?;
     }
     match waiting.as_slice() {
-        [] if skills.is_empty() => screen.line("Nothing waits for you."),
+        [] if skills.is_empty() => screen.line("Nothing is waiting for you."),
         [] => Ok(()),
         [one] => {
             let no = match is_agents(one) {
@@ -227,7 +228,8 @@ fn tell_what_waits(
             screen.paragraph(
                 "",
                 &format!(
-                    "1 file waits for you: chela trust diff {0}, then chela trust approve {0} or chela trust {no} {0}.",
+                    "1 file is waiting for you: chela trust diff {0}, then chela trust approve \
+                        {0} or chela trust {no} {0}.",
                     one.shown
                 ),
             )
@@ -235,7 +237,8 @@ fn tell_what_waits(
         more => screen.paragraph(
             "",
             &format!(
-                "{} wait for you: chela trust diff shows them, chela trust approve FILE or --all settles them.",
+                "{} are waiting for you: review them with `chela trust diff`, then run `chela \
+                    trust approve FILE` or --all.",
                 count_noun(more.len(), "file")
             ),
         ),

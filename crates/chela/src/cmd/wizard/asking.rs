@@ -41,7 +41,7 @@ pub fn ask(question: &str) -> Result<String, CommandError> {
 /// A key, typed or pasted where nobody sees it.
 pub fn ask_key(provider: &str) -> Result<ModelKey, CommandError> {
     loop {
-        eprint_text(&format!("Key of {provider} (it is not shown): "));
+        eprint_text(&format!("API key for {provider} (not shown): "));
         let typed = read_hidden().ok_or_else(given_up)?;
         eprint_text("\n");
         if let Some(key) = ModelKey::new(&typed) {
@@ -75,5 +75,5 @@ fn eprint_text(text: &str) {
 }
 
 fn given_up() -> CommandError {
-    CommandError::new("nothing was set up").hint("`chela setup` begins again")
+    CommandError::new("nothing was set up").hint("run `chela setup` to start again")
 }

@@ -60,7 +60,7 @@ impl QueuedAnswer {
             }
             AnswerWord::Allow(KnownState::Always) => "Always allowed, for exactly this.",
             AnswerWord::Allow(_) => "Allowed once: tell the agent, and it can make the call now.",
-            AnswerWord::Deny => "Denied; it will not be asked again.",
+            AnswerWord::Deny => "Denied; it will not ask again by itself.",
         };
         if let Some(ledger) = self.agents.ledger() {
             let change = format!("/approve {} {end}", self.id);

@@ -554,8 +554,8 @@ async fn undo(talk: &impl CommandContext, args: &str) -> Result<CommandAnswer, C
     Ok(match undone {
         UndoOutcome::Message { message, entries } => CommandAnswer {
             text: format!(
-                "Undone: your last message and what followed ({entries} entries). Files are \
-                    unchanged; `/undo files` undoes them."
+                "Undone: your last message and what followed ({entries} entries). File \
+                 changes are kept; `/undo files` undoes them."
             ),
             then: SurfaceAction::Edit(message),
         },

@@ -333,7 +333,7 @@ section! {
         theme: Option<String>,
         /// Emoji.
         emoji: Option<String>,
-        /// Picture: a path in the workspace, an address or a data URL.
+        /// Image: a path in the workspace, a URL or a data URL.
         [later]
         avatar: Option<String>,
         /// Creature or character.

@@ -26,7 +26,7 @@ section! {
         /// Name.
         [max_len 50]
         name: Option<String>,
-        /// Picture.
+        /// Image.
         [later]
         avatar: Option<String>,
     }

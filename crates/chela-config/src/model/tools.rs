@@ -25,7 +25,7 @@ section! {
         fs: FsTools,
         /// The web.
         web: WebTools,
-        /// Pictures, sound and video.
+        /// Images, audio and video.
         [later]
         media: MediaTools,
         /// Links in messages.
@@ -242,14 +242,14 @@ section! {
         firecrawl: ForeignSettings,
     }
 
-    /// Pictures, sound and video.
+    /// Images, audio and video.
     struct MediaTools {
         /// Models that understand media, tried in order.
         models: Vec<MediaModel>,
         /// Files at the same time.
         [min 1]
         concurrency: Option<u32>,
-        /// Pictures.
+        /// Images.
         image: MediaKind,
         /// Sound.
         audio: MediaKind,

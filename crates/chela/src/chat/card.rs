@@ -266,7 +266,7 @@ impl QuestionCard {
         let mut lines = vec![StyledLine::default()];
         for (at, button) in buttons.iter().enumerate() {
             let words = match *button {
-                CardButton::ReadOn => "continue".to_owned(),
+                CardButton::ReadOn => "next page".to_owned(),
                 CardButton::Back => "no, go back".to_owned(),
                 CardButton::Choice(at) => clean_line(label(at)),
                 CardButton::Confirm(at) => format!("yes, {}", clean_line(label(at))),

@@ -26,8 +26,8 @@ pub fn require_owner(host: &Host, what: &str) -> Result<(), CommandError> {
     match is_agent(host) {
         false => Ok(()),
         true => Err(
-            CommandError::new(format!("{what} by you, not by an agent's command"))
-                .hint("run it yourself in a terminal"),
+            CommandError::new(format!("{what} by the owner, not by an agent's command"))
+                .hint("the owner runs it in their own terminal"),
         ),
     }
 }

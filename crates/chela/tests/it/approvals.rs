@@ -74,7 +74,7 @@ fn a_broken_document_is_told_and_not_overwritten() {
 fn a_command_of_an_agent_cannot_change_what_may_run() {
     let home = TestHome::ready().env("CHELA_SHELL", "exec");
     let told = home.run(&["approvals", "set", "yolo"]).fails(1);
-    assert!(told.contains("by you, not by an agent"), "{told}");
+    assert!(told.contains("by the owner, not by an agent"), "{told}");
     assert!(!home.exists(".chela/exec-approvals.json"));
 }
 

@@ -216,7 +216,10 @@ fn an_agent_cannot_approve_itself() {
         &["workspace", "edit", "SOUL.md"],
     ] {
         let told = home.run(args).fails(1);
-        assert!(told.contains("by you, not by an agent"), "{args:?}: {told}");
+        assert!(
+            told.contains("by the owner, not by an agent"),
+            "{args:?}: {told}"
+        );
     }
     // Taking the mark out does not help: whoever started it carries it.
     let binary = env!("CARGO_BIN_EXE_chela");

@@ -98,7 +98,7 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
         &["undo", "--force"],
     ] {
         let told = scene.home.run(args).fails(1);
-        assert!(told.contains("by you, not by an agent"), "{told}");
+        assert!(told.contains("by the owner, not by an agent"), "{told}");
     }
     assert!(scene.home.exists(".chela/workspace/a.md"));
 }

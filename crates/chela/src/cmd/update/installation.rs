@@ -167,7 +167,7 @@ pub async fn require_version(program: &Path, wanted: &str) -> Result<(), Command
 async fn version_of(program: &Path) -> Result<String, CommandError> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let refused = |why: String| {
-        CommandError::new(format!("the new program does not run here: {why}"))
+        CommandError::new(format!("the other program does not run here: {why}"))
             .hint("nothing was replaced")
     };
     let started = tokio::process::Command::new(program)

@@ -54,7 +54,7 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
         "{status}"
     );
     assert!(!status.contains("no model is called"), "{status}");
-    let doctor = home.run(&["doctor"]).out;
+    let doctor = home.run(&["doctor"]).flat();
     assert!(
         doctor.contains("gateway: accepted, but nothing runs it yet"),
         "{doctor}"

@@ -29,7 +29,7 @@ fail() {
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix | --key)
-        [ $# -gt 1 ] || fail "$1 wants a value" "see --help"
+        [ $# -gt 1 ] || fail "$1 needs a value" "see --help"
         case $1 in --prefix) prefix=$2 ;; --key) key=$2 ;; esac
         shift
         ;;
@@ -54,7 +54,7 @@ list=$notes/installed-files
 here=$(cd "$(dirname "$0")" 2>/dev/null && pwd) || here=$PWD
 
 uninstall() {
-    [ -f "$list" ] || fail "nothing that this script installed is in $prefix" \
+    [ -f "$list" ] || fail "nothing installed by this script is in $prefix" \
         "give the folder it went to: --prefix DIR"
     while IFS= read -r file; do
         # A line that leads elsewhere is none of ours.
@@ -68,8 +68,8 @@ uninstall() {
     done <"$list"
     rm -f "$prefix/bin/chela.previous" "$list" "$notes/installed-by"
     rmdir "$notes" "$prefix/share" 2>/dev/null || true
-    say "Chela is gone from $prefix."
-    say "Your agents are still in ${CHELA_HOME:-~/.chela}; delete that folder to forget them."
+    say "Removed Chela from $prefix."
+    say "Your agents are still in ${CHELA_HOME:-~/.chela}; delete that folder to remove them too."
 }
 
 this_target() {
@@ -88,7 +88,7 @@ fetch() { # ADDRESS FILE
     elif command -v wget >/dev/null; then
         wget --quiet --https-only -O "$2" "$1"
     else
-        fail "curl or wget is needed to fetch $1" "fetch it yourself and give the file"
+        fail "curl or wget is needed to fetch $1" "download it yourself and pass the file"
     fi
 }
 
@@ -100,16 +100,16 @@ hash_of() {
     elif command -v openssl >/dev/null; then
         openssl dgst -sha256 -r "$1" | cut -d' ' -f1
     else
-        fail "sha256sum, shasum or openssl is needed to compare the archive"
+        fail "sha256sum, shasum or openssl is needed to verify the archive"
     fi
 }
 
 check_signature() {
-    [ -f "$sums.sig" ] || fail "SHA256SUMS.sig is missing, and --key asks for it"
+    [ -f "$sums.sig" ] || fail "SHA256SUMS.sig is missing, and --key requires it"
     command -v ssh-keygen >/dev/null || fail "ssh-keygen is needed to check a signature"
     case $(cat "$key" 2>/dev/null) in
     ssh-ed25519\ *) ;;
-    *) fail "$key is no public key of the kind ssh-ed25519" ;;
+    *) fail "$key is not an ssh-ed25519 public key" ;;
     esac
     echo "publisher $(cut -d' ' -f1,2 "$key")" >"$work/signers"
     ssh-keygen -Y verify -f "$work/signers" -I publisher -n chela-release -s "$sums.sig" \
@@ -122,8 +122,8 @@ check() { # ARCHIVE NAME
         "get it from there too, or use --no-verify if you know the archive"
     [ -z "$key" ] || check_signature
     wanted=$(sed -n "s/^\([0-9a-f]\{64\}\) [ *]$2\$/\1/p" "$sums" | head -n 1)
-    [ -n "$wanted" ] || fail "SHA256SUMS says nothing about $2"
-    [ "$(hash_of "$1")" = "$wanted" ] || fail "$2 is not the file that SHA256SUMS names" \
+    [ -n "$wanted" ] || fail "SHA256SUMS does not list $2"
+    [ "$(hash_of "$1")" = "$wanted" ] || fail "$2 does not match SHA256SUMS" \
         "it is damaged or was changed: get it again"
 }
 
@@ -136,14 +136,14 @@ find_tree() {
     if [ -z "$from" ]; then
         target=$(this_target)
         from=$(find "$here" -maxdepth 1 -name "chela-*-$target.tar.gz" | sort -V | tail -n 1)
-        [ -n "$from" ] || fail "no chela-*-$target.tar.gz lies beside this script" \
+        [ -n "$from" ] || fail "there is no chela-*-$target.tar.gz beside this script" \
             "give the path or the address of one"
     fi
     name=$(basename "$from")
     case $from in
     https://*)
-        say "Fetching $from"
-        fetch "$from" "$work/$name" || fail "$from cannot be fetched"
+        say "Downloading $from"
+        fetch "$from" "$work/$name" || fail "$from cannot be downloaded"
         sums=$work/SHA256SUMS
         if [ "$verify" = yes ]; then
             fetch "${from%/*}/SHA256SUMS" "$sums" || fail "there is no ${from%/*}/SHA256SUMS" \
@@ -153,7 +153,7 @@ find_tree() {
         fi
         archive=$work/$name
         ;;
-    *://*) fail "only https addresses are fetched: $from" ;;
+    *://*) fail "only https URLs are supported: $from" ;;
     *)
         [ -f "$from" ] || fail "there is no file $from"
         archive=$from
@@ -162,10 +162,10 @@ find_tree() {
     esac
     check "$archive" "$name"
     mkdir "$work/tree"
-    tar -xzf "$archive" -C "$work/tree" 2>/dev/null || fail "$name cannot be unpacked" "is it whole?"
+    tar -xzf "$archive" -C "$work/tree" 2>/dev/null || fail "$name cannot be unpacked" "is it complete?"
     for tree in "$work/tree"/*/; do break; done
     tree=${tree%/}
-    [ -f "$tree/bin/chela" ] || fail "$name holds no bin/chela"
+    [ -f "$tree/bin/chela" ] || fail "$name has no bin/chela"
 }
 
 install_tree() {
@@ -208,7 +208,7 @@ tell_next() {
     case ${SHELL:-} in
     */zsh) say "For completions, before \`compinit\` in ~/.zshrc: fpath+=($prefix/share/zsh/site-functions)" ;;
     esac
-    say "Next: \`$start\` makes your agent and opens the chat; \`$start doctor\` says what is missing."
+    say "Next: \`$start\` creates your agent and opens the chat; \`$start doctor\` shows what is missing."
 }
 
 if [ "$action" = uninstall ]; then

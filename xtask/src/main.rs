@@ -14,6 +14,8 @@ mod platforms;
 #[cfg(test)]
 mod rooms;
 mod test_run;
+#[cfg(test)]
+mod words;
 
 use std::process::{Command, ExitCode};
 

@@ -60,7 +60,7 @@ pub enum CanaryError {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{} is damaged: {source}; remove it to plant anew", path.display())]
+    #[error("{} is damaged: {source}; remove it to plant a new one", path.display())]
     Damaged {
         path: PathBuf,
         source: serde_json::Error,

@@ -282,7 +282,8 @@ impl FileCustody {
             .filter(|file| file.when == RunsWhen::Opened)
         {
             file.set_aside(&journal);
-            tracing::warn!(path = %file.path.display(), "programs run this file by themselves: what a command in the background wrote was set aside");
+            tracing::warn!(path = %file.path.display(), "programs run this file automatically: \
+                what a command in the background wrote was moved aside");
         }
     }
 

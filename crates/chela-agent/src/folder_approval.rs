@@ -51,7 +51,8 @@ pub struct LookedAtFolder {
 #[derive(Debug, thiserror::Error)]
 pub enum FolderApprovalError {
     #[error(
-        "{shown} cannot be looked at as a whole: it holds more than {MOST_ENTRIES} files, or folders that cannot be read; approve the folders in it that you need"
+        "{shown} is too large to review: it has more than {MOST_ENTRIES} files, or folders that \
+            cannot be read; approve the folders in it that you need"
     )]
     TooMuch { shown: String },
     #[error("cannot look at {shown}: {source}")]
@@ -122,7 +123,7 @@ impl LookedAtFolder {
     /// What it holds, a line for each thing worth knowing.
     pub fn in_words(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "{}: {} in {} bytes; nobody answers for {} of them yet.",
+            "{}: {} in {} bytes; {} of them not approved yet.",
             self.shown,
             match self.count {
                 1 => "1 file".to_owned(),
@@ -132,8 +133,8 @@ impl LookedAtFolder {
             grouped(self.foreign)
         )];
         for (what, names) in [
-            ("Gives the agent instructions", &self.instructions),
-            ("Can be executed", &self.executables),
+            ("Instructions for agents", &self.instructions),
+            ("Executable", &self.executables),
         ] {
             if !names.is_empty() {
                 lines.push(format!("{what}: {}.", named(names)));
@@ -145,7 +146,11 @@ impl LookedAtFolder {
             let more = self.found.len() - MOST_NAMED;
             lines.push(format!("Suspicious: {more} more files."));
         }
-        lines.push("With your yes its text and its names count as your own; what is changed or added later does not.".to_owned());
+        lines.push(
+            "If you approve, its text and file names count as yours; later changes and \
+            additions do not."
+                .to_owned(),
+        );
         lines
     }
 

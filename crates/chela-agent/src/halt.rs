@@ -36,12 +36,12 @@ impl HaltError {
     pub fn next_step(&self) -> &'static str {
         match self.error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-                "free some space, or end the processes of Chela yourself"
+                "free some space, or stop Chela's processes yourself"
             }
             std::io::ErrorKind::ReadOnlyFilesystem => {
-                "the disk cannot be written to: end the processes of Chela yourself"
+                "the disk cannot be written to: stop Chela's processes yourself"
             }
-            _ => "check the rights of the state folder",
+            _ => "check the permissions of the state folder",
         }
     }
 }

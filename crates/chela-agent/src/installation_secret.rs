@@ -13,7 +13,8 @@ use chela_files::{DraftPlacement, FileMode, create_file};
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot keep the secret behind hashed owner ids in {}: {source}; make the folder writable or set commands.ownerDisplaySecret",
+    "cannot store the secret behind hashed owner ids in {}: {source}; make the folder writable \
+        or set commands.ownerDisplaySecret",
     path.display()
 )]
 pub struct SecretError {

@@ -81,7 +81,7 @@ pub(crate) fn take_edits(custody: &Custody, files: &FileTrust) -> Vec<TakenEdit>
     for file in others {
         // What the owner writes into it later leaves the rest of it what it is.
         let doubted = custody.doubt(&file.path);
-        ok_or_warn!(doubted, "somebody's version of a file is not on record");
+        ok_or_warn!(doubted, "someone's version of a file is not recorded");
     }
     let owners = owners.iter();
     owners.filter_map(|file| take(custody, file)).collect()
@@ -171,8 +171,8 @@ pub(crate) fn edit_notices(host: &Host, custody: &Custody) -> Vec<OwnerNotice> {
                 key: ContentHash::of(format!("{}\0{hash}\0{HOW}", path.display())),
                 path: path.to_owned(),
                 text: format!(
-                    "{shown} was {HOW}, so it is taken as yours. If it was not you: `chela trust \
-                     restore {shown}` puts back the version before."
+                    "{shown} was {HOW}, so it counts as your edit. If it was not you, run `chela \
+                     trust restore {shown}` to restore the previous version."
                 ),
             }
         })

@@ -179,7 +179,7 @@ impl SecretVault {
                 Ok(value)
             }
             Ok(None) => Err(format!("the secret `{name}` has no value")),
-            Err(why) => Err(format!("the secret `{name}` cannot be had: {why}")),
+            Err(why) => Err(format!("the secret `{name}` is not available: {why}")),
         }
     }
 }

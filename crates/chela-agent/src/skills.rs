@@ -64,7 +64,8 @@ pub(crate) fn notices_of(skills: &AgentSkills) -> Vec<OwnerNotice> {
                 false => "; it is not used",
             };
             let text = format!(
-                "Skill {0}: {1}{used} (chela skills diff {0} shows it, chela skills trust {0} settles it).",
+                "Skill {0}: {1}{used} (review: chela skills diff {0}; approve: chela skills \
+                    trust {0}).",
                 skill.name,
                 sanitize::literal(&trust.reason)
             );

@@ -162,7 +162,8 @@ impl Transcript {
         });
         self.refresh_settings().await?;
         if moved {
-            tracing::info!(key = %scope.key, session = session.id.as_str(), "the session begins anew");
+            tracing::info!(key = %scope.key, session = session.id.as_str(), "the session starts \
+                over");
             scope.agents.assembler.refresh(&scope.view.id);
             self.note_replaced().await;
         }

@@ -96,7 +96,8 @@ pub enum TurnError {
     #[error("{}", .0.in_words())]
     Halted(HaltNotice),
     #[error(
-        "stopped while another process runs a turn in this session; the message was not taken in"
+        "stopped while another process was running a turn in this conversation; the message was \
+            not sent"
     )]
     StoppedWaiting,
     /// A fault in our own code, or in that of a surface. The session goes on with the next
@@ -210,7 +211,7 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
         key = %turn.parts.scope.key,
         model = turn.chain.primary().reference(),
         tools = turn.prefix.text.tools.len(),
-        "a turn begins"
+        "a turn starts"
     );
     loop {
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
@@ -229,7 +230,7 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
             Ok(StepEnd::Again) => {}
             Ok(StepEnd::End(ended)) => return turn.end(ended).await,
             Err(TurnError::Model(error)) if error.failure == CallFailure::ContextOverflow => {
-                tracing::info!("the request is too long for the model: making room");
+                tracing::info!("the request is too long for the model: compacting");
                 if let Err(error) = turn.make_room(error).await {
                     return Err(turn.fail(error).await);
                 }

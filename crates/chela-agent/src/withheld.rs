@@ -29,7 +29,7 @@ pub struct WithheldText {
 
 #[derive(Debug, thiserror::Error)]
 pub enum WithheldError {
-    #[error("no text is held back as `{0}`; `chela guard withheld` lists them")]
+    #[error("nothing is withheld as `{0}`; `chela guard withheld` lists what is")]
     None(String),
     #[error("{} cannot be {what}: {error}", path.display())]
     File {

@@ -197,7 +197,7 @@ fn usable(
     let config = tree.read().unwrap_or_else(|error| {
         // Whatever the check lets through can be read; if that ever fails, say so and go on.
         let message = format!("the config could not be read ({error}); defaults are in use");
-        let hint = "this is a fault in Chela; please report it";
+        let hint = "this is a bug in Chela; please report it";
         let found = ConfigDiagnostic::whole(Severity::Error, "unreadable", message, hint);
         diagnostics.push(found);
         Config::default()

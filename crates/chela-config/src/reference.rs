@@ -16,18 +16,18 @@ const HEAD: &str = "\
 
 `~/.chela/chela.json` is JSON5: comments, trailing commas and unquoted keys are fine. Every key
 is optional. `${VAR}` is filled in from the environment (`$${VAR}` stays as it is), `$include`
-puts other files in place, and keys that start with `x-` are left to other programs. Relative
-paths start at the folder of the config file; `~` is the home folder.
+includes other files, and keys that start with `x-` are left to other programs. Relative
+paths are relative to the folder of the config file; `~` is the home folder.
 
 `chela config validate` checks the file strictly and names every problem with line and column. A
-start is tolerant: what cannot be used is left out and named.
+start is tolerant: what cannot be used is skipped with a warning.
 
 ";
 
 const KEPT: &str = "\
-## Kept, and used by nothing yet
+## Accepted, but not used yet
 
-These keys are read, checked and kept for what is to come, or for other programs that read the
+These keys are read, checked and kept for features to come, or for other programs that read the
 file. Setting one changes nothing; `chela config validate` says so.
 
 | key | type | default | |
@@ -49,7 +49,7 @@ pub fn page() -> String {
     }
     writer.kept_keys();
     page.push_str(
-        "## Older shapes\n\nThese are read as their present form; the file is not changed.\n\n",
+        "## Older forms\n\nThese are read as their current form; the file is not changed.\n\n",
     );
     page.push_str("| name | read as |\n|---|---|\n");
     for migration in MIGRATIONS {
@@ -180,11 +180,11 @@ mod tests {
     fn every_key_has_a_row() {
         let page = super::page();
         for row in [
-            "| `agents.defaults.bootstrapMaxChars` | whole number, from 1 | `20000` | Most characters of one workspace file that enter the prompt. |",
+            "| `agents.defaults.bootstrapMaxChars` | whole number, from 1 | `20000` | Maximum characters of one workspace file that enter the prompt. |",
             "| `agents.list[].heartbeat.*` | | | as `agents.defaults.heartbeat.*` |",
             "| `bindings[].match.channel` | text |  | Channel. **Required.** |",
             "| `agents.list[].tools.exec.mode` | `deny`, `allowlist`, `ask`, `auto`, `full` | `auto` |",
-            "| `models.providers.<name>.apiKey` | secret |  | Key. |",
+            "| `models.providers.<name>.apiKey` | secret |  | API key. |",
         ] {
             assert!(page.contains(row), "{row}");
         }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_nothing_uses_stands_at_the_end() {
         let page = super::page();
-        let (used, kept) = page.split_once("## Kept, and used by nothing yet").unwrap();
+        let (used, kept) = page.split_once("## Accepted, but not used yet").unwrap();
         for key in [
             "`gateway.port`",
             "`agents.defaults.heartbeat.every`",

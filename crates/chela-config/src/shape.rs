@@ -64,7 +64,7 @@ pub struct FieldRules {
     pub max: Option<f64>,
     pub max_len: Option<usize>,
     pub required: bool,
-    /// It is read and kept; nothing uses it yet.
+    /// It is read and accepted, but nothing uses it yet.
     pub later: bool,
     /// What the program takes where the key is absent, if it has no default of its own.
     pub means: Option<&'static str>,
@@ -123,9 +123,9 @@ pub trait HasShape {
 }
 
 /// What is said of a key that nothing uses.
-const KEPT_KEY: &str = "kept; nothing uses it yet";
+const KEPT_KEY: &str = "accepted, but nothing uses it yet";
 /// What is said of a part of the config that nothing runs.
-const KEPT_PART: &str = "kept; nothing runs it yet";
+const KEPT_PART: &str = "accepted, but nothing runs it yet";
 
 impl FieldShape {
     /// The doc in one paragraph per line.

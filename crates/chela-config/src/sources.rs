@@ -221,7 +221,7 @@ impl GatheredConfig {
         self.main = MainFile::Unusable;
         let root = std::mem::replace(&mut self.root, ConfigNode::empty_object());
         let kind = root.type_name();
-        let message = format!("the config is {kind}, and has to be an object");
+        let message = format!("the config is {kind}; it must be an object");
         let hint = "the whole config is one `{ … }`";
         self.diagnostics.push(ConfigDiagnostic {
             place: self.place(root.at),

@@ -68,7 +68,8 @@ pub enum StoreError {
         words: String,
         hint: &'static str,
     },
-    #[error("{} is write-protected; make it writable with `chmod u+w`, or edit the place it is made from", .path.display())]
+    #[error("{} is write-protected; make it writable with `chmod u+w`, or edit the file it is \
+        generated from", .path.display())]
     WriteProtected { path: PathBuf },
     #[error("another process has been editing {} for more than {waited:?}; try again, or find out what holds {}", .path.display(), .lock.display())]
     Busy {

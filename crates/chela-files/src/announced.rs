@@ -184,7 +184,7 @@ impl HeardWrites {
         // Before anything is read: as long as it waits for the answer, it lives.
         let peer = rustix::net::sockopt::socket_peercred(&writer)?;
         if !may_write(peer.pid.as_raw_nonzero().get()) {
-            tracing::warn!(pid = ?peer.pid, "somebody who may not write says that they write");
+            tracing::warn!(pid = ?peer.pid, "a process that may not write announced a write");
             return Ok(());
         }
         writer.set_read_timeout(Some(WRITE_WAIT))?;

@@ -12,7 +12,7 @@ pub struct WebAddress(Url);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddressFault {
     #[error(
-        "`{0}` is no web address: write it whole, without blanks, quotes, backslashes and line breaks"
+        "`{0}` is not a URL: write it in full, without spaces, quotes, backslashes or line breaks"
     )]
     Malformed(String),
     #[error("only http and https can be read, not {0}")]

@@ -198,9 +198,9 @@ enum State {
 /// Why an answer does not count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    #[error("the question was answered before; an answer counts once")]
+    #[error("the question was already answered")]
     Used,
-    #[error("the question has lapsed; let it be asked again")]
+    #[error("the question has expired; let it be asked again")]
     Expired,
     #[error("only the owner can answer")]
     NotTheOwner,
@@ -350,7 +350,7 @@ impl ApprovalQuestion {
                     marked,
                     after,
                 } = passage;
-                lines.push(format!("From outside: {before}>>{marked}<<{after}"));
+                lines.push(format!("Untrusted: {before}>>{marked}<<{after}"));
             }
         }
         lines.join("\n")
@@ -431,16 +431,14 @@ fn summary(deed: &ProposedCall<'_>, rule: DecisionRule) -> String {
     let what = match (deed.effect, rule) {
         (_, DecisionRule::Secret) => "sets or sends a password or a key",
         (_, DecisionRule::Command) => "runs a command",
-        (Effect::Read | Effect::ReadUntrusted | Effect::Egress, _) => {
-            "asks another machine for something"
-        }
+        (Effect::Read | Effect::ReadUntrusted | Effect::Egress, _) => "contacts another machine",
         (Effect::WriteReversible, _) => "changes something here",
         (Effect::WriteOutward, _) => "changes something that others see",
         (Effect::Irreversible, _) => "does something that cannot be undone",
         (Effect::Persona, _) => "changes who the agent is or what it remembers",
         (Effect::Config, _) => "changes what the agent may do",
         (Effect::RunsOnOpen | Effect::RunsOnBuild, _) => {
-            "changes a file that programs run by themselves"
+            "changes a file that programs run automatically"
         }
     };
     format!("{} {what}.", shown(deed.tool))

@@ -316,7 +316,7 @@ fn cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
             let only_a = !has(b, here);
             let only_b = !has(a, there);
             match (only_a, only_b) {
-                (true, true) => format!("section `{here}` gives way to `{there}`"),
+                (true, true) => format!("section `{here}` is replaced by `{there}`"),
                 (true, false) => format!("section `{here}` is only in the first"),
                 (false, true) => format!("section `{there}` is only in the second"),
                 (false, false) => format!("section `{here}` ends earlier in one of them"),
@@ -340,7 +340,7 @@ fn inside_cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
     };
     match (named(a), named(b)) {
         (Some(here), Some(there)) if here == there => format!("{here} differs"),
-        (Some(here), Some(there)) => format!("{here} gives way to {there}"),
+        (Some(here), Some(there)) => format!("{here} is replaced by {there}"),
         _ => "one of them ends here".to_owned(),
     }
 }

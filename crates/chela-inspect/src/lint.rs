@@ -94,7 +94,8 @@ fn borrowed(file: &LintFile) -> Vec<LintFinding> {
             file: file.name.clone(),
             line: found.line,
             message: format!(
-                "`{}` reads like a section of the prompt itself: what follows may be taken for its rules",
+                "`{}` looks like a section of the prompt itself: what follows may be mistaken \
+                    for its rules",
                 found.heading
             ),
             suggestion: "choose another title, or a deeper heading".to_owned(),
@@ -137,7 +138,8 @@ fn reach(file: &LintFile) -> Vec<LintFinding> {
             .collect(),
         FileFate::Unseen { why, expected: false } if !file.text.trim().is_empty() => {
             let message = format!("this file never reaches the model: {why}");
-            vec![finding(Severity::Warning, "unseen", 0, message, "`chela context why` tells the whole story")]
+            vec![finding(Severity::Warning, "unseen", 0, message, "`chela context why` explains \
+                why")]
         }
         FileFate::Whole { limit: None } | FileFate::Unseen { .. } => Vec::new(),
     }
@@ -155,7 +157,8 @@ fn invisible(file: &LintFile) -> Option<LintFinding> {
         file: file.name.clone(),
         line: removed.first_lines.first().copied().unwrap_or(0),
         message: format!(
-            "{} invisible characters that could hide instructions; the model does not get them",
+            "{} invisible characters that could hide instructions; they are removed before the \
+                model reads it",
             removed.total()
         ),
         suggestion: "retype the line; if you did not put them there, find out who did (`chela workspace history`)".to_owned(),

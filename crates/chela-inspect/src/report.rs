@@ -96,9 +96,7 @@ impl RequestCount {
         let shown = |number: u64| chela_core::grouped(usize::try_from(number).unwrap_or(0));
         let counted = shown(self.counted);
         let Some((reported, rest)) = self.reported.zip(self.unexplained()) else {
-            return format!(
-                "Last request: {counted} tok by our count; the provider reported none, so ours counts"
-            );
+            return format!("Last request: {counted} tok by our count; the provider reported none");
         };
         let sign = if rest < 0 { "-" } else { "+" };
         let share = rest.unsigned_abs() as f64 * 100.0 / reported.max(1) as f64;

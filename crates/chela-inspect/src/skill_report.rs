@@ -165,7 +165,7 @@ impl<'s> SkillReasons<'s> {
         let in_prompt = if cost.described.contains(name) {
             "yes, with its description"
         } else if cost.names_only.contains(name) {
-            "yes, by name and place"
+            "yes, by name and path"
         } else if cost.left_out.contains(name) {
             "no: the budget for skills is too small for all names"
         } else {

@@ -117,8 +117,8 @@ impl StoreKind {
             Self::Journal => "the journal",
             Self::Ledger => "the ledger",
             Self::MemoryIndex => "the memory index",
-            Self::TrustRecord => "the record of trust",
-            Self::ExecApprovals => "the list of approvals",
+            Self::TrustRecord => "the trust record",
+            Self::ExecApprovals => "the approvals file",
         }
     }
 
@@ -179,7 +179,7 @@ impl StorePlace<'_> {
     }
 
     fn folder_in_place(&self) -> StoreFinding {
-        let next = "move that folder away; what belongs there is made again when it is needed";
+        let next = "move that folder away; the file is created again when needed";
         self.finding(StoreTrouble::FolderInPlace, "is a folder, not a file", next)
     }
 }

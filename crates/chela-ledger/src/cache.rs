@@ -153,9 +153,9 @@ impl std::fmt::Display for BreakCause {
         match self {
             Self::FirstRequest => f.write_str("first request"),
             Self::Compaction => f.write_str("the conversation was compacted"),
-            Self::CompactionUndone => f.write_str("a compaction was taken back"),
-            Self::Pruning => f.write_str("old tool results were pruned, the cache being cold"),
-            Self::Reset => f.write_str("the session was started anew"),
+            Self::CompactionUndone => f.write_str("a compaction was undone"),
+            Self::Pruning => f.write_str("old tool results were pruned while the cache was cold"),
+            Self::Reset => f.write_str("the conversation was restarted"),
             Self::ModelChanged { from, to } => write!(f, "the model changed from {from} to {to}"),
             Self::ProviderChanged { from, to } => {
                 write!(f, "the endpoint changed from {from} to {to}")

@@ -32,7 +32,7 @@ pub struct Ledger {
 pub enum LedgerError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("there is no request {0} on record; `chela turn list` shows which there are")]
+    #[error("there is no request {0}; `chela turn list` shows the recorded ones")]
     NoRecord(i64),
     #[error("an entry of the ledger cannot be written as JSON")]
     Unwritable(#[from] serde_json::Error),

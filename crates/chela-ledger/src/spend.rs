@@ -127,7 +127,8 @@ impl LimitReached {
             ),
         };
         format!(
-            "The limit for {time} leaves no room: {used} of {limit} are used and the next call may take {next}. Raise {} to go on.",
+            "Spending limit for {time} reached: {used} of {limit} used, and the next call may \
+                take {next}. Raise {} to continue.",
             self.key
         )
     }

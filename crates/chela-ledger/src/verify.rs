@@ -150,7 +150,7 @@ impl LedgerCheck {
         self.end_chain();
         for (id, sealed) in std::mem::take(&mut self.sealed) {
             if sealed.begun.is_some() && !sealed.forgotten {
-                let words = format!("request {id} is gone, and nothing says that it was deleted");
+                let words = format!("request {id} is missing, with no record of its deletion");
                 self.found(DamagedPlace::Request(id), DamageKind::Missing, words);
             }
         }
@@ -214,7 +214,7 @@ impl LedgerCheck {
         match seals.begun {
             Ok(seal) if hex(seal) == sealed.begun => {}
             Ok(_) if sealed.begun.is_none() => {
-                let words = format!("no audit entry knows request {id}");
+                let words = format!("no audit entry for request {id}");
                 self.found(place, DamageKind::Edited, words);
             }
             _ => self.found(

@@ -142,7 +142,8 @@ impl Told {
             false => format!("{} {}", self.spans.join(" > "), ids.join(" ")),
         };
         format!(
-            "Chela {} met a fault in its own code.\n\ntime     {time}\nprocess  {}\nthread   {}\nmessage  {}\nplace    {place}\nwithin   {spans}\n\n{}",
+            "Chela {} hit a bug in its own code.\n\ntime     {time}\nprocess  {}\nthread   \
+                {}\nmessage  {}\nplace    {place}\nwithin   {spans}\n\n{}",
             self.version,
             std::process::id(),
             self.thread,

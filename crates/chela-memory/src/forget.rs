@@ -159,7 +159,7 @@ impl Memory<'_> {
                 .and_then(|draft| draft.put_if(ExpectedContent::Bytes(&content)))
                 .map_err(|error| fail(error.source))?;
             if placed == DraftPlacement::Changed {
-                let why = "it was changed at this very moment; try again";
+                let why = "it was changed just now; try again";
                 return Err(fail(std::io::Error::other(why)));
             }
         }

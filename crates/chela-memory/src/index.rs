@@ -120,7 +120,7 @@ pub fn sync(
         // An unmounted drive is no reason to forget what is on it.
         found.unreadable.push(String::new());
         found.problems.push(format!(
-            "{} is not there; what was indexed of it stays searchable",
+            "{} does not exist; what was indexed stays searchable",
             request.places.workspace.display()
         ));
     }
@@ -179,7 +179,10 @@ fn keep_up(
     match make(embedder)? {
         FillOutcome::Complete | FillOutcome::Stopped => {}
         FillOutcome::Waiting { chunks } => {
-            tracing::info!(chunks, "vectors are not made unasked: too many are missing");
+            tracing::info!(
+                chunks,
+                "vectors are not made without asking: too many are missing"
+            );
             report.unmade = chunks;
         }
         FillOutcome::Failed { problem } => {

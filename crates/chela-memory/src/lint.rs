@@ -92,7 +92,7 @@ fn duplicates(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
         .filter(|places| places.len() > 1)
         .map(|places| NoteFinding {
             kind: FindingKind::Duplicate,
-            message: format!("the same entry stands in {} places; keep one", places.len()),
+            message: format!("the same entry is in {} places; keep one", places.len()),
             places,
         })
         .collect()
@@ -119,7 +119,7 @@ fn contradictions(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
         })
         .map(|(key, said)| NoteFinding {
             kind: FindingKind::Contradiction,
-            message: format!("\"{key}\" is said to be different things; keep what holds"),
+            message: format!("\"{key}\" has contradictory values; keep the right one"),
             places: said.into_iter().map(|(_, place)| place).collect(),
         })
         .collect()
@@ -180,10 +180,15 @@ fn oversized(notes: &[LintedNote<'_>], limits: &LintLimits) -> Vec<NoteFinding> 
             (chars > limits.memory_chars).then(|| NoteFinding {
                 kind: FindingKind::Oversized,
                 message: format!(
-                    "{} has {chars} characters, {} fit into a session; move what is rarely needed to daily notes",
+                    "{} has {chars} characters, but only {} fit in a session; move what is \
+                        rarely needed to daily notes",
                     note.label, limits.memory_chars
                 ),
-                places: vec![NotePlace { label: note.label.into(), line: 1, text: String::new() }],
+                places: vec![NotePlace {
+                    label: note.label.into(),
+                    line: 1,
+                    text: String::new(),
+                }],
             })
         })
         .collect()

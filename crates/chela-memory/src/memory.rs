@@ -279,7 +279,7 @@ impl<'a> Memory<'a> {
             let first = self.searcher.search(&self.store, &request)?;
             match first.vectors.clone() {
                 VectorState::Failed { problem: why } if stand_in.is_some() => {
-                    tracing::warn!(problem = %why, "another table of vectors stands in");
+                    tracing::warn!(problem = %why, "another table of vectors is used instead");
                     problem = Some(why);
                 }
                 _ => answer = Some(first),
@@ -316,7 +316,8 @@ impl<'a> Memory<'a> {
     }
 
     fn reopen(&mut self) -> Result<(), StoreError> {
-        tracing::warn!(path = %self.with.index_file.display(), "the index of memory is damaged and made anew");
+        tracing::warn!(path = %self.with.index_file.display(), "the memory index is damaged and \
+            rebuilt");
         // The file is closed before it is moved.
         self.store = IndexStore::temporary()?;
         self.searcher = IndexSearcher::default();

@@ -197,7 +197,7 @@ fn extra_path(found: &mut FoundFiles, host: &Host, places: &MemoryPlaces, extra:
         Ok(matcher) => matcher,
         Err(problem) => {
             found.problems.push(format!(
-                "extraPaths: `{}` is no pattern: {problem}",
+                "extraPaths: `{}` is not a valid pattern: {problem}",
                 extra.path
             ));
             return;
@@ -222,7 +222,7 @@ fn extra_path(found: &mut FoundFiles, host: &Host, places: &MemoryPlaces, extra:
     } else {
         found.unreadable.push(label(places, &root));
         found.problems.push(format!(
-            "extraPaths: {} does not exist; what was indexed of it stays searchable",
+            "extraPaths: {} does not exist; what was indexed stays searchable",
             root.display()
         ));
     }
@@ -300,7 +300,7 @@ fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileS
     let label = label(places, path);
     if facts.len() > LARGEST_FILE {
         found.problems.push(format!(
-            "{label} is left out: {} MB is more than the {} MB a note may have",
+            "{label} is skipped: {} MB is more than the {} MB allowed for a note",
             facts.len() / 1_048_576,
             LARGEST_FILE / 1_048_576
         ));

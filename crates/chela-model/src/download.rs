@@ -20,13 +20,13 @@ pub struct DownloadLimit {
 /// Why there is no file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DownloadError {
-    #[error("`{address}` is no http or https address")]
+    #[error("`{address}` is not an http or https URL")]
     Address { address: String },
     #[error("{address} answered with status {status}")]
     Status { address: String, status: u16 },
-    #[error("{address} leads from https to plain http")]
+    #[error("{address} redirects from https to plain http")]
     Insecure { address: String },
-    #[error("{address} leads from one address to the next without an end")]
+    #[error("{address} redirects too often")]
     Redirects { address: String },
     #[error("{address} is longer than {limit} bytes")]
     TooLong { address: String, limit: u64 },
@@ -65,7 +65,7 @@ impl ModelHttp {
             Ok(fetched) => fetched,
             Err(_) => Err(DownloadError::Failed {
                 address: address.to_owned(),
-                why: format!("not done within {} s", limit.patience.as_secs()),
+                why: format!("timed out after {} s", limit.patience.as_secs()),
             }),
         }
     }

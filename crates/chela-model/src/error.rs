@@ -59,9 +59,9 @@ pub enum ResolveError {
     },
     #[error("models.providers.{provider} has no baseUrl")]
     NoAddress { provider: String },
-    #[error("provider `{provider}` speaks `{api}`, which Chela does not")]
+    #[error("provider `{provider}` uses `{api}`, which Chela does not support")]
     UnknownApi { provider: String, api: String },
-    #[error("`{name}` is not among the models this agent may use (modelPolicy.allow)")]
+    #[error("this agent may not use `{name}` (modelPolicy.allow)")]
     NotAllowed { name: String },
 }
 

@@ -72,8 +72,8 @@ impl CallFault {
         match self {
             Self::Setup(why) => why.clone(),
             Self::Key(error) => error.to_string(),
-            Self::NoKey => format!("{} wants a key, and there is none", provider.id),
-            Self::NoConnection(why) => format!("nobody answers at {at} ({why})"),
+            Self::NoKey => format!("{} needs an API key, and none is set", provider.id),
+            Self::NoConnection(why) => format!("no server at {at} ({why})"),
             Self::Tls(fault) => fault.told(at),
             Self::Broken(why) => format!("the connection to {at} broke ({why})"),
             Self::Status {
@@ -89,17 +89,17 @@ impl CallFault {
             }
             Self::Page(title) => format!("{at} answered with a web page: {title}"),
             Self::Stream { fault, failure } => match fault {
-                StreamFault::Cut => "the answer broke off in the middle".to_owned(),
-                StreamFault::Malformed(why) => format!("the answer cannot be read; {why}"),
+                StreamFault::Cut => "the answer broke off".to_owned(),
+                StreamFault::Malformed(why) => format!("the answer cannot be read: {why}"),
                 StreamFault::Said(complaint) => {
                     format!(
-                        "{} in the middle of the answer: {}",
+                        "{} during the answer: {}",
                         headline(*failure),
                         complaint.shown()
                     )
                 }
             },
-            Self::Stalled(time) => format!("nothing came for {} s", time.as_secs_f64()),
+            Self::Stalled(time) => format!("no data for {} s", time.as_secs_f64()),
             Self::TooSlow(time) => format!("the call took longer than {} s", time.as_secs_f64()),
         }
     }
@@ -107,7 +107,7 @@ impl CallFault {
 
 fn headline(failure: CallFailure) -> &'static str {
     match failure {
-        CallFailure::Unauthorized => "the key was refused",
+        CallFailure::Unauthorized => "the API key was rejected",
         CallFailure::Billing => "the account has no credit left",
         CallFailure::RateLimited { .. } => "too many requests",
         CallFailure::Overloaded { .. } => "the endpoint is overloaded",
@@ -138,39 +138,39 @@ fn hint(fault: &CallFault, failure: CallFailure, target: &ModelTarget) -> Option
         )),
         (CallFault::Tls(fault), _) => Some(fault.advice(id)),
         (CallFault::NoConnection(_) | CallFault::Broken(_), _) => Some(format!(
-            "check the network, or the address in models.providers.{id}.baseUrl"
+            "check the network, or the URL in models.providers.{id}.baseUrl"
         )),
         (CallFault::NoKey, _) => Some(match provider.key_variables {
             [] => format!("set models.providers.{id}.apiKey"),
             [first, ..] => format!("set {first}, or models.providers.{id}.apiKey"),
         }),
         (CallFault::Page(_), _) => Some(format!(
-            "the address in models.providers.{id}.baseUrl is not the one of the API; most end in /v1"
+            "models.providers.{id}.baseUrl is not the URL of the API; most end in /v1"
         )),
         (CallFault::Stalled(_), _) => Some(format!(
-            "models.providers.{id}.stallSeconds and firstByteSeconds say how long to wait"
+            "models.providers.{id}.stallSeconds and firstByteSeconds set how long to wait"
         )),
         (_, CallFailure::Unauthorized) => Some(match provider.key.describe() {
-            Some(from) => format!("the key comes from {from}; make a new one if it was revoked"),
+            Some(from) => format!("the key comes from {from}; create a new one if it was revoked"),
             None => format!("set models.providers.{id}.apiKey"),
         }),
         (_, CallFailure::Cut) => {
-            Some("say it again, or just `go on`: your message is kept".to_owned())
+            Some("your message is kept: send it again, or just `continue`".to_owned())
         }
         (_, CallFailure::Billing) => Some("add credit there, or choose another model".to_owned()),
         (_, CallFailure::RateLimited { retry_after } | CallFailure::Overloaded { retry_after }) => {
             Some(match retry_after {
-                Some(wait) => format!("it asks to wait {} s", wait.as_secs_f64().ceil()),
+                Some(wait) => format!("it asks you to wait {} s", wait.as_secs_f64().ceil()),
                 None => "wait a little, or choose another model".to_owned(),
             })
         }
         (_, CallFailure::ContextOverflow) => {
-            Some("/compact shortens the conversation, /new begins another".to_owned())
+            Some("/compact shortens the conversation, /new starts another".to_owned())
         }
         (_, CallFailure::NoModel) => Some(match target.family() {
-            EndpointFamily::Ollama => format!("`ollama pull {}` fetches it", target.info.id),
+            EndpointFamily::Ollama => format!("download it with `ollama pull {}`", target.info.id),
             _ => format!(
-                "`chela models list` shows what is known; is `{}` spelled right?",
+                "is `{}` spelled right? `chela models list` shows known models",
                 target.info.id
             ),
         }),

@@ -182,7 +182,7 @@ impl KeySource {
                 .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
         if is_name {
             return Self::of_variable(name, env).unwrap_or_else(|| Self::Missing {
-                why: format!("{at} names the variable {name}, which is not set"),
+                why: format!("{at} uses the variable {name}, which is not set"),
             });
         }
         match ModelKey::new(text) {
@@ -262,7 +262,8 @@ impl KeySource {
             },
             SecretSource::Store => Self::Missing {
                 why: format!(
-                    "the secret `{id}` is in the store of another program; keep it in a variable, a file or a command"
+                    "the secret `{id}` is in another program's store; use a variable, a file or \
+                        a command"
                 ),
             },
         }

@@ -4,8 +4,7 @@ use std::error::Error;
 
 use rustls::CertificateError;
 
-const OWN: &str =
-    "SSL_CERT_FILE=FILE.pem trusts a certificate of your own, or the authority that made it";
+const OWN: &str = "to trust your own certificate or authority, set SSL_CERT_FILE=FILE.pem";
 
 /// What is wrong with a secure connection.
 #[derive(Debug, Clone)]

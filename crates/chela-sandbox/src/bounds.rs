@@ -84,7 +84,7 @@ impl CommandBounds {
             Some(memory) => memory.max(LEAST_MEMORY),
             None => {
                 notes.push(format!(
-                    "sandbox.docker.memory `{}` is no amount of memory such as `512m`; 1g holds",
+                    "sandbox.docker.memory `{}` is not a size such as `512m`; using 1g",
                     plain(&settings.memory.0)
                 ));
                 MEMORY
@@ -124,7 +124,7 @@ pub(super) fn processor_percent(settings: &SandboxDocker, notes: &mut Vec<String
         0.0 => None,
         cpus => {
             notes.push(format!(
-                "sandbox.docker.cpus `{cpus}` is no number of processors; 1 holds"
+                "sandbox.docker.cpus `{cpus}` is not a number of processors; using 1"
             ));
             Some(100)
         }

@@ -48,7 +48,8 @@ impl std::fmt::Display for CgroupParent {
             }
             Self::Watching { why } => write!(
                 f,
-                "by the kernel for each process; all together are looked at ten times a second, as {why}"
+                "by the kernel for each process; the total is checked ten times a second, \
+                    because {why}"
             ),
         }
     }
@@ -79,7 +80,7 @@ impl CgroupParent {
             })
         });
         let counting = found.unwrap_or(Self::Watching {
-            why: "no cgroup can be made here",
+            why: "no cgroup can be created here",
         });
         counting.sweep(root);
         counting

@@ -321,8 +321,8 @@ fn backend(
         Some("bwrap" | "bubblewrap") => bwrap(),
         Some("landlock") => landlock(),
         Some(other) => Err(format!(
-            "sandbox.backend `{}` is not supported; use `bwrap` or `landlock`, or leave it out to \
-             get what works here",
+            "sandbox.backend `{}` is not supported; use `bwrap` or `landlock`, or remove it to \
+             use what works here",
             chela_core::sanitize::literal(other)
         )),
     }
@@ -341,15 +341,15 @@ fn shortcomings(backend: &SandboxBackend, access: WorkspaceAccess, workspace: &s
     if *namespaces == SandboxNamespaces::Given {
         notes.push(
             "without bubblewrap or user namespaces, modes, owners and attributes of files cannot \
-             be changed inside (chmod fails), and whether a file outside exists can be asked, \
-             not what is in it"
+             be changed inside (chmod fails), and commands can see that a file outside exists, \
+             but not read it"
                 .to_owned(),
         );
         if access == WorkspaceAccess::Rw {
             notes.push(format!(
-                "nothing can be added to {workspace} itself by commands, nor to a folder in it that \
-                 leads to a repository, only to what else is in them: their .git could not be kept \
-                 otherwise"
+                "commands cannot add anything to {workspace} itself, nor to a folder in it that \
+                 leads to a repository, only to other folders in them: otherwise their .git \
+                 could not be protected"
             ));
         }
     }
@@ -369,14 +369,14 @@ pub fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
     let real = real.as_deref().unwrap_or(workspace);
     for (what, path) in [
         ("the home folder", host.user_home.clone()),
-        ("what Chela keeps", host.state_dir()),
+        ("Chela's home", host.state_dir()),
         ("the config", host.config_file()),
     ] {
         let path = path.canonicalize().unwrap_or(path);
         if path.starts_with(real) {
             return Err(format!(
-                "{} has {what} inside, which must stay out of reach; choose a \
-                 folder of its own, or sandbox.workspaceAccess none",
+                "{} contains {what}, which must stay out of reach; choose a separate folder, or \
+                 set sandbox.workspaceAccess to none",
                 host.compact(workspace)
             ));
         }
@@ -418,11 +418,11 @@ fn binds(host: &Host, settings: &Sandbox, walls: &mut PathAccess, notes: &mut Ve
             || host.state_dir().starts_with(&source);
         if target != source {
             notes.push(format!(
-                "sandbox.docker.binds `{shown}` is left out: a folder keeps its path inside"
+                "sandbox.docker.binds `{shown}` is ignored: a folder keeps its path inside"
             ));
         } else if inner && !settings.docker.dangerously_allow_external_bind_sources {
             notes.push(format!(
-                "sandbox.docker.binds `{shown}` is left out: it opens the home folder; \
+                "sandbox.docker.binds `{shown}` is ignored: it opens the home folder; \
                  dangerouslyAllowExternalBindSources allows it"
             ));
         } else if read_only {
@@ -451,8 +451,8 @@ fn network(settings: &Sandbox, backend: &SandboxBackend, notes: &mut Vec<String>
     } = backend
     {
         notes.push(
-            "sandbox.egress is left out: without bubblewrap or user namespaces a way out could \
-             not be kept to these hosts, so there is none"
+            "sandbox.egress is ignored: without bubblewrap or user namespaces the network cannot \
+             be limited to these hosts, so there is none"
                 .to_owned(),
         );
         return NetworkAccess::None;

@@ -77,7 +77,7 @@ impl SandboxMachine {
     }
 
     pub fn helper(&self) -> Result<&Path, String> {
-        let unknown = "this program does not know its own file, so it cannot be started again";
+        let unknown = "this program cannot find its own file, so it cannot start itself again";
         self.helper.as_deref().ok_or_else(|| unknown.to_owned())
     }
 
@@ -142,7 +142,7 @@ fn bwrap(helper: &Path, path: &str, memo: Option<&ProbeMemo>) -> BackendResult {
     }));
     command.arg(bubblewrap::HELPER);
     probed(command)
-        .map_err(|why| format!("bubblewrap is installed and does not work here: {why}"))?;
+        .map_err(|why| format!("bubblewrap is installed but does not work here: {why}"))?;
     let backend = SandboxBackend::Bwrap {
         program: program.clone(),
     };
@@ -160,7 +160,7 @@ fn landlock(helper: &Path) -> BackendResult {
 /// what newer ones add, the filter of system calls does without them.
 fn landlock_of(found: ProbeResult) -> BackendResult {
     match found.landlock {
-        0 => Err("this kernel has no Landlock, or it is switched off".to_owned()),
+        0 => Err("this kernel has no Landlock, or it is turned off".to_owned()),
         version if version < LEAST_LANDLOCK => Err(format!(
             "this kernel has version {version} of Landlock; {LEAST_LANDLOCK} (Linux 6.2) is needed"
         )),

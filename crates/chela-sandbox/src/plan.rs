@@ -226,8 +226,8 @@ impl SandboxPlan {
             && access == WorkspaceAccess::Rw
         {
             return Err(format!(
-                "{} is a link, and whoever replaces it decides what git runs outside; make it \
-                     a folder, or set sandbox.workspaceAccess to ro",
+                "{} is a link, and whoever replaces it decides what git runs outside the \
+                     sandbox; make it a folder, or set sandbox.workspaceAccess to ro",
                 link.display()
             ));
         }

@@ -22,15 +22,15 @@ pub fn without_effect(
     let mut notes = keys_without_effect(settings);
     if !counting.limits_swap() && docker.memory_swap != usual.memory_swap {
         notes.push(
-            "sandbox.docker.memorySwap has no effect: no cgroup can be made here that counts \
-             swap; docker.memory holds"
+            "sandbox.docker.memorySwap has no effect: no cgroup that counts swap can be created \
+             here; docker.memory applies"
                 .to_owned(),
         );
     }
     if matches!(backend, SandboxBackend::Landlock { .. }) && docker.tmpfs != usual.tmpfs {
         notes.push(
-            "sandbox.docker.tmpfs has no effect: only bubblewrap has file systems in memory; \
-             TMPDIR names a folder for such files"
+            "sandbox.docker.tmpfs has no effect: only bubblewrap has in-memory file systems; \
+             TMPDIR is a folder for such files"
                 .to_owned(),
         );
     }
@@ -47,7 +47,7 @@ pub fn keys_without_effect(settings: &Sandbox) -> Vec<String> {
             notes.push(format!("sandbox.{key} has no effect: {why}"));
         }
     };
-    let no_container = "there is no container, the programs of this machine are used";
+    let no_container = "there is no container; the programs of this machine are used";
     note(docker.image.is_some(), "docker.image", no_container);
     note(
         docker.container_prefix.is_some(),
@@ -75,20 +75,20 @@ pub fn keys_without_effect(settings: &Sandbox) -> Vec<String> {
             .iter()
             .any(|name| name.eq_ignore_ascii_case("all")),
         "docker.capDrop",
-        "every capability is taken away",
+        "all capabilities are dropped",
     );
     note(
         docker.setup_command.as_ref().is_some_and(says_something),
         "docker.setupCommand",
-        "it is not run, as nothing of the system can be prepared from inside; install what \
+        "it does not run, because the system cannot be changed from inside; install what \
          commands need on this machine",
     );
     note(
         docker.gpus.is_some(),
         "docker.gpus",
-        "no graphics card is shown",
+        "no GPU is available inside",
     );
-    let filter = "the filter of system calls that is built in holds";
+    let filter = "the built-in system call filter applies";
     note(
         docker.seccomp_profile.is_some(),
         "docker.seccompProfile",
@@ -99,7 +99,7 @@ pub fn keys_without_effect(settings: &Sandbox) -> Vec<String> {
         "docker.apparmorProfile",
         filter,
     );
-    let names = "names are looked up outside, by the proxy of sandbox.egress";
+    let names = "names are resolved outside, by the proxy of sandbox.egress";
     note(!docker.dns.is_empty(), "docker.dns", names);
     note(!docker.extra_hosts.is_empty(), "docker.extraHosts", names);
     note(
@@ -115,7 +115,7 @@ pub fn keys_without_effect(settings: &Sandbox) -> Vec<String> {
     note(
         !settings.ssh.is_empty(),
         "ssh",
-        "sandboxes are on this machine",
+        "sandboxes run on this machine",
     );
     note(
         !settings.browser.is_empty(),
@@ -125,7 +125,8 @@ pub fn keys_without_effect(settings: &Sandbox) -> Vec<String> {
     for name in docker.ulimits.keys() {
         if !["cpu", "nproc", "nofile", "fsize"].contains(&name.as_str()) {
             notes.push(format!(
-                "sandbox.docker.ulimits.{} has no effect: cpu, fsize, nofile and nproc are known",
+                "sandbox.docker.ulimits.{} has no effect: only cpu, fsize, nofile and nproc are \
+                    supported",
                 literal(name)
             ));
         }
@@ -155,8 +156,8 @@ pub fn scratch(settings: &SandboxDocker, notes: &mut Vec<String>) -> Vec<MemoryM
         let steps = path.starts_with('/') && !path.split('/').any(|step| step == "..");
         if !steps || TAKEN.contains(&path) {
             notes.push(format!(
-                "sandbox.docker.tmpfs `{}` is left out: name a folder from the root on, and none \
-                 that every sandbox has",
+                "sandbox.docker.tmpfs `{}` is ignored: use an absolute path, other than the \
+                 folders every sandbox has",
                 literal(entry)
             ));
             continue;

@@ -38,8 +38,8 @@ impl RecordLoss {
             FileState::Absent | FileState::Present => "gone",
         };
         format!(
-            "{} {} is {state} although there was one. The next chat begins a new one; if you have \
-             a copy, put it back first",
+            "{} {} is {state} although there was one. The next chat starts a new one; if you \
+             have a copy, restore it first",
             self.name,
             self.path.display()
         )
@@ -50,8 +50,8 @@ impl std::fmt::Display for RecordLoss {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} {} is empty or gone although there was one; a new one is begun. If you have a copy of \
-             the old one, stop Chela and put it back",
+            "{} {} is empty or gone although there was one; a new one is started. If you have a \
+             copy of the old one, stop Chela and restore it",
             self.name,
             self.path.display()
         )

@@ -45,7 +45,7 @@ pub enum ImportError {
     Read { line: usize, source: std::io::Error },
     #[error("there is no session in it: no line is a session header or an entry with an id")]
     Nothing,
-    #[error("its session key `{key}` is none: {source}")]
+    #[error("its session key `{key}` is not valid: {source}")]
     Key {
         key: String,
         source: chela_core::SessionKeyError,
@@ -180,7 +180,7 @@ impl Reading {
             }
             let taken = match serde_json::from_str(&line) {
                 Ok(Value::Object(fields)) => reading.line(fields, origin),
-                Ok(_) => Err("it is no object".to_owned()),
+                Ok(_) => Err("it is not an object".to_owned()),
                 Err(error) => Err(error.to_string()),
             };
             if let Err(why) = taken {

@@ -64,16 +64,16 @@ pub struct JournalRetention {
 pub enum JournalError {
     #[error(transparent)]
     File(#[from] StoreError),
-    #[error("{} has a name that is no text, which the journal cannot hold", path.display())]
+    #[error("{} has a name that is not text, which the journal cannot store", path.display())]
     Name { path: PathBuf },
-    #[error("{} needs more room than guard.journal.size ({most} bytes) gives", path.display())]
+    #[error("{} needs more space than guard.journal.size allows ({most} bytes)", path.display())]
     TooLarge { path: PathBuf, most: u64 },
-    #[error("what {} holds cannot be packed, so it is not changed", path.display())]
+    #[error("the content of {} cannot be compressed, so it is not changed", path.display())]
     NotPacked {
         path: PathBuf,
         source: std::io::Error,
     },
-    #[error("what {} held before change {change} cannot be unpacked: {why}", path.display())]
+    #[error("the content of {} before change {change} cannot be restored: {why}", path.display())]
     Unpacked {
         path: PathBuf,
         change: i64,

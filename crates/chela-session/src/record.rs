@@ -225,7 +225,8 @@ impl Sessions {
                 SessionChanged::Changed => return Ok(()),
                 // Nothing of theirs is lost.
                 SessionChanged::Overtaken => {
-                    tracing::debug!(session = %session.id, "somebody else changed the session: once more");
+                    tracing::debug!(session = %session.id, "another process changed the session: \
+                        trying again");
                 }
                 SessionChanged::Gone => return Err(SessionError::Gone),
             }
@@ -239,7 +240,10 @@ impl Sessions {
     ) -> Result<Option<FrozenPrefix>, SessionError> {
         let text = self.store.frozen(session.id.as_str()).await?;
         let read = text.map(|text| serde_json::from_str(&text));
-        Ok(read.and_then(|read| ok_or_warn!(read, "the fixed part of a session's requests is made anew", session = %session.id)))
+        Ok(read.and_then(|read| {
+            ok_or_warn!(read, "the fixed part of a session's requests is \
+            rebuilt", session = %session.id)
+        }))
     }
 
     /// Fixes it, or replaces it: after a change of model or tools that was asked for.

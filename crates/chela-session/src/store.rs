@@ -60,7 +60,7 @@ pub enum SessionError {
         path: PathBuf,
         source: serde_json::Error,
     },
-    #[error("the session is gone: another process removed it")]
+    #[error("the session was removed by another process")]
     Gone,
     #[error("{} cannot be written", path.display())]
     Archive {
@@ -177,7 +177,7 @@ impl Sessions {
                 Begun::Session(session) => return Ok(session),
                 // Another process was quicker: what it did is judged anew.
                 Begun::Overtaken(current) => {
-                    tracing::debug!(%key, "another process began the session first");
+                    tracing::debug!(%key, "another process started the session first");
                     found = current;
                 }
             }

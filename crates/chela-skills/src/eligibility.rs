@@ -120,7 +120,7 @@ pub fn hidden(
         let path = format!("skills.entries[\"{key}\"].enabled");
         hide(
             SkillGate::Disabled,
-            "it is switched off".to_owned(),
+            "it is turned off".to_owned(),
             format!("chela config set '{path}' true"),
         );
     }
@@ -174,7 +174,11 @@ pub fn hidden(
             gating.os.join(", "),
             gates.platform.as_str()
         );
-        hide(SkillGate::Os, reason, "use it on such a machine".to_owned());
+        hide(
+            SkillGate::Os,
+            reason,
+            "use it on that kind of machine".to_owned(),
+        );
     }
     if gating.always {
         return found;
@@ -244,7 +248,7 @@ pub(crate) fn missing_tools(skill: &Skill, has_tool: &dyn Fn(&str) -> bool) -> V
         .map(|tool| HiddenReason {
             gate: SkillGate::Tools,
             reason: format!("the agent has no tool `{tool}`"),
-            fix: "`chela agents matrix` shows what its tools are".to_owned(),
+            fix: "`chela agents matrix` shows its tools".to_owned(),
         })
         .collect()
 }

@@ -37,10 +37,10 @@ pub enum FrontMatterError {
     Utf16,
     #[error("line {line} is not UTF-8; save the file as UTF-8")]
     NotUtf8 { line: u32 },
-    #[error("line {line} holds a NUL character, so this is not a text file; remove it")]
+    #[error("line {line} contains a NUL character, so this is not a text file; remove it")]
     Nul { line: u32 },
     #[error(
-        "there is no front matter; begin the file with `---`, `name:`, `description:` and `---`"
+        "there is no front matter; start the file with `---`, `name:`, `description:` and `---`"
     )]
     Missing,
     #[error("the front matter is not closed; put a line `---` after it")]
@@ -48,7 +48,8 @@ pub enum FrontMatterError {
     #[error("the front matter has {bytes} bytes; at most {MAX_HEAD_BYTES} are read")]
     TooLarge { bytes: usize },
     #[error(
-        "line {line}: the front matter is not readable YAML ({message}); mend that line or quote its value"
+        "line {line}: the front matter is not valid YAML ({message}); fix that line or quote its \
+            value"
     )]
     Yaml { line: u32, message: String },
     #[error(

@@ -86,7 +86,7 @@ pub enum LoadError {
         name: String,
         nearest: Option<String>,
     },
-    #[error("skill `{name}` is quarantined: {reason}; look at it with `chela skills trust {name}`")]
+    #[error("skill `{name}` is quarantined: {reason}; review it with `chela skills trust {name}`")]
     Quarantined { name: String, reason: String },
     #[error("skill `{name}` is hidden: {reason}")]
     Hidden { name: String, reason: String },
@@ -211,13 +211,13 @@ fn env_for_run(
         }
         let SkillCredential::Text(value) = value else {
             notes.push(format!(
-                "variable {name} was not set: its value is kept elsewhere"
+                "variable {name} was not set: its value is stored elsewhere"
             ));
             continue;
         };
         if steers_programs(name) {
             notes.push(format!(
-                "variable {name} was not set: it steers other programs"
+                "variable {name} was not set: it controls other programs"
             ));
         } else {
             env.push((name.clone(), value.clone()));

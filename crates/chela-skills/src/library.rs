@@ -147,7 +147,7 @@ impl SkillLibrary {
                     skill,
                     ?state,
                     message,
-                    "the trust in a skill is judged anew"
+                    "the trust in a skill is checked again"
                 );
             }
             let saved = lock.save();

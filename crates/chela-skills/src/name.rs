@@ -62,19 +62,19 @@ pub(crate) fn problems(name: &str, folder: &str) -> Vec<SkillFinding> {
     if !name.chars().all(allowed) {
         found.push(warn(
             "name-characters",
-            "the name may hold only a-z, 0-9 and `-`".to_owned(),
+            "the name may contain only a-z, 0-9 and `-`".to_owned(),
         ));
     } else if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
         found.push(warn(
             "name-hyphens",
-            "the name may not begin, end or double a hyphen".to_owned(),
+            "the name may not start or end with a hyphen, or have two in a row".to_owned(),
         ));
     }
     if found.is_empty() && name != folder {
         found.push(
             SkillFinding::warning(
                 "name-mismatch",
-                format!("the name `{name}` is not that of its folder, `{folder}`"),
+                format!("the name `{name}` differs from its folder, `{folder}`"),
             )
             .hint("give both the same name"),
         );

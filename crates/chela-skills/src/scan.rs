@@ -41,10 +41,11 @@ pub struct SkippedFolder {
 pub enum SkipReason {
     #[error(transparent)]
     FrontMatter(#[from] FrontMatterError),
-    #[error("it has no description, so nobody could know when to use it; add `description:`")]
+    #[error("it has no description, so no one knows when to use it; add `description:`")]
     NoDescription,
     #[error(
-        "SKILL.md has {bytes} bytes, more than skills.limits.maxSkillFileBytes ({limit}); move parts of it into references/"
+        "SKILL.md has {bytes} bytes, more than skills.limits.maxSkillFileBytes ({limit}); move \
+            parts of it to references/"
     )]
     TooLarge { bytes: u64, limit: u64 },
     #[error("SKILL.md links to {target}, outside its folder; put the file itself there")]
@@ -54,7 +55,8 @@ pub enum SkipReason {
     )]
     LinkOutside { target: String },
     #[error(
-        "its root holds more than {limit} skills (skills.limits.maxCandidatesPerRoot); raise the limit or move it to another root"
+        "its root has more than {limit} skills (skills.limits.maxCandidatesPerRoot); raise the \
+            limit or move it to another root"
     )]
     OverLimit { limit: usize },
     #[error("{0}")]

@@ -49,7 +49,7 @@ pub enum SkillSignature {
 /// Why a signature does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BrokenSignature {
-    #[error("{MANIFEST_FILE} and {SIGNATURE_FILE} must both be there")]
+    #[error("both {MANIFEST_FILE} and {SIGNATURE_FILE} are required")]
     Half,
     #[error("{file} cannot be read: {why}")]
     Unreadable { file: &'static str, why: String },
@@ -183,7 +183,7 @@ fn signed_list(folder: &Path) -> Result<(SkillManifest, PublicKey), BrokenSignat
         let unreadable = |why: String| BrokenSignature::Unreadable { file, why };
         let content = tree::read_file(&folder.join(file), MAX_MANIFEST_BYTES)
             .map_err(|error| unreadable(error.to_string()))?;
-        String::from_utf8(content.bytes).map_err(|_| unreadable("it is no text".to_owned()))
+        String::from_utf8(content.bytes).map_err(|_| unreadable("it is not text".to_owned()))
     };
     verify_list(&read(MANIFEST_FILE)?, &read(SIGNATURE_FILE)?)
 }
@@ -247,7 +247,8 @@ impl fmt::Display for UnusablePublisher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "skills.trust.publishers[{}] does not count: {}; write a line as in a .pub file: `ssh-ed25519 AAAA… name`",
+            "skills.trust.publishers[{}] is ignored: {}; use a line from a .pub file: \
+                `ssh-ed25519 AAAA… name`",
             self.at, self.why
         )
     }

@@ -224,7 +224,7 @@ impl Reading<'_> {
                 EntryKind::Dir if depth >= MAX_DEPTH => {
                     let finding = SkillFinding::warning(
                         "too-deep",
-                        "this folder lies too deep and was not read",
+                        "this folder is nested too deep and was not read",
                     );
                     self.findings.push(finding.in_file(self.relative(&path)));
                 }

@@ -134,11 +134,9 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Skill
                 SkillTrust::new(Trusted, "it is part of this build").vouched(TrustVoucher::Build)
             }
             SourceStanding::BuiltIn => {
-                SkillTrust::new(Quarantined, "its files are not those of this build")
+                SkillTrust::new(Quarantined, "its files differ from this build")
             }
-            SourceStanding::Own => {
-                SkillTrust::new(New, "it is in a folder of yours and was not seen before")
-            }
+            SourceStanding::Own => SkillTrust::new(New, "it is new in one of your folders"),
             SourceStanding::Foreign => {
                 let trusting = SkillTrust::new(Quarantined, foreign_reason(&skill.source));
                 match skill.source.is_workspace() {
@@ -159,10 +157,13 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Skill
     if entry.tree == skill.tree {
         let (reason, voucher) = match entry.by {
             TrustedBy::FirstSight => (
-                "its files are as they were first seen",
+                "its files are unchanged since first seen",
                 TrustVoucher::Nobody,
             ),
-            TrustedBy::Owner => ("its files are as you trusted them", TrustVoucher::Owner),
+            TrustedBy::Owner => (
+                "its files are unchanged since you trusted them",
+                TrustVoucher::Owner,
+            ),
             // With a yes of the owner's it may hold foreign text all the same.
             TrustedBy::Agent if entry.question.is_some() => (
                 "the agent wrote its files, and you allowed it",
@@ -209,11 +210,11 @@ fn by_signature(
         SkillSignature::Unsigned => None,
         SkillSignature::Valid(key) => {
             let publisher = publishers.find(key)?;
-            let reason = format!("every file is as {} signed it", publisher.label());
+            let reason = format!("every file matches the signature of {}", publisher.label());
             Some(SkillTrust::new(TrustState::Trusted, reason).vouched(TrustVoucher::Publisher))
         }
         SkillSignature::Broken(why) => {
-            let reason = format!("its signature does not hold: {why}");
+            let reason = format!("its signature is not valid: {why}");
             Some(SkillTrust::new(TrustState::Quarantined, reason))
         }
     }
@@ -241,7 +242,7 @@ fn foreign_reason(source: &SkillSource) -> &'static str {
     match source {
         SkillSource::Project => "it came with the project folder and you have not trusted it",
         SkillSource::Workspace | SkillSource::WorkspaceAgents => {
-            "it came with files that nobody answers for, and you have not trusted it"
+            "it came with files that are not approved, and you have not trusted it"
         }
         _ => "it was downloaded and you have not trusted it",
     }

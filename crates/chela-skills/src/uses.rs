@@ -36,7 +36,7 @@ impl SkillUses {
         let skills = match fs::read(&path) {
             Ok(bytes) => ok_or_warn!(
                 serde_json::from_slice(&bytes),
-                "the history of skills is broken and begins anew"
+                "the history of skills is broken and starts over"
             ),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => {

@@ -40,7 +40,8 @@ pub enum StoreError {
         known: i64,
     },
     #[error(
-        "{name} {} was written by an older Chela (format {found}) and cannot be brought up to format {known} where nothing can be written; copy it to a disk that can be written and read it there",
+        "{name} {} was written by an older Chela (format {found}) and cannot be upgraded to \
+            format {known} on a read-only disk; copy it to a writable disk and read it there",
         path.display()
     )]
     Older {
@@ -55,7 +56,7 @@ pub enum StoreError {
         path: PathBuf,
         source: EngineCause,
     },
-    #[error("the disk is full: nothing more can be kept in {}; free some space", path.display())]
+    #[error("the disk is full: nothing more can be saved in {}; free some space", path.display())]
     DiskFull { path: PathBuf, source: EngineCause },
     #[error("{name} {} cannot be written; check its owner and permissions", path.display())]
     ReadOnly {
@@ -84,7 +85,8 @@ pub enum StoreError {
         source: EngineCause,
     },
     #[error(
-        "the path of {name} is too long: {} has {} bytes and {most} can be used; choose a shorter home",
+        "the path of {name} is too long: {} has {} bytes, at most {most} are possible; choose a \
+            shorter home",
         path.display(),
         path.as_os_str().len()
     )]
@@ -94,11 +96,12 @@ pub enum StoreError {
         most: usize,
     },
     #[error(
-        "{name} {} was deleted or replaced while it was open: nothing more can be kept in it; start again to go on with the file that is there",
+        "{name} {} was deleted or replaced while it was open: nothing more can be saved in it; \
+            restart to use the file that is there now",
         path.display()
     )]
     Replaced { name: &'static str, path: PathBuf },
-    #[error("the folder {} cannot be made", path.display())]
+    #[error("the folder {} cannot be created", path.display())]
     Folder {
         path: PathBuf,
         source: std::io::Error,

@@ -75,10 +75,10 @@ pub fn elevation(ask: &ElevationAsk<'_>) -> ElevationState {
         return ElevationState::denied(why);
     }
     if ask.taint == SessionTaint::Tainted {
-        return ElevationState::denied("text from elsewhere is in this turn");
+        return ElevationState::denied("untrusted content is in this turn");
     }
     match ask.session.unwrap_or(ask.default) {
-        ElevatedLevel::Off => ElevationState::denied("it is switched off for this session"),
+        ElevatedLevel::Off => ElevationState::denied("it is turned off for this session"),
         level => ElevationState {
             level,
             why_not: None,

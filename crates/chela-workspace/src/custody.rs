@@ -310,7 +310,7 @@ impl Custody {
         let PathLook::Found(located) = look(confines, path) else {
             return None;
         };
-        let (bytes, _) = ok_or_warn!(read(&located), "a file under custody cannot be read")?;
+        let (bytes, _) = ok_or_warn!(read(&located), "a watched file cannot be read")?;
         Some((bytes, located.resolved))
     }
 

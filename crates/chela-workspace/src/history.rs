@@ -91,14 +91,13 @@ pub struct RestoreReport {
 /// Why there is no history, or no answer from it.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    #[error(
-        "git is not installed (or not on PATH); the history of core files needs it, nothing else does"
-    )]
+    #[error("git is not installed (or not on PATH); only the history of core files needs it")]
     NoGit,
-    #[error("{} is not a git repository; `chela init` makes it one", dir.display())]
+    #[error("{} is not a git repository; `chela init` creates one", dir.display())]
     NoRepository { dir: PathBuf },
     #[error(
-        "{} lies inside the repository {}; Chela keeps history only in a repository of the workspace's own (`git init` there makes one)",
+        "{} is inside the repository {}; Chela keeps history only in the workspace's own \
+            repository (create one with `git init` there)",
         dir.display(), root.display()
     )]
     InsideOther { dir: PathBuf, root: PathBuf },
@@ -118,7 +117,7 @@ pub enum HistoryError {
         dir: PathBuf,
         complaint: String,
     },
-    #[error("git {what} in {} did not end in time and was stopped", dir.display())]
+    #[error("git {what} in {} timed out and was stopped", dir.display())]
     TimedOut { what: String, dir: PathBuf },
     #[error(transparent)]
     Disk(#[from] DiskError),
@@ -314,21 +313,23 @@ fn core_path(typed: &str) -> Result<String, HistoryError> {
 fn pause_in_words(pause: HistoryPause) -> &'static str {
     match pause {
         HistoryPause::Operation => {
-            "a merge or rebase is under way in the workspace, so its present version cannot be saved first; finish that, then try again"
+            "a merge or rebase is in progress in the workspace, so its current version cannot be \
+                saved first; finish that, then try again"
         }
         HistoryPause::DetachedHead => {
-            "no branch is checked out in the workspace, so its present version cannot be saved first; check one out, then try again"
+            "no branch is checked out in the workspace, so its current version cannot be saved \
+                first; check one out, then try again"
         }
-        HistoryPause::Locked => "another git command is at work in the workspace; try again",
+        HistoryPause::Locked => "another git command is running in the workspace; try again",
     }
 }
 
 impl std::fmt::Display for HistoryPause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Operation => "a merge or rebase is under way",
+            Self::Operation => "a merge or rebase is in progress",
             Self::DetachedHead => "no branch is checked out",
-            Self::Locked => "another git command is at work",
+            Self::Locked => "another git command is running",
         })
     }
 }

@@ -208,7 +208,7 @@ fn settled(
             tracing::info!(
                 file = path,
                 hash = hash.short(),
-                "the last trusted version stands in"
+                "the last trusted version is used instead"
             );
             file.origin = Origin::File { path, hash: *hash };
             if has_something {
@@ -216,7 +216,7 @@ fn settled(
             }
         }
         ReadVersion::Nothing => {
-            tracing::info!(file = path, "a file nobody confirmed is set aside");
+            tracing::info!(file = path, "an unapproved file is quarantined");
             let text = include_str!("../text/set-aside.txt").trim();
             file.content = text.replace("{name}", &path).into();
             file.origin = Origin::Runtime;

@@ -336,9 +336,9 @@ impl std::fmt::Display for FileStatus {
             } => f.write_str("does not exist"),
             Self::Blank => f.write_str("has nothing in it"),
             Self::FilteredBySession => f.write_str(
-                "is not given to this kind of session; list it under `inherit` to widen that",
+                "is not included in this kind of session; list it under `inherit` to include it",
             ),
-            Self::FilteredByAudience => f.write_str("is private, and others read this session"),
+            Self::FilteredByAudience => f.write_str("is private, and others can read this session"),
             Self::NotBrandNew => f.write_str("is only read in a brand-new workspace"),
             Self::DisabledByConfig { key } => write!(f, "is left out by `{key}`"),
             Self::HeartbeatsOff => f.write_str(
@@ -346,7 +346,7 @@ impl std::fmt::Display for FileStatus {
             ),
             Self::OverTotalBudget { limit } => write!(
                 f,
-                "found no room: earlier files use up {} ({})",
+                "did not fit: earlier files use up {} ({})",
                 limit_in_words(*limit),
                 CutBudget::Total.key(*limit)
             ),
@@ -357,12 +357,10 @@ impl std::fmt::Display for FileStatus {
                 target.display()
             ),
             Self::NotAFile { kind } => write!(f, "is {kind}, not a file"),
-            Self::UnknownName => {
-                f.write_str("has a name that context files do not have, such as AGENTS.md")
-            }
+            Self::UnknownName => f.write_str("is not named like a context file, such as AGENTS.md"),
             Self::SameFile { name } => write!(f, "is the same file as {name}"),
-            Self::RemovedByExtension { id } => write!(f, "was taken out by extension `{id}`"),
-            Self::SetAside => f.write_str("is set aside: one line stands in its place"),
+            Self::RemovedByExtension { id } => write!(f, "was removed by extension `{id}`"),
+            Self::SetAside => f.write_str("is quarantined: one line takes its place"),
         }
     }
 }
@@ -414,7 +412,7 @@ impl std::fmt::Display for FileRemark {
             }
             Self::PinsOverLimit { needed } => write!(
                 f,
-                "pins more text than it may have: {} would be needed",
+                "pins more text than its limit allows: it needs {}",
                 grouped(*needed)
             ),
             Self::Unconfirmed {
@@ -425,49 +423,55 @@ impl std::fmt::Display for FileRemark {
             } => {
                 if let TrustStanding::Gone | TrustStanding::Deleted = state {
                     f.write_str(match state {
-                        TrustStanding::Gone => "is gone: someone else deleted it",
-                        _ => "was deleted without your yes, by a command or after foreign text was read",
+                        TrustStanding::Gone => "was deleted by someone else",
+                        _ => {
+                            "was deleted without your approval, by a command or with untrusted \
+                            content in context"
+                        }
                     })?;
                     if let TrustAct::UseTrusted(_) = act {
                         f.write_str("; the last trusted version is used")?;
                     }
                     return write!(
                         f,
-                        " (chela trust restore {name} brings it back, chela trust approve {name} settles that it is gone)"
+                        " (restore it: chela trust restore {name}; accept: chela trust approve \
+                            {name})"
                     );
                 }
                 f.write_str(match (state, ground) {
                     (TrustStanding::Held, _) => {
-                        "was written without your yes, by a command or after foreign text was read"
+                        "was written without your approval, by a command or with untrusted \
+                            content in context"
                     }
                     (TrustStanding::Revoked, _) => "is no longer trusted",
-                    (_, FolderGround::Foreign) => "came with a folder that is not Chela's",
+                    (_, FolderGround::Foreign) => "came with the folder",
                     (TrustStanding::Unknown, _) => "was written by someone else",
                     (_, _) => "was changed by someone else",
                 })?;
                 f.write_str(match act {
-                    TrustAct::Use => " and is used as it is, as foreign text",
+                    TrustAct::Use => " and is used as it is, as untrusted content",
                     TrustAct::UseTrusted(_) => "; the last trusted version is used instead",
                     TrustAct::Withhold => "; it is not used",
                 })?;
                 write!(
                     f,
-                    " (chela trust diff {name} shows it, chela trust approve {name} settles it)"
+                    " (review: chela trust diff {name}; approve: chela trust approve {name})"
                 )
             }
             Self::Proposed { hash, name } => {
                 match hash {
-                    Some(hash) => write!(f, "has a change that waits for you ({})", hash.short())?,
-                    None => f.write_str("is to be deleted, if you agree")?,
+                    Some(hash) => write!(f, "has a change waiting for you ({})", hash.short())?,
+                    None => f.write_str("has a deletion waiting for you")?,
                 }
                 write!(
                     f,
-                    ": chela trust diff {name} shows it, chela trust approve {name} or chela trust refuse {name} settles it"
+                    ": chela trust diff {name}, then chela trust approve {name} or chela trust \
+                        refuse {name}"
                 )
             }
             Self::Suspicious { severity, what } => match severity {
-                SuspicionLevel::High => write!(f, "reads like an injected instruction: {what}"),
-                _ => write!(f, "may hold an injected instruction: {what}"),
+                SuspicionLevel::High => write!(f, "looks like an injected instruction: {what}"),
+                _ => write!(f, "may contain an injected instruction: {what}"),
             },
         }
     }

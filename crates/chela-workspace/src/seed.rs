@@ -84,7 +84,8 @@ pub enum SeedError {
     #[error("{} is not a folder; move it away or set another `workspace`", .0.display())]
     NotAFolder(PathBuf),
     #[error(
-        "the workspace {} was set up before and its files are gone; mount or restore it, or run `chela init --reseed` to start afresh",
+        "the workspace {} was set up before and its files are gone; mount or restore it, or run \
+            `chela init --reseed` to start over",
         dir.display()
     )]
     Lost { dir: PathBuf, since: u64 },

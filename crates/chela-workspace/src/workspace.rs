@@ -22,7 +22,7 @@ pub struct Workspace {
 /// Why a folder cannot serve as a workspace.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("there is no workspace at {}; `chela init` makes one", .0.display())]
+    #[error("there is no workspace at {}; `chela init` creates one", .0.display())]
     Absent(PathBuf),
     #[error("{} is not a folder; move it away or set another `workspace`", .0.display())]
     NotAFolder(PathBuf),

@@ -54,7 +54,7 @@ pub use testkit::TestkitCommand;
 pub use workspace::WorkspaceCommand;
 
 /// Where the help of every command lists what all of them take.
-const EVERYWHERE: &str = "Options of every command";
+const EVERYWHERE: &str = "Global options";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -70,7 +70,7 @@ Examples:
   chela context list             what it is made of, and what each part costs
   chela context why SOUL.md      why a file, section or sentence is in it - or is not
   chela config set agents.defaults.userTimezone Europe/Berlin
-  chela doctor                   what is wrong, and how to mend it
+  chela doctor                   what is wrong, and how to fix it
 
 Without a command, options are those of `chela chat`, and a text in quotes is a message; so are
 several words that do not begin like a command. One word that is no command is an error.
@@ -105,7 +105,7 @@ pub enum ColorWhen {
 
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// Make the workspace of an agent: its persona, rules and notes
+    /// Create an agent's workspace: its persona, rules and notes
     #[command(after_help = "\
 Examples:
   chela init                       the default agent, in ~/.chela/workspace
@@ -115,11 +115,11 @@ Examples:
 Nothing that exists is overwritten.")]
     Init(InitArgs),
 
-    /// Choose a model, keep its key, test it - and begin a chat
+    /// Choose a model, store its API key, test it and start chatting
     #[command(after_help = setup::AFTER_HELP)]
     Setup(setup::SetupArgs),
 
-    /// Log in to providers that offer it, and see which keys are kept
+    /// Log in to providers that offer it, and list stored keys
     #[command(subcommand)]
     Auth(auth::AuthCommand),
 
@@ -131,14 +131,14 @@ Nothing that exists is overwritten.")]
     #[command(after_help = chat::RESUME_HELP)]
     Resume(Box<ResumeArgs>),
 
-    /// What is set up, and where
+    /// Show what is set up, and where
     Status(JsonArgs),
 
-    /// Look for problems, and mend what can be mended
+    /// Look for problems, and fix what can be fixed
     #[command(after_help = "\
 Examples:
   chela doctor                       a report for people
-  chela doctor --fix                 mend what is safe to mend; backups are kept
+  chela doctor --fix                 fix what is safe to fix; backups are kept
   chela doctor --lint --severity-min warning
                                      for scripts: exit 1 when something is found
   chela doctor --json                everything, always exit 0")]
@@ -148,68 +148,68 @@ Examples:
     #[command(subcommand)]
     Config(ConfigCommand),
 
-    /// The files an agent is made of, and their history
+    /// An agent's core files and their history
     #[command(subcommand)]
     Workspace(WorkspaceCommand),
 
-    /// What is remembered: search it, measure it, keep it good
+    /// Search, inspect and maintain memory
     #[command(subcommand)]
     Memory(MemoryCommand),
 
-    /// Which models there are, and whether they answer
+    /// List models, and test whether they answer
     #[command(subcommand)]
     Models(ModelsCommand),
 
-    /// The conversations: list, read, export, clean up
+    /// List, read, export and clean up conversations
     #[command(subcommand)]
     Sessions(SessionsCommand),
 
-    /// The requests on record: list, show, compare, make again
+    /// Recorded requests: list, show, compare, replay
     #[command(subcommand)]
     Turn(turn::TurnCommand),
 
-    /// Take back what an agent did to files
+    /// Undo what an agent did to files
     #[command(after_help = undo::AFTER_HELP)]
     Undo(undo::UndoArgs),
 
-    /// What was decided and done, and whether the record is whole
+    /// What was decided and done, and whether the record is intact
     #[command(subcommand)]
     Audit(audit::AuditCommand),
 
-    /// What the provider's cache could reuse, and why not more
+    /// How much the provider's cache reused, and why not more
     #[command(subcommand)]
     Cache(cache::CacheCommand),
 
-    /// What was used: tokens and money, summed up
+    /// Tokens and money spent, summed up
     #[command(after_help = "\
 Examples:
   chela usage                     by day
   chela usage --by model --days 7
-  chela usage --by cause          what broken prefixes had to do with it
+  chela usage --by cause          what broken cache prefixes cost
   chela usage --by section --json")]
     Usage(usage::UsageArgs),
 
-    /// What the program itself did: its log
+    /// Show Chela's own log
     #[command(after_help = logs::AFTER_HELP)]
     Logs(logs::LogsArgs),
 
-    /// The agents, what they may do and where each setting comes from
+    /// Agents, what they may do, and where each setting comes from
     #[command(subcommand)]
     Agents(AgentsCommand),
 
-    /// What the agents know how to do: skills, their gates and whether to trust them
+    /// Skills: what agents know how to do, and which skills to trust
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
 
-    /// What the guard sees: canaries, and who came near them
+    /// The guard: its rules, its decisions, and canaries
     #[command(subcommand)]
     Guard(guard::GuardCommand),
 
-    /// Who wrote the files that shape an agent: look, approve, withdraw, put back
+    /// Who wrote the files that shape an agent: inspect, approve, revoke, restore
     #[command(subcommand)]
     Trust(trust::TrustCommand),
 
-    /// What is risky about this installation
+    /// Find what is risky about this installation
     #[command(subcommand)]
     Security(security::SecurityCommand),
 
@@ -217,7 +217,7 @@ Examples:
     #[command(subcommand)]
     Approvals(approvals::ApprovalsCommand),
 
-    /// The folders agents may work in besides their workspace
+    /// Folders agents may work in besides their workspace
     #[command(subcommand)]
     Folders(FoldersCommand),
 
@@ -225,7 +225,7 @@ Examples:
     #[command(after_help = stop::AFTER_HELP)]
     Stop(stop::StopArgs),
 
-    /// Where commands run, and what they reach there
+    /// Where commands run, and what they can reach
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
 
@@ -244,7 +244,7 @@ Examples:
     )]
     Prompt(PromptArgs),
 
-    /// What the prompt is made of, what it costs, and why
+    /// What the prompt contains, what it costs, and why
     #[command(subcommand)]
     Context(ContextCommand),
 
@@ -252,7 +252,7 @@ Examples:
     #[command(subcommand)]
     Testkit(TestkitCommand),
 
-    /// Install a newer version, or go back to the one before
+    /// Install a newer version, or go back to the previous one
     #[command(after_help = update::AFTER_HELP)]
     Update(update::UpdateArgs),
 

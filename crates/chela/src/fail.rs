@@ -92,11 +92,11 @@ impl CommandError {
         let panic = caught_panic(payload);
         let hint = match &panic.report {
             Some(report) => format!("the details are in {}", report.display()),
-            None => "`chela logs` shows what came before".to_owned(),
+            None => "`chela logs` shows what led to it".to_owned(),
         };
         Self {
             code: FAULT_CODE,
-            ..Self::new(format!("a fault in Chela itself: {panic}")).hint(hint)
+            ..Self::new(format!("a bug in Chela: {panic}")).hint(hint)
         }
     }
 

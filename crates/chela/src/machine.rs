@@ -8,7 +8,7 @@ use crate::fail::CommandError;
 pub fn check(host: &Host) -> Result<(), CommandError> {
     match host.profile() {
         Some(profile) if !is_plain_word(profile) => Err(CommandError::usage(format!(
-            "`{profile}` cannot be a profile"
+            "`{profile}` is not a valid profile name"
         ))
         .hint("use letters, digits, `-` and `_`")),
         _ => Ok(()),

@@ -18,8 +18,8 @@ use chela_session::{SessionError, SessionFilter, Sessions};
 const PAUSE_MS: u64 = 10 * 60_000;
 
 /// Said once when a clock that had jumped deletes.
-const AFTER_JUMP: &str = "The clock of this machine jumped far ahead, and records that are old by it \
-     are being deleted now, a quarter a day at most. If the clock is wrong, set it right; to keep \
+const AFTER_JUMP: &str = "This machine's clock jumped far ahead, and records that now look old \
+     are being deleted, at most a quarter per day. If the clock is wrong, correct it; to keep \
      all records, set `ledger.keep.age` to off.";
 
 /// `ledger.keep`, resolved.
@@ -65,7 +65,7 @@ impl Agents {
         // What cannot be put away now is put away another day.
         let work = move || {
             for agent in agents.loaded.agents() {
-                ok_or_warn!(block_on(agents.put_away(&agent)), "old sessions are not put away", agent = %agent);
+                ok_or_warn!(block_on(agents.put_away(&agent)), "old sessions are not archived", agent = %agent);
             }
             chela_sandbox::prune(&agents.host, &agents.loaded);
             crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
@@ -73,9 +73,9 @@ impl Agents {
                 return;
             }
             let ledger = Ledger::open_existing(&agents.host);
-            if let Some(Some(ledger)) = ok_or_warn!(ledger, "old records are not put away") {
+            if let Some(Some(ledger)) = ok_or_warn!(ledger, "old records are not deleted") {
                 let kept = block_on(ledger.retain_daily(retention(&agents.loaded)));
-                if let Some(Some(gone)) = ok_or_warn!(kept, "old records are not put away")
+                if let Some(Some(gone)) = ok_or_warn!(kept, "old records are not deleted")
                     && gone.after_jump
                     && !gone.is_empty()
                 {
@@ -87,7 +87,7 @@ impl Agents {
             .name("keeping".to_owned())
             .spawn(work);
         *lock(&self.keeping.at_work) =
-            ok_or_warn!(thread, "nothing is put away: no thread to be had");
+            ok_or_warn!(thread, "nothing is archived: no thread available");
     }
 
     /// Waits for what was begun, so that a process which lives for one answer gets it done too.
@@ -96,7 +96,7 @@ impl Agents {
         if let Some(thread) = thread
             && thread.join().is_err()
         {
-            tracing::error!("putting away broke off");
+            tracing::error!("archiving broke off");
         }
     }
 
@@ -107,7 +107,7 @@ impl Agents {
 
     /// Puts the sessions of sub-agents away that ended `archiveAfterMinutes` ago.
     async fn put_away(&self, agent: &AgentId) -> Result<(), SessionError> {
-        let view = ok_or_warn!(self.view(agent), "old sessions are not put away", agent = %agent);
+        let view = ok_or_warn!(self.view(agent), "old sessions are not archived", agent = %agent);
         let Some(view) = view else {
             return Ok(());
         };

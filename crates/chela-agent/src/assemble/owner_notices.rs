@@ -32,7 +32,7 @@ pub(super) fn borrowed_headings(file: &ContextFile) -> Vec<OwnerNotice> {
             key: ContentHash::of(format!("{}\0{}", file.path.display(), found.heading)),
             path: file.path.clone(),
             text: format!(
-                "{} line {}: `{}` reads like a section of the prompt itself. Choose another title \
+                "{} line {}: `{}` looks like a section of the prompt itself. Choose another title \
                  (chela context lint).",
                 file.shown_path, found.line, found.heading
             ),

@@ -43,7 +43,7 @@ impl CommandContext for Conversation {
             Speaker::Owner(_) => "you, at this terminal".to_owned(),
             Speaker::Sender(sender) => {
                 let name = sender.id.clone().or_else(|| sender.name.clone());
-                name.unwrap_or_else(|| "somebody without a name".to_owned())
+                name.unwrap_or_else(|| "someone without a name".to_owned())
             }
             Speaker::Runtime => "the runtime".to_owned(),
         }
@@ -383,7 +383,7 @@ impl CommandContext for Conversation {
                 SandboxStanding::Outside { .. } => "directly".to_owned(),
                 SandboxStanding::CommandsInside(plan) => {
                     format!(
-                        "in a sandbox ({}), outside with your yes",
+                        "in a sandbox ({}), outside with your approval",
                         plan.backend.name()
                     )
                 }
@@ -475,7 +475,7 @@ fn trust_path(
     let looked = LookedAtFolder::at(records, &real).map_err(in_words)?;
     if word == TrustWord::Show {
         let mut lines = looked.in_words();
-        lines.push(format!("`/trust {typed} yes` answers for it as it is now."));
+        lines.push(format!("`/trust {typed} yes` approves it as it is now."));
         return Ok(lines.join("\n\n"));
     }
     looked.approve(records, "/trust").map_err(in_words)?;
@@ -489,7 +489,8 @@ fn trust_path(
         drop(ledger.note(AuditKind::TrustChange, &body));
     }
     Ok(format!(
-        "You answer for {} now ({} files). What was read before keeps its labels; /release lifts the taint.",
+        "Approved {} ({} files). What was read before stays marked as untrusted; /release lifts \
+            that.",
         looked.shown,
         looked.count()
     ))

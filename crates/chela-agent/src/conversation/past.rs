@@ -64,7 +64,7 @@ pub async fn find_conversation(
         ConversationMatch::Several(many) => {
             let rows = many.iter().take(MOST_NAMED).map(named);
             Err(format!(
-                "`{given}` may mean {} conversations: {}",
+                "`{given}` matches {} conversations: {}",
                 many.len(),
                 rows.collect::<Vec<_>>().join(", ")
             ))

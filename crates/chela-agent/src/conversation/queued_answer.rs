@@ -57,9 +57,9 @@ impl QueuedAnswer {
                     "{told}\n\n`/approve {id} once`, `/approve {id} always` or `/approve {id} deny`?"
                 )));
             }
-            AnswerWord::Allow(KnownState::Always) => "Allowed from now on, for exactly this.",
+            AnswerWord::Allow(KnownState::Always) => "Always allowed, for exactly this.",
             AnswerWord::Allow(_) => "Allowed once: tell the agent, and it can make the call now.",
-            AnswerWord::Deny => "Refused; it is not asked again by itself.",
+            AnswerWord::Deny => "Denied; it will not ask again by itself.",
         };
         if let Some(ledger) = self.agents.ledger() {
             let change = format!("/approve {} {end}", self.id);

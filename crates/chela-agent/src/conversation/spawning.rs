@@ -104,7 +104,7 @@ impl SubagentSpawner {
         }
         .await;
         if begun.is_err() {
-            tracing::warn!(run, "a sub-agent did not begin");
+            tracing::warn!(run, "a sub-agent did not start");
             // Nothing was said in it yet.
             let removed = talk.transcript.sessions.remove(&talk.session()).await;
             ok_or_debug!(removed, "the empty session of a sub-agent stays");
@@ -307,7 +307,7 @@ impl SubagentSpawner {
         mark.write(&self.sessions, start.parent)
             .await
             .map_err(refused)?;
-        tracing::info!(run = start.run, key = %start.key, label, "a sub-agent begins");
+        tracing::info!(run = start.run, key = %start.key, label, "a sub-agent starts");
         let kill = Arc::new(Notify::new());
         let child = ChildRun {
             talk: Arc::clone(&talk),

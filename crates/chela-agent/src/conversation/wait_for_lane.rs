@@ -87,9 +87,9 @@ impl Conversation {
             told.question = Some(open.id.clone());
             told.turn = true;
             return Some(format!(
-                "Waiting: this session has a question open in another terminal (process {}): {}. \
-                 Answer it there (`chela approvals show {}` shows it whole); Ctrl-C stops \
-                 waiting, and `--session NAME` talks in another session meanwhile.",
+                "Waiting: this conversation has an open question in another terminal (process \
+                 {}): {}. Answer it there (`chela approvals show {}` shows it in full). Ctrl-C \
+                 stops waiting; `--session NAME` uses another conversation.",
                 open.pid,
                 literal(&open.summary()),
                 literal(&open.id)
@@ -101,8 +101,8 @@ impl Conversation {
         told.turn = true;
         tracing::info!(key = %self.scope.key, "waiting for another process to end its turn");
         Some(
-            "Waiting: another process runs a turn in this session. Ctrl-C stops waiting, and \
-             `--session NAME` talks in another session meanwhile."
+            "Waiting: another process is running a turn in this conversation. Ctrl-C stops \
+             waiting; `--session NAME` uses another conversation."
                 .to_owned(),
         )
     }

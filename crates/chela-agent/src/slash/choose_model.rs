@@ -39,7 +39,7 @@ pub(super) async fn list_models(talk: &impl CommandContext, provider: &str) -> O
         ));
     }
     Some(format!(
-        "{}\n\n`/model NAME` or `/model #` chooses one.",
+        "{}\n\nChoose one with `/model NAME` or `/model #`.",
         shown.join("\n")
     ))
 }

@@ -39,7 +39,10 @@ pub async fn answer(
 fn overview(report: &ContextReport) -> String {
     let total = report.total.tokens.max(1);
     format!(
-        "Before your first word the model reads {} ({} % of it cached from turn to turn): {} of files, {} of skills, {} of tools among it.\n\n`/context list` names the parts, `detail` every section, `map` draws them, `why WHAT` says why something is there - or is not, `json` is for scripts.",
+        "Before your first word the model reads {} ({} % of it cached from turn to turn), \
+            including {} of files, {} of skills and {} of tools.\n\n`/context list` lists the \
+            parts, `detail` every section, `map` draws them, `why WHAT` says why something is in \
+            the prompt or is not, `json` is for scripts.",
         size(report.total),
         report.stable.tokens * 100 / total,
         size(report.project_context),
@@ -236,7 +239,7 @@ async fn why(talk: &impl CommandContext, what: &str) -> Result<String, CommandTr
                 section => format!("in section `{section}`"),
             };
             text.push_str(&format!(
-                " It stands {place} and costs {} tokens.",
+                " It is {place} and costs {} tokens.",
                 grouped(spot.tokens)
             ));
         }

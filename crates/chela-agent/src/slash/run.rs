@@ -160,9 +160,10 @@ fn needs_owner(command: CommandId) -> bool {
 async fn release(talk: &impl CommandContext) -> Result<CommandAnswer, CommandTrouble> {
     let text = match talk.release().await? {
         Some(by) => format!(
-            "Released: {by} no longer makes it ask. What it read keeps its labels; the next text from outside makes it ask again."
+            "Released: {by} is no longer a reason to ask. What was read stays marked as \
+                untrusted; new untrusted content makes it ask again."
         ),
-        None => "Nothing from outside was read in this conversation.".to_owned(),
+        None => "No untrusted content was read in this conversation.".to_owned(),
     };
     Ok(CommandAnswer::text(text))
 }
@@ -222,7 +223,7 @@ async fn level(
     }
     let Some(level) = levels::level(command.id, args) else {
         return Err(format!(
-            "`{args}` is none of the choices: `/{} {choices}`",
+            "`{args}` is not one of the choices: `/{} {choices}`",
             command.name
         ));
     };

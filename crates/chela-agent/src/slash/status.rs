@@ -35,11 +35,11 @@ pub async fn card(talk: &impl CommandContext) -> String {
     if !status.guard.is_empty() {
         let mut guard = status.guard.clone();
         guard.push_str(match status.tainted_by {
-            Some(_) => ", tainted",
-            None => ", nothing from outside was read",
+            Some(_) => ", untrusted content in context",
+            None => ", no untrusted content",
         });
         if let Some(by) = &status.tainted_by {
-            guard.push_str(&format!(" by `{by}`; `/release` lifts it"));
+            guard.push_str(&format!(" from `{by}`; `/release` lifts it"));
         }
         if status.waiting > 0 {
             guard.push_str(&format!(
@@ -61,7 +61,7 @@ pub async fn card(talk: &impl CommandContext) -> String {
 fn model(talk: &impl CommandContext) -> String {
     let state = talk.model();
     match (state.selected, state.fallback) {
-        (None, _) => "none; `/model` says how to get one".to_owned(),
+        (None, _) => "none; `/model` shows how to get one".to_owned(),
         (Some(selected), None) => format!("`{selected}`"),
         (Some(selected), Some((active, why))) => {
             format!("`{selected}`; `{active}` answered last ({why})")

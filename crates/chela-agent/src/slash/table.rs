@@ -66,7 +66,7 @@ impl CommandGroup {
         match self {
             Self::Session => "The conversation",
             Self::Run => "How it answers",
-            Self::Discovery => "What there is",
+            Self::Discovery => "What it has",
             Self::Skills => "Skills and permissions",
         }
     }
@@ -91,7 +91,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "[model | first message]",
         words: &[],
-        help: "begin a new conversation; the old one is kept",
+        help: "start a new conversation; the old one is kept",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -101,7 +101,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "[soft [message]]",
         words: &["soft"],
-        help: "begin again; soft keeps model and settings",
+        help: "start over; soft keeps model and settings",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -111,7 +111,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &["continue"],
         args: "[id | words]",
         words: &[],
-        help: "go back to an earlier conversation: pick one, or name it by its id or by words in it",
+        help: "return to an earlier conversation: pick one, or give its id or words from it",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -131,7 +131,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "[what to keep]",
         words: &[],
-        help: "shorten what the model has to read again",
+        help: "compact: replace older messages with a summary",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -141,7 +141,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "DIR",
         words: &[],
-        help: "work in this folder besides the workspace; asks once for each",
+        help: "also work in this folder; asks once for each",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -151,7 +151,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "PATH [yes]",
         words: &[],
-        help: "show what a file or folder holds; with yes you answer for it as it is",
+        help: "review a file or folder; with yes you approve it as it is",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -161,7 +161,8 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "[files]",
         words: &["files"],
-        help: "take back your last message and what came of it; files: what the last turn did to files instead",
+        help: "undo your last message and what followed; files: undo what the last turn did to \
+            files",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -171,7 +172,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "",
         words: &[],
-        help: "what the last turn that changed files did to them",
+        help: "show the last file changes",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },
@@ -253,7 +254,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         words: &[
             "off", "minimal", "low", "medium", "high", "xhigh", "default",
         ],
-        help: "how long it thinks before it answers",
+        help: "how much it thinks before it answers",
         group: CommandGroup::Run,
         kind: CommandKind::Directive,
     },
@@ -263,7 +264,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &["reason"],
         args: "[off | on | stream | default]",
         words: &["off", "on", "stream", "default"],
-        help: "whether its thoughts are shown: afterwards (on), or as they come (stream)",
+        help: "whether its reasoning is shown: afterwards (on), or as it comes (stream)",
         group: CommandGroup::Run,
         kind: CommandKind::Directive,
     },
@@ -283,7 +284,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &["elev"],
         args: "[off | on | ask | full | default]",
         words: &["off", "on", "ask", "full", "default"],
-        help: "whether commands may leave the sandbox, where the config lets you",
+        help: "whether commands may leave the sandbox, if the config allows it",
         group: CommandGroup::Run,
         kind: CommandKind::Directive,
     },
@@ -353,7 +354,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &["id"],
         args: "",
         words: &[],
-        help: "who it takes you for",
+        help: "who it thinks you are",
         group: CommandGroup::Discovery,
         kind: CommandKind::Shortcut,
     },
@@ -363,7 +364,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "NAME [what to do]",
         words: &[],
-        help: "use a skill; /NAME does the same",
+        help: "use a skill; same as /NAME",
         group: CommandGroup::Skills,
         kind: CommandKind::Standalone,
     },
@@ -373,7 +374,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "",
         words: &[],
-        help: "the skills it knows",
+        help: "its skills",
         group: CommandGroup::Skills,
         kind: CommandKind::Standalone,
     },
@@ -383,7 +384,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "ID once | session | always | deny",
         words: &[],
-        help: "answer a question for permission",
+        help: "answer an approval question",
         group: CommandGroup::Skills,
         kind: CommandKind::Standalone,
     },
@@ -404,10 +405,10 @@ pub fn find(name: &str) -> Option<&'static SlashCommand> {
 const KEYS: &str = "\
 **In the terminal**
 
-- `@` offers files, `/` commands: Tab or the arrow keys choose
-- `!` and a command runs it in the agent's sandbox; your next message takes along what it printed
-- `Esc` stops, `Ctrl-R` searches what you typed, `Ctrl-G` opens your editor, `Ctrl-O` unfolds tool calls
-- `Alt-Enter` begins a new line, `Ctrl-C` twice leaves
+- `@` completes files, `/` commands: choose with Tab or the arrow keys
+- `!` and a command runs it in the agent's sandbox; its output is sent with your next message
+- `Esc` stops, `Ctrl-R` searches your input history, `Ctrl-G` opens your editor, `Ctrl-O` expands tool calls
+- `Alt-Enter` starts a new line, `Ctrl-C` twice quits
 
 ";
 
@@ -429,7 +430,7 @@ pub fn help(asked: &str) -> String {
         text.push('\n');
     }
     text.push_str(KEYS);
-    text.push_str("`/help COMMAND` tells more about one.");
+    text.push_str("`/help COMMAND` explains one command.");
     text
 }
 
@@ -458,7 +459,7 @@ fn in_full(command: &SlashCommand) -> String {
     }
     match command.kind {
         CommandKind::Directive if command.id != CommandId::Model => text.push_str(
-            "\n\nAlone it holds from now on; inside a message it holds for that message only.",
+            "\n\nOn its own it applies from now on; inside a message, to that message only.",
         ),
         _ => {}
     }

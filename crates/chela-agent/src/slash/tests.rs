@@ -501,7 +501,7 @@ fn the_card_is_short_and_complete() {
     - 💵 Cost: $7.50
     - 🧵 Session: `agent:main:main` “The garden”, 1 turn, Compactions: 0
     - ⚙️ Settings: think low · reasoning off · verbose off · usage off
-    - 🛡️ Guard: standard, tainted by `tool:c1`; `/release` lifts it
+    - 🛡️ Guard: standard, untrusted content in context from `tool:c1`; `/release` lifts it
     - 🛠️ Commands: run directly
     ");
 }

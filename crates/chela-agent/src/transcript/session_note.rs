@@ -70,7 +70,7 @@ impl Transcript {
         if has_read_foreign(&branch, &scope.view.owner_allow_from.value) {
             // A note nobody can vouch for is not left lying about.
             if journal.mark_foreign(&real).is_err() {
-                tracing::warn!("a note that holds foreign text cannot be marked: it is dropped");
+                tracing::warn!("a note with untrusted content cannot be marked: it is dropped");
                 ok_or_warn!(std::fs::remove_file(&note), "and cannot be removed");
                 return None;
             }
@@ -81,7 +81,7 @@ impl Transcript {
                 turn: "",
             };
             let noted = journal.note_own_files([real], &by);
-            ok_or_warn!(noted, "nobody answers for a note of the session");
+            ok_or_warn!(noted, "a session note is not approved");
         }
         Some(note)
     }

@@ -295,7 +295,7 @@ impl OpenWatch {
             };
             if let Err(why) = custody.journal.before(&change) {
                 troubles.push(format!(
-                    "{} was changed by {} and cannot be taken back: {why}",
+                    "{} was changed by {} and cannot be undone: {why}",
                     path.display(),
                     doing.tool
                 ));

@@ -104,12 +104,12 @@ fn put_back(host: &Host, file: &Path, before: Option<&[u8]>, now: Option<&[u8]>)
     };
     match back {
         Ok(()) => format!(
-            "{name} changed while a command of the agent ran, so it is as it was before.{kept} If \
-             the change was yours, make it again now."
+            "{name} changed while a command of the agent ran, so it was restored.{kept} If the \
+             change was yours, make it again now."
         ),
         Err(error) => format!(
-            "{name} changed while a command of the agent ran and could not be put back ({error}): \
-             look at it before you go on.{kept}"
+            "{name} changed while a command of the agent ran and could not be restored \
+             ({error}): check it before you continue.{kept}"
         ),
     }
 }

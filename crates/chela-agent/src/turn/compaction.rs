@@ -53,10 +53,10 @@ impl CompactionOutcome {
     pub fn in_words(&self) -> String {
         let by = match &self.by {
             WrittenBy::Model(model) => format!("summary by {model}"),
-            WrittenBy::Rules(why) => format!("summary by rules: {why}"),
+            WrittenBy::Rules(why) => format!("summary by fixed rules: {why}"),
         };
         format!(
-            "The conversation was made shorter: {} messages, {} tokens, now {} ({by}). /undo takes it back.",
+            "Compacted: {} messages, {} tokens, now {} ({by}). Undo with /undo.",
             self.messages,
             chela_core::grouped(self.tokens_before as usize),
             chela_core::grouped(self.tokens_after as usize),

@@ -139,7 +139,7 @@ impl HookRunner {
             if trust_of(hook.as_ref()) < Trust::Plugin {
                 let change = HookChange {
                     outcome: "refused",
-                    why: Some("text from outside is no part of the bootstrap files"),
+                    why: Some("untrusted content is not part of the bootstrap files"),
                     ..HookChange::default()
                 };
                 self.record(hook.as_ref(), point, &change).await;

@@ -22,7 +22,7 @@ pub(super) fn cut_short(stop: StopReason) -> Option<&'static str> {
     match stop {
         StopReason::Length => Some("The answer was cut off: it reached the model's output limit."),
         StopReason::Refused => {
-            Some("The answer was stopped by the provider: a filter or a refusal of the model.")
+            Some("The answer was stopped by the provider: a filter, or the model refused.")
         }
         StopReason::End | StopReason::Tools => None,
     }
@@ -59,10 +59,7 @@ impl<'a> RunningTurn<'a> {
             }
             ResponseEvent::ToolCall { .. } => {}
             ResponseEvent::Restarted { why } => {
-                tracing::info!(
-                    why,
-                    "the answer broke off: what was said of it is taken back"
-                );
+                tracing::info!(why, "the answer broke off and is discarded");
                 *gate = ReplyGate::new(settings);
                 partial.restart();
                 outlet.drop_held();

@@ -85,11 +85,11 @@ impl<'a> TurnOutlet<'a> {
         let changed = addresses + left_out.len();
         if changed > 0 {
             let what = match changed {
-                1 => "1 address in the reply leads".to_owned(),
-                many => format!("{many} addresses in the reply lead"),
+                1 => "1 link disabled".to_owned(),
+                many => format!("{many} links disabled"),
             };
             self.surface.event(TurnEvent::Notice(format!(
-                "{what} to hosts you did not name: made harmless, because text from outside was read."
+                "{what}: you did not mention the host, and untrusted content is in context."
             )));
         }
         Reply::Deliver(ReplyDelivery {
@@ -128,8 +128,8 @@ impl<'a> TurnOutlet<'a> {
             return;
         }
         let notice = match redactor.redact_known(text) == text {
-            true => "The reply held a secret of this installation in disguise.",
-            false => "The reply held a secret of this installation: it was taken out.",
+            true => "The reply contained a secret of this installation in disguise.",
+            false => "The reply contained a secret of this installation: it was removed.",
         };
         tracing::warn!(names = ?names, "the reply held a secret");
         self.surface.event(TurnEvent::Notice(notice.to_owned()));

@@ -97,7 +97,8 @@ impl RunningTurn<'_> {
         let path = &file.path;
         let why = match file.trust < Trust::Agent {
             true => {
-                "the file shapes the agent, and text from outside had been read when it was changed"
+                "the file shapes the agent, and untrusted content was in context when it was \
+                    changed"
             }
             false => "the file tells the agent what to do, and you did not name it",
         };
@@ -109,9 +110,9 @@ impl RunningTurn<'_> {
         };
         AskedCall {
             tool: shown(&call.name),
-            summary: format!("A command {did} {}. Is that to stay?", shown(&name)),
+            summary: format!("A command {did} {}. Keep the change?", shown(&name)),
             exact: vec![self.diff_row(&name, old.as_deref(), new.as_deref())],
-            why: format!("{why}; after a no the former text is put back"),
+            why: format!("{why}; if you deny it, the previous text is restored"),
             passage: None,
             shape: ContentHash::of(format!("{name}\0{new:?}")),
         }
@@ -153,7 +154,8 @@ impl ProposedWrites {
             }
             let name = custody.shown(&path);
             notices.push(format!(
-                "What was to be written into {name} is kept: chela trust diff {name} shows it, chela trust approve {name} or chela trust refuse {name} settles it."
+                "The proposed change to {name} is kept: review it with chela trust diff {name}, \
+                    then chela trust approve {name} or chela trust refuse {name}."
             ));
             kept = true;
         }
@@ -205,7 +207,7 @@ pub fn put_back(custody: &Custody, path: &Path) -> Result<(), String> {
                 .bytes(version.hash)
                 .ok_or_else(|| {
                     format!(
-                        "the former text of {} was not kept, so it cannot be put back",
+                        "the previous text of {} was not kept, so it cannot be restored",
                         custody.shown(path)
                     )
                 })?;

@@ -309,7 +309,7 @@ impl RunningTurn<'_> {
             },
         };
         if let Some(error) = &open.unrecorded {
-            let notice = format!("This request is not on record: {error}");
+            let notice = format!("This request was not recorded: {error}");
             self.surface.event(TurnEvent::Unrecorded(notice));
         }
         Ok(open)
@@ -383,7 +383,8 @@ impl RunningTurn<'_> {
 /// The owner wants no request that is not on record.
 fn unrecordable(why: &str) -> String {
     format!(
-        "Nothing is sent that is not on record (ledger.required), and the ledger cannot be written: {why}"
+        "Nothing is sent without a record (ledger.required), and the ledger cannot be written: \
+            {why}"
     )
 }
 

@@ -71,7 +71,7 @@ impl RunningTurn<'_> {
                     model,
                     "at a spending limit: going on with the cheaper model"
                 );
-                let notice = format!("At a spending limit: going on with {model}.");
+                let notice = format!("Spending limit reached: continuing with {model}.");
                 self.surface.event(TurnEvent::Notice(notice));
                 self.chain = chain;
                 true

@@ -75,12 +75,12 @@ impl RunningTurn<'_> {
             at: host.unix_millis(),
             released: false,
         };
-        let mut told = format!("{}\nHeld back as {}", kept.why, notice.id);
+        let mut told = format!("{}\nWithheld as {}", kept.why, notice.id);
         match kept.save(host) {
             Ok(()) => told.push_str("; `chela guard release` with this id lets the model read it."),
             // It stays unread either way.
             Err(error) => {
-                tracing::warn!(%error, "a text that is held back is lost");
+                tracing::warn!(%error, "withheld content is lost");
                 told.push_str(&format!(", and lost: {error}."));
             }
         }
@@ -100,7 +100,7 @@ impl RunningTurn<'_> {
         tracing::info!(
             outcome,
             id = notice.id,
-            "text from outside looks like an order"
+            "untrusted content looks like an injected instruction"
         );
         self.recorder.note(AuditKind::Finding, &body);
     }

@@ -21,7 +21,8 @@ use crate::blocking_work::on_blocking_thread;
 use crate::file_custody::{CommandWrites, FileCustody};
 use crate::self_running_files::{SelfRunningFiles, WrittenFile};
 
-const TOO_LARGE: &str = "The workspace is too large to be looked through: files that programs run by themselves may have changed unseen. Look at what is new before you open it in an editor or a shell.";
+const TOO_LARGE: &str = "The workspace is too large to check: files that programs run \
+    automatically may have changed unnoticed. Look at what is new before you open it in an editor or a shell.";
 
 /// Such files as they were before a command. Of one that is broken off they are looked at later.
 pub(super) struct SelfRunningWatch {
@@ -150,14 +151,17 @@ impl RunningTurn<'_> {
         let path = self.shown_path(&file.path);
         match (file.when, held) {
             (RunsWhen::Opened, Some(held)) => format!(
-                "{path} runs by itself when its folder is opened, so what the command wrote was set aside as {}; only the owner can put it in place.",
+                "{path} runs automatically when its folder is opened, so what the command wrote \
+                    was moved aside to {}; only the owner can put it in place.",
                 self.shown_path(held)
             ),
             (RunsWhen::Opened, None) => format!(
-                "{path} runs by itself when its folder is opened; a command wrote it, and it could not be set aside."
+                "{path} runs automatically when its folder is opened; a command wrote it, and it \
+                    could not be moved aside."
             ),
             (RunsWhen::Built, _) => format!(
-                "{path} runs at the next build, and text from outside may have had a part in what the command wrote: commands outside the sandbox ask again."
+                "{path} runs at the next build, and untrusted content may have influenced what \
+                    the command wrote: commands outside the sandbox ask again."
             ),
         }
     }
@@ -189,9 +193,11 @@ impl RunningTurn<'_> {
         let new = file.text_now();
         AskedCall {
             tool: "command".to_owned(),
-            summary: format!("A command wrote {}. Is that to stay?", shown(&name)),
+            summary: format!("A command wrote {}. Keep it?", shown(&name)),
             exact: vec![self.diff_row(&name, old.as_deref(), new.as_deref())],
-            why: "programs run this file by themselves, as soon as its folder is opened or they start; after a no it is set aside".to_owned(),
+            why: "programs run this file automatically when its folder is opened or they start; \
+                if you deny it, it is moved aside"
+                .to_owned(),
             passage: None,
             shape: ContentHash::of(format!("{name}\0{new:?}")),
         }

@@ -25,7 +25,7 @@ pub(crate) fn survive<'a, T: 'a>(
             let mut panic = caught_panic(&*payload);
             // It may quote what it stumbled over.
             panic.message = agents.redactor().redact(&panic.message).into_owned();
-            tracing::error!(%panic, "a fault in our own code ended the turn");
+            tracing::error!(%panic, "a bug in Chela ended the turn");
             Err(TurnError::Broken(panic))
         })
     })
@@ -38,6 +38,7 @@ pub(super) fn in_words(panic: &PanicReport) -> String {
         None => String::new(),
     };
     format!(
-        "a fault in Chela ended this turn: {panic}{details}. What was done so far is kept; say it again, or something else."
+        "a bug in Chela ended this turn: {panic}{details}. What was done so far is kept; send \
+            your message again, or continue."
     )
 }

@@ -106,11 +106,11 @@ fn a_model_writes_it_and_it_is_on_record() {
 #[test]
 fn rules_write_it_when_the_model_cannot() {
     for (summary, why) in [
-        (ScriptStep::status(500), "summary by rules"),
+        (ScriptStep::status(500), "summary by fixed rules"),
         (ScriptStep::reply("I would rather not."), "not good enough"),
         (
             ScriptStep::reply("").fault(AnswerFault::Cut(0)),
-            "summary by rules",
+            "summary by fixed rules",
         ),
     ] {
         let home = talked(summary, json!({}));

@@ -172,7 +172,7 @@ fn a_file_that_shapes_nothing_can_be_taken_back_and_stays_foreign_too() {
 fn a_name_that_is_taken_is_refused() {
     let home = Jot::for_home(Jot::for_home(set_up([])));
     let error = home.try_open().expect_err("two of one name");
-    assert!(error.contains("`jot` is left out"), "{error}");
+    assert!(error.contains("`jot` is skipped"), "{error}");
 }
 
 /// Nobody who can be reached at once: the question waits, then nobody answers.

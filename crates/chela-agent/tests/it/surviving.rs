@@ -342,9 +342,9 @@ fn a_surface_that_panics_ends_one_turn_with_an_error_that_says_so() {
             .expect("an event")
             .clone();
         assert!(matches!(error, TurnError::Broken(_)), "{told}");
-        assert!(told.contains("a fault in Chela ended this turn"), "{told}");
+        assert!(told.contains("a bug in Chela ended this turn"), "{told}");
         assert!(told.contains(&format!("breaks at {at}")), "{told}");
-        assert!(told.contains("say it again"), "{told}");
+        assert!(told.contains("send your message again"), "{told}");
         let branch = block_on(talk.store().branch(&talk.session())).expect("a transcript");
         let ends = branch
             .iter()

@@ -253,7 +253,11 @@ fn row_of_a_file(file: &str, by: By) {
             assert_eq!(questions.len(), 2, "{row}: the command, then the file");
             let text = questions[1].text();
             assert!(text.contains("The trusted words!"), "{row}: {text}");
-            assert_eq!(told.contains("foreign text"), file != HOOK, "{row}: {told}");
+            assert_eq!(
+                told.contains("untrusted content"),
+                file != HOOK,
+                "{row}: {told}"
+            );
         }
         By::Someone => {
             assert_eq!(record(&entry).hash, old, "{row}");

@@ -53,7 +53,7 @@ fn roster(list: Option<&ConfigNode>, checked: &mut CheckedTree) -> BTreeMap<Stri
             };
             if id.as_str() != text {
                 let hint = "use a-z, 0-9, `_` and `-`".to_owned();
-                let message = format!("`{text}` is read as `{id}`");
+                let message = format!("`{text}` is treated as `{id}`");
                 say(Severity::Warning, "agent-id", message, hint, None);
             }
             match known.get(id.as_str()) {
@@ -166,9 +166,9 @@ fn exec_policies(root: &ConfigNode, checked: &mut CheckedTree) {
         let path = path.key("security");
         let (place, message) = (
             (path.clone(), member.key_at),
-            "`security` cannot stand beside `mode`",
+            "`security` cannot be set together with `mode`",
         );
-        let hint = "`mode` says both what may run and when to ask; remove `security`";
+        let hint = "`mode` sets both what may run and when to ask; remove `security`";
         checked.findings.push(CheckFinding {
             hint: Some(hint.to_owned()),
             consequence: Some("`mode` is used"),

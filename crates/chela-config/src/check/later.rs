@@ -119,7 +119,7 @@ fn told_together(idle: &[&IdleKey]) -> String {
             (last.as_str(), others)
         });
     format!(
-        "{} and {last} are kept; nothing uses them yet",
+        "{} and {last} are accepted, but nothing uses them yet",
         others.join(", ")
     )
 }

@@ -17,8 +17,9 @@ pub fn check(root: &ConfigNode, checked: &mut CheckedTree) {
             continue;
         };
         let place = (path.index(index), node.at);
-        let message = format!("is no pattern for secrets: {why}");
-        let hint = "write a regular expression such as `\\\\bACME-[0-9]{8}\\\\b`, or `/expression/flags`; without it nothing of the kind is hidden";
+        let message = format!("is not a valid pattern: {why}");
+        let hint = "write a regular expression such as `\\\\bACME-[0-9]{8}\\\\b`, or \
+            `/expression/flags`; until then nothing is hidden by it";
         checked.findings.push(CheckFinding {
             hint: Some(hint.to_owned()),
             consequence: Some(LEFT_OUT),

@@ -27,7 +27,7 @@ const SPOKEN_ELSEWHERE: [&str; 5] = [
     "openai-codex-responses",
 ];
 
-const NOT_USABLE: &str = "what names it cannot be used";
+const NOT_USABLE: &str = "models of this provider cannot be used";
 
 /// `models.providers`: nothing is left out, so that a model of the endpoint is refused when it is
 /// asked for, instead of being asked in another way or in another place.
@@ -106,7 +106,7 @@ fn check_address(provider: &ConfigNode, path: &KeyPath, checked: &mut CheckedTre
             Severity::Error,
             "bad-address",
             place,
-            "is not an address that starts with `http://` or `https://`",
+            "is not a URL starting with `http://` or `https://`",
         )
     });
 }

@@ -69,7 +69,8 @@ fn keys_for_all_agents_are_refused_for_one() {
         assert_eq!(
             told(&config),
             [format!(
-                "agents.list[0].{key}: holds for all agents and cannot be set for one (set `agents.defaults.{key}` instead)"
+                "agents.list[0].{key}: applies to all agents and cannot be set for one (set \
+                    `agents.defaults.{key}` instead)"
             )]
         );
     }

@@ -201,10 +201,10 @@ impl<'n> ShapeWalk<'n> {
             let finding = self.finding(
                 also.key_at,
                 "allow-and-also-allow",
-                "`allow` and `alsoAllow` cannot stand in one place".to_owned(),
+                "`allow` and `alsoAllow` cannot be set together".to_owned(),
             );
             finding.hint =
-                Some("put all names into `allow`, or use `profile` with `alsoAllow`".to_owned());
+                Some("put all names in `allow`, or use `profile` with `alsoAllow`".to_owned());
             finding.consequence = Some("only `allow` is used");
             self.steps.pop();
         }
@@ -294,7 +294,7 @@ impl<'n> ShapeWalk<'n> {
     fn unknown_key(&mut self, object: &'static ObjectShape, member: &'n NodeMember) {
         let key = member.key.as_str();
         if let Some(defaults) = defaults_only(object, key) {
-            let message = "holds for all agents and cannot be set for one".to_owned();
+            let message = "applies to all agents and cannot be set for one".to_owned();
             let finding = self.finding(member.key_at, "defaults-only", message);
             finding.hint = Some(format!("set `{defaults}` instead"));
             finding.consequence = Some("ignored");

@@ -7,33 +7,33 @@ use super::*;
 section! {
     /// The agents.
     struct Agents {
-        /// Holds for every agent that does not say otherwise.
+        /// Applies to every agent that does not override it.
         defaults: AgentDefaults,
-        /// The roster, as a list. Without one there is a single agent named `main`.
+        /// The agents, as a list. Without one there is a single agent named `main`.
         list: Vec<AgentEntry>,
-        /// The roster, as a map from id to agent. Read as `agents.list`.
+        /// The agents, as a map from id to agent. Read as `agents.list`.
         entries: BTreeMap<String, AgentEntry>,
         /// `explicit`: a message that no binding claims has no owner and is not answered.
         [later]
         ownership: Option<Ownership>,
     }
 
-    /// Holds for every agent that does not say otherwise.
+    /// Applies to every agent that does not override it.
     struct AgentDefaults {
         /// The model that answers, as `provider/model`, an alias, or with fallbacks.
         model: Option<ModelChoice>,
-        /// Model for pictures when the main one cannot see.
+        /// Model for images when the main one cannot read them.
         image_model: Option<ModelChoice>,
-        /// Model that makes pictures.
+        /// Model that creates images.
         [later]
         image_generation_model: Option<ModelChoice>,
-        /// Model that makes videos.
+        /// Model that creates videos.
         [later]
         video_generation_model: Option<ModelChoice>,
-        /// Model that makes music.
+        /// Model that creates music.
         [later]
         music_generation_model: Option<ModelChoice>,
-        /// Try another provider when one cannot make pictures, videos or music.
+        /// Try another provider when one cannot create images, videos or music.
         [later]
         media_generation_auto_provider_fallback: Option<bool>,
         /// Model that reads PDF files.
@@ -42,7 +42,7 @@ section! {
         /// Largest PDF read, in megabytes.
         [later]
         pdf_max_mb: f64 = 10.0,
-        /// Most pages of a PDF that are read.
+        /// Maximum pages of a PDF that are read.
         [later]
         pdf_max_pages: u32 = 20,
         /// Cheap model for small jobs such as titles.
@@ -55,7 +55,7 @@ section! {
         /// Parameters sent with every request; a model's and an agent's own win by key.
         params: OpenMap,
         /// Workspace folder of the default agent; others have `workspace-<id>` in the state folder.
-        /// Relative paths start at the folder of the config file.
+        /// Relative paths are relative to the folder of the config file.
         workspace: Option<String>,
         /// Repository root shown to the model. Default: found upwards from the workspace.
         repo_root: Option<String>,
@@ -69,16 +69,16 @@ section! {
         skip_optional_bootstrap_files: Vec<String>,
         /// When workspace files are injected.
         context_injection: ContextInjection,
-        /// Most characters of one workspace file that enter the prompt.
+        /// Maximum characters of one workspace file that enter the prompt.
         [min 1]
         bootstrap_max_chars: u64 = 20_000,
-        /// Most characters of all workspace files together.
+        /// Maximum characters of all workspace files together.
         [min 1]
         bootstrap_total_max_chars: u64 = 60_000,
-        /// Most tokens of one workspace file; used instead of `bootstrapMaxChars` when set.
+        /// Maximum tokens of one workspace file; used instead of `bootstrapMaxChars` when set.
         [min 1]
         bootstrap_max_tokens: Option<u64>,
-        /// Most tokens of all workspace files; used instead of `bootstrapTotalMaxChars` when set.
+        /// Maximum tokens of all workspace files; used instead of `bootstrapTotalMaxChars` when set.
         [min 1]
         bootstrap_total_max_tokens: Option<u64>,
         /// Whether the prompt says that a file was cut.
@@ -94,7 +94,7 @@ section! {
         additional_system_prompt: Option<String>,
         /// Time zone of the user, for example `Europe/Berlin`. Default: the machine's.
         user_timezone: Option<String>,
-        /// How the agent is told the time of day. `auto` is 24 hours.
+        /// How the time of day is shown to the agent. `auto` is 24 hours.
         time_format: TimeFormat,
         /// Time zone of message envelopes: `utc`, `local`, `user` or a zone name.
         [later]
@@ -107,7 +107,7 @@ section! {
         envelope_elapsed: OnOff = OnOff::On,
         /// Search over memory files. Also read from `memory.search`.
         memory_search: MemorySearch,
-        /// Old tool results are taken out of the context.
+        /// Old tool results are removed from the context.
         context_pruning: ContextPruning,
         /// Long conversations are summarised.
         compaction: Compaction,
@@ -149,7 +149,7 @@ section! {
         /// Longest run, in seconds.
         [min 1]
         timeout_seconds: u64 = 172_800,
-        /// Most model calls of one turn.
+        /// Maximum model calls of one turn.
         [min 1]
         max_steps: u64 = 60,
         /// Runs at the same time, over all conversations.
@@ -158,10 +158,10 @@ section! {
         /// Largest received file the agent sees, in megabytes.
         [later]
         media_max_mb: f64 = 5.0,
-        /// Longest side of a picture sent to the model, in pixels.
+        /// Longest side of an image sent to the model, in pixels.
         [min 1, later]
         image_max_dimension_px: u32 = 1_200,
-        /// How much detail pictures keep.
+        /// How much detail images keep.
         [later]
         image_quality: ImageQuality,
         /// Periodic runs without a message.
@@ -185,7 +185,7 @@ section! {
         /// Settings of the embedded runtime.
         [later]
         embedded_agent: ForeignSettings,
-        /// Settings that may change or go.
+        /// Settings that may change or disappear.
         [later]
         experimental: ForeignSettings,
     }
@@ -201,7 +201,7 @@ section! {
         name: Option<String>,
         /// What the agent is for, shown to other agents.
         description: Option<String>,
-        /// Name, theme, emoji and picture of the agent.
+        /// Name, theme, emoji and avatar of the agent.
         identity: Identity,
         /// Workspace folder of this agent.
         workspace: Option<String>,
@@ -222,26 +222,26 @@ section! {
         skills: Option<Vec<String>>,
         /// Limits on listing skills.
         skills_limits: Option<SkillsLimits>,
-        /// Most model calls of one turn.
+        /// Maximum model calls of one turn.
         [min 1]
         max_steps: Option<u64>,
         /// When workspace files are injected.
         context_injection: Option<ContextInjection>,
-        /// Most characters of one workspace file that enter the prompt.
+        /// Maximum characters of one workspace file that enter the prompt.
         [min 1]
         bootstrap_max_chars: Option<u64>,
-        /// Most characters of all workspace files together.
+        /// Maximum characters of all workspace files together.
         [min 1]
         bootstrap_total_max_chars: Option<u64>,
-        /// Most tokens of one workspace file.
+        /// Maximum tokens of one workspace file.
         [min 1]
         bootstrap_max_tokens: Option<u64>,
-        /// Most tokens of all workspace files.
+        /// Maximum tokens of all workspace files.
         [min 1]
         bootstrap_total_max_tokens: Option<u64>,
         /// Limits on excerpts made at run time.
         context_limits: Option<ContextLimits>,
-        /// What of the context survives cuts, changes often, or is inherited.
+        /// What in the context is never cut, changes often, or is inherited.
         context: Option<Context>,
         /// Search over memory files. Also read from `memory.search` of the agent.
         memory_search: Option<MemorySearch>,
@@ -280,7 +280,7 @@ section! {
         sandbox: Option<Sandbox>,
         /// What this agent may use; narrows the global policy.
         tools: Option<AgentTools>,
-        /// Rules of trust for this agent.
+        /// Guard rules for this agent.
         guard: Option<AgentGuard>,
         /// Spending limits of this agent.
         limits: Option<LimitSet>,
@@ -299,7 +299,7 @@ section! {
         /// Settings of the embedded runtime.
         [later]
         embedded_agent: Option<ForeignSettings>,
-        /// Settings that may change or go.
+        /// Settings that may change or disappear.
         [later]
         experimental: Option<ForeignSettings>,
     }
@@ -333,7 +333,7 @@ section! {
         theme: Option<String>,
         /// Emoji.
         emoji: Option<String>,
-        /// Picture: a path in the workspace, an address or a data URL.
+        /// Image: a path in the workspace, a URL or a data URL.
         [later]
         avatar: Option<String>,
         /// Creature or character.
@@ -371,7 +371,7 @@ section! {
         /// Longest wait for a result to be delivered, in milliseconds.
         [min 1, later]
         announce_timeout_ms: u64 = 120_000,
-        /// Sessions of finished agents are put away after this many minutes; 0: never.
+        /// Sessions of finished agents are archived after this many minutes; 0: never.
         archive_after_minutes: u64 = 60,
     }
 
@@ -395,7 +395,7 @@ section! {
         /// How deep agents may start agents.
         [min 1, max 5]
         max_spawn_depth: Option<u32>,
-        /// Sessions of finished agents are put away after this many minutes.
+        /// Sessions of finished agents are archived after this many minutes.
         archive_after_minutes: Option<u64>,
     }
 
@@ -416,7 +416,7 @@ section! {
         /// Fewest characters.
         [min 1, later]
         min_chars: Option<u64>,
-        /// Most characters.
+        /// Maximum characters.
         [min 1]
         max_chars: Option<u64>,
         /// Where to cut.
@@ -429,7 +429,7 @@ section! {
         /// Fewest characters.
         [min 1, later]
         min_chars: Option<u64>,
-        /// Most characters.
+        /// Maximum characters.
         [min 1]
         max_chars: Option<u64>,
         /// Wait this many milliseconds for more.
@@ -488,7 +488,7 @@ words! {
     enum TypingMode {
         Instant = "instant", Thinking = "thinking", Message = "message", Never = "never",
     }
-    /// How much detail pictures keep.
+    /// How much detail images keep.
     enum ImageQuality {
         Auto = "auto", Efficient = "efficient", Balanced = "balanced", High = "high",
     }

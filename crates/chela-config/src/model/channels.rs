@@ -7,7 +7,7 @@ use super::*;
 section! {
     /// Chat channels by name.
     struct Channels {
-        /// Holds for every channel that does not say otherwise.
+        /// Applies to every channel that does not override it.
         defaults: ChannelDefaults,
         /// Model per channel, then per peer.
         [later]
@@ -15,7 +15,7 @@ section! {
         ..by_name: BTreeMap<String, Channel>,
     }
 
-    /// Holds for every channel that does not say otherwise.
+    /// Applies to every channel that does not override it.
     struct ChannelDefaults {
         /// Which groups are answered.
         group_policy: Option<GroupPolicy>,
@@ -125,7 +125,7 @@ words! {
         Pairing = "pairing",
         /// Only who is let in.
         Allowlist = "allowlist",
-        /// Anybody.
+        /// Anyone.
         Open = "open",
         /// Nobody.
         Disabled = "disabled",

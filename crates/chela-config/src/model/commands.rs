@@ -40,9 +40,9 @@ section! {
         use_access_groups: Option<bool>,
         /// Ids of the owner, as `channel:id` or `id`.
         owner_allow_from: Vec<IdText>,
-        /// How owner ids stand in the prompt.
+        /// How owner ids appear in the prompt.
         owner_display: OwnerDisplay,
-        /// Secret that owner ids are hashed with. Default: one made for this installation.
+        /// Secret that owner ids are hashed with. Default: one created for this installation.
         owner_display_secret: Option<SecretSetting>,
         /// Who may use commands, per channel, `*` for all. When set, nothing else counts.
         [later]
@@ -51,7 +51,7 @@ section! {
 }
 
 words! {
-    /// How owner ids stand in the prompt.
+    /// How owner ids appear in the prompt.
     enum OwnerDisplay {
         /// The first 12 digits of a keyed hash.
         Hash = "hash",

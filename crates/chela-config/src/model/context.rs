@@ -3,9 +3,9 @@
 use super::*;
 
 section! {
-    /// What of the context survives cuts, changes often, or is inherited.
+    /// What in the context is never cut, changes often, or is inherited.
     struct Context {
-        /// Headings that survive every cut of a workspace file.
+        /// Headings of workspace files that are never cut.
         pin: Vec<String>,
         /// Workspace files that change often; they go below the cache boundary.
         dynamic: Vec<String>,
@@ -27,29 +27,29 @@ section! {
         daily_memory_days: u32 = 2,
         /// Largest file read, in bytes.
         max_file_bytes: u64 = 16_384,
-        /// Most characters of one file.
+        /// Maximum characters of one file.
         max_file_chars: u64 = 1_200,
-        /// Most characters in all.
+        /// Maximum characters in total.
         max_total_chars: u64 = 2_800,
     }
 
     /// Limits on excerpts made at run time.
     struct ContextLimits {
-        /// Most characters `memory_get` returns.
+        /// Maximum characters `memory_get` returns.
         [min 1, max 250_000]
         memory_get_max_chars: u64 = 12_000,
         /// Lines `memory_get` returns when none are asked for.
         [min 1, max 5_000]
         memory_get_default_lines: u64 = 120,
-        /// Most characters of one tool result. Default: by the size of the context window.
+        /// Maximum characters of one tool result. Default: by the size of the context window.
         [min 1, max 1_000_000]
         tool_result_max_chars: Option<u64>,
-        /// Most characters of AGENTS.md repeated after a compaction.
+        /// Maximum characters of AGENTS.md repeated after a compaction.
         [min 1, max 50_000]
         post_compaction_max_chars: u64 = 1_800,
     }
 
-    /// Old tool results are taken out of the context.
+    /// Old tool results are removed from the context.
     struct ContextPruning {
         /// Whether and when.
         mode: PruningMode,
@@ -95,7 +95,7 @@ section! {
     struct HardClear {
         /// Remove at all.
         enabled: bool = true,
-        /// What stands in their place.
+        /// What replaces them.
         placeholder: String = "[Old tool result content cleared]".into(),
     }
 
@@ -138,7 +138,7 @@ section! {
         quality_guard: QualityGuard,
         /// Check the size in the middle of a turn as well.
         mid_turn_precheck: Enabled,
-        /// When the memory index is brought up to date afterwards.
+        /// When the memory index is updated afterwards.
         [later]
         post_index_sync: PostIndexSync,
         /// Headings of AGENTS.md repeated after a compaction.

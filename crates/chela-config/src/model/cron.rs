@@ -14,9 +14,9 @@ section! {
         max_concurrent_runs: Option<u32>,
         /// Trying again.
         retry: CronRetry,
-        /// Address told about finished jobs.
+        /// URL notified about finished jobs.
         webhook: Option<String>,
-        /// Token sent to that address.
+        /// Token sent to that URL.
         webhook_token: Option<SecretSetting>,
         /// How long sessions of finished jobs are kept; a bare number is hours.
         [later]
@@ -24,10 +24,10 @@ section! {
         /// How much of the run history is kept.
         [later]
         run_log: CronRunLog,
-        /// Word when a job keeps failing.
+        /// Alert when a job keeps failing.
         [later]
         failure_alert: CronFailureAlert,
-        /// Where that word goes.
+        /// Where the alert goes.
         [later]
         failure_destination: CronDestination,
         /// Small programs that start jobs.
@@ -52,14 +52,14 @@ section! {
 
     /// How much of the run history is kept.
     struct CronRunLog {
-        /// Most bytes.
+        /// Maximum bytes.
         max_bytes: Option<ByteSize>,
-        /// Most lines.
+        /// Maximum lines.
         [min 1, later]
         keep_lines: Option<u64>,
     }
 
-    /// Word when a job keeps failing.
+    /// Alert when a job keeps failing.
     struct CronFailureAlert {
         /// Send it.
         enabled: Option<bool>,
@@ -83,7 +83,7 @@ section! {
     struct CronDestination {
         /// Channel.
         channel: Option<String>,
-        /// Address.
+        /// URL.
         to: Option<IdText>,
         /// Account.
         [later]

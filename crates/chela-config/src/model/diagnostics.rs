@@ -26,7 +26,7 @@ section! {
     struct Otel {
         /// Send.
         enabled: bool,
-        /// Address.
+        /// URL.
         endpoint: Option<String>,
         /// Address for traces.
         [later]
@@ -56,10 +56,10 @@ section! {
         /// Share of traces sent.
         [min 0.0, max 1.0, later]
         sample_rate: Option<f64>,
-        /// Send every so many milliseconds.
+        /// Send every N milliseconds.
         [later]
         flush_interval_ms: Option<u64>,
-        /// Send what was said as well.
+        /// Also send message content.
         capture_content: Option<FlagOrDetail<OpenMap>>,
         /// Tool servers.
         mcp: ForeignSettings,
@@ -87,7 +87,7 @@ section! {
     struct Logging {
         /// What goes into the file.
         level: LogLevel,
-        /// The file: `logs/chela.log` unless named. A relative path begins in the state folder.
+        /// The file: `logs/chela.log` unless named. A relative path starts in the state folder.
         file: Option<String>,
         /// Largest file, in bytes: 5 MiB unless set. Three older ones are kept.
         [min 1]
@@ -99,7 +99,7 @@ section! {
         /// Whether the owner's own screen hides what looks like a secret. Values the config
         /// knows are hidden always, and nothing else ever goes to a model or a record.
         redact_sensitive: RedactMode,
-        /// Regular expressions for more that is hidden everywhere. Capital letters do not
+        /// More regular expressions for text to hide everywhere. Capital letters do not
         /// matter unless written as `/expression/flags`; of groups the last is the secret.
         redact_patterns: Vec<String>,
     }

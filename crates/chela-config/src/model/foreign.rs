@@ -8,7 +8,7 @@ pub type ForeignSettings = OpenMap;
 section! {
     /// How things look: the chat in the terminal, the page in the browser.
     struct Ui {
-        /// Colours of the chat: those of the terminal, for a light ground, or none.
+        /// Colours of the chat: those of the terminal, for a light background, or none.
         theme: ChatTheme,
         /// Colour of the seams.
         [later]
@@ -16,7 +16,7 @@ section! {
         /// The agent on the page.
         [later]
         assistant: UiAssistant,
-        /// Looks that may change or go.
+        /// Appearance settings that may change or disappear.
         [later]
         prefs: ForeignSettings,
     }
@@ -26,7 +26,7 @@ section! {
         /// Name.
         [max_len 50]
         name: Option<String>,
-        /// Picture.
+        /// Image.
         [later]
         avatar: Option<String>,
     }

@@ -8,18 +8,18 @@ section! {
         /// Port.
         [min 1]
         port: u16 = 18_789,
-        /// Run here, or speak to one elsewhere.
+        /// Run here, or connect to one elsewhere.
         mode: Option<GatewayMode>,
         /// Which addresses it listens on.
         bind: GatewayBind,
         /// The address for `custom`.
         [later]
         custom_bind_host: Option<String>,
-        /// Who may speak to it.
+        /// Who may connect.
         auth: GatewayAuth,
-        /// Proxies whose headers are believed.
+        /// Proxies whose headers are trusted.
         trusted_proxies: Vec<String>,
-        /// Believe `X-Real-IP` as well.
+        /// Also trust `X-Real-IP`.
         [later]
         allow_real_ip_fallback: Option<bool>,
         /// The web page.
@@ -43,10 +43,10 @@ section! {
         nodes: ForeignSettings,
         /// Push messages to phones.
         push: ForeignSettings,
-        /// Check channels every so many minutes; 0: never.
+        /// Check channels every N minutes; 0: never.
         [later]
         channel_health_check_minutes: Option<u64>,
-        /// A channel that was silent for so many minutes is checked.
+        /// A channel that was silent for this many minutes is checked.
         [min 1, later]
         channel_stale_event_threshold_minutes: Option<u64>,
         /// Restarts of a channel per hour.
@@ -94,7 +94,7 @@ section! {
         allow_external_embed_urls: Option<bool>,
         /// Allow signing in without encryption.
         allow_insecure_auth: Option<bool>,
-        /// Believe the Host header. Dangerous.
+        /// Trust the Host header. Dangerous.
         dangerously_allow_host_header_origin_fallback: Option<bool>,
         /// Do not ask for a paired device. Dangerous.
         dangerously_disable_device_auth: Option<bool>,
@@ -107,7 +107,7 @@ section! {
     struct GatewayRemote {
         /// Use it.
         enabled: Option<bool>,
-        /// Address.
+        /// URL.
         url: Option<String>,
         /// `ssh` or `direct`.
         transport: Option<String>,
@@ -145,7 +145,7 @@ section! {
     struct GatewayTls {
         /// Encrypt.
         enabled: Option<bool>,
-        /// Make a certificate.
+        /// Create a certificate.
         [later]
         auto_generate: Option<bool>,
         /// Certificate.

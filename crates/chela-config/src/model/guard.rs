@@ -11,11 +11,11 @@ section! {
         policy: GuardPolicy,
         /// The same, by channel.
         by_channel: BTreeMap<String, GuardPolicy>,
-        /// Text from outside.
+        /// Untrusted content.
         external: GuardExternal,
-        /// Looking for injected instructions.
+        /// Detection of injected instructions.
         detection: GuardDetection,
-        /// Asking the owner.
+        /// Approval questions.
         approvals: GuardApprovals,
         /// Files that shape the agent.
         trust: GuardTrust,
@@ -23,7 +23,7 @@ section! {
         egress: Vec<String>,
         /// Effects that are always asked about, whatever was read before.
         confirm: Vec<GuardEffect>,
-        /// What file tools replaced, for `chela undo`.
+        /// What file tools changed, for `chela undo`.
         journal: GuardJournal,
     }
 
@@ -37,15 +37,15 @@ section! {
         confirm: Option<Vec<GuardEffect>>,
     }
 
-    /// Text from outside.
+    /// Untrusted content.
     struct GuardExternal {
         /// How often the notice about it is repeated.
         notice: ExternalNotice,
     }
 
-    /// Looking for injected instructions.
+    /// Detection of injected instructions.
     struct GuardDetection {
-        /// Look.
+        /// On or off.
         enabled: bool = true,
         /// What happens with a weak finding.
         low: DetectionOutcome,
@@ -55,27 +55,27 @@ section! {
         high: DetectionOutcome = DetectionOutcome::Flag,
     }
 
-    /// Asking the owner.
+    /// Approval questions.
     struct GuardApprovals {
         /// A question expires after this long; a bare number is seconds.
         expires_after: DurationText = "10m".into(),
-        /// What happens when nobody can be asked.
+        /// What happens when nobody is there to ask.
         headless: HeadlessApproval,
     }
 
-    /// What file tools replaced, for `chela undo`.
+    /// What file tools changed, for `chela undo`.
     struct GuardJournal {
-        /// A change can be taken back for this long; a bare number is days.
+        /// A change can be undone for this long; a bare number is days.
         keep: DurationText = "30d".into(),
-        /// The oldest go when it takes more room than this.
+        /// The oldest are deleted when it takes more space than this.
         size: ByteSize = ByteSize::Text("200mb".to_owned()),
     }
 
     /// Files that shape the agent.
     struct GuardTrust {
-        /// A file of the own workspace was changed by someone else.
+        /// What happens when someone else changed a file in the workspace.
         workspace: OnChange,
-        /// A file of a foreign folder.
+        /// What happens with a file in an untrusted folder.
         foreign: OnChange = OnChange::Quarantine,
     }
 
@@ -125,7 +125,7 @@ words! {
         /// What the agent may do.
         Config = "config",
     }
-    /// How often the notice about foreign text is repeated.
+    /// How often the notice about untrusted content is repeated.
     enum ExternalNotice { Turn = "turn", Block = "block" }
     /// What happens with a finding.
     enum DetectionOutcome {
@@ -136,6 +136,6 @@ words! {
         /// Hold the text back until the owner releases it.
         Withhold = "withhold",
     }
-    /// What happens when nobody can be asked.
+    /// What happens when nobody is there to ask.
     enum HeadlessApproval { Deny = "deny", Queue = "queue" }
 }

@@ -70,7 +70,7 @@ section! {
         text_template: Option<String>,
         /// Send the answer to a chat.
         deliver: Option<bool>,
-        /// Do not mark the request as foreign text. Dangerous.
+        /// Do not mark the request as untrusted content. Dangerous.
         allow_unsafe_external_content: bool,
         /// Channel for the answer.
         channel: Option<String>,
@@ -110,13 +110,13 @@ section! {
         /// Include the text.
         [later]
         include_body: Option<bool>,
-        /// Most bytes of the text.
+        /// Maximum bytes of the text.
         [min 1]
         max_bytes: Option<u64>,
-        /// Renew every so many minutes.
+        /// Renew every N minutes.
         [min 1, later]
         renew_every_minutes: Option<u64>,
-        /// Do not mark mails as foreign text. Dangerous.
+        /// Do not mark emails as untrusted content. Dangerous.
         allow_unsafe_external_content: bool,
         /// Where it listens.
         serve: ForeignSettings,

@@ -29,11 +29,11 @@ section! {
         env: BTreeMap<String, McpValue>,
         /// Folder to start it in.
         cwd: Option<String>,
-        /// Address of a running server.
+        /// URL of a running server.
         url: Option<String>,
-        /// How to speak to that address.
+        /// Transport for that URL.
         transport: Option<McpTransport>,
-        /// Headers sent to that address.
+        /// Headers sent to that URL.
         headers: BTreeMap<String, McpValue>,
         /// `oauth` signs in.
         auth: Option<serde_json::Value>,

@@ -17,7 +17,7 @@ section! {
         backend: Option<String>,
         /// Settings of the retired QMD system; its paths are read as extra paths.
         qmd: ForeignSettings,
-        /// Keeping memory files good.
+        /// Checks of memory files.
         lint: MemoryLint,
     }
 
@@ -29,7 +29,7 @@ section! {
         query: Option<MemoryQuery>,
     }
 
-    /// Keeping memory files good.
+    /// Checks of memory files.
     struct MemoryLint {
         /// Warn when MEMORY.md has more characters than this.
         max_chars: u64 = 20_000,
@@ -39,7 +39,7 @@ section! {
     struct MemorySearch {
         /// Search at all.
         enabled: bool = true,
-        /// Who makes embeddings: `local`, `none`, `auto`, a provider, or an id of
+        /// What makes embeddings: `local`, `none`, `auto`, a provider, or an id of
         /// `models.providers`.
         provider: Option<String>,
         /// Embedding model.
@@ -59,17 +59,17 @@ section! {
         local: MemoryLocal,
         /// The index.
         store: MemoryStore,
-        /// How text is cut into pieces.
+        /// How text is split into chunks.
         chunking: MemoryChunking,
         /// How results are found and ranked.
         query: MemoryQuery,
-        /// When the index is brought up to date.
+        /// When the index is updated.
         sync: MemorySync,
-        /// Embeddings are kept.
+        /// Caching of embeddings.
         cache: MemoryCache,
-        /// Pictures and sound.
+        /// Images and audio.
         multimodal: ForeignSettings,
-        /// Kind of input told to the provider.
+        /// Input type sent to the provider.
         input_type: Option<String>,
         /// Kind of input for questions.
         query_input_type: Option<String>,
@@ -80,15 +80,15 @@ section! {
         output_dimensionality: Option<u32>,
         /// Retired QMD settings.
         qmd: ForeignSettings,
-        /// Settings that may change or go.
+        /// Settings that may change or disappear.
         experimental: ForeignSettings,
     }
 
     /// Remote embedding service.
     struct MemoryRemote {
-        /// Address.
+        /// URL.
         base_url: Option<String>,
-        /// Key.
+        /// API key.
         api_key: Option<SecretSetting>,
         /// Extra headers.
         headers: ScalarMap,
@@ -120,7 +120,7 @@ section! {
         vector: MemoryVector,
         /// Words.
         fts: MemoryFts,
-        /// Embeddings that are kept.
+        /// Cached embeddings.
         cache: MemoryCache,
     }
 
@@ -140,14 +140,14 @@ section! {
         enabled: Option<bool>,
     }
 
-    /// How text is cut into pieces.
+    /// How text is split into chunks.
     struct MemoryChunking {
-        /// Tokens in a piece, at most. Unset: as many as find most.
+        /// Maximum tokens per chunk. Unset: what works best.
         [min 1]
         tokens: Option<u32>,
-        /// Tokens shared with the next piece.
+        /// Tokens shared with the next chunk.
         overlap: Option<u32>,
-        /// `compat` cuts as the reference does, and ranks so unless `query.mode` is set.
+        /// `compat` splits and ranks as the reference does, unless `query.mode` is set.
         mode: Option<ChunkingMode>,
     }
 
@@ -157,7 +157,7 @@ section! {
         /// (0.7 cosine + 0.3 r/(1+r), every word required, cut at 0.35) over its pieces of 400
         /// tokens; `keyword` and `vector` use one of the two.
         mode: Option<MemoryQueryMode>,
-        /// Most results.
+        /// Maximum results.
         [min 1]
         max_results: u32 = 6,
         /// Weakest result shown. Unset: none is too weak, but for `compat`, which cuts at 0.35.
@@ -167,7 +167,7 @@ section! {
         hybrid: ForeignSettings,
     }
 
-    /// When the index is brought up to date.
+    /// When the index is updated.
     struct MemorySync {
         /// When a session starts.
         on_session_start: Option<bool>,
@@ -177,7 +177,7 @@ section! {
         watch: Option<bool>,
         /// Wait this long for more changes.
         watch_debounce_ms: u64 = 1_500,
-        /// Every so many minutes; 0: never.
+        /// Every N minutes; 0: never.
         interval_minutes: Option<f64>,
         /// Session transcripts.
         sessions: MemorySyncSessions,
@@ -194,11 +194,11 @@ section! {
         post_compaction_force: Option<bool>,
     }
 
-    /// Embeddings that are kept.
+    /// Cached embeddings.
     struct MemoryCache {
         /// Keep them.
         enabled: bool = true,
-        /// Most entries.
+        /// Maximum entries.
         max_entries: Option<u64>,
     }
 

@@ -79,7 +79,7 @@ section! {
         /// The same, by channel.
         [later]
         debounce_ms_by_channel: BTreeMap<String, u64>,
-        /// Most messages held.
+        /// Maximum messages held.
         [min 1]
         cap: u32 = 20,
         /// What happens beyond that.
@@ -132,7 +132,7 @@ section! {
         /// Model that shortens long replies.
         [later]
         summary_model: Option<String>,
-        /// Most characters spoken.
+        /// Maximum characters spoken.
         [later]
         max_text_length: Option<u64>,
         /// Give up after this many milliseconds.

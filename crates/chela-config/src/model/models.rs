@@ -43,7 +43,7 @@ section! {
         [later]
         resolution: ForeignSettings,
         /// Secrets tools may use without the model seeing them: it writes `${secret:NAME}`, and
-        /// the value is put in where it is used.
+        /// the value is filled in where it is used.
         named: BTreeMap<String, NamedSecret>,
     }
 
@@ -52,9 +52,9 @@ section! {
         /// The secret itself, better written as `${VAR}`, or where to find it.
         [required]
         value: Option<SecretSetting>,
-        /// What it opens, told to the model.
+        /// What it gives access to, shown to the model.
         description: Option<String>,
-        /// Commands may have it, in a variable of their environment.
+        /// Commands may have it, in an environment variable.
         exec: bool,
         /// Hosts that pages may be read from with it, in a header. Never any other.
         hosts: Vec<String>,
@@ -66,9 +66,9 @@ section! {
 section! {
     /// One endpoint.
     struct Provider {
-        /// Address.
+        /// URL.
         base_url: Option<String>,
-        /// Key.
+        /// API key.
         api_key: Option<SecretSetting>,
         /// Kind of credential.
         auth: Option<ProviderAuth>,
@@ -114,7 +114,7 @@ section! {
         /// Tokens of context to use at most.
         [min 1]
         context_tokens: Option<u64>,
-        /// Most tokens of an answer.
+        /// Maximum tokens of an answer.
         [min 1]
         max_tokens: Option<u64>,
         /// Parameters sent with every request.

@@ -8,7 +8,7 @@ section! {
     /// The config file: `chela.json`, JSON5. Everything is optional; an empty file is a good
     /// config.
     struct Config {
-        /// Address of the JSON Schema, for editors.
+        /// URL of the JSON Schema, for editors.
         schema as "$schema": Option<String>,
         /// Who wrote the file last.
         meta: Meta,
@@ -25,7 +25,7 @@ section! {
         /// Who else may act as the agent of last resort.
         [later]
         system_agent: SystemAgent,
-        /// What of the context survives cuts, changes often, or is inherited.
+        /// What in the context is never cut, changes often, or is inherited.
         context: Context,
         /// Model endpoints, their models and prices.
         models: Models,
@@ -40,13 +40,13 @@ section! {
         skills: Skills,
         /// What is remembered and how it is found.
         memory: Memory,
-        /// Conversations: who shares one, when it starts anew, how long it is kept.
+        /// Conversations: who shares one, when it starts over, how long it is kept.
         session: Session,
         /// Messages in and out: queueing, prefixes, reactions, voice.
         messages: Messages,
         /// Chat commands and who counts as the owner.
         commands: Commands,
-        /// Chat channels by name. `defaults` holds for all; unknown kinds are kept as they are.
+        /// Chat channels by name. `defaults` applies to all; unknown kinds are kept as they are.
         [later]
         channels: Channels,
         /// Silence per surface.
@@ -62,7 +62,7 @@ section! {
         /// Tool servers that speak the Model Context Protocol.
         [later]
         mcp: Mcp,
-        /// The gateway: where it listens and who may speak to it.
+        /// The gateway: where it listens and who may connect.
         [later]
         gateway: Gateway,
         /// What trust decides: information flow, approvals, detection.
@@ -114,15 +114,15 @@ section! {
         /// Outgoing proxy. Kept for other programs that read this file.
         [later]
         proxy: ForeignSettings,
-        /// Reports to the makers. Kept for other programs that read this file; Chela sends none.
+        /// Reports to the developers. Kept for other programs that read this file; Chela sends none.
         [later]
         telemetry: ForeignSettings,
-        /// Command line looks. Kept for other programs that read this file.
+        /// Command-line appearance. Kept for other programs that read this file.
         [later]
         cli: ForeignSettings,
         /// Where newer versions come from: `chela update`.
         update: Update,
-        /// Last run of a set-up assistant. Kept for other programs that read this file.
+        /// Last run of a setup assistant. Kept for other programs that read this file.
         [later]
         wizard: ForeignSettings,
         /// Rescue agent. Kept for other programs that read this file.
@@ -151,12 +151,12 @@ section! {
 section! {
     /// Where newer versions come from. Keys other programs use here are kept as they are.
     struct Update {
-        /// Address of the signed index of versions. Chela knows none by itself.
+        /// URL of the signed index of versions. There is no default.
         url: Option<String>,
-        /// Which line of versions is followed: `stable` unless named.
+        /// Which release channel to follow: `stable` unless named.
         channel: Option<String>,
         /// The key that must have signed the index, as in a `.pub` file: `ssh-ed25519 AAAA… name`.
-        /// Counts before one that was compiled in.
+        /// Takes precedence over one compiled in.
         key: Option<String>,
         ..other: OpenMap,
     }

@@ -48,13 +48,13 @@ section! {
         network: String = "none".into(),
         /// User and group inside.
         user: String = "1000:1000".into(),
-        /// Capabilities taken away.
+        /// Capabilities dropped.
         cap_drop: Vec<String> = vec!["ALL".into()],
         /// Variables inside.
         env: ScalarMap,
         /// Command run once in a new container.
         setup_command: Option<OneOrMany<String>>,
-        /// Most processes.
+        /// Maximum processes.
         [min 1]
         pids_limit: u32 = 256,
         /// Memory, for example `1g`.
@@ -63,7 +63,7 @@ section! {
         memory_swap: ScalarValue = ScalarValue("2g".into()),
         /// Processors; 0 for all.
         cpus: f64 = 1.0,
-        /// Graphics cards.
+        /// GPUs.
         gpus: Option<String>,
         /// Limits by name.
         ulimits: BTreeMap<String, serde_json::Value>,

@@ -7,7 +7,7 @@ use super::*;
 section! {
     /// Conversations.
     struct Session {
-        /// One per sender, or one for everybody.
+        /// One per sender, or one for everyone.
         [later]
         scope: SessionScope,
         /// What direct messages share.
@@ -22,13 +22,13 @@ section! {
         /// Name of the main session.
         [later]
         main_key: String = "main".into(),
-        /// When a session starts anew.
+        /// When a session starts over.
         reset: SessionReset,
         /// The same, by kind of chat.
         reset_by_type: ResetByType,
         /// The same, by channel; wins over the others.
         reset_by_channel: BTreeMap<String, SessionReset>,
-        /// Messages that start a session anew.
+        /// Messages that start a session over.
         [later]
         reset_triggers: Vec<String> = ["/new", "/reset"].map(String::from).to_vec(),
         /// Older form of `reset.idleMinutes`.
@@ -63,7 +63,7 @@ section! {
         /// Days a transcript is kept.
         [min 1, later]
         transcript_retention_days: Option<u64>,
-        /// Most turns kept.
+        /// Maximum turns kept.
         [min 1, later]
         max_recent_turns: Option<u64>,
         /// Lock of a session file while it is written.
@@ -71,7 +71,7 @@ section! {
         write_lock: ForeignSettings,
     }
 
-    /// When a session starts anew.
+    /// When a session starts over.
     struct SessionReset {
         /// Never, every day, or after a pause.
         mode: ResetMode,
@@ -83,7 +83,7 @@ section! {
         idle_minutes: Option<u64>,
     }
 
-    /// When a session starts anew, by kind of chat.
+    /// When a session starts over, by kind of chat.
     struct ResetByType {
         /// Direct messages.
         direct: Option<SessionReset>,
@@ -102,7 +102,7 @@ section! {
         /// Put dashboard sessions away after this long.
         [later]
         archive_dashboard_after: OrOff<DurationText> = OrOff::On("7d".into()),
-        /// Most sessions.
+        /// Maximum sessions.
         [min 1]
         max_entries: u64 = 500,
         /// Newest sessions that are never removed.
@@ -110,9 +110,9 @@ section! {
         /// Start a new file at this size.
         [later]
         rotate_bytes: Option<ByteSize>,
-        /// Keep what a reset put away for this long.
+        /// Keep what a reset archived for this long.
         reset_archive_retention: Option<OrOff<DurationText>>,
-        /// Most disk space.
+        /// Maximum disk space.
         max_disk_bytes: OrOff<ByteSize> = OrOff::On(ByteSize::Text("10gb".into())),
         /// Clean up down to this.
         high_water_bytes: Option<ByteSize>,
@@ -151,7 +151,7 @@ section! {
 
     /// Agents writing to each other.
     struct SessionAgentToAgent {
-        /// Most answers back and forth.
+        /// Maximum answers back and forth.
         [max 20, later]
         max_ping_pong_turns: Option<u32>,
     }
@@ -200,7 +200,7 @@ words! {
     }
     /// What groups share.
     enum GroupScope { PerGroup = "per-group", Main = "main" }
-    /// When a session starts anew.
+    /// When a session starts over.
     enum ResetMode { None = "none", Daily = "daily", Idle = "idle" }
     /// Only warn, or act.
     enum MaintenanceMode { Enforce = "enforce", Warn = "warn" }

@@ -16,7 +16,7 @@ section! {
         install: SkillsInstall,
         /// Limits.
         limits: SkillsLimits,
-        /// How skills compete for room in the prompt.
+        /// How skills compete for space in the prompt.
         ranking: SkillsRanking,
         /// What happens when a skill changes.
         trust: SkillsTrust,
@@ -32,11 +32,11 @@ section! {
 
     /// Where skills are found.
     struct SkillsLoad {
-        /// More folders, lowest in rank.
+        /// More folders, with the lowest priority.
         extra_dirs: Vec<String>,
         /// npm packages with a `skills` folder.
         packages: Vec<String>,
-        /// Folders that links may lead to.
+        /// Folders that links may point to.
         allow_symlink_targets: Vec<String>,
         /// Notice changes while running.
         watch: bool = true,
@@ -76,7 +76,7 @@ section! {
 
     /// What happens when a skill changes.
     struct SkillsTrust {
-        /// A skill in the owner's own folders has changed.
+        /// What happens when a skill in your own folders has changed.
         on_change: OnChange,
         /// Publishers whose signatures count.
         publishers: Vec<String>,
@@ -98,7 +98,7 @@ section! {
 words! {
     /// Package manager for Node.
     enum NodeManager { Npm = "npm", Pnpm = "pnpm", Yarn = "yarn", Bun = "bun" }
-    /// How skills compete for room in the prompt.
+    /// How skills compete for space in the prompt.
     enum SkillsRanking {
         /// Workspace first, then by use.
         Stable = "stable",

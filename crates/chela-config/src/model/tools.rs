@@ -25,7 +25,7 @@ section! {
         fs: FsTools,
         /// The web.
         web: WebTools,
-        /// Pictures, sound and video.
+        /// Images, audio and video.
         [later]
         media: MediaTools,
         /// Links in messages.
@@ -60,7 +60,7 @@ section! {
         /// Groups of agents.
         [later]
         swarm: Option<FlagOrDetail<OpenMap>>,
-        /// Settings that may change or go.
+        /// Settings that may change or disappear.
         [later]
         experimental: ForeignSettings,
     }
@@ -133,10 +133,10 @@ section! {
         mode: Option<ExecMode>,
         /// Older form of `mode`: what may run at all.
         security: Option<ExecSecurity>,
-        /// When a person is asked. `always` ignores remembered approvals; the other values are
+        /// When to ask you. `always` ignores remembered approvals; the other values are
         /// the older form of `mode`.
         ask: Option<ExecAsk>,
-        /// What happens when nobody can be asked.
+        /// What happens when nobody is there to ask.
         ask_fallback: Option<ExecSecurity>,
         /// Paired device that runs commands.
         [later]
@@ -151,7 +151,7 @@ section! {
         pass_env: Vec<String>,
         /// Programs that only read standard input and need no approval.
         safe_bins: Vec<String>,
-        /// Folders safe programs may lie in.
+        /// Folders safe programs may be in.
         safe_bin_trusted_dirs: Vec<String> = ["/bin", "/usr/bin"].map(String::from).to_vec(),
         /// Arguments safe programs may have.
         [later]
@@ -212,13 +212,13 @@ section! {
         /// Which service reads the page. Default: Chela itself.
         [later]
         provider: Option<String>,
-        /// Most characters returned.
+        /// Maximum characters returned.
         [min 1]
         max_chars: u64 = 20_000,
-        /// Most characters a caller may ask for.
+        /// Maximum characters a caller may ask for.
         [min 1]
         max_chars_cap: Option<u64>,
-        /// Most bytes read from the server.
+        /// Maximum bytes read from the server.
         [min 32_000, max 10_000_000]
         max_response_bytes: u64 = 750_000,
         /// Give up after this many seconds.
@@ -226,7 +226,7 @@ section! {
         timeout_seconds: u64 = 30,
         /// Remember pages for this many minutes.
         cache_ttl_minutes: f64 = 15.0,
-        /// Most redirects followed.
+        /// Maximum redirects followed.
         max_redirects: u32 = 3,
         /// Name sent to the server.
         user_agent: Option<String>,
@@ -242,14 +242,14 @@ section! {
         firecrawl: ForeignSettings,
     }
 
-    /// Pictures, sound and video.
+    /// Images, audio and video.
     struct MediaTools {
         /// Models that understand media, tried in order.
         models: Vec<MediaModel>,
         /// Files at the same time.
         [min 1]
         concurrency: Option<u32>,
-        /// Pictures.
+        /// Images.
         image: MediaKind,
         /// Sound.
         audio: MediaKind,
@@ -286,13 +286,13 @@ section! {
     struct SpawnAttachments {
         /// Allow them.
         enabled: bool,
-        /// Most bytes in all.
+        /// Maximum bytes in all.
         [later]
         max_total_bytes: u64 = 5_242_880,
-        /// Most files.
+        /// Maximum files.
         [later]
         max_files: u32 = 50,
-        /// Most bytes of one file.
+        /// Maximum bytes of one file.
         max_file_bytes: u64 = 1_048_576,
         /// Keep them with a kept session.
         [later]
@@ -329,9 +329,9 @@ section! {
         enabled: Option<bool>,
         /// Which service.
         provider: Option<String>,
-        /// Key of the service.
+        /// API key of the service.
         api_key: Option<SecretSetting>,
-        /// Most results.
+        /// Maximum results.
         [min 1]
         max_results: u32 = 5,
         /// Give up after this many seconds.
@@ -350,7 +350,7 @@ section! {
         models: Vec<MediaModel>,
         /// Largest file, in bytes.
         max_bytes: Option<u64>,
-        /// Most characters returned.
+        /// Maximum characters returned.
         max_chars: Option<u64>,
         /// What the model is asked.
         prompt: Option<String>,
@@ -402,9 +402,9 @@ words! {
     enum ExecMode {
         /// Nothing runs.
         Deny = "deny",
-        /// Only what is on the list; the rest is denied silently.
+        /// Only pre-approved commands; the rest is denied without asking.
         Allowlist = "allowlist",
-        /// What is on the list runs; a person is asked about the rest.
+        /// Pre-approved commands run; the rest asks.
         Ask = "ask",
         /// What stays in a sandbox without network, or only looks, runs; a person is asked about the
         /// rest. The default. Where no sandbox can be built, nearly everything asks.
@@ -414,7 +414,7 @@ words! {
     }
     /// What may run at all.
     enum ExecSecurity { Deny = "deny", Allowlist = "allowlist", Full = "full" }
-    /// When a person is asked.
+    /// When to ask you.
     enum ExecAsk { Off = "off", OnMiss = "on-miss", Always = "always" }
     /// Which sessions the session tools see.
     enum SessionVisibility { Tree = "tree", Own = "self", Agent = "agent", All = "all" }

@@ -97,7 +97,7 @@ fn assignment(text: &str) -> (Entry, &str) {
         .unwrap_or(name)
         .trim();
     if !is_name(name) {
-        return skip("what stands before `=` is no variable name");
+        return skip("the part before `=` is not a variable name");
     }
     match value.chars().next() {
         Some(quote @ ('"' | '\'')) => match quoted(after(value, 1), quote) {

@@ -154,12 +154,12 @@ impl FolderEnv {
             more => format!(" and {more} more"),
         };
         let message = format!(
-            "{}{more} of this .env are not used: the current folder may be anybody's, so its .env \
+            "{}{more} in this .env are not used: the current folder may be anyone's, so its .env \
              only fills in `${{NAME}}` for API keys in the config",
             shown.join(", ")
         );
-        let hint = "set them in the environment or in .env of the state folder; more names of \
-                    credentials can be listed in env.fromFolder";
+        let hint = "set them in the environment or in .env of the state folder; list more \
+                    credential names in env.fromFolder";
         Some(ConfigDiagnostic {
             place: Some(SourcePlace {
                 file: self.file,

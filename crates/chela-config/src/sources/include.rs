@@ -160,7 +160,8 @@ impl Includer<'_> {
             }
             Some(whole) => {
                 let message = format!(
-                    "the included file holds {}, so it cannot be merged with the keys beside `$include`",
+                    "the included file is {}, so it cannot be merged with the keys beside \
+                        `$include`",
                     whole.type_name()
                 );
                 self.problem(at, message, "include an object, or remove the other keys");
@@ -182,7 +183,7 @@ impl Includer<'_> {
             let message = if all_text {
                 message
             } else {
-                "`$include` lists something that is no file name".into()
+                "`$include` lists something that is not a file name".into()
             };
             self.problem(
                 value.at,
@@ -243,7 +244,7 @@ impl Includer<'_> {
         };
         if !self.roots.iter().any(|root| real.starts_with(root)) {
             let message = format!(
-                "{} lies outside the folders that may be included",
+                "{} is outside the folders that may be included",
                 shown.display()
             );
             let hint = format!(
@@ -260,7 +261,7 @@ impl Includer<'_> {
                 way.join(" → "),
                 file_name(&real)
             );
-            self.problem(at, message, "take one of these includes out");
+            self.problem(at, message, "remove one of these includes");
             return None;
         }
         // With `..` in it, a path has many spellings; the file has one.
@@ -281,7 +282,7 @@ impl Includer<'_> {
         self.bytes += source.len();
         if self.done > MAX_INCLUDES || self.bytes > MAX_BYTES {
             let message = format!(
-                "too much is included: at most {MAX_INCLUDES} files and {} MiB, all together",
+                "too much is included: at most {MAX_INCLUDES} files and {} MiB in total",
                 MAX_BYTES >> 20
             );
             if self.done <= MAX_INCLUDES + 1 {

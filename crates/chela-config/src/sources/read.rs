@@ -69,8 +69,8 @@ impl ReadProblem {
         match self {
             Self::Missing => ("does not exist".into(), "create it, or correct the path"),
             Self::Directory => (
-                "is a directory".into(),
-                "a file is needed here: move the directory away, or correct the path",
+                "is a folder".into(),
+                "a file is needed here: move the folder away, or correct the path",
             ),
             Self::Special => (
                 "is a pipe, a socket or a device".into(),
@@ -94,7 +94,7 @@ impl ReadProblem {
                 "correct the link",
             ),
             Self::Failed(Errno::NOTDIR) => (
-                "lies under something that is no directory".into(),
+                "is below something that is not a folder".into(),
                 "correct the path",
             ),
             Self::Failed(Errno::NAMETOOLONG) => {

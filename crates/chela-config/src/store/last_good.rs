@@ -78,7 +78,7 @@ impl ConfigStore {
             Severity::Warning,
             "last-good",
             format!("the config is fine, but no copy of it can be kept: {error}"),
-            "without it, a broken config file cannot be made up for at the next start",
+            "without a copy, a broken config file has no fallback at the next start",
         ))
     }
 

@@ -43,7 +43,7 @@ pub enum EditError {
         column: u32,
         message: String,
     },
-    #[error("the config is {found}; it has to be an object `{{ … }}`")]
+    #[error("the config is {found}; it must be an object `{{ … }}`")]
     RootNotAnObject { found: &'static str },
     #[error(
         "cannot set `{path}`: `{at}` is {found}, and has no keys; set `{at}` itself, or unset it first"
@@ -71,7 +71,7 @@ pub enum EditError {
     Included { path: KeyPath, include: String },
     #[error("the config would be nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    #[error("the text could not be changed faithfully ({why}); nothing was changed")]
+    #[error("the text could not be changed safely ({why}); nothing was changed")]
     Unfaithful { why: String },
 }
 

@@ -122,7 +122,7 @@ impl<'s> TextParser<'s> {
             return Err(self.stop(
                 self.pos,
                 message,
-                Some("no setting lies that deep; check the brackets"),
+                Some("no setting is nested that deep; check the brackets"),
             ));
         }
         self.depth += 1;
@@ -275,7 +275,10 @@ impl<'s> TextParser<'s> {
                 self.problem(
                     start,
                     "this key needs quotes",
-                    Some("only letters, digits, `_` and `$` go without, and no digit first"),
+                    Some(
+                        "without quotes, only letters, digits, `_` and `$` are allowed, and no \
+                        digit first",
+                    ),
                 );
                 Ok(written.to_owned())
             }
@@ -364,7 +367,7 @@ impl<'s> TextParser<'s> {
                 continue;
             };
             let message = format!(
-                "duplicate key `{}`: it stands on line {} and line {}, and the last one counts",
+                "duplicate key `{}`: it is on line {} and line {}; the last one is used",
                 again.key,
                 self.line_of(first.key_at.start as usize),
                 self.line_of(again.key_at.start as usize),

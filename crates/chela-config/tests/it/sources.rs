@@ -107,12 +107,12 @@ fn unusable_files_are_named_and_nothing_else_happens() {
     });
     check(&|file| std::os::unix::fs::symlink("/dev/zero", file).unwrap());
     insta::assert_snapshot!(report.join("\n"), @r#"
-    ~/.chela/chela.json:1:1: the config file is a directory (a file is needed here: move the directory away, or correct the path)
+    ~/.chela/chela.json:1:1: the config file is a folder (a file is needed here: move the folder away, or correct the path)
     ~/.chela/chela.json:2:6: the config file is not UTF-8 text (line 2, column 6) (save the file as UTF-8)
     ~/.chela/chela.json:1:1: the config file is UTF-16 text (save the file as UTF-8)
     ~/.chela/chela.json:1:1: the object that this `{` opens never ends: the file stops first (a `}` is missing, or the file was cut off)
     ~/.chela/chela.json:1:1: the file is empty (write `{}` for a config without settings)
-    ~/.chela/chela.json:1:1: the config is a list, and has to be an object (the whole config is one `{ … }`)
+    ~/.chela/chela.json:1:1: the config is a list; it must be an object (the whole config is one `{ … }`)
     ~/.chela/chela.json:1:1: the config file is larger than 16 MiB (no config is that large; check that it is the right file)
     ~/.chela/chela.json:1:1: the config file is a symlink that leads back to itself (correct the link)
     ~/.chela/chela.json:1:1: the config file is a pipe, a socket or a device (a regular file is needed here)
@@ -221,19 +221,19 @@ fn bad_includes_say_where_and_why() {
     );
     insta::assert_snapshot!(home.said(&gathered), @r"
     ~/.chela/chela.json:2:18: a: the included file ~/.chela/gone.json5 does not exist (create it, or correct the path)
-    ~/.chela/chela.json:3:18: b: /etc/passwd lies outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
-    ~/.chela/chela.json:4:18: c: ~/.chela/../outside.json5 lies outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
-    ~/.chela/pool.json5:1:18: d.x.y: `$include` goes round in a circle: chela.json → loop.json5 → pool.json5 → loop.json5 (take one of these includes out)
-    ~/.chela/chela.json:6:18: e: the included file ~/.chela/folder is a directory (a file is needed here: move the directory away, or correct the path)
-    ~/.chela/chela.json:7:18: f: ~/.chela/link.json5 lies outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
+    ~/.chela/chela.json:3:18: b: /etc/passwd is outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
+    ~/.chela/chela.json:4:18: c: ~/.chela/../outside.json5 is outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
+    ~/.chela/pool.json5:1:18: d.x.y: `$include` goes round in a circle: chela.json → loop.json5 → pool.json5 → loop.json5 (remove one of these includes)
+    ~/.chela/chela.json:6:18: e: the included file ~/.chela/folder is a folder (a file is needed here: move the folder away, or correct the path)
+    ~/.chela/chela.json:7:18: f: ~/.chela/link.json5 is outside the folders that may be included (keep included files beside the config file, or add their folder to CHELA_INCLUDE_ROOTS)
     ~/.chela/chela.json:8:18: g: `$include` is a number (write a file name, or a list of file names)
-    ~/.chela/chela.json:9:18: h: `$include` lists something that is no file name (write a file name, or a list of file names)
+    ~/.chela/chela.json:9:18: h: `$include` lists something that is not a file name (write a file name, or a list of file names)
     ~/.chela/chela.json:9:19: h: the name of the included file is empty, malformed or longer than 4096 bytes (write the path of a file)
     ~/.chela/chela.json:10:18: i: the included file ~/.chela/latin.json5 is not UTF-8 text (line 1, column 7) (save the file as UTF-8)
     ~/.chela/chela.json:11:18: j: the included file ~/.chela/pipe is a pipe, a socket or a device (a regular file is needed here)
-    ~/.chela/chela.json:12:6: k: the included file holds a list, so it cannot be merged with the keys beside `$include` (include an object, or remove the other keys)
+    ~/.chela/chela.json:12:6: k: the included file is a list, so it cannot be merged with the keys beside `$include` (include an object, or remove the other keys)
     ~/.chela/broken.json5:2:6: expected a value for `a`, found `}`
-    ~/.chela/chela.json:14:18: n: `$include` goes round in a circle: chela.json → chela.json (take one of these includes out)
+    ~/.chela/chela.json:14:18: n: `$include` goes round in a circle: chela.json → chela.json (remove one of these includes)
     ");
 
     let long = format!("{{ $include: '{}' }}", "x/".repeat(2100));

@@ -195,11 +195,11 @@ fn files_that_cannot_be_edited_stay_and_say_why() {
         std::fs::write(file.parent().unwrap(), "a file").unwrap();
     });
     insta::assert_snapshot!(report.join("\n"), @r"
-    ~/.chela/chela.json is a directory (a file is needed here: move the directory away, or correct the path)
+    ~/.chela/chela.json is a folder (a file is needed here: move the folder away, or correct the path)
     ~/.chela/chela.json is not UTF-8 text (line 1, column 7) (save the file as UTF-8)
     the config has an error on line 1, column 6: the file ends where the value of `a` should be; correct that first
     ~/.chela/chela.json is a symlink that leads back to itself (correct the link)
-    ~/.chela/chela.json is write-protected; make it writable with `chmod u+w`, or edit the place it is made from
+    ~/.chela/chela.json is write-protected; make it writable with `chmod u+w`, or edit the file it is generated from
     cannot create the folder ~/.chela: File exists (os error 17) (a file has that name; move it away)
     ");
 }

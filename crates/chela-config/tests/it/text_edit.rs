@@ -372,8 +372,8 @@ fn impossible_edits_say_why() {
     cannot set `a[0]`: `a` is an object, and `[0]` asks for an item of a list
     `agents.list` comes from the included file ./agents.json5; edit that file
     the config has an error on line 2, column 4: expected `:` after the key; correct that first
-    the config is a list; it has to be an object `{ … }`
-    the config is a number; it has to be an object `{ … }`
+    the config is a list; it must be an object `{ … }`
+    the config is a number; it must be an object `{ … }`
     `a.b` comes from the included file x, y; edit that file
     `a.b` comes from the included file x; edit that file
     ");

@@ -20,15 +20,15 @@ pub struct ApprovalChoice {
 
 impl ApprovalChoice {
     pub fn deny() -> Self {
-        Self::plain(ApprovalScope::Deny, "no")
+        Self::plain(ApprovalScope::Deny, "deny")
     }
 
     pub fn once() -> Self {
-        Self::plain(ApprovalScope::Once, "once")
+        Self::plain(ApprovalScope::Once, "allow once")
     }
 
     pub fn session() -> Self {
-        Self::plain(ApprovalScope::Session, "this session")
+        Self::plain(ApprovalScope::Session, "for this session")
     }
 
     /// A yes for good, under a word of its own; `follows` says what will be allowed.
@@ -44,9 +44,9 @@ impl ApprovalChoice {
     /// The answers to a question about calls; `who` makes them.
     pub fn usual(who: &str) -> Vec<Self> {
         let follows = format!(
-            "From now on {who} does exactly this, with exactly these arguments, without \
-             asking: in every session, whatever it has read. `chela approvals list` shows it, \
-             `chela approvals revoke ID` takes it back."
+            "From now on {who} does exactly this, with exactly these arguments, without asking: \
+             in every session, whatever it has read. `chela approvals list` shows it, `chela \
+             approvals revoke ID` revokes it."
         );
         vec![
             Self::deny(),

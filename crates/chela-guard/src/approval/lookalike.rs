@@ -39,7 +39,8 @@ fn foreign_hosts(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn mark_of(host: &str) -> String {
-    let known_as = idna::domain_to_ascii(host).unwrap_or_else(|_| "no valid host name".to_owned());
+    let known_as =
+        idna::domain_to_ascii(host).unwrap_or_else(|_| "not a valid host name".to_owned());
     let named: Vec<&str> = scripts(host);
     let letters = match named.as_slice() {
         [] | [_] => "letters outside ASCII".to_owned(),

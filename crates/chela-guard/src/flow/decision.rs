@@ -89,19 +89,20 @@ impl DecisionRule {
     pub fn text(self) -> &'static str {
         match self {
             Self::Open => "the policy is open",
-            Self::Untainted => "nothing from outside was read in this session",
+            Self::Untainted => "no untrusted content was read in this session",
             Self::Reads => "it only reads",
             Self::Reversible => "it can be undone",
-            Self::Listed => "the command is on your list",
-            Self::OwnersWords => "everything it names stands in your own words",
+            Self::Listed => "the command is pre-approved",
+            Self::OwnersWords => "everything it names is in your own words",
             Self::ApprovedShape => "you allowed exactly this",
             Self::Confirm => "you want to be asked before anything of this kind",
             Self::Config => "it changes what the agent may do",
             Self::RunsOnOpen => {
-                "it writes a file that programs run by themselves, as soon as its folder is opened or they start"
+                "it writes a file that programs run automatically when its folder is opened or \
+                    they start"
             }
             Self::RunsOnBuild => {
-                "it writes a file that runs when you build, and text from outside was read"
+                "it writes a file that runs when you build, and untrusted content was read"
             }
             Self::Persona => "it changes who the agent is or what it remembers",
             Self::Orders => {
@@ -111,26 +112,30 @@ impl DecisionRule {
             Self::Irreversible => "it cannot be undone",
             Self::Command => "the command is not pre-approved",
             Self::ListedButTainted => {
-                "your standing approval does not count here: this session has read text from outside"
+                "your standing approval does not apply here: this session has read untrusted \
+                    content"
             }
             Self::ListedButWritten => {
-                "your standing approval does not count any more: a file it could run was written after text from outside was read"
+                "your standing approval no longer applies: a file it could run was written after \
+                    untrusted content was read"
             }
             Self::ListedButOutside => {
-                "your standing approval does not count outside the sandbox: it runs what files say"
+                "your standing approval does not apply outside the sandbox: it runs what files say"
             }
             Self::NewHost => "it reaches a host you did not name",
             Self::UrlNotWhole => {
-                "the address was put together here: you did not write it, and nothing that was read has it"
+                "the address was made up here: you did not write it, and nothing that was read \
+                    contains it"
             }
             Self::TooManyLinks => {
-                "private text is known here, and text from outside chooses among many addresses of this host: which are asked for can tell it something"
+                "private text is known here, and untrusted content picks from many addresses of \
+                    this host: which ones are requested can leak something"
             }
             Self::PrivateEgress => "private text was read here, and nobody named this host",
             Self::SecretAddress => {
-                "its address holds what looks like a key or a token, and you did not write it"
+                "its address contains what looks like a key or a token, and you did not write it"
             }
-            Self::ForeignWords => "it names something only text from outside has named",
+            Self::ForeignWords => "it names something that only untrusted content has named",
             Self::UnknownWords => "it names something you did not name",
             Self::TellingText => "its text has an address, a link or a number you did not write",
             Self::Disguised => "it is written so that it reads as something else",
@@ -230,7 +235,8 @@ impl Decision {
         );
         match covers_host && self.effect == Effect::ReadUntrusted {
             true => format!(
-                "{}; a yes also covers the pages of this host that others link to, until you write again",
+                "{}; approving it also covers pages of this host that others link to, until you \
+                    write again",
                 self.rule.text()
             ),
             false => self.rule.text().to_owned(),
@@ -261,8 +267,8 @@ impl AtomSource {
             Self::Approved => "you allowed it before".to_owned(),
             Self::Listed => "a listed host".to_owned(),
             Self::Own(id) => named("the agent's own text", id),
-            Self::Foreign(id) => named("text from outside", id),
-            Self::Nowhere => "from nowhere".to_owned(),
+            Self::Foreign(id) => named("untrusted content", id),
+            Self::Nowhere => "unknown origin".to_owned(),
         }
     }
 }

@@ -31,13 +31,13 @@ fn two_values(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
                 file: statement.file.to_owned(),
                 line: statement.line,
                 message: format!(
-                    "“{}” does not agree with {}:{} “{}”",
+                    "“{}” contradicts {}:{} “{}”",
                     shown(&statement.text),
                     earlier.file,
                     earlier.line,
                     shown(&earlier.text)
                 ),
-                suggestion: "decide which one holds and remove the other".to_owned(),
+                suggestion: "keep one and remove the other".to_owned(),
             }),
             Some(_) => {}
         }
@@ -124,7 +124,7 @@ fn opposite_rules(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
                     earlier.line,
                     shown(&earlier.text)
                 ),
-                suggestion: "decide which one holds and remove the other".to_owned(),
+                suggestion: "keep one and remove the other".to_owned(),
             }),
             Some(_) => {}
             None => {

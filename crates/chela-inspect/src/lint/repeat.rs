@@ -67,7 +67,7 @@ fn finding(statement: &FileStatement<'_>, earlier: &FileStatement<'_>) -> LintFi
         file: statement.file.to_owned(),
         line: statement.line,
         message: format!(
-            "says again what {}:{} says: “{}”",
+            "repeats {}:{}: “{}”",
             earlier.file,
             earlier.line,
             shown(&earlier.text)

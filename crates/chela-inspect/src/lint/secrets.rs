@@ -20,7 +20,9 @@ pub fn secrets(file: &str, text: &str) -> Vec<LintFinding> {
                     "this looks like {}; it would be sent to the model provider with every message",
                     in_words(&hit.name)
                 ),
-                suggestion: "take it out, change it where it is used, and keep it in the environment or the config".to_owned(),
+                suggestion: "remove it, replace it where it is used, and keep it in the \
+                    environment or the config"
+                    .to_owned(),
             }
         })
         .collect()

@@ -34,7 +34,7 @@ fn lint_tool(tool: &SavedTool) -> Vec<LintFinding> {
     let cost = tokens::count(&tool.text);
     if cost > LONG {
         let message = format!("its schema costs {cost} tokens in every request");
-        let advice = "keep it out with `tools.deny`, or have it found when it is needed";
+        let advice = "keep it out with `tools.deny`, or defer it until it is needed";
         findings.push(finding(Severity::Note, "long-tool", message, advice));
     }
     findings

@@ -49,7 +49,7 @@ fn doors(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
         let finding = RiskFinding::new(
             "gateway.open",
             Critical,
-            "the gateway listens beyond this machine and asks callers for nothing",
+            "the gateway listens beyond this machine without authentication",
         );
         let finding = finding.fix("set gateway.bind to loopback, or gateway.auth.mode to token");
         findings.push(ground.at_key(finding, &key("gateway.bind")));
@@ -59,7 +59,7 @@ fn doors(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
         let finding = RiskFinding::new(
             "hooks.no-token",
             Critical,
-            "webhooks are taken from anybody",
+            "webhooks are accepted from anyone",
         );
         let finding = finding.fix("set hooks.token, from a variable");
         findings.push(ground.at_key(finding, &key("hooks.enabled")));
@@ -71,9 +71,12 @@ fn doors(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
         let finding = RiskFinding::new(
             "hooks.gateway-token",
             Warning,
-            "whoever may send webhooks may do everything: the token is the gateway's",
+            "anyone who may send webhooks can do everything: the token is also the gateway's",
         );
-        findings.push(ground.at_key(finding.fix("use two tokens"), &key("hooks.token")));
+        findings.push(ground.at_key(
+            finding.fix("use a separate token for each"),
+            &key("hooks.token"),
+        ));
     }
     findings
 }
@@ -91,7 +94,7 @@ fn no_protection(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> 
             RiskSeverity::Note,
             format!("agent {}: {why}", view.id),
         );
-        ground.at_key(finding.fix("take the key out"), &at)
+        ground.at_key(finding.fix("remove the key"), &at)
     });
     let mut findings: Vec<RiskFinding> = keys.collect();
     if let Some(backend) = &sandbox.backend
@@ -101,11 +104,12 @@ fn no_protection(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> 
             "sandbox.backend",
             Warning,
             format!(
-                "agent {} is to be sandboxed by `{backend}`, which is not supported: its commands are refused",
+                "agent {} must be sandboxed by `{backend}`, which is not supported: its commands \
+                    are refused",
                 view.id
             ),
         );
-        let finding = finding.fix("set sandbox.backend to bwrap or landlock, or take it out");
+        let finding = finding.fix("set sandbox.backend to bwrap or landlock, or remove it");
         findings.push(ground.at_key(finding, &at));
     }
     findings
@@ -128,7 +132,8 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
             "together.strangers-run-commands",
             Critical,
             format!(
-                "people nobody let in can have agent {id} run any command: messages are open and commands are not asked about"
+                "strangers can have agent {id} run any command: anyone may message it and \
+                    commands do not ask"
             ),
             "close the channel (dmPolicy: pairing) or ask about commands (tools.exec.mode: ask)",
             "tools.exec",
@@ -138,7 +143,7 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
         add(
             "together.unasked-unboxed",
             Critical,
-            format!("agent {id} runs every command, without a question and without a sandbox"),
+            format!("agent {id} runs every command without asking and without a sandbox"),
             "set tools.exec.mode to ask, or sandbox.mode to non-main or all",
             "tools.exec",
         );
@@ -147,7 +152,7 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
         add(
             "together.unattended-commands",
             Warning,
-            format!("agent {id} runs by itself on a timer and may run any command meanwhile"),
+            format!("agent {id} runs by itself on a timer and may run any command"),
             "set tools.exec.mode to ask or allowlist",
             "agents.defaults.heartbeat",
         );
@@ -156,8 +161,8 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
         add(
             "together.secrets-unasked",
             Warning,
-            format!("agent {id} may put secrets into commands nobody is asked about"),
-            "set tools.exec.mode to ask, or take `exec` off the secret",
+            format!("agent {id} may put secrets into commands without asking"),
+            "set tools.exec.mode to ask, or remove `exec` from the secret",
             "secrets.named",
         );
     }
@@ -165,7 +170,7 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
         add(
             "together.open-guard-any-host",
             Critical,
-            format!("what agent {id} reads may steer it, and it may send anything anywhere"),
+            format!("untrusted content can steer agent {id}, and it may send anything anywhere"),
             "set guard.policy to standard and name the hosts in guard.egress",
             "guard.policy",
         );
@@ -175,9 +180,10 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
             "together.elevated-unboxed",
             Critical,
             format!(
-                "agent {id} starts elevated and has no sandbox to leave: nothing holds its commands"
+                "agent {id} starts elevated and has no sandbox to leave: nothing limits its \
+                    commands"
             ),
-            "take elevatedDefault out",
+            "remove elevatedDefault",
             "agents.defaults.elevatedDefault",
         );
     }
@@ -189,9 +195,10 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
             "together.small-model-powers",
             Warning,
             format!(
-                "agent {id} may run commands unasked and thinks with {model}, which is easily talked into things"
+                "agent {id} may run commands without asking and uses {model}, which is easily \
+                    manipulated"
             ),
-            "give it a larger model or fewer rights",
+            "give it a larger model or fewer permissions",
             "agents.defaults.model",
         );
     }
@@ -203,10 +210,10 @@ fn powers(ground: &AuditInput<'_>, view: &AgentView) -> Vec<RiskFinding> {
             "together.workspace-holds-state",
             Critical,
             format!(
-                "the workspace of agent {id} holds everything Chela keeps: {}",
+                "the workspace of agent {id} contains Chela's own files: {}",
                 ground.host.compact(workspace)
             ),
-            "choose a folder of its own",
+            "choose a separate folder",
             "agents.defaults.workspace",
         );
     }
@@ -236,7 +243,7 @@ fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFi
             weaker.push("elevated from the start");
         }
         if runs_unasked(ground, view) && !runs_unasked(ground, main) {
-            weaker.push("commands unasked");
+            weaker.push("commands without asking");
         }
         if rank(view.guard_policy.value) < rank(main.guard_policy.value) {
             weaker.push("a laxer guard");
@@ -248,7 +255,7 @@ fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFi
         }
         if weaker.len() >= 2 {
             let message = format!(
-                "agent {} differs from {default} in {} ways that add up: {}",
+                "agent {} is riskier than {default} in {} ways: {}",
                 view.id,
                 weaker.len(),
                 weaker.join(", ")
@@ -264,11 +271,11 @@ fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFi
         for other in &views[at + 1..] {
             if shares(&one.workspace.value, &other.workspace.value) {
                 let message = format!(
-                    "agents {} and {} share a workspace: each can rewrite the other",
+                    "agents {} and {} share a workspace: each can rewrite the other's files",
                     one.id, other.id
                 );
                 let finding = RiskFinding::new("together.shared-workspace", Warning, message)
-                    .fix("give each a folder of its own");
+                    .fix("give each its own folder");
                 findings.push(ground.at_key(finding, &key("agents.list")));
             }
         }
@@ -286,11 +293,11 @@ fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFi
         });
         if let Some(other) = raised {
             let message = format!(
-                "agent {} is asked about commands and may start {}, which is not",
+                "agent {} must ask before running commands but may start {}, which does not ask",
                 one.id, other.id
             );
             let finding = RiskFinding::new("together.sub-agent-raises", Critical, message)
-                .fix("take it out of subagents.allowAgents");
+                .fix("remove it from subagents.allowAgents");
             findings.push(ground.at_key(finding, &key("agents.list")));
         }
     }
@@ -313,7 +320,8 @@ fn approvals(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
             let anything = ANYTHING.contains(&entry.pattern.as_str()) || ANYTHING.contains(&name);
             if anything && entry.arg_pattern.is_none() {
                 let message = format!(
-                    "`{}` runs without asking for agent {agent}, with any arguments: that is everything",
+                    "`{}` runs without asking for agent {agent}, with any arguments: that allows \
+                        everything",
                     entry.pattern
                 );
                 findings.push(
@@ -331,7 +339,7 @@ fn approvals(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
                     format!("every command of agent {agent} runs without asking"),
                 )
                 .in_file(&path, None)
-                .fix("take `security: full` out"),
+                .fix("remove `security: full`"),
             );
         }
     }

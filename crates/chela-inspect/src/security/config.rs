@@ -25,8 +25,8 @@ fn errors<'a>(ground: &'a AuditInput<'_>) -> impl Iterator<Item = &'a ConfigDiag
 /// The file as a whole is not in use.
 fn broken(ground: &AuditInput<'_>) -> Option<RiskFinding> {
     let instead = match ground.loaded.source {
-        ConfigSource::LastGood { .. } => "the last one that could be read is in use",
-        ConfigSource::Defaults(DefaultsReason::Unusable) => "nothing but defaults is in use",
+        ConfigSource::LastGood { .. } => "the last good one is in use",
+        ConfigSource::Defaults(DefaultsReason::Unusable) => "the defaults are in use",
         ConfigSource::File | ConfigSource::Defaults(DefaultsReason::Missing) => return None,
     };
     let message = format!("the config cannot be used; {instead}");

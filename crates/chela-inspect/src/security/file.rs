@@ -56,7 +56,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
         Critical,
         home.clone(),
         Others::Write,
-        "the folder of everything Chela keeps",
+        "Chela's home folder",
     );
     guard(
         "files.config-writable",
@@ -71,7 +71,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
             Warning,
             config,
             Others::Read,
-            "the config, which holds secrets,",
+            "the config, which contains secrets,",
         );
     }
     guard(
@@ -79,14 +79,14 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
         Critical,
         home.join(".env"),
         Others::Read,
-        "the file of variables",
+        "the environment file",
     );
     guard(
         "files.approvals-writable",
         Critical,
         home.join("exec-approvals.json"),
         Others::Write,
-        "the list of commands that run without asking",
+        "the list of pre-approved commands",
     );
     guard(
         "files.trust-writable",
@@ -114,14 +114,14 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
         Critical,
         home.join("skills"),
         Others::Write,
-        "the folder of skills",
+        "the skills folder",
     );
     guard(
         "files.hooks-writable",
         Critical,
         home.join("hooks"),
         Others::Write,
-        "the folder of hooks",
+        "the hooks folder",
     );
     for AuditedAgent { id: agent, .. } in &ground.agents {
         let own = home.join("agents").join(agent.as_str());
@@ -138,7 +138,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
             Warning,
             memory,
             Others::Read,
-            "the index of what is remembered",
+            "the memory index",
         );
         let workspace = ground.loaded.workspace_dir(agent).value;
         let spelling = CoreSpelling::of(&workspace);
@@ -148,7 +148,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
                 Critical,
                 workspace.join(spelling.name(file)),
                 Others::Write,
-                "a file the agent is made of",
+                "a core file",
             );
         }
         guard(
@@ -156,14 +156,14 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
             Warning,
             workspace.join("memory"),
             Others::Write,
-            "the folder of memories",
+            "the memory folder",
         );
         guard(
             "files.workspace-env-readable",
             Warning,
             workspace.join(".env"),
             Others::Read,
-            "a file of variables in the workspace",
+            "an environment file in the workspace",
         );
         guard(
             "files.workspace-writable",
@@ -179,7 +179,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
             let path = host.expand_from(path, &home);
             let what = match name.is_empty() {
                 true => "a file",
-                false => "a file of secrets",
+                false => "a secrets file",
             };
             guard("files.vault-readable", Critical, path, Others::Read, what);
         }
@@ -248,13 +248,13 @@ fn links(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
                 .is_ok_and(|target| !target.starts_with(&real));
             if is_link && outside {
                 let message = format!(
-                    "{} of agent {agent} is a link out of its workspace",
+                    "{} of agent {agent} is a link to outside its workspace",
                     file.name()
                 );
                 findings.push(
                     RiskFinding::new("files.persona-link", Warning, message)
                         .in_file(&path, None)
-                        .fix("put the text itself there"),
+                        .fix("replace it with a regular file"),
                 );
             }
         }
@@ -273,7 +273,7 @@ fn git_hooks(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
                 .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
             if runs && path.extension().is_none_or(|end| end != "sample") {
                 let message =
-                    format!("git runs a program in the workspace of agent {agent} by itself");
+                    format!("git runs a program automatically in the workspace of agent {agent}");
                 findings.push(
                     RiskFinding::new("files.git-hook", Warning, message)
                         .in_file(&path, None)

@@ -15,7 +15,7 @@ pub(super) fn skills(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
             }
             let name = &skill.name;
             if one.entry.trust.state == TrustState::Changed {
-                let message = format!("skill `{name}` is not what was trusted: its files changed");
+                let message = format!("skill `{name}` changed since it was trusted");
                 findings.push(
                     RiskFinding::new("skill.changed", RiskSeverity::Warning, message)
                         .in_file(&skill.file, None)

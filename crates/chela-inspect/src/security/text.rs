@@ -170,8 +170,8 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
             "text.injected",
             Critical,
             at,
-            format!("reads like an injected instruction: {why}"),
-            "read it; `chela workspace diff` and `restore` bring back what was there before",
+            format!("looks like an injected instruction: {why}"),
+            "read it; `chela workspace diff` shows what changed, `restore` undoes it",
         );
     }
     let (_, removed) = sanitize::content(text);
@@ -184,8 +184,8 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
             "text.invisible",
             Warning,
             at,
-            format!("holds {} characters nobody can see", removed.total()),
-            "take them out; they may say something to a model",
+            format!("contains {} invisible characters", removed.total()),
+            "remove them; they may carry hidden instructions",
         );
     }
     for hit in redactor.find(text.as_bytes()) {
@@ -198,8 +198,8 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
             "text.secret",
             Critical,
             hit.range.start,
-            format!("holds what looks like {what}"),
-            "take it out, change it where it is used, and keep it in the environment",
+            format!("contains what looks like {what}"),
+            "remove it, replace it where it is used, and keep it in the environment",
         );
     }
     for found in chela_prompt::borrowed_headings(text) {
@@ -213,7 +213,7 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
             Warning,
             at,
             format!(
-                "has the heading `{}`, as a section of the prompt has",
+                "has the heading `{}`, like a section of the prompt",
                 found.heading
             ),
             "choose another title; if you did not write it, `chela workspace history` shows who did",
@@ -244,8 +244,8 @@ pub(super) fn look(text: &str, redactor: &Redactor) -> Vec<TextMark> {
                 "text.hidden-comment",
                 Critical,
                 at,
-                "gives orders in a comment that is not shown where it is read".to_owned(),
-                "take the comment out",
+                "gives instructions in a hidden comment".to_owned(),
+                "remove the comment",
             );
         }
     }
@@ -282,7 +282,7 @@ fn line_marks(line: &str) -> Vec<LineMark> {
             "text.pipe-to-shell",
             Critical,
             "pipes what it downloads into a shell",
-            "take it out; install by hand what is needed",
+            "remove it; install by hand what is needed",
         ));
     }
     if squeezed.contains("base64-d|")
@@ -293,7 +293,7 @@ fn line_marks(line: &str) -> Vec<LineMark> {
             "text.decoded-run",
             Critical,
             "decodes something and runs it",
-            "take it out",
+            "remove it",
         ));
     }
     let places = [
@@ -320,16 +320,16 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.secrets-out",
             Critical,
-            "names a place of secrets and a way out",
-            "take it out, and change what may have been read",
+            "names a place where secrets are kept and a way to send them",
+            "remove it, and replace secrets that may have been read",
         ));
     }
     if has_raw_address(&lower) {
         marks.push((
             "text.raw-address",
             Warning,
-            "leads to a bare network address",
-            "find out whose it is; take it out",
+            "links to a bare IP address",
+            "find out whose it is, or remove it",
         ));
     }
     let drops = [
@@ -351,8 +351,8 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.drop-host",
             Warning,
-            "leads to a host where anybody can leave or collect things",
-            "find out why; take it out",
+            "links to a public drop site",
+            "find out why, or remove it",
         ));
     }
     let persists = [
@@ -382,8 +382,8 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.persistence",
             Critical,
-            "makes something run by itself later",
-            "take it out",
+            "sets something up to run by itself later",
+            "remove it",
         ));
     }
     let unasked = [
@@ -406,8 +406,8 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.no-asking",
             Warning,
-            "tells the agent to do things unasked",
-            "take it out: what may be done is decided by the config",
+            "tells the agent to act without asking",
+            "remove it: permissions belong in the config",
         ));
     }
     let silent = [
@@ -424,8 +424,8 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.concealment",
             Critical,
-            "tells the agent to keep something from its owner",
-            "take it out",
+            "tells the agent to hide something from you",
+            "remove it",
         ));
     }
     if has(&[
@@ -441,7 +441,7 @@ fn line_marks(line: &str) -> Vec<LineMark> {
             "text.destructive",
             Critical,
             "has a command that destroys data",
-            "take it out",
+            "remove it",
         ));
     }
     if has(&[
@@ -455,8 +455,8 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.privilege",
             Warning,
-            "gives rights away",
-            "take it out",
+            "grants excessive permissions",
+            "remove it",
         ));
     }
     if has(&[
@@ -472,16 +472,16 @@ fn line_marks(line: &str) -> Vec<LineMark> {
         marks.push((
             "text.forged-marker",
             Critical,
-            "holds a marker that separates who speaks",
-            "take it out",
+            "contains a chat-role marker",
+            "remove it",
         ));
     }
     if longest_encoded(line) >= 240 {
         marks.push((
             "text.encoded",
             Warning,
-            "holds a long encoded text nobody can read",
-            "decode it and see; take it out",
+            "contains a long encoded text",
+            "decode and check it, or remove it",
         ));
     }
     marks

@@ -31,12 +31,12 @@ fn finding(file: &WatchedFile) -> RiskFinding {
         Some(TrustStanding::Unknown) => "was written by someone else",
         Some(TrustStanding::Changed) => "was changed by someone else",
         Some(TrustStanding::Held) => {
-            "was changed without your yes, by a command or after foreign text was read"
+            "was changed without your approval, by a command or with untrusted content in context"
         }
         Some(TrustStanding::Revoked) => "is no longer trusted",
         Some(TrustStanding::Gone) => "was deleted by someone else",
         Some(TrustStanding::Trusted | TrustStanding::Deleted) | None => {
-            "is to be changed by the agent, if you agree"
+            "has a change proposed by the agent"
         }
     };
     let (id, note) = match file.kind {

@@ -23,13 +23,13 @@ pub fn check_agent_file(ground: &StoreHealthInput<'_>, file: &DatabaseFile) -> V
         had_been: file.had_been || has_waiting_entries(&file.path),
         rescue: match file.kind {
             StoreKind::Sessions => format!(
-                "`chela sessions rescue --agent {}` saves what can be read of it and begins a new one",
+                "`chela sessions rescue --agent {}` recovers what can be read into a new one",
                 file.agent
             ),
             StoreKind::MemoryIndex => {
-                "delete it: it is made again from the notes, and nothing of them is lost".to_owned()
+                "delete it: it is rebuilt from the notes, and nothing is lost".to_owned()
             }
-            _ => "move it aside to begin a new one (older changes cannot be taken back then)"
+            _ => "move it aside to start a new one (older changes can then no longer be undone)"
                 .to_owned(),
         },
     };
@@ -62,7 +62,7 @@ pub fn check_ledger(ground: &StoreHealthInput<'_>) -> Vec<StoreFinding> {
         place,
         beside,
         had_been: ground.ledger_had_been || has_waiting_entries(&path),
-        rescue: "put a copy back, or move it and ledger.head aside to begin a new one".to_owned(),
+        rescue: "restore a copy, or move it and ledger.head aside to start a new one".to_owned(),
     };
     if !path.is_dir() && std::fs::metadata(&path).map_or(0, |file| file.len()) == 0 {
         let absent = verify_absent(host);
@@ -92,7 +92,7 @@ fn without_ledger(place: StorePlace<'_>, absent: &chela_ledger::VerifyReport) ->
     place.finding(
         StoreTrouble::HeadWithoutLedger,
         &what,
-        "put it back from a copy. To begin a new one, move ledger.head beside it away too",
+        "restore it from a copy. To start a new one, move ledger.head beside it away too",
     )
 }
 
@@ -108,9 +108,9 @@ fn open_ledger(place: StorePlace<'_>) -> Vec<StoreFinding> {
             .map(|damage| {
                 place.finding(
                     StoreTrouble::HeadMismatch,
-                    &format!("does not fit ledger.head beside it: {}", damage.words),
-                    "`chela audit verify` says which; if you have copies, put back both of one \
-                     time, else move both aside to begin anew",
+                    &format!("does not match ledger.head beside it: {}", damage.words),
+                    "`chela audit verify` shows which; if you have copies, restore both from the \
+                     same time, otherwise move both aside to start over",
                 )
             })
             .collect(),
@@ -118,7 +118,7 @@ fn open_ledger(place: StorePlace<'_>) -> Vec<StoreFinding> {
         Err(error) => vec![place.finding(
             StoreTrouble::Unusable,
             &format!("cannot be used: {error}"),
-            "put a copy back, or move it and ledger.head aside to begin a new one",
+            "restore a copy, or move it and ledger.head aside to start a new one",
         )],
     }
 }
@@ -140,7 +140,7 @@ impl OneStore<'_> {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return self.absent(),
             Err(error) => {
-                let what = format!("cannot be looked at: {error}");
+                let what = format!("cannot be checked: {error}");
                 let next = "check the owner and permissions of its folder";
                 return Err(vec![place.finding(StoreTrouble::WrongRights, &what, next)]);
             }
@@ -172,8 +172,8 @@ impl OneStore<'_> {
         if (!self.had_been && !linked) || self.place.kind == StoreKind::MemoryIndex {
             return Ok(());
         }
-        let next = "if you have a copy, stop Chela and put it back; else a new one is begun with \
-                    the next conversation";
+        let next = "if you have a copy, stop Chela and restore it; otherwise a new one is \
+                    started with the next conversation";
         let what = "is gone although there was one";
         Err(vec![self.place.finding(StoreTrouble::Gone, what, next)])
     }
@@ -183,11 +183,11 @@ impl OneStore<'_> {
             return Ok(());
         }
         let what = match self.had_been {
-            true => "is empty although there was something in it",
-            false => "is empty: making it was interrupted, or what was in it is gone",
+            true => "is empty, but it had content before",
+            false => "is empty: creating it was interrupted, or its content was lost",
         };
-        let next = "if you have a copy, stop Chela and put it back; else delete the empty file, \
-                    and a new one is begun";
+        let next = "if you have a copy, stop Chela and restore it; otherwise delete the empty \
+                    file, and a new one is started";
         let mut finding = self.place.finding(StoreTrouble::Empty, what, next);
         if !self.had_been {
             finding.severity = Severity::Warning;
@@ -198,9 +198,9 @@ impl OneStore<'_> {
     fn not_a_database(&self) -> StoreFinding {
         self.place.finding(
             StoreTrouble::NotADatabase,
-            "is something else: not a database at all",
-            "if you have a copy, stop Chela and put it back; else move what lies there away, and \
-             a new one is begun",
+            "is not a database",
+            "if you have a copy, stop Chela and restore it; otherwise move the file away, and a \
+             new one is started",
         )
     }
 
@@ -209,7 +209,7 @@ impl OneStore<'_> {
         let finding = self.not_a_database();
         match self.place.kind {
             StoreKind::Sessions => StoreFinding {
-                next: format!("if you have a copy, put it back; else {}", self.rescue),
+                next: format!("if you have a copy, restore it; otherwise {}", self.rescue),
                 ..finding
             },
             _ => finding,
@@ -256,13 +256,13 @@ fn check_beside(place: StorePlace<'_>, side: &Path) -> Option<StoreFinding> {
             (words, "move that folder away".to_owned(), None)
         }
         _ if !found.is_file() => {
-            let words = "is no plain file".to_owned();
-            (words, "move what lies there away".to_owned(), None)
+            let words = "is not a regular file".to_owned();
+            (words, "move it away".to_owned(), None)
         }
         Some(trouble) => (trouble.words(), trouble.next(&shown), trouble.mended()),
         None => return None,
     };
-    let what = format!("cannot be used because of what lies beside it: {shown} {words}");
+    let what = format!("cannot be used because of a file beside it: {shown} {words}");
     Some(StoreFinding {
         path: side.to_owned(),
         mode,
@@ -293,7 +293,7 @@ fn refused(place: StorePlace<'_>, error: &StoreError) -> StoreFinding {
             ..place.finding(
                 StoreTrouble::Busy,
                 "is being written by another process",
-                "look again in a moment",
+                "try again in a moment",
             )
         },
         StoreError::DiskFull { .. } => StoreFinding {
@@ -304,7 +304,7 @@ fn refused(place: StorePlace<'_>, error: &StoreError) -> StoreFinding {
             unusable("remount the disk so that it can be written, or copy the home to another one")
         }
         StoreError::ReadOnly { .. } | StoreError::SideFile { .. } => unusable(
-            "check the owner and permissions of the file, its folder and what lies beside it",
+            "check the owner and permissions of the file, its folder and the files beside it",
         ),
         _ => unusable("check the owner and permissions of the file and its folder"),
     }

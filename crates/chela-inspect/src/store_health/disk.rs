@@ -47,8 +47,8 @@ pub fn judge_room(host: &Host, room: &DiskRoom) -> Option<StoreFinding> {
     };
     let what = match trouble {
         StoreTrouble::DiskFull => format!(
-            "the disk of {shown} is full ({left} left): nothing more can be kept, and without a \
-             record agents only read"
+            "the disk of {shown} is full ({left} left): nothing more can be saved, and without a \
+             record agents can only read"
         ),
         _ => format!("the disk of {shown} has {left} left"),
     };
@@ -57,7 +57,7 @@ pub fn judge_room(host: &Host, room: &DiskRoom) -> Option<StoreFinding> {
         severity,
         path: room.folder.clone(),
         message: what,
-        next: "free some space on that disk, or move the home to another one (CHELA_HOME)"
+        next: "free some space on that disk, or move Chela's home to another one (CHELA_HOME)"
             .to_owned(),
         mode: None,
     })

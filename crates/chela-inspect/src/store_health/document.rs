@@ -29,7 +29,7 @@ pub fn check_trust(host: &Host) -> Option<StoreFinding> {
                 "cannot be read ({why}): every file counts as changed by someone else until you \
                  approve it"
             );
-            let next = "`chela trust approve --all` moves it aside and begins a new one";
+            let next = "`chela trust approve --all` moves it aside and starts a new one";
             Some(place.finding(StoreTrouble::Damaged, &what, next))
         }
     }
@@ -54,7 +54,7 @@ pub fn check_approvals(host: &Host) -> Option<StoreFinding> {
 }
 
 fn unread_approvals(place: StorePlace<'_>, error: &DocumentError) -> StoreFinding {
-    let mend = "mend it, or move it away to begin a new one";
+    let mend = "fix it, or move it away to start a new one";
     match error {
         DocumentError::Version { version, .. } => {
             let what = format!(
@@ -63,7 +63,7 @@ fn unread_approvals(place: StorePlace<'_>, error: &DocumentError) -> StoreFindin
             place.finding(StoreTrouble::NewerFormat, &what, "update Chela to use it")
         }
         DocumentError::Broken { error, .. } => {
-            let what = format!("is broken: {error}. No command runs until it is mended");
+            let what = format!("is broken: {error}. No command runs until it is fixed");
             place.finding(StoreTrouble::Damaged, &what, mend)
         }
         DocumentError::TooLarge { .. } => {
@@ -95,7 +95,7 @@ fn check_file(place: StorePlace<'_>) -> DocumentState {
             return DocumentState::Absent;
         }
         Err(error) => {
-            let what = format!("cannot be looked at: {error}");
+            let what = format!("cannot be checked: {error}");
             let next = "check the owner and permissions of its folder";
             return unusable(place.finding(StoreTrouble::WrongRights, &what, next));
         }
@@ -114,10 +114,10 @@ fn check_file(place: StorePlace<'_>) -> DocumentState {
     if file.len() == 0 {
         let next = match place.kind {
             StoreKind::TrustRecord => {
-                "put a copy back, or `chela trust approve --all`: it moves the empty file aside and \
-                 begins a new one"
+                "restore a copy, or run `chela trust approve --all`: it moves the empty file \
+                 aside and starts a new one"
             }
-            _ => "put a copy back, or delete the empty file: no command runs until then",
+            _ => "restore a copy, or delete the empty file: no command runs until then",
         };
         return unusable(place.finding(StoreTrouble::Empty, "is empty", next));
     }
@@ -131,9 +131,8 @@ fn lost_trust(place: StorePlace<'_>) -> Option<StoreFinding> {
         severity: Severity::Warning,
         ..place.finding(
             StoreTrouble::Gone,
-            "is gone although there was one: who wrote the files that shape the agents is not \
-             known any more",
-            "if you have a copy, put it back; `chela trust status` shows how the files stand",
+            "is missing: who wrote the files that shape the agents is no longer known",
+            "if you have a copy, restore it; `chela trust status` shows the state of the files",
         )
     })
 }

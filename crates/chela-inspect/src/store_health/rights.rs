@@ -51,7 +51,10 @@ impl RightsTrouble {
             true => "",
             false => " and it belongs to another user",
         };
-        format!("cannot be {what}: its rights are {:03o}{whose}", self.mode)
+        format!(
+            "cannot be {what}: its permissions are {:03o}{whose}",
+            self.mode
+        )
     }
 
     pub fn next(&self, shown: &str) -> String {

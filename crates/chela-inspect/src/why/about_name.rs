@@ -71,7 +71,7 @@ pub(super) fn about_section(assembled: &AssembledPrompt, asked: &str) -> Option<
                 "It is part of every {} prompt.",
                 assembled.input.mode.as_str()
             ),
-            needs => format!("It needs {needs}, which there is."),
+            needs => format!("It needs {needs}, which is present."),
         };
         let text = assembled.prompt.slice(&span.range);
         let spot = PromptSpot {
@@ -96,8 +96,8 @@ pub(super) fn about_section(assembled: &AssembledPrompt, asked: &str) -> Option<
     let because = match chela_prompt::why_absent(&assembled.input, id) {
         Some(SectionAbsence::Mode { mode }) => format!("A {} prompt leaves it out.", mode.as_str()),
         Some(SectionAbsence::Needs { what }) => format!("It needs {what}."),
-        Some(SectionAbsence::Replaced) => "A plugin's prompt stands in its place.".to_owned(),
-        None => "It had nothing to say.".to_owned(),
+        Some(SectionAbsence::Replaced) => "A plugin's prompt replaces it.".to_owned(),
+        None => "It is empty.".to_owned(),
     };
     Some(WhyAnswer {
         what,
@@ -226,11 +226,11 @@ pub(super) fn about_skill(assembled: &AssembledPrompt, asked: &str) -> Option<Wh
         }
         chela_skills::SkillPresence::OnCall => (
             TextPresence::Absent,
-            "It keeps itself out of the list; it can be called by name.".to_owned(),
+            "It hides itself from the list; it can be called by name.".to_owned(),
         ),
         chela_skills::SkillPresence::Listed if listing.is_some() => (
             TextPresence::Partly,
-            "The list had no room for its description, so it stands there by name and place."
+            "The list had no room for its description, so it is listed by name and path."
                 .to_owned(),
         ),
         chela_skills::SkillPresence::Listed => (

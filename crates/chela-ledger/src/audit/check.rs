@@ -102,11 +102,8 @@ impl ChainCheck {
             && before.hash != entry.prev
         {
             let words = match before.seq {
-                0 => "entry 1 is not bound to the beginning".to_owned(),
-                seq => format!(
-                    "entry {seq} is not the one that entry {} was bound to",
-                    entry.seq
-                ),
+                0 => "entry 1 is not linked to the start of the chain".to_owned(),
+                seq => format!("entry {seq} is not the one entry {} links to", entry.seq),
             };
             self.found(
                 DamagedPlace::Entry(before.seq.max(1)),
@@ -138,7 +135,7 @@ impl ChainCheck {
             self.found(place, DamageKind::Missing, format!("{gone} missing"));
             self.before = None;
         } else if seq < self.next {
-            let words = format!("entry {seq} does not stand at its place");
+            let words = format!("entry {seq} is out of place");
             self.found(DamagedPlace::Entry(seq), DamageKind::Reordered, words);
             self.before = None;
         }
@@ -219,7 +216,7 @@ impl ChainCheck {
                 Some(own) if own.hash == head.hash => {}
                 Some(_) => {
                     let words = format!(
-                        "entry {} does not have the hash noted beside the ledger",
+                        "entry {} does not match the hash noted beside the ledger",
                         head.seq
                     );
                     self.found(

@@ -16,7 +16,7 @@ pub enum ExportError {
     Ledger(#[from] LedgerError),
     #[error("the export cannot be written")]
     Write(#[from] std::io::Error),
-    #[error("line {line} is no audit entry: {source}")]
+    #[error("line {line} is not an audit entry: {source}")]
     Line {
         line: usize,
         source: serde_json::Error,

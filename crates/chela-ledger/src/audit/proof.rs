@@ -64,7 +64,8 @@ impl ProofCheck {
             (
                 seq,
                 format!(
-                    "the installation's key is gone, so nothing shows that entry {seq} and those after it were written here"
+                    "the installation's key is missing, so nothing proves that entry {seq} and \
+                        later ones were written here"
                 ),
             )
         });

@@ -125,7 +125,7 @@ fn without_its_key_nothing_shows_who_wrote_an_entry() {
     std::fs::remove_file(desk.ledger.path().with_file_name("installation.key")).unwrap();
     let verdict = desk.ledger.verify().wait().unwrap();
     assert!(
-        verdict.damage[0].words.contains("key is gone"),
+        verdict.damage[0].words.contains("key is missing"),
         "{:?}",
         verdict.damage
     );

@@ -85,7 +85,8 @@ fn the_estimate_counts_until_the_truth_is_known() {
         panic!("expected the limit");
     };
     assert_eq!(reached.used, tokens(200));
-    insta::assert_snapshot!(reached, @"The limit for this turn leaves no room: 200 of 250 tokens are used and the next call may take 100. Raise limits.day to go on.");
+    insta::assert_snapshot!(reached, @"Spending limit for this turn reached: 200 of 250 tokens \
+        used, and the next call may take 100. Raise limits.day to continue.");
     desk.ledger.settle(&first, tokens(10)).wait().unwrap();
     desk.ledger.settle(&first, tokens(90)).wait().unwrap();
     assert_eq!(desk.ledger.used(&ask, &bound).wait().unwrap(), tokens(110));
@@ -130,7 +131,8 @@ fn limits_count_what_they_are_for() {
         .wait()
         .unwrap_err()
         .to_string();
-    insta::assert_snapshot!(message, @"The limit for this session leaves no room: $0.0003 of $0.000299 are used and the next call may take $0.0003. Raise limits.day to go on.");
+    insta::assert_snapshot!(message, @"Spending limit for this session reached: $0.0003 of \
+        $0.000299 used, and the next call may take $0.0003. Raise limits.day to continue.");
 }
 
 /// Tells the test binary that it is the one to be killed, and where.

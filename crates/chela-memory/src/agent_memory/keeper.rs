@@ -202,7 +202,7 @@ fn problems(report: &SyncReport) -> Vec<String> {
     let mut problems = report.problems.clone();
     if report.unmade > 0 {
         problems.push(format!(
-            "{} chunks have no vector yet; `chela memory index` says what they cost",
+            "{} chunks have no vector yet; `chela memory index` shows what they cost",
             report.unmade
         ));
     }

@@ -189,7 +189,7 @@ pub fn choose(
         (Err(problem), stand_in) => {
             let instead = match &stand_in {
                 Some(then) => format!("{} is used", then.id()),
-                None => "words alone are searched".to_owned(),
+                None => "only words are searched".to_owned(),
             };
             ChosenEmbedder {
                 embedder: stand_in,
@@ -235,7 +235,7 @@ fn local(wanted: &VectorSettings) -> ChosenEmbedder {
         ChosenEmbedder {
             embedder: Some(table),
             problem: Some(format!(
-                "{} needs a program built with the feature `minilm`; the built-in table is used",
+                "{} needs a build with the feature `minilm`; the built-in table is used",
                 file.display()
             )),
         }

@@ -238,7 +238,7 @@ impl RemoteEmbedder {
         })?;
         let vectors = settings.wire.vectors(&answer, texts.len()).ok_or_else(|| {
             let reason = format!(
-                "the answer does not hold {} vectors; check that `{}` is an embedding model",
+                "the answer does not contain {} vectors; check that `{}` is an embedding model",
                 texts.len(),
                 settings.model
             );
@@ -258,8 +258,8 @@ impl RemoteEmbedder {
                 .unwrap_or_else(|known| known);
             if known != 0 && known != vector.len() {
                 let reason = format!(
-                    "vectors of {} numbers came where {known} were expected; \
-                     check `model` and `outputDimensionality`",
+                    "got vectors with {} numbers where {known} were expected; check `model` and \
+                     `outputDimensionality`",
                     vector.len()
                 );
                 return Err(self.failed(&reason, RetryAdvice::Never));
@@ -288,12 +288,12 @@ impl RemoteEmbedder {
         let settings = &self.settings;
         let (what, retry) = match response.status {
             401 | 403 => (
-                format!("the key was refused; {}", settings.key_hint),
+                format!("the API key was rejected; {}", settings.key_hint),
                 RetryAdvice::Never,
             ),
             404 => (
                 format!(
-                    "there is no model `{}` at this address; check `model` and `remote.baseUrl`",
+                    "there is no model `{}` at this URL; check `model` and `remote.baseUrl`",
                     settings.model
                 ),
                 RetryAdvice::Never,

@@ -114,7 +114,7 @@ impl EmbedKeys {
             Some(SecretSetting::Reference(reference)) => match reference.source {
                 SecretSource::Env => named(&reference.id),
                 // Files and commands are for whoever has them read and run.
-                _ => Err("`remote.apiKey` is kept elsewhere and was not fetched".to_owned()),
+                _ => Err("`remote.apiKey` is stored elsewhere and was not fetched".to_owned()),
             },
         };
         match own {
@@ -182,7 +182,7 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
     tell(
         !search.remote.batch.is_empty(),
         "remote.batch",
-        "texts go in batches of their own, several at once",
+        "batches are sized automatically",
     );
     tell(
         !search.multimodal.is_empty(),
@@ -202,7 +202,7 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
     tell(
         search.local.model_cache_dir.is_some(),
         "local.modelCacheDir",
-        "no model is fetched",
+        "no model is downloaded",
     );
     tell(
         !cuts_compat(search) && search.chunking.overlap.is_some(),

@@ -62,12 +62,13 @@ impl std::fmt::Display for IndexNotice {
             Self::ReadOnly { why } => {
                 write!(
                     f,
-                    "the memory index cannot be written ({why}): results may be old"
+                    "the memory index cannot be written ({why}): results may be out of date"
                 )
             }
             Self::InMemory { why } => write!(
                 f,
-                "no memory index can be kept on disk ({why}): it is built in memory each time"
+                "the memory index cannot be stored on disk ({why}): it is rebuilt in memory each \
+                    time"
             ),
         }
     }

@@ -343,9 +343,7 @@ async fn nobody_listening_and_no_key_are_said_so() {
     let error = ask(&refused).await.1.unwrap_err();
     assert_eq!(error.failure, CallFailure::Unreachable);
     assert!(
-        error
-            .message
-            .contains("nobody answers at http://127.0.0.1:9/v1"),
+        error.message.contains("no server at http://127.0.0.1:9/v1"),
         "{error}"
     );
     assert!(error.hint.unwrap().starts_with("is the server running?"));

@@ -129,7 +129,7 @@ async fn a_wait_beyond_the_limit_is_given_up_at_once() {
     let chosen = pair.chain(ModelSelection::Chosen("a/m"));
     let error = answer(&chosen, TurnStage::Fresh).await.1.unwrap_err();
     assert_eq!((pair.asked(), pair.waited()), ((1, 0), vec![]));
-    assert_eq!(error.hint.as_deref(), Some("it asks to wait 3600 s"));
+    assert_eq!(error.hint.as_deref(), Some("it asks you to wait 3600 s"));
 }
 
 #[tokio::test]

@@ -98,7 +98,7 @@ fn what_cannot_be_meant_is_explained() {
     insta::assert_snapshot!(said.join("\n"), @r"
     there is no model `opuss`; did you mean `opus`?
     there is no provider `antropic` (in `antropic/claude-opus-4-6`); did you mean `anthropic/claude-opus-4-6`?
-    provider `bedrock` speaks `bedrock-converse-stream`, which Chela does not
+    provider `bedrock` uses `bedrock-converse-stream`, which Chela does not support
     models.providers.lost has no baseUrl
     no model is configured
     ");

@@ -34,7 +34,7 @@ impl EgressHosts {
             match Entry::read(text) {
                 Some(entry) => entries.push(entry),
                 None => notes.push(format!(
-                    "sandbox.egress `{}` is left out: it is no host; write `example.org`, \
+                    "sandbox.egress `{}` is ignored: it is not a host; write `example.org`, \
                      `*.example.org` or `example.org:8443`",
                     chela_core::sanitize::literal(text)
                 )),

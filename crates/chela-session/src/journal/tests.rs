@@ -224,7 +224,7 @@ fn what_somebody_else_changed_is_left_alone() {
         .replace(&*desk.folder.to_string_lossy(), "…");
     assert_eq!(
         told,
-        "nothing was taken back:\n  …/a.md was changed by someone else since"
+        "nothing was undone:\n  …/a.md was changed by someone else since"
     );
     assert_eq!(desk.text("b.md").unwrap(), "B\n", "all or nothing");
 

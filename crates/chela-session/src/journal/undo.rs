@@ -109,13 +109,11 @@ pub struct UndoneChange {
 pub enum UndoError {
     #[error("nothing to undo: no file was changed")]
     Nothing,
-    #[error(
-        "there is no change or turn `{given}` on record; `chela undo --list` shows which there are"
-    )]
+    #[error("there is no change or turn `{given}`; `chela undo --list` shows them")]
     NoSuch { given: String },
-    #[error("`{given}` begins the names of several turns: {}", turns.join(", "))]
+    #[error("several turns start with `{given}`: {}", turns.join(", "))]
     Ambiguous { given: String, turns: Vec<String> },
-    #[error("this was taken back already, by change {by}; `chela undo {by}` brings it back")]
+    #[error("this was already undone by change {by}; run `chela undo {by}` to redo")]
     Already { by: i64 },
     #[error("{}", in_words(.0))]
     Conflicts(Vec<UndoStep>),
@@ -132,7 +130,7 @@ pub enum UndoError {
 pub fn undone_in_words(undone: &[UndoneChange], shown: impl Fn(&Path) -> String) -> Vec<String> {
     let line = |one: &UndoneChange| match one.change {
         Some(_) => format!("{}: {}", shown(&one.path), one.what),
-        None => format!("{}: as it was already", shown(&one.path)),
+        None => format!("{}: unchanged", shown(&one.path)),
     };
     undone.iter().map(line).collect()
 }
@@ -368,7 +366,7 @@ impl FileJournal {
         let hash = now.as_deref().map(ContentHash::of);
         if conflicts == ConflictRule::Refuse && hash != step.found {
             return Err(failed(format!(
-                "{} was changed at this very moment; try again",
+                "{} was changed just now; try again",
                 step.path.display()
             )));
         }
@@ -430,7 +428,7 @@ fn now(host: &Host, path: &Path) -> Result<(Option<OpenPlace>, Option<Vec<u8>>),
     match spot.read(MOST_FILE_BYTES) {
         Ok(Ok(bytes)) => Ok((Some(spot), Some(bytes))),
         Ok(Err(size)) => Err(format!(
-            "{shown} has {size} bytes now, too many to be kept; move it away first"
+            "{shown} has {size} bytes now, too many to keep; move it away first"
         )),
         Err(error) => Err(error.to_string()),
     }
@@ -455,14 +453,12 @@ fn put(host: &Host, spot: Option<OpenPlace>, change: &FileChange<'_>) -> Result<
     };
     match put.map_err(|error| error.to_string())? {
         DraftPlacement::Placed => Ok(()),
-        DraftPlacement::Changed => Err(format!(
-            "{shown} was changed at this very moment; try again"
-        )),
+        DraftPlacement::Changed => Err(format!("{shown} was changed just now; try again")),
     }
 }
 
 fn in_words(against: &[UndoStep]) -> String {
-    let mut text = "nothing was taken back:".to_owned();
+    let mut text = "nothing was undone:".to_owned();
     for step in against {
         let path = step.path.display();
         text.push_str(&match &step.conflict {
@@ -470,7 +466,8 @@ fn in_words(against: &[UndoStep]) -> String {
                 format!("\n  {path} was changed again later, by change {by}")
             }
             Some(UndoConflict::OtherHome) => format!(
-                "\n  {path} was changed in another home, of which this one is a copy; it is not this home's file"
+                "\n  {path} was changed in another home, of which this one is a copy; it does \
+                    not belong to this home"
             ),
             Some(UndoConflict::Unreadable { why }) => format!("\n  {path} cannot be used: {why}"),
             Some(UndoConflict::ChangedElsewhere) | None => {
@@ -489,7 +486,7 @@ fn done_in_words(done: &[UndoneChange]) -> String {
                 .iter()
                 .map(|undone| undone.path.display().to_string())
                 .collect();
-            format!(". Taken back before that: {}", paths.join(", "))
+            format!(". Undone before that: {}", paths.join(", "))
         }
     }
 }

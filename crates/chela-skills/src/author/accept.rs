@@ -18,7 +18,7 @@ use crate::trust::LockError;
 /// Why a skill was not moved.
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    #[error("skill `{name}` changed while you looked at it; look again")]
+    #[error("skill `{name}` changed while you reviewed it; review it again")]
     JustChanged { name: String },
     #[error("skill `{name}` is {place}, which `skills remove` does not touch; {instead}")]
     NotOurs {
@@ -111,7 +111,7 @@ pub fn remove(
         let instead = match &skill.source {
             SkillSource::Bundled => {
                 format!(
-                    "switch it off: chela config set 'skills.entries[\"{}\"].enabled' false",
+                    "turn it off: chela config set 'skills.entries[\"{}\"].enabled' false",
                     skill.key()
                 )
             }

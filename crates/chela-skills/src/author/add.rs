@@ -56,13 +56,13 @@ pub enum AddError {
     Fetch(#[from] FetchError),
     #[error("there is no skill in {origin}: no folder with a SKILL.md")]
     Nothing { origin: String },
-    #[error("there is no skill `{name}` in {origin}; it holds {}", known.join(", "))]
+    #[error("there is no skill `{name}` in {origin}; it has {}", known.join(", "))]
     NotThere {
         name: String,
         origin: String,
         known: Vec<String>,
     },
-    #[error("{} is no usable skill: {}", skipped.path.display(), skipped.reason)]
+    #[error("{} is not a usable skill: {}", skipped.path.display(), skipped.reason)]
     Unusable { skipped: Box<SkippedFolder> },
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },

@@ -138,7 +138,7 @@ impl Check<'_> {
         if description.contains(['<', '>']) {
             let finding = SkillFinding::note(
                 "tags-in-description",
-                "the description holds `<` or `>`, which cost more to list",
+                "the description contains `<` or `>`, which cost more to list",
             );
             self.push(finding, "description");
         }
@@ -160,7 +160,7 @@ impl Check<'_> {
         for key in &front.unknown {
             let mut finding = SkillFinding::note(
                 "unknown-key",
-                format!("`{key}` is no key of the format and is ignored"),
+                format!("`{key}` is not part of the format and is ignored"),
             );
             if let Some(near) = suggest::nearest(key, standard.clone()) {
                 finding = finding.hint(format!("did you mean `{near}`?"));
@@ -171,7 +171,7 @@ impl Check<'_> {
             let ours = GATING_KEYS.contains(&key.as_str());
             if !ours && !matches!(value, Value::String(_)) {
                 let message =
-                    format!("`metadata.{key}` is not text; the format knows only text here");
+                    format!("`metadata.{key}` is not text; the format allows only text here");
                 self.push(
                     SkillFinding::note("metadata-shape", message).hint("put it in quotes"),
                     "metadata",
@@ -182,18 +182,18 @@ impl Check<'_> {
 
     fn body(&mut self, text: &SkillText<'_>, bytes: usize) {
         if text.body.trim().is_empty() {
-            let finding =
-                SkillFinding::warning("empty-body", "says nothing after its front matter");
+            let finding = SkillFinding::warning("empty-body", "is empty after its front matter");
             self.findings.push(finding.at(text.body_line));
         }
         let lines = text.body.lines().count();
         let tokens = tokens::count(text.body);
         if lines > MAX_BODY_LINES || tokens > MAX_BODY_TOKENS {
             let message = format!(
-                "the body has {lines} lines and {tokens} tokens; {MAX_BODY_LINES} and {MAX_BODY_TOKENS} are a good bound"
+                "the body has {lines} lines and {tokens} tokens; keep it under {MAX_BODY_LINES} \
+                    lines and {MAX_BODY_TOKENS} tokens"
             );
-            let finding = SkillFinding::warning("long-body", message)
-                .hint("move parts of it into references/");
+            let finding =
+                SkillFinding::warning("long-body", message).hint("move parts of it to references/");
             self.findings.push(finding.at(text.body_line));
         }
         let limit = crate::SkillLimits::default().max_skill_file_bytes;
@@ -204,7 +204,7 @@ impl Check<'_> {
         }
         let (_, removed) = chela_core::sanitize::content(text.body);
         if removed.total() > 0 {
-            let message = format!("holds {} invisible characters", removed.total());
+            let message = format!("contains {} invisible characters", removed.total());
             let line = removed
                 .first_lines
                 .first()
@@ -242,7 +242,7 @@ impl Check<'_> {
                     self.findings.push(
                         SkillFinding::warning(
                             "missing-file",
-                            format!("links to `{shown}`, which is not there"),
+                            format!("links to `{shown}`, which does not exist"),
                         )
                         .at(line),
                     );

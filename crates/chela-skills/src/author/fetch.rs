@@ -28,25 +28,28 @@ pub enum AddSource {
 /// Why nothing was fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    #[error(
-        "`{given}` is no folder, no .tar or .tar.gz file and no git address; give one of these"
-    )]
+    #[error("`{given}` is not a folder, a .tar or .tar.gz file, or a git URL")]
     Unknown { given: String },
     #[error("`{given}` is an archive on the web; download it first, then add the file")]
     WebArchive { given: String },
     #[error("git could not fetch {url}: {message}")]
     Git { url: String, message: String },
     #[error(
-        "the address holds a password, which everybody on this machine could read while git runs; give it without, and keep the password in a credential helper of git"
+        "the URL contains a password, which everyone on this machine could read while git runs; \
+            leave it out, and use a git credential helper"
     )]
     Password,
     #[error("git is not installed; install it, or add a folder or an archive")]
     NoGit,
     #[error(
-        "the archive holds `{path}`, which would be written outside its folder; nothing was taken from it"
+        "the archive contains `{path}`, which would be written outside its folder; nothing was \
+            unpacked"
     )]
     Escapes { path: String },
-    #[error("the archive holds `{path}`, which is {what}; a skill has only files and folders")]
+    #[error(
+        "the archive contains `{path}`, which is {what}; a skill may have only files and \
+        folders"
+    )]
     NotAFile { path: String, what: &'static str },
     #[error("it is larger than a skill may be ({MAX_FILES} files, {} MiB)", MAX_BYTES / (1024 * 1024))]
     TooLarge,

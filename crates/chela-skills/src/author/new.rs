@@ -18,11 +18,12 @@ pub struct NewSkill<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum NewError {
     #[error(
-        "`{name}` cannot be the name of a skill{}; use a-z, 0-9 and single hyphens, at most 64 characters",
+        "`{name}` is not a valid skill name{}; use a-z, 0-9 and single hyphens, at most 64 \
+            characters",
         suggestion(name)
     )]
     BadName { name: String },
-    #[error("{} exists already; choose another name or remove it first", path.display())]
+    #[error("{} already exists; choose another name or remove it first", path.display())]
     Exists { path: PathBuf },
     #[error("cannot write {}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },

@@ -213,7 +213,7 @@ fn only_own_skills_are_removed() {
         .unwrap_err()
         .to_string();
     assert!(
-        error.contains("switch it off") && skill.file.exists(),
+        error.contains("turn it off") && skill.file.exists(),
         "{error}"
     );
 }

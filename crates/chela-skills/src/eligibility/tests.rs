@@ -39,7 +39,7 @@ fn every_gate_says_why_and_what_to_do() {
     let home = &mut SkillsHome::new();
     let all = "{os: [darwin], requires: {bins: [qpdf], anyBins: [a, b], env: [KEY, OTHER], config: [x.y, browser.enabled]}, primaryEnv: KEY}";
     insta::assert_snapshot!(reasons(home, all).join("\n"), @r#"
-    it is for darwin, and this is linux (use it on such a machine)
+    it is for darwin, and this is linux (use it on that kind of machine)
     program `qpdf` is not on PATH (install `qpdf`)
     none of `a`, `b` is on PATH (install one of them)
     env KEY is not set (export KEY=…, or set skills.entries["gated"].apiKey)
@@ -113,7 +113,7 @@ fn allow_lists_and_switches_hide() {
         },
     );
     assert!(reasons(home, "{}")[0].starts_with(
-        "it is switched off (chela config set 'skills.entries[\"gated\"].enabled' true"
+        "it is turned off (chela config set 'skills.entries[\"gated\"].enabled' true"
     ));
 }
 

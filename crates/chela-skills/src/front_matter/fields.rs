@@ -151,7 +151,7 @@ impl Fields<'_, '_> {
                 .collect::<Vec<_>>()
                 .join(", "),
             Value::Array(_) | Value::Object(_) => {
-                self.note(key, "is not text and was left out");
+                self.note(key, "is not text and was ignored");
                 return None;
             }
         };
@@ -166,13 +166,13 @@ impl Fields<'_, '_> {
                 "true" | "yes" | "on" | "1" => Some(true),
                 "false" | "no" | "off" | "0" => Some(false),
                 _ => {
-                    self.note(key, "is neither true nor false and was left out");
+                    self.note(key, "is neither true nor false and was ignored");
                     None
                 }
             },
             Value::Number(number) => Some(number.as_f64() != Some(0.0)),
             Value::Array(_) | Value::Object(_) => {
-                self.note(key, "is neither true nor false and was left out");
+                self.note(key, "is neither true nor false and was ignored");
                 None
             }
         }
@@ -186,7 +186,7 @@ impl Fields<'_, '_> {
             Some(Value::String(text)) => text.split(',').filter_map(clean).collect(),
             Some(Value::Array(items)) => {
                 if items.iter().any(|item| !item.is_string()) {
-                    self.note(key, "holds something that is not text; that was left out");
+                    self.note(key, "contains something that is not text; that was ignored");
                 }
                 items
                     .iter()
@@ -195,7 +195,7 @@ impl Fields<'_, '_> {
                     .collect()
             }
             Some(_) => {
-                self.note(key, "is not a list of words and was left out");
+                self.note(key, "is not a list of words and was ignored");
                 Vec::new()
             }
         }
@@ -233,12 +233,12 @@ impl Fields<'_, '_> {
             Value::String(text) => match embedded(&text) {
                 Some(map) => map,
                 None => {
-                    self.note(key, "is neither a map nor JSON and was left out");
+                    self.note(key, "is neither a map nor JSON and was ignored");
                     Map::new()
                 }
             },
             _ => {
-                self.note(key, "is not a map and was left out");
+                self.note(key, "is not a map and was ignored");
                 Map::new()
             }
         }
@@ -290,7 +290,7 @@ impl Fields<'_, '_> {
                 let key = "metadata.invocation.allowRemote";
                 let set = self.flag(map.get("allowRemote"), key);
                 if set.is_some() {
-                    let told = format!("`{key}` is kept; nothing uses it yet");
+                    let told = format!("`{key}` is accepted, but nothing uses it yet");
                     let finding = SkillFinding::note("not-in-use", told);
                     self.findings
                         .push(finding.at(self.split.line_of("metadata")));

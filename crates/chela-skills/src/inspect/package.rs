@@ -141,7 +141,7 @@ impl<'a> Reading<'a> {
         if depth > MAX_DEPTH {
             return self.remark(
                 path,
-                SkillFinding::error("too-deep", "lies too deep to be looked into"),
+                SkillFinding::error("too-deep", "is nested too deep to be scanned"),
             );
         }
         if listing.unnamed > 0 {
@@ -149,7 +149,7 @@ impl<'a> Reading<'a> {
                 path,
                 SkillFinding::error(
                     "unnamed-file",
-                    "holds a file whose name is no text, so it can be neither shown nor locked",
+                    "contains a file whose name is not text, so it can be neither shown nor pinned",
                 ),
             );
         }
@@ -199,7 +199,7 @@ impl<'a> Reading<'a> {
         {
             let finding = SkillFinding::error(
                 "git-hook",
-                "is run by git by itself, at the next commit or checkout",
+                "is run by git automatically at the next commit or checkout",
             );
             self.remark(&hooks.path.join(&entry.name), finding);
         }
@@ -212,10 +212,7 @@ impl<'a> Reading<'a> {
         if !end.is_some_and(|(end, root)| end.starts_with(root)) {
             self.remark(
                 path,
-                SkillFinding::error(
-                    "link-outside",
-                    "is a link that leads out of the skill's folder",
-                ),
+                SkillFinding::error("link-outside", "is a link to outside the skill's folder"),
             );
         }
     }
@@ -260,7 +257,7 @@ impl<'a> Reading<'a> {
         let finding = match holds(path, bytes) {
             FileContent::Text(_) if bytes.len() as u64 > MAX_TEXT_BYTES => SkillFinding::error(
                 "oversize",
-                format!("has {} bytes, too many to be looked into", bytes.len()),
+                format!("has {} bytes, too many to scan", bytes.len()),
             ),
             FileContent::Text(text) => {
                 self.package.texts.push((path.to_owned(), text));
@@ -269,7 +266,7 @@ impl<'a> Reading<'a> {
             FileContent::Media => return,
             FileContent::Document => SkillFinding::warning(
                 "document",
-                "is a document that cannot be looked into; a model may be told to read it",
+                "is a document that cannot be scanned; a model may be told to read it",
             ),
             FileContent::Gzip if layer == Layer::Outer => match archive::gunzip(bytes) {
                 Ok(inner) => {
@@ -358,12 +355,9 @@ impl<'a> Reading<'a> {
 
     fn unread(&mut self, path: &Path, error: &io::Error) {
         let finding = if error.kind() == io::ErrorKind::FileTooLarge {
-            SkillFinding::error(
-                "oversize",
-                format!("has {error} bytes, too many to be looked into"),
-            )
+            SkillFinding::error("oversize", format!("has {error} bytes, too many to scan"))
         } else {
-            SkillFinding::error("unread", format!("could not be looked into: {error}"))
+            SkillFinding::error("unread", format!("could not be scanned: {error}"))
         };
         self.remark(path, finding);
     }
@@ -385,10 +379,10 @@ fn closed_finding(closed: ClosedArchive) -> SkillFinding {
     match closed {
         ClosedArchive::Locked => SkillFinding::error(
             "locked-archive",
-            "is an archive with a password, which no scanner can look into",
+            "is a password-protected archive, which cannot be scanned",
         ),
         ClosedArchive::TooLarge => {
-            SkillFinding::error("oversize", "unpacks to more than can be looked into")
+            SkillFinding::error("oversize", "unpacks to more than can be scanned")
         }
         ClosedArchive::Broken => {
             SkillFinding::error("unreadable-archive", UnreadableReason::Archive.words())

@@ -26,7 +26,7 @@ use super::words::WordKinds;
 use crate::finding::SkillFinding;
 
 /// Said of a line that warns of something or searches for it; such lines add up to nothing.
-const SPOKEN_OF: &str = "it seems to be spoken of here, not done";
+const SPOKEN_OF: &str = "seems to be described here, not done";
 
 /// How bad a sign is by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -80,7 +80,7 @@ impl SkillCandidate<'_> {
     ) -> Result<Skill, SkipReason> {
         let now = host.clock.now();
         let listing = FolderListing::read(self.folder.clone())
-            .map_err(|error| SkipReason::Unreadable(format!("cannot look into it: {error}")))?;
+            .map_err(|error| SkipReason::Unreadable(format!("cannot read it: {error}")))?;
         stamps.note(&self.folder, listing.stamp, now);
         let path = self.skill_file(&listing)?;
         let content = tree::read_file(&path, limits.max_skill_file_bytes).map_err(|error| {

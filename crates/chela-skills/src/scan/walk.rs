@@ -41,16 +41,16 @@ pub(super) fn allowed_targets(
     let mut targets = Vec::new();
     for written in request.allow_symlink_targets {
         let target = fs::canonicalize(request.host.expand(written));
-        let Some(target) = ok_or_debug!(target, "no link may lead there", folder = written) else {
+        let Some(target) = ok_or_debug!(target, "links may not point there", folder = written)
+        else {
             continue;
         };
         if target.parent().is_none() || home.starts_with(&target) {
-            let message = format!(
-                "skills.load.allowSymlinkTargets: `{written}` is too wide and was left out"
-            );
+            let message =
+                format!("skills.load.allowSymlinkTargets: `{written}` is too broad and is ignored");
             findings.push(
                 SkillFinding::warning("wide-link-target", message)
-                    .hint("name the folder that holds the skills"),
+                    .hint("use the folder that contains the skills"),
             );
         } else {
             targets.push(target);
@@ -119,7 +119,7 @@ impl Walk<'_, '_> {
                 return;
             }
             Err(error) => {
-                let reason = SkipReason::Unreadable(format!("cannot look into it: {error}"));
+                let reason = SkipReason::Unreadable(format!("cannot read it: {error}"));
                 self.skip(path, reason);
                 return;
             }

@@ -39,11 +39,11 @@ pub enum ManifestError {
     Link(String),
     #[error("{0} is a pipe, socket or device")]
     Special(String),
-    #[error("{0} holds a file whose name is no plain text")]
+    #[error("{0} contains a file whose name is not plain text")]
     Name(String),
-    #[error("there are more than {MAX_FILES} files, or they lie too deep")]
+    #[error("there are more than {MAX_FILES} files, or they are nested too deep")]
     TooMany,
-    #[error("line {line} is not as it should be")]
+    #[error("line {line} is not valid")]
     Line { line: usize },
 }
 

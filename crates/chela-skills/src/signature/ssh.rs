@@ -22,12 +22,13 @@ pub struct PublicKey {
 /// Why a text is no key we can use.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    #[error("it is no key of the kind {KIND}")]
+    #[error("it is not an {KIND} key")]
     Kind,
     #[error("it is cut off or damaged")]
     Damaged,
     #[error(
-        "it is locked with a passphrase; sign with `ssh-keygen -Y sign` instead, or make a key with `chela skills keygen`"
+        "it has a passphrase; sign with `ssh-keygen -Y sign` instead, or create a key with \
+            `chela skills keygen`"
     )]
     Locked,
 }
@@ -35,13 +36,13 @@ pub enum KeyError {
 /// Why a signature is none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum VerifyError {
-    #[error("it is no ssh signature, or a damaged one")]
+    #[error("it is not an ssh signature, or it is damaged")]
     Damaged,
     #[error("it was made for `{made_for}`, not for `{wanted}`")]
     Namespace { made_for: String, wanted: String },
-    #[error("it was made with a key or hash of another kind than {KIND} and sha512")]
+    #[error("it was not made with {KIND} and sha512")]
     Kind,
-    #[error("it does not fit what was signed")]
+    #[error("it does not match the signed text")]
     DoesNotHold,
 }
 

@@ -95,11 +95,11 @@ fn w08_any_change_to_a_signed_folder_is_refused() {
             fs::write(dir.join(MANIFEST_FILE), list.replace("deploy", "destroy")).unwrap();
         }),
         (
-            "SKILL.manifest and SKILL.manifest.sig must both be there",
+            "both SKILL.manifest and SKILL.manifest.sig are required",
             |dir| fs::remove_file(dir.join(SIGNATURE_FILE)).unwrap(),
         ),
         (
-            "SKILL.manifest and SKILL.manifest.sig must both be there",
+            "both SKILL.manifest and SKILL.manifest.sig are required",
             |dir| fs::remove_file(dir.join(MANIFEST_FILE)).unwrap(),
         ),
         (
@@ -228,11 +228,11 @@ fn publishers_that_are_no_keys_are_named() {
         .map(ToString::to_string)
         .collect();
     assert!(
-        said[0].starts_with("skills.trust.publishers[1] does not count: it is no key of the kind"),
+        said[0].starts_with("skills.trust.publishers[1] is ignored: it is not an ssh-ed25519 key"),
         "{said:?}"
     );
     assert!(
-        said[1].starts_with("skills.trust.publishers[2] does not count: it is cut off"),
+        said[1].starts_with("skills.trust.publishers[2] is ignored: it is cut off"),
         "{said:?}"
     );
 }
@@ -261,7 +261,7 @@ fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not
         state(&mut home),
         (
             TrustState::Trusted,
-            "every file is as the team signed it".to_owned()
+            "every file matches the signature of the team".to_owned()
         )
     );
     // One byte: no longer, and it is said.
@@ -271,7 +271,7 @@ fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not
     );
     let (now, reason) = state(&mut home);
     assert_eq!(now, TrustState::Quarantined);
-    assert_eq!(reason, "its signature does not hold: run.sh was changed");
+    assert_eq!(reason, "its signature is not valid: run.sh was changed");
     // Also in the owner's own folder, until the owner has looked.
     let own = home.path(".agents/skills");
     fs::create_dir_all(&own).unwrap();

@@ -39,7 +39,8 @@ impl TrustLock {
     /// not used until the owner trusts it. What was trusted before stays on record, to compare.
     pub fn hold(&mut self, skill: &Skill, hand: &AgentWriter<'_>, host: &Host) {
         let why = format!(
-            "the agent wrote it in turn {} without your yes, by a command or after foreign text was read",
+            "the agent wrote it in turn {} without your approval, by a command or with untrusted \
+                content in context",
             hand.turn
         );
         match self.skills.get_mut(&key(&skill.folder)) {

@@ -71,7 +71,7 @@ struct FolderEntry {
 pub enum LockError {
     #[error("cannot write {}: {source}; check that the folder is writable", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("{} cannot be read ({why}); mend it or move it away, then trust your skills again", path.display())]
+    #[error("{} cannot be read ({why}); fix it or move it away, then trust your skills again", path.display())]
     Broken { path: PathBuf, why: String },
 }
 
@@ -127,7 +127,7 @@ impl TrustLock {
     /// The owner no longer trusts a skill, wherever it lies.
     pub fn untrust(&mut self, skill: &Skill, host: &Host) {
         let origin = self.entry(skill).and_then(|entry| entry.origin.clone());
-        let why = Some("you withdrew your trust".to_owned());
+        let why = Some("you revoked your trust".to_owned());
         self.put(skill, host, TrustedBy::Owner, why, origin);
     }
 

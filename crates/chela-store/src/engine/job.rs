@@ -25,15 +25,15 @@ pub enum JobError {
         source: Arc<std::io::Error>,
     },
     /// Whoever asked for the work wants nothing of it kept.
-    #[error("the work was taken back")]
+    #[error("the work was rolled back")]
     TakenBack,
     #[error("nothing can be written there")]
     ReadOnly,
     #[error("the file was deleted or replaced")]
     Replaced,
-    #[error("another process holds {} for too long", path.display())]
+    #[error("another process has held {} for too long", path.display())]
     Locked { path: PathBuf },
-    #[error("the work was given up by a fault of the program: {0}")]
+    #[error("the work failed because of a bug: {0}")]
     Panicked(String),
     #[error("the thread of the file has ended")]
     ThreadEnded,

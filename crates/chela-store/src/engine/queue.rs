@@ -335,6 +335,6 @@ impl Drop for EngineOwner {
 /// A piece of work that held the last handle cannot wait for itself.
 fn wait_for(thread: JoinHandle<()>) {
     if thread.thread().id() != thread::current().id() && thread.join().is_err() {
-        tracing::error!("a thread of a file of records ended by a fault of the program");
+        tracing::error!("a thread of a file of records ended because of a bug");
     }
 }

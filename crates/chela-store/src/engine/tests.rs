@@ -91,10 +91,7 @@ fn a_piece_that_fails_takes_back_only_itself() {
         "the list :memory: is damaged: it reads wrong; write a new one"
     );
     let told = block_on(panics).unwrap_err().to_string();
-    assert!(
-        told.ends_with("a fault of the program: out of luck"),
-        "{told}"
-    );
+    assert!(told.ends_with("because of a bug: out of luck"), "{told}");
     block_on(later).unwrap();
     assert_eq!(engine.counts().commits, 2);
     assert_eq!(block_on(engine.read(names)).unwrap(), ["good", "later"]);

@@ -143,7 +143,7 @@ impl FileWriter<'_> {
             match job.run(&savepoint) {
                 Ok(()) => savepoint.commit()?,
                 Err(error) => {
-                    tracing::debug!(%error, "a piece of work is taken back");
+                    tracing::debug!(%error, "a piece of work is rolled back");
                     // A full disk, for one, takes back the whole transaction at once.
                     if savepoint.is_autocommit() {
                         return Err(error);

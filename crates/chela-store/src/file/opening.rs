@@ -126,7 +126,7 @@ impl BeginningLock {
         match LockFile::take(&path, BUSY) {
             Ok(lock) => Some(Self { _lock: lock, path }),
             Err(error) => {
-                tracing::debug!(%error, "a file is begun without a lock");
+                tracing::debug!(%error, "a file is started without a lock");
                 None
             }
         }

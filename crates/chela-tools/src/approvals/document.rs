@@ -165,7 +165,7 @@ pub enum DocumentError {
         path: PathBuf,
         error: std::io::Error,
     },
-    #[error("{} is broken: {error}. No command runs until it is mended or removed", path.display())]
+    #[error("{} is broken: {error}. No command runs until it is fixed or removed", path.display())]
     Broken {
         path: PathBuf,
         error: serde_json::Error,

@@ -207,10 +207,10 @@ impl CommandGate {
                 true => ListMatch::Shelved(
                     ShelvedWhy::Taint,
                     format!(
-                        "your grant of {hosts} does not count here: text from outside was read"
+                        "your approval of {hosts} does not apply here: untrusted content was read"
                     ),
                 ),
-                false => ListMatch::No(format!("nobody granted a way to {hosts}")),
+                false => ListMatch::No(format!("{hosts} is not approved")),
             };
         }
         let entries: Vec<_> = document.allowlist(&setup.agent).collect();

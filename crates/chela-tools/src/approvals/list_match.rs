@@ -65,7 +65,7 @@ impl ComparedList<'_> {
             (None, covered) => covered,
             (Some((_, why)), ListMatch::No(_)) => ListMatch::No(why),
             (Some((by, why)), ListMatch::Yes(_) | ListMatch::Shelved(..)) => {
-                ListMatch::Shelved(by, format!("your standing approval does not count: {why}"))
+                ListMatch::Shelved(by, format!("your standing approval does not apply: {why}"))
             }
         }
     }
@@ -101,11 +101,11 @@ impl ComparedList<'_> {
         match (self.circumstances.place, self.circumstances.taint) {
             (RunPlace::LeftSandbox, _) => Some((
                 ShelvedWhy::EachRunAsks,
-                format!("`{name}` runs what files say, so outside the sandbox each run asks"),
+                format!("`{name}` runs what files say, so outside the sandbox it asks each time"),
             )),
             (RunPlace::Host, SessionTaint::Tainted) => Some((
                 ShelvedWhy::Taint,
-                format!("`{name}` runs what files say, and text from outside was read"),
+                format!("`{name}` runs what files say, and untrusted content was read"),
             )),
             (RunPlace::Host, SessionTaint::Clean) | (RunPlace::Sandbox, _) => None,
         }
@@ -130,7 +130,7 @@ impl ComparedList<'_> {
             Some(file) => Err(UncoveredPart::Shelved(
                 ShelvedWhy::WrittenSince,
                 format!(
-                    "{} was written after text from outside was read, and after you allowed this",
+                    "{} was written after untrusted content was read, and after you allowed this",
                     super::show::shown(&self.host.compact(&file))
                 ),
             )),
@@ -177,7 +177,7 @@ impl ComparedList<'_> {
         let name = super::show::shown(&segment.name);
         let unlisted = |why: String| Err(UncoveredPart::Unlisted(why));
         if let Some(beyond) = segment.beyond {
-            return unlisted(format!("no list can allow `{name}`: {beyond}"));
+            return unlisted(format!("`{name}` cannot be pre-approved: {beyond}"));
         }
         let program = match &segment.runs {
             SegmentTarget::Builtin => return Ok(None),
@@ -212,8 +212,8 @@ impl ComparedList<'_> {
             .and_then(|arguments| carried(&segment.name, arguments));
         match carried {
             Some(argument) if self.entries.iter().any(|entry| named(&entry)) => format!(
-                "`{}` makes `{name}` run or write something else, which only a yes for exactly \
-                 this covers",
+                "`{}` makes `{name}` run or write something else, so only exactly this command \
+                 can be approved",
                 super::show::shown(argument)
             ),
             _ => format!("`{name}` is not pre-approved"),

@@ -100,7 +100,7 @@ fn w24_never_in_a_tainted_turn() {
         };
         let denied = elevation(&tainted);
         assert_eq!(denied.level, ElevatedLevel::Off);
-        assert!(denied.why_not.unwrap().contains("elsewhere"));
+        assert!(denied.why_not.unwrap().contains("untrusted"));
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn broken(loaded: &LoadedConfig) -> Option<String> {
                 .to_owned()
         }
         BrokenLimit::Key(finding) => format!(
-            "{} limits tools and cannot be used, so all are closed until it is mended: {}",
+            "{} limits tools and cannot be used, so no tools are available until it is fixed: {}",
             finding.path, finding.message
         ),
     })

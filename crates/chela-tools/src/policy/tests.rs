@@ -304,7 +304,7 @@ fn a_limit_that_cannot_be_understood_closes_everything() {
     let broken = Case::new("{tools: {deny: ['exec'");
     assert_eq!(broken.tools(), "");
     insta::assert_snapshot!(broken.why("read").why(), @r#"the config file cannot be used, so what it limits is unknown; run `chela config validate`"#);
-    insta::assert_snapshot!(Case::new("{tools: {deny: 5}}").why("read").why(), @r#"tools.deny limits tools and cannot be used, so all are closed until it is mended: is a number, expected a list of text; left out, and the default may allow more"#);
+    insta::assert_snapshot!(Case::new("{tools: {deny: 5}}").why("read").why(), @r#"tools.deny limits tools and cannot be used, so no tools are available until it is fixed: is a number, expected a list of text; left out, and the default may allow more"#);
     // What has nothing to do with tools closes none.
     assert!(
         Case::new("{agents: {defaults: {bootstrapMaxChars: 'x'}}}")

@@ -12,15 +12,18 @@ const LONGEST: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolNameError {
     #[error(
-        "the tool `{name}` is left out: there is another one of this name; call it something else, such as `mine__{name}`"
+        "the tool `{name}` is skipped: another tool has this name; call it something else, such \
+            as `mine__{name}`"
     )]
     Taken { name: String },
     #[error(
-        "the tool `{name}` is left out: Chela keeps this name for a tool of its own; call it something else, such as `mine__{name}`"
+        "the tool `{name}` is skipped: Chela reserves this name; call it something else, such as \
+            `mine__{name}`"
     )]
     Reserved { name: String },
     #[error(
-        "the tool `{name}` is left out: no model can call it; a name has 1 to {LONGEST} letters, digits, `_` and `-`"
+        "the tool `{name}` is skipped: no model can call it; use 1 to {LONGEST} letters, digits, \
+            `_` and `-`"
     )]
     Unusable { name: String },
 }

@@ -65,7 +65,7 @@ impl Custody {
             }]);
             ok_or_warn!(
                 recorded,
-                "a file somebody changed is let pass without a record"
+                "a file changed by someone else is accepted without a record"
             );
         }
     }
@@ -76,7 +76,7 @@ impl Custody {
         let recorded = self.record_gone(path, &VersionWriter::Someone, how);
         ok_or_warn!(
             recorded,
-            "a file somebody deleted is let go without a record"
+            "a file deleted by someone else is accepted without a record"
         );
     }
 

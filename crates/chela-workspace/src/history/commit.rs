@@ -61,7 +61,7 @@ impl WorkspaceHistory {
         if let Err(error) = &moved
             && self.head()? != head
         {
-            tracing::info!(%error, "somebody else committed at the same moment");
+            tracing::info!(%error, "someone else committed at the same moment");
             return Ok(HistorySnapshot::Paused(HistoryPause::Locked));
         }
         moved?;

@@ -40,7 +40,7 @@ pub enum TrustError {
     #[error(transparent)]
     Disk(#[from] DiskError),
     #[error(
-        "{} cannot be read ({why}); `chela trust approve` moves it aside and begins a new one", path.display()
+        "{} cannot be read ({why}); `chela trust approve` moves it aside and starts a new one", path.display()
     )]
     Broken { path: PathBuf, why: String },
 }

@@ -219,18 +219,18 @@ impl QuestionCard {
             .as_ref()
             .and_then(|layout| Some((layout, layout.rows?, self.pages()?)))
         else {
-            let small = "? a question waits: this window is too small to show it";
+            let small = "? a question is waiting: this window is too small to show it";
             return vec![StyledLine::new(small, look::WARN).cut(width)];
         };
         let id = clean_line(&question.id);
         let head = match self.confirming {
-            Some(_) => "once more".to_owned(),
+            Some(_) => "confirm".to_owned(),
             None if pages > 1 => format!("page {} of {pages}", self.page + 1),
             None => String::new(),
         };
         let mut lines = vec![
             StyledLine::new("? ", look::WARN.bold())
-                .with("May it do this? ", look::WARN.bold())
+                .with("Allow this? ", look::WARN.bold())
                 .with(&format!("question {id}"), look::DIM)
                 .with(if head.is_empty() { "" } else { " · " }, look::DIM)
                 .with(&head, look::WARN)
@@ -266,7 +266,7 @@ impl QuestionCard {
         let mut lines = vec![StyledLine::default()];
         for (at, button) in buttons.iter().enumerate() {
             let words = match *button {
-                CardButton::ReadOn => "read on".to_owned(),
+                CardButton::ReadOn => "next page".to_owned(),
                 CardButton::Back => "no, go back".to_owned(),
                 CardButton::Choice(at) => clean_line(label(at)),
                 CardButton::Confirm(at) => format!("yes, {}", clean_line(label(at))),
@@ -289,20 +289,20 @@ impl QuestionCard {
 
     fn hint(&self, id: &str, buttons: &[CardButton], focus: CardFocus) -> StyledLine {
         let back = if self.page > 0 {
-            " · PgUp goes back"
+            " · PgUp for the previous page"
         } else {
             ""
         };
         let told = match (focus, buttons.first()) {
             (CardFocus::Elsewhere, _) => {
-                "  Enter sends your line; to answer here, empty it".to_owned()
+                "  Enter sends your message; clear the line to answer here".to_owned()
             }
-            (_, Some(CardButton::ReadOn)) if self.chosen > 0 => "  Enter refuses it".to_owned(),
+            (_, Some(CardButton::ReadOn)) if self.chosen > 0 => "  Enter denies it".to_owned(),
             (_, Some(CardButton::ReadOn)) => {
-                format!("  Enter reads on; it can be allowed at its end{back}")
+                format!("  Enter: next page; you can allow it on the last page{back}")
             }
-            (_, Some(CardButton::Back)) => "  ←→ or Tab choose · Enter answers".to_owned(),
-            _ => format!("  ←→ or Tab choose · Enter answers · or: /approve {id} once{back}"),
+            (_, Some(CardButton::Back)) => "  ←→ or Tab to choose · Enter to answer".to_owned(),
+            _ => format!("  ←→ or Tab to choose · Enter to answer · or /approve {id} once{back}"),
         };
         StyledLine::new(told, look::DIM)
     }
@@ -322,7 +322,7 @@ fn follow_lines(
         true => {
             let kept = room.saturating_sub(1);
             lines.extend(body.iter().take(kept).cloned());
-            let rest = format!("… and {} more rows, as you read them", body.len() - kept);
+            let rest = format!("… and {} more rows, already read", body.len() - kept);
             lines.push(indent.with(&rest, look::WARN));
         }
         false => lines.extend(body.iter().cloned()),

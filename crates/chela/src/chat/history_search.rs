@@ -54,9 +54,9 @@ impl HistorySearch {
     /// The line under what was found.
     pub fn line(&self, history: &InputHistory) -> StyledLine {
         let told = match (self.wanted.is_empty(), self.found(history)) {
-            (true, _) => "type a few letters of it",
-            (false, Some(_)) => "Enter takes it, Ctrl-R looks further, Esc gives up",
-            (false, None) => "nothing typed earlier holds this",
+            (true, _) => "type a few letters",
+            (false, Some(_)) => "Enter to use it, Ctrl-R for older, Esc to cancel",
+            (false, None) => "no earlier input matches",
         };
         StyledLine::new("  search: ", look::DIM)
             .with(&self.wanted, look::CODE)
@@ -91,7 +91,7 @@ mod tests {
         search.type_less();
         search.type_more("x");
         assert_eq!(found(&search), None);
-        assert!(search.line(&history).text().contains("nothing typed"));
+        assert!(search.line(&history).text().contains("no earlier input"));
         assert_eq!(search.before(), "draft");
     }
 }

@@ -95,7 +95,7 @@ impl LineQuestion<'_> {
         let head = format!(
             "{} {}",
             self.paint.warn("?"),
-            self.paint.bold("May it do this?")
+            self.paint.bold("Allow this?")
         );
         self.print(&head)?;
         for (at, page) in pages.iter().enumerate() {
@@ -104,7 +104,7 @@ impl LineQuestion<'_> {
             }
             if at + 1 < pages.len() {
                 let prompt = format!(
-                    "  page {} of {}: Enter reads on, or no: ",
+                    "  page {} of {}: Enter for the next page, or no: ",
                     at + 1,
                     pages.len()
                 );
@@ -127,7 +127,7 @@ impl LineQuestion<'_> {
             .and_then(|choice| choice.follows.as_deref());
         if let Some(follows) = follows {
             self.print(&format!("  {}", self.paint.bold(clean_line(follows))))?;
-            let prompt = format!("  Once more {id} {word}, or no: ");
+            let prompt = format!("  To confirm, type {id} {word}, or no: ");
             if self.choose(&prompt).await? != word {
                 return Some(NO.to_owned());
             }
@@ -172,7 +172,7 @@ impl LineQuestion<'_> {
             if let Some(answer) = answer_in(&line) {
                 return Some(answer);
             }
-            self.print(&self.paint.dim("  That answers nothing."))?;
+            self.print(&self.paint.dim("  Not an answer to this question."))?;
         }
     }
 

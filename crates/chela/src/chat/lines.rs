@@ -28,7 +28,7 @@ pub async fn run_line_chat(
         screen.flush()?;
         // Anew each time: one that stopped a turn has been heard.
         let mut signals = StopSignals::listen()
-            .map_err(|error| CommandError::new(format!("cannot listen to signals: {error}")))?;
+            .map_err(|error| CommandError::new(format!("cannot listen for signals: {error}")))?;
         let line = tokio::select! {
             line = line_questions::ask_line_and_wait(prompt) => line,
             () = signals.next() => None,
@@ -94,7 +94,7 @@ pub async fn run_line_chat(
             SurfaceAction::Edit(text) => print_markdown(screen, &text)?,
             SurfaceAction::Copy => print_markdown(screen, "Copying needs a terminal.")?,
             SurfaceAction::Approve { id, .. } => {
-                print_markdown(screen, &format!("No question waits as `{id}`."))?;
+                print_markdown(screen, &format!("There is no open question `{id}`."))?;
             }
             SurfaceAction::Nothing | SurfaceAction::Begun(None) | SurfaceAction::Stop => {}
         }

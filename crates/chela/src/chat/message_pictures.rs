@@ -58,11 +58,12 @@ pub fn who_looks_at_pictures(talk: &Conversation) -> Option<String> {
     let looks = defaults.image_model.as_ref().and_then(ModelChoice::primary);
     Some(match looks {
         Some(looks) => format!(
-            "{} reads no pictures; {looks} tells it what they show",
+            "{} cannot read images; {looks} describes them to it",
             model.reference()
         ),
         None => format!(
-            "{} reads no pictures; `chela config set agents.defaults.imageModel PROVIDER/MODEL` names a model that looks for it",
+            "{} cannot read images; `chela config set agents.defaults.imageModel PROVIDER/MODEL` \
+                sets a model that describes them",
             model.reference()
         ),
     })
@@ -81,16 +82,16 @@ pub fn read_images(files: &[PathBuf]) -> Result<Vec<InboundImage>, CommandError>
                     Ok(bytes)
                 })
                 .map_err(|error| {
-                    CommandError::new(format!("cannot read the picture {shown}: {error}"))
+                    CommandError::new(format!("cannot read the image {shown}: {error}"))
                 })?;
             if bytes.len() as u64 > MOST_IMAGE {
                 return Err(CommandError::new(format!(
-                    "the picture {shown} is larger than 20 MiB"
+                    "the image {shown} is larger than 20 MiB"
                 )));
             }
             let mime = picture_mime(&bytes).ok_or_else(|| {
-                CommandError::usage(format!("{shown} is not a picture that models read"))
-                    .hint("PNG, JPEG, GIF and WebP are")
+                CommandError::usage(format!("{shown} is not an image models can read"))
+                    .hint("use PNG, JPEG, GIF or WebP")
             })?;
             Ok(InboundImage {
                 mime: mime.to_owned(),

@@ -83,7 +83,7 @@ pub async fn run_once(
 ) -> Result<CommandExit, CommandError> {
     let (relay, news) = RelaySurface::new(OneShotOutput::presence(asked.form));
     let signals = StopSignals::listen()
-        .map_err(|error| CommandError::new(format!("cannot listen to signals: {error}")))?;
+        .map_err(|error| CommandError::new(format!("cannot listen for signals: {error}")))?;
     let mut run = Run {
         signals,
         talk,
@@ -192,7 +192,7 @@ impl Run<'_> {
                 let counts = [(running.len(), "sub-agent"), (commands.len(), "command")];
                 let counts = counts.into_iter().filter(|(count, _)| *count > 0);
                 let what: Vec<String> = counts.map(|(count, of)| count_noun(count, of)).collect();
-                let told = format!("waiting for {} (Ctrl-C stops)", what.join(" and "));
+                let told = format!("waiting for {} (Ctrl-C to stop)", what.join(" and "));
                 self.output.waiting(&told)?;
                 let woken = async {
                     match commands.is_empty() {

@@ -26,7 +26,7 @@ pub enum PickerOutcome {
 }
 
 const TITLE: &str = "Resume a conversation: ";
-const KEYS: &str = "  ↑↓ choose · Enter resumes · type to narrow · Esc stays here";
+const KEYS: &str = "  ↑↓ to choose · Enter to resume · type to filter · Esc to cancel";
 /// Rows of the list that are not conversations: title, two of preview, keys.
 const OTHER_ROWS: usize = 4;
 const MOST_ROWS: usize = 12;
@@ -113,7 +113,7 @@ impl SessionPicker {
             lines.push(row_line(row, at == self.chosen).cut(width));
         }
         if shown.is_empty() {
-            lines.push(StyledLine::new("  none is like that", look::DIM));
+            lines.push(StyledLine::new("  no match", look::DIM));
         }
         if let Some(row) = shown.get(self.chosen) {
             lines.extend(preview(row, width));

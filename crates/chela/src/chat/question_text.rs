@@ -39,7 +39,7 @@ fn call_rows(lead: &str, call: &AskedCall, width: usize) -> Vec<StyledLine> {
         rows.extend(why.wrap(width, &indent, &indent));
     }
     if let Some(passage) = &call.passage {
-        let told = StyledLine::new("from outside: ", look::WARN)
+        let told = StyledLine::new("untrusted: ", look::WARN)
             .with(&clean_line(&passage.before), look::DIM)
             .with(&clean_line(&passage.marked), look::WARN.bold())
             .with(&clean_line(&passage.after), look::DIM);

@@ -47,7 +47,7 @@ impl QuestionQueue {
         let room = room.saturating_sub(usize::from(after > 0));
         let mut lines = self.card.lines(&first.question, (width, room), focus);
         if after > 0 {
-            let more = format!("  and {after} more after this");
+            let more = format!("  and {after} more after this one");
             lines.push(StyledLine::new(more, look::DIM).cut(width));
         }
         lines
@@ -87,23 +87,22 @@ impl QuestionQueue {
         let mut choices = question.choices.iter();
         let Some(at) = choices.position(|choice| choice.is_typed(word)) else {
             let words: Vec<String> = question.choices.iter().map(word_of).collect();
-            return Err(format!("Its answers are {}.", words.join(", ")));
+            return Err(format!("You can answer {}.", words.join(", ")));
         };
         let denies =
             question.choices.get(at).map(|choice| choice.scope) == Some(ApprovalScope::Deny);
         if !denies && place > 0 {
-            return Err(
-                "It is not on the screen yet: the question before it comes first.".to_owned(),
-            );
+            return Err("It is not on screen yet: answer the question before it first.".to_owned());
         }
         if !denies && !self.card.was_read() {
             return Err(
-                "It was not read to its end yet: Enter on an empty line reads on.".to_owned(),
+                "You have not seen all of it yet: press Enter on an empty line for the next page."
+                    .to_owned(),
             );
         }
         if !denies && self.card.choose(at, question, now).is_none() {
             return Err(format!(
-                "Once more, for what follows from it: `/approve {id} {word}`, or choose below."
+                "To confirm, type `/approve {id} {word}` again, or choose below."
             ));
         }
         self.answer(place, at).ok_or_else(none)
@@ -120,9 +119,9 @@ impl QuestionQueue {
             ApprovalScope::Session => ("✓", "allowed for this session".to_owned(), look::GOOD),
             ApprovalScope::Always => {
                 let label = clean_line(&choice.label);
-                ("✓", format!("allowed from now on ({label})"), look::GOOD)
+                ("✓", format!("always allowed ({label})"), look::GOOD)
             }
-            ApprovalScope::Deny => ("✗", "not allowed".to_owned(), look::BAD),
+            ApprovalScope::Deny => ("✗", "denied".to_owned(), look::BAD),
         };
         let about = question_in_a_line(&pending.question);
         pending.answer(Some(&choice.word));

@@ -225,7 +225,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             );
         } else {
             title.push(
-                " · /help lists commands, Esc stops, Ctrl-D leaves",
+                " · /help lists commands, Esc stops, Ctrl-D quits",
                 look::DIM,
             );
         }
@@ -248,7 +248,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         mut raw: RawTerminal,
     ) -> Result<(), CommandError> {
         let unheard =
-            |error: io::Error| CommandError::new(format!("cannot listen to signals: {error}"));
+            |error: io::Error| CommandError::new(format!("cannot listen for signals: {error}"));
         let mut terminated = signal(SignalKind::terminate()).map_err(unheard)?;
         let mut hung_up = signal(SignalKind::hangup()).map_err(unheard)?;
         let mut keys = KeyReader::start();

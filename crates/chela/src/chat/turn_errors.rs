@@ -46,7 +46,7 @@ pub fn turn_failure(error: &TurnError, talk: &Conversation) -> CommandError {
             ..CommandError::new(error.to_string())
         },
         TurnError::Broken(_) => CommandError::new(clean_line(&error.to_string()))
-            .hint("`chela logs` shows what came before it"),
+            .hint("`chela logs` shows what led to it"),
         other => CommandError::new(clean_line(&other.to_string())),
     }
 }

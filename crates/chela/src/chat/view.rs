@@ -227,7 +227,7 @@ impl TurnView {
                 self.broke();
                 self.streamed = false;
                 let why = clean_line(&why);
-                self.say(StyledLine::new(format!("↻ begun again: {why}"), look::WARN));
+                self.say(StyledLine::new(format!("↻ restarted: {why}"), look::WARN));
             }
             TurnEvent::Notice(text)
             | TurnEvent::Waiting(text)
@@ -258,7 +258,7 @@ impl TurnView {
             TurnEnd::Stopped => self.stopped(""),
             TurnEnd::Limit(what) => self.stopped(&format!(" at a limit: {}", clean_line(what))),
             TurnEnd::Loop(what) => {
-                self.stopped(&format!(", it went in circles: {}", clean_line(what)));
+                self.stopped(&format!(", it was repeating itself: {}", clean_line(what)));
             }
         }
     }
@@ -288,10 +288,7 @@ impl TurnView {
             .flat_map(|finished| finished.lines(ToolDetail::All, width))
             .collect();
         if lines.is_empty() {
-            self.say(StyledLine::new(
-                "· no tool was used in this turn",
-                look::DIM,
-            ));
+            self.say(StyledLine::new("· no tools used in this turn", look::DIM));
         } else {
             self.settled.extend(lines);
         }

@@ -8,7 +8,7 @@ use super::JsonArgs;
 pub enum AgentsCommand {
     /// List the agents
     List(JsonArgs),
-    /// Add an agent to the config and make its workspace
+    /// Add an agent to the config and create its workspace
     #[command(after_help = "\
 Examples:
   chela agents add research
@@ -16,7 +16,7 @@ Examples:
     Add {
         /// Its id: a-z, 0-9, `-`, `_`
         id: String,
-        /// The name people see
+        /// Its display name
         #[arg(long)]
         name: Option<String>,
         /// The model, as provider/model
@@ -39,6 +39,6 @@ Examples:
         /// Its id
         id: String,
     },
-    /// Compare what the agents are and may do, with the key each setting comes from
+    /// Compare agents side by side, with the config key behind each setting
     Matrix(JsonArgs),
 }

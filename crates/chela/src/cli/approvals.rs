@@ -4,16 +4,16 @@ use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Debug, Subcommand)]
 pub enum ApprovalsCommand {
-    /// What waits for your yes, and what may happen without asking
+    /// Calls waiting for approval, and what runs without asking
     List {
-        /// Only this agent's, and everyone's
+        /// Only this agent's, and those for all agents
         #[arg(long, short = 'a', value_name = "ID")]
         agent: Option<String>,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// Everything about one of them
+    /// Show one in full
     Show {
         /// Its id, from `list`
         id: String,
@@ -21,36 +21,36 @@ pub enum ApprovalsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take one back: the command asks again
+    /// Revoke one: the command asks again
     Revoke {
         /// Its id, from `list`, or the program it is for
         id: String,
     },
-    /// Let a program run without asking, or say yes to a call that waits
+    /// Pre-approve a program, or approve a waiting call
     #[command(after_help = "\
 Examples:
   chela approvals allow git --args 'status|log( .*)?'
                                       git from PATH, with these arguments only
-  chela approvals allow 'git commit'  git, where its arguments begin so
-  chela approvals allow '~/bin/*'     every program of a folder
+  chela approvals allow 'git commit'  git, when its arguments start with this
+  chela approvals allow '~/bin/*'     every program in a folder
   chela approvals allow rg --every-agent
 
---args is a regular expression for all arguments joined by blanks. Programs that run other
+--args is a regular expression for all arguments joined by spaces. Programs that run other
 programs (sh, env, xargs, find …), and options that make one run or write something else
 (git -c, curl -o, tar --to-command …), are allowed only by approving an exact command when asked.")]
     Allow {
-        /// The id of a call that waits, a name found on PATH, or a path; `*` stands for anything but `/`
+        /// The id of a waiting call, a program on PATH, or a path; `*` matches anything but `/`
         pattern: String,
         /// Only with arguments like these
         #[arg(long, value_name = "REGEX")]
         args: Option<String>,
-        /// For a call that waits: from now on, not just once
+        /// For a waiting call: always, not just once
         #[arg(long)]
         always: bool,
         #[command(flatten)]
         whose: ApprovalsAgentArg,
     },
-    /// What happens with commands: config, document, and what counts
+    /// How commands are handled: config, approvals file, and the result
     Get {
         /// Which agent (default: the default agent)
         #[arg(long, short = 'a', value_name = "ID")]
@@ -59,15 +59,15 @@ programs (sh, env, xargs, find …), and options that make one run or write some
         #[arg(long)]
         json: bool,
     },
-    /// Change what happens with commands on this machine
+    /// Change how commands are handled on this machine
     #[command(after_help = "\
 Examples:
-  chela approvals set cautious            listed commands run, the rest asks
+  chela approvals set cautious            pre-approved commands run, the rest asks
   chela approvals set deny-all            no command runs
   chela approvals set yolo                the config alone decides
   chela approvals set --security allowlist --ask off --agent research
 
-The document and tools.exec of the config both count; the stricter wins.")]
+The approvals file and tools.exec in the config both apply; the stricter one wins.")]
     Set(SetArgs),
 }
 
@@ -83,7 +83,7 @@ pub struct ApprovalsAgentArg {
 
 #[derive(Debug, Args)]
 pub struct SetArgs {
-    /// A set of values in one word
+    /// A preset
     #[arg(
         value_enum,
         required_unless_present_any = ["security", "ask", "ask_fallback"],
@@ -93,7 +93,7 @@ pub struct SetArgs {
     /// What may run at all
     #[arg(long, value_enum, value_name = "SECURITY")]
     pub security: Option<SecurityName>,
-    /// When a person is asked
+    /// When to ask you
     #[arg(long, value_enum, value_name = "WHEN")]
     pub ask: Option<AskName>,
     /// What may run when nobody answers
@@ -106,9 +106,9 @@ pub struct SetArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ApprovalPreset {
-    /// Everything may run, nobody is asked
+    /// Everything runs without asking
     Yolo,
-    /// Listed commands run, a person is asked about the rest, nobody there means no
+    /// Pre-approved commands run, the rest asks; no answer means no
     Cautious,
     /// Nothing runs
     DenyAll,

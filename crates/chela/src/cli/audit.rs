@@ -6,13 +6,13 @@ use clap::{Subcommand, ValueHint};
 
 #[derive(Debug, Subcommand)]
 pub enum AuditCommand {
-    /// Check that nothing on record was changed, removed, moved or cut off
+    /// Check that no recorded entry was changed, removed, moved or cut off
     #[command(after_help = "\
 Examples:
   chela audit verify
   chela audit verify --file audit.jsonl       an export, without the ledger
 
-Ends with exit code 1 when something is wrong, and says where.")]
+Exits 1 when something is wrong, and says where.")]
     Verify {
         /// Check this export instead
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -21,7 +21,7 @@ Ends with exit code 1 when something is wrong, and says where.")]
         #[arg(long)]
         json: bool,
     },
-    /// What was decided and done, the newest last
+    /// Show what was decided and done, newest last
     #[command(after_help = "\
 Examples:
   chela audit show
@@ -31,22 +31,22 @@ Examples:
         /// Only this kind, such as prompt-build, tool-decision or approval
         #[arg(long, value_name = "KIND")]
         kind: Option<String>,
-        /// Only entries that contain this text
+        /// Only entries containing this text
         #[arg(long, value_name = "TEXT")]
         about: Option<String>,
         /// Only from this entry on
         #[arg(long, value_name = "SEQ")]
         since: Option<u64>,
-        /// Most entries
+        /// Show at most this many entries
         #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
         limit: usize,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// Write every entry as JSON lines that can be checked elsewhere
+    /// Export every entry as JSON lines that can be verified elsewhere
     Export {
-        /// Into this file instead of the terminal
+        /// Write to this file instead of the terminal
         #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
     },

@@ -10,37 +10,37 @@ pub enum AuthCommand {
     #[command(after_help = "\
 Examples:
   chela auth login work --issuer https://login.example.org --client-id chela --base-url https://llm.example.org/v1
-  chela auth login work            once more: what was said is remembered
+  chela auth login work            again: the settings are remembered
   chela auth login work --flow browser
 
-The endpoints are found at the issuer (RFC 8414). Where it offers device codes, no browser is needed on
-this machine; else the login comes back to 127.0.0.1 (authorization code with PKCE). Tokens are kept in
-~/.chela/keys, in files only you can read, and renewed before a chat when they have run out.")]
+Endpoints are discovered at the issuer (RFC 8414). Where it offers device codes, no browser is needed on
+this machine; otherwise the login returns to 127.0.0.1 (authorization code with PKCE). Tokens are stored in
+~/.chela/keys, in files only you can read, and renewed before a chat once they have expired.")]
     Login(Box<LoginArgs>),
-    /// Forget the tokens of a provider
+    /// Delete a provider's tokens
     Logout { provider: String },
-    /// The logins and stored keys there are
+    /// List logins and stored keys
     List(JsonArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct LoginArgs {
-    /// The name of the provider in the config
+    /// The provider's name in the config
     pub provider: String,
 
-    /// Who issues the tokens
+    /// The OAuth issuer
     #[arg(long, value_name = "URL")]
     pub issuer: Option<String>,
 
-    /// As which client
+    /// The OAuth client id
     #[arg(long, value_name = "ID")]
     pub client_id: Option<String>,
 
-    /// What for, where the issuer wants to know
+    /// The OAuth scope, if the issuer requires one
     #[arg(long, value_name = "SCOPE")]
     pub scope: Option<String>,
 
-    /// The address of its models, where the config does not have it
+    /// The URL of its models, if not in the config
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
 
@@ -51,8 +51,8 @@ pub struct LoginArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LoginFlow {
-    /// A code, typed in on any device
+    /// Enter a code on any device
     Device,
-    /// A browser on this machine
+    /// Use a browser on this machine
     Browser,
 }

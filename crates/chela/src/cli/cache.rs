@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub enum CacheCommand {
-    /// What each request could reuse of the one before, and why not more
+    /// How much each request could reuse of the previous one, and why not more
     #[command(after_help = "\
 Examples:
   chela cache why                   the newest conversation

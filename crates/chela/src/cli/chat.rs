@@ -24,31 +24,31 @@ pub struct TalkArgs {
 /// What a conversation takes, begun or gone back to.
 #[derive(Debug, Default, Args)]
 pub struct ChatArgs {
-    /// Say this, print the answer and end
+    /// Send this message, print the answer and exit
     #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
     pub message: Option<String>,
 
     #[command(flatten)]
     pub agent: AgentArg,
 
-    /// Which conversation: its id or the start of one, its name, or a session key. A full key
-    /// (agent:main:notes) is begun where there is none
+    /// Which conversation: its id or the start of it, its name, or a session key. A full key
+    /// (agent:main:notes) starts one if there is none
     #[arg(long, short, value_name = "KEY")]
     pub session: Option<String>,
 
-    /// Begin a conversation of this name
+    /// Start a conversation with this name
     #[arg(long, value_name = "NAME", conflicts_with = "session")]
     pub new_session: Option<String>,
 
-    /// Go on with the conversation that was used last
+    /// Continue your last conversation
     #[arg(long = "continue", short, conflicts_with_all = ["session", "new_session"])]
     pub continue_last: bool,
 
-    /// Which model, this time only: provider/model or an alias
+    /// Use this model, this time only: provider/model or an alias
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
-    /// How long it thinks, this time only: off, minimal, low, medium, high, xhigh
+    /// How much it thinks, this time only: off, minimal, low, medium, high, xhigh
     #[arg(long, value_name = "LEVEL")]
     pub thinking: Option<String>,
 
@@ -56,15 +56,15 @@ pub struct ChatArgs {
     #[arg(long, value_name = "NAME")]
     pub skill: Option<String>,
 
-    /// Show it a picture (PNG, JPEG, GIF or WebP); may be repeated
+    /// Attach an image (PNG, JPEG, GIF or WebP); may be repeated
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub image: Vec<PathBuf>,
 
-    /// Stand in this folder instead of the current one
+    /// Use this folder instead of the current one
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cd: Option<PathBuf>,
 
-    /// Let it work in this folder besides the workspace, this time only; may be repeated
+    /// Also let it work in this folder, this time only; may be repeated
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub add_dir: Vec<PathBuf>,
 
@@ -72,7 +72,7 @@ pub struct ChatArgs {
     #[arg(long)]
     pub no_tools: bool,
 
-    /// Use the model that is found, without asking, this time only
+    /// Use the first model found, without asking, this time only
     #[arg(long, short)]
     pub yes: bool,
 
@@ -80,7 +80,7 @@ pub struct ChatArgs {
     #[arg(long, value_name = "SECONDS")]
     pub wait: Option<u64>,
 
-    /// Wait for commands in the background, too
+    /// Also wait for background commands
     #[arg(long)]
     pub wait_commands: bool,
 
@@ -88,7 +88,7 @@ pub struct ChatArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Print a JSON object a line while it works, the last one as with --json
+    /// Print one JSON object per line as it works; the last is as with --json
     #[arg(long, conflicts_with = "json")]
     pub json_stream: bool,
 
@@ -100,7 +100,7 @@ pub struct ChatArgs {
 /// `chela resume`.
 #[derive(Debug, Default, Args)]
 pub struct ResumeArgs {
-    /// Its id, the start of one, its name, or words you wrote in it; without any you pick one
+    /// Its id, the start of it, its name, or words you wrote in it; without it you pick one
     #[arg(value_name = "ID|WORDS")]
     pub which: Vec<String>,
 
@@ -113,14 +113,14 @@ pub const AFTER_HELP: &str = "\
 Examples:
   chela chat                                     talk
   chela chat 'what is on my list today?'         one answer; also without the word chat
-  git diff | chela chat -m 'review this'         what is piped in follows the message
+  git diff | chela chat -m 'review this'         piped input follows the message
   chela chat -m hi --json | jq -r .reply         for scripts
-  chela chat --continue                          the conversation you used last
+  chela chat --continue                          your last conversation
   chela chat --new-session notes                 another conversation, with a name
   chela chat -s notes -m 'and eggs'              back in it
-  chela chat --add-dir . -m 'what is this?'      let it read and write here, this time
+  chela chat --add-dir . -m 'what is this?'      let it work here, this time
 
-In the chat: Enter sends, Alt-Enter or a trailing \\ begins a new line, Esc stops, Tab completes
+In the chat: Enter sends, Alt-Enter or a trailing \\ starts a new line, Esc stops, Tab completes
 commands, what you type while it works is read before its next step. /help lists the commands.
 
 With --json the object has reply, silent, session, sessionId, model, usage, context, steps, toolCalls,
@@ -131,12 +131,12 @@ restarted (what was said since calling does not count), notice, waiting, warning
 end result or error.
 
 Exit codes: 0 answered (or chose silence), 1 failed or an empty answer, 2 usage error, 3 no model
-answers, 4 stopped or at a limit, 5 answered, but something it wanted to do was refused,
-78 broken config.";
+answers, 4 stopped or at a limit, 5 answered, but something it tried was refused,
+78 invalid config.";
 
 pub const RESUME_HELP: &str = "\
 Examples:
-  chela resume                     pick one: arrow keys, Enter
+  chela resume                     pick one with the arrow keys
   chela resume 3f2a                by the start of its id
-  chela resume trip lisbon         by words you wrote first or last in it
-  chela resume 3f2a -m 'go on'     one answer in it";
+  chela resume trip lisbon         by words from your first or last message
+  chela resume 3f2a -m 'go on'     one message in it";

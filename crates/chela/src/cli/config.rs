@@ -19,7 +19,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Set one value; comments and order of the file survive
+    /// Set one value; comments and key order are kept
     #[command(after_help = "\
 Examples:
   chela config set agents.defaults.userTimezone Europe/Berlin
@@ -27,18 +27,18 @@ Examples:
   chela config set agents.defaults.skills '[\"deploy\", \"review\"]'
   chela config set --text agents.defaults.additionalSystemPrompt 12345
 
-A value that reads as JSON5 is taken as such, anything else as text (--text forces text).")]
+A value that parses as JSON5 is used as such, anything else as text (--text forces text).")]
     Set {
         /// Path of the key, such as agents.defaults.model
         path: String,
         /// The value: JSON5, or plain text
         #[arg(allow_hyphen_values = true)]
         value: String,
-        /// Take the value as text even if it looks like a number, list or object
+        /// Treat the value as text even if it looks like a number, list or object
         #[arg(long)]
         text: bool,
     },
-    /// Remove one value, so that the default counts again
+    /// Remove one value, so that the default applies again
     Unset {
         /// Path of the key
         path: String,
@@ -50,7 +50,7 @@ Examples:
   chela config patch --file changes.json5
   echo '{memory: null}' | chela config patch -")]
     Patch(PatchArgs),
-    /// Replace the whole config by a JSON5 document, if it is valid
+    /// Replace the whole config with a JSON5 document, if it is valid
     Apply(PatchArgs),
     /// Print the JSON Schema of the config, or of one part of it
     #[command(after_help = "Example:\n  chela config schema agents.defaults.sandbox")]
@@ -67,7 +67,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Explain a key: value, where it comes from, default, meaning, who overrides it
+    /// Explain a key: its value, source, default, meaning and overrides
     Explain {
         /// Path of the key
         path: String,
@@ -95,7 +95,7 @@ pub struct PatchArgs {
     /// Read the document from this file
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub file: Option<PathBuf>,
-    /// Show what would change, write nothing
+    /// Show what would change without writing it
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -8,13 +8,13 @@ use super::{AgentArg, PromptChoice, SeverityName};
 
 #[derive(Debug, Subcommand)]
 pub enum ContextCommand {
-    /// What is in the context, with sizes in characters and tokens
+    /// Show what is in the context, with sizes in characters and tokens
     List(ContextArgs),
-    /// The same with sections, skills and tools one by one
+    /// The same, with each section, skill and tool
     Detail(ContextArgs),
-    /// The report as JSON
+    /// The same report as JSON
     Json(ContextArgs),
-    /// A picture of the context: coloured bars here, a treemap in a file
+    /// Draw the context: coloured bars here, a treemap in a file
     #[command(after_help = "\
 Examples:
   chela context map
@@ -26,7 +26,7 @@ Examples:
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
     },
-    /// Why something is in the prompt, or is not
+    /// Explain why something is in the prompt, or is not
     #[command(after_help = "\
 Examples:
   chela context why SOUL.md
@@ -59,9 +59,9 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Look for rules that repeat, contradict, hide or never reach the model
+    /// Look for rules that are repeated, contradictory, hidden or never reach the model
     #[command(after_help = "\
-Exit codes: 0 nothing at or above --fail-on, 1 findings, 78 broken config.
+Exit codes: 0 nothing at or above --fail-on, 1 findings, 78 invalid config.
 
 Example for CI:
   chela context lint --fail-on warning")]
@@ -71,7 +71,7 @@ Example for CI:
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
-        /// Exit 1 from this severity on
+        /// Exit 1 at this severity or above
         #[arg(long, value_enum, default_value_t = SeverityName::Warning, value_name = "SEVERITY")]
         fail_on: SeverityName,
     },

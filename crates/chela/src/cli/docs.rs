@@ -6,20 +6,20 @@ use clap::{Args, ValueHint};
 
 pub const AFTER_HELP: &str = "\
 Examples:
-  chela docs                     which pages there are
+  chela docs                     list the pages
   chela docs config              every key of the config
   chela docs commands | less     every command
-  chela docs --search sandbox    which pages speak of it
+  chela docs --search sandbox    pages that mention it
 
-The pages are part of the program: nothing is fetched.";
+The pages are built in: nothing is downloaded.";
 
 #[derive(Debug, Args)]
 pub struct DocsArgs {
-    /// Which page; without it the pages are listed
+    /// Which page; without it, the pages are listed
     #[arg(value_name = "TOPIC")]
     pub topic: Option<String>,
 
-    /// List the lines of all pages that hold this
+    /// List all lines that contain this text
     #[arg(long, value_name = "TEXT", conflicts_with = "topic")]
     pub search: Option<String>,
 

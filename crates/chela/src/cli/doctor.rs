@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Mend what is safe to mend; what is changed is backed up first
+    /// Fix what is safe to fix; everything changed is backed up first
     #[arg(long, conflicts_with = "lint")]
     pub fix: bool,
 
@@ -12,7 +12,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Print findings only, and exit 1 when there are any
+    /// Print findings only, and exit 1 if there are any
     #[arg(long)]
     pub lint: bool,
 
@@ -24,7 +24,7 @@ pub struct DoctorArgs {
     #[arg(long, value_delimiter = ',', value_name = "CHECK")]
     pub only: Vec<String>,
 
-    /// Leave these checks out
+    /// Skip these checks
     #[arg(long, value_delimiter = ',', value_name = "CHECK")]
     pub skip: Vec<String>,
 }

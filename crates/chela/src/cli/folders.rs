@@ -8,7 +8,7 @@ use super::JsonArgs;
 
 #[derive(Debug, Subcommand)]
 pub enum FoldersCommand {
-    /// The folders you were asked about, and what you said
+    /// List the folders you were asked about, and your answers
     List(JsonArgs),
     /// Let agents work in a folder
     #[command(
@@ -17,11 +17,11 @@ pub enum FoldersCommand {
     Allow {
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
-        /// Only to read in it
+        /// Allow reading only
         #[arg(long)]
         read: bool,
     },
-    /// Forget what you said about a folder: you are asked again
+    /// Forget your answer for a folder, so that you are asked again
     Rm {
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,

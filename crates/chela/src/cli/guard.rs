@@ -6,34 +6,34 @@ use super::AgentArg;
 
 #[derive(Debug, Subcommand)]
 pub enum GuardCommand {
-    /// Plant a string nobody has a reason to repeat, and see whether it ever left
+    /// Plant a secret nobody has a use for, and see whether it is ever touched
     #[command(after_help = "\
 Examples:
-  chela guard canary --plant     into a file that looks like keys, and into a memory
-  chela guard canary             who came near it since (exit code 1 when it was carried)
-  chela guard canary --remove    take it out again
+  chela guard canary --plant     in a file that looks like keys, and in memory
+  chela guard canary             who touched it since (exit code 1 if a call tried to send it)
+  chela guard canary --remove    remove it
 
-The string is never printed. Where it turns up in a tool's result it is hidden before a model
-reads it; where it turns up in a call, the call is refused. Both are on record.")]
+The secret is never printed. If it turns up in a tool's result, it is hidden before a model
+reads it; if it turns up in a call, the call is refused. Both are recorded.")]
     Canary(CanaryArgs),
 
-    /// Why each call of a turn was made, asked about or refused
+    /// Explain why each call of a turn was allowed, asked about or refused
     #[command(after_help = "\
 Examples:
   chela guard explain            the newest turn
   chela guard explain 42         the turn of request 42 (see `chela turn list`)
 
-For every call: its effect, whether text from outside had been read, where the words of its
+For every call: its effect, whether untrusted content was in context, where the words of its
 arguments came from, the rule that decided, and the verdict.")]
     Explain {
-        /// A request of the turn (default: the newest)
+        /// Any request of the turn (default: the newest)
         turn: Option<i64>,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
 
-    /// What may happen without asking, and what asks
+    /// Show what happens without asking, and what asks
     Policy {
         #[command(flatten)]
         agent: AgentArg,
@@ -42,17 +42,17 @@ arguments came from, the rule that decided, and the verdict.")]
         json: bool,
     },
 
-    /// Who wrote a file, and how that is known
+    /// Show who wrote a file, and how Chela knows
     #[command(after_help = "\
 Examples:
   chela guard why README.md
   chela guard why notes/plan.md --json
 
-A file is your agent's own when a turn that had read nothing foreign wrote this very version, a
-command of yours did, or you answered for it (`chela trust approve`). Everything else is foreign:
-reading it is free, and what follows from it is asked about.")]
+A file is trusted when this exact version was written by a turn without untrusted content or by a
+command of yours, or when you approved it (`chela trust approve`). Everything else is untrusted:
+it can be read freely, but what follows from it is asked about.")]
     Why {
-        /// A file or folder, from the workspace or from here
+        /// A file or folder, relative to the workspace or to this folder
         path: String,
         #[command(flatten)]
         agent: AgentArg,
@@ -61,22 +61,22 @@ reading it is free, and what follows from it is asked about.")]
         json: bool,
     },
 
-    /// Texts from outside that were held back
+    /// List untrusted content that was withheld
     Withheld {
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
 
-    /// Let a model read a text that was held back, or let a session act on what it read
+    /// Let the model read withheld content, or let a session act on what it has read
     #[command(after_help = "\
 Examples:
-  chela guard release held-3f2a4c0d91be   the model reads this text with your next message
+  chela guard release held-3f2a4c0d91be   the model reads this content with your next message
   chela guard release                     stop asking because of what the main session read")]
     Release {
-        /// A text that was held back, from `chela guard withheld`
+        /// The id of withheld content, from `chela guard withheld`
         id: Option<String>,
-        /// The session (default: the main one)
+        /// The session (default: the main session)
         #[arg(long, value_name = "KEY")]
         session: Option<String>,
         #[command(flatten)]
@@ -86,13 +86,13 @@ Examples:
 
 #[derive(Debug, Args)]
 pub struct CanaryArgs {
-    /// Plant one in the workspace of the agent
+    /// Plant one in the agent's workspace
     #[arg(long, conflicts_with_all = ["check", "remove"])]
     pub plant: bool,
-    /// Say what became of it (this is what happens without a flag)
+    /// Show whether it was touched (the default)
     #[arg(long, conflicts_with = "remove")]
     pub check: bool,
-    /// Take it out again
+    /// Remove it
     #[arg(long)]
     pub remove: bool,
     #[command(flatten)]

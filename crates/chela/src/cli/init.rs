@@ -8,11 +8,11 @@ pub struct InitArgs {
     #[arg(long, value_name = "ID")]
     pub agent: Option<String>,
 
-    /// Fill a workspace again that was set up before and lost its files
+    /// Recreate the files of a workspace that lost them
     #[arg(long)]
     pub reseed: bool,
 
-    /// Use this folder as the workspace and remember it in the config
+    /// Use this folder as the workspace, and save that in the config
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub workspace: Option<String>,
 

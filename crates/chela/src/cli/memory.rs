@@ -8,7 +8,7 @@ use super::AgentArg;
 
 #[derive(Debug, Subcommand)]
 pub enum MemoryCommand {
-    /// What is indexed, by what, how fresh, and what failed
+    /// Show what is indexed, by which model, how fresh it is, and what failed
     Status {
         #[command(flatten)]
         agent: AgentArg,
@@ -19,14 +19,14 @@ pub enum MemoryCommand {
     /// Bring the index up to date with the notes
     #[command(after_help = "\
 Examples:
-  chela memory index             what is new or changed, by content
-  chela memory index --force     make everything again; the old index answers meanwhile
-  chela memory index --yes       make vectors that take long or cost money, too")]
+  chela memory index             what is new or changed
+  chela memory index --force     rebuild everything; the old index answers meanwhile
+  chela memory index --yes       also make vectors that take long or cost money")]
     Index {
-        /// Make everything again, file by file
+        /// Rebuild everything, file by file
         #[arg(long)]
         force: bool,
-        /// Agree to the time and money the provider's vectors take
+        /// Accept the time and money the provider's vectors take
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
@@ -35,7 +35,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Find what was noted
+    /// Search memory
     #[command(after_help = "\
 Examples:
   chela memory search when does the lease end
@@ -45,16 +45,16 @@ Examples:
         /// The question, in any words
         #[arg(required = true, num_args = 1.., trailing_var_arg = false)]
         query: Vec<String>,
-        /// Most results
+        /// Return at most this many results
         #[arg(long, short = 'n', value_name = "N")]
         max_results: Option<usize>,
-        /// Leave out what is weaker than this share of the best (0 to 1)
+        /// Leave out results weaker than this share of the best (0 to 1)
         #[arg(long, value_name = "SCORE")]
         min_score: Option<f32>,
-        /// Say where each score comes from
+        /// Explain each score
         #[arg(long)]
         explain: bool,
-        /// Search what is indexed, without looking at the files first
+        /// Search the index as it is, without checking the files first
         #[arg(long)]
         no_sync: bool,
         #[command(flatten)]
@@ -63,7 +63,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Print lines of a note
+    /// Print lines from a note
     #[command(
         after_help = "Example:\n  chela memory get memory/2026-03-04.md --from 10 --lines 20"
     )]
@@ -85,22 +85,22 @@ Examples:
     /// Remove a fact from the notes, the index and the cache
     #[command(after_help = "\
 Examples:
-  chela memory forget 'old address'              show what would go
+  chela memory forget 'old address'              show what would be removed
   chela memory forget 'old address' --yes        remove it
   chela memory forget --file MEMORY.md --lines 12-14 --yes
 
 A copy of each changed note is kept beside the index.")]
     Forget {
-        /// Entries that contain these words
+        /// Entries containing these words
         #[arg(required_unless_present = "file")]
         text: Option<String>,
-        /// Entries of this note instead
+        /// Entries in this note instead
         #[arg(long, requires = "lines", conflicts_with = "text")]
         file: Option<String>,
         /// Lines of the note, such as 12 or 12-14
         #[arg(long, value_name = "LINES")]
         lines: Option<String>,
-        /// Remove, instead of showing what would go
+        /// Remove, instead of showing what would be removed
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
@@ -109,11 +109,11 @@ A copy of each changed note is kept beside the index.")]
         #[arg(long)]
         json: bool,
     },
-    /// Look for repeated, contradicting and outdated entries
+    /// Look for repeated, contradictory and outdated entries
     #[command(after_help = "\
 Examples:
-  chela memory lint              findings; exit 1 when there are any
-  chela memory lint --diff       a move of entries to a daily note, as a diff
+  chela memory lint              list findings; exit 1 if there are any
+  chela memory lint --diff       propose moving entries to a daily note, as a diff
   chela memory lint --diff | patch -p0 -d ~/.chela/workspace")]
     Lint {
         /// Print the proposed move from MEMORY.md as a diff
@@ -125,29 +125,29 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// A model that understands more than the built-in table
+    /// A stronger embedding model than the built-in one
     #[command(subcommand)]
     Model(MemoryModelCommand),
 }
 
 #[derive(Debug, Subcommand)]
 pub enum MemoryModelCommand {
-    /// Try an ONNX file of all-MiniLM-L6-v2, keep a copy and search with it
+    /// Test an ONNX file of all-MiniLM-L6-v2, keep a copy and search with it
     #[command(after_help = "\
 Example:
   chela memory model install all-minilm-l6-v2.onnx
 
-The built-in table answers until the model's vectors are complete. It needs a program built with
+The built-in table answers until the model's vectors are complete. Needs a build with
 `--features minilm`.")]
     Install {
-        /// The weights, in ONNX form
+        /// The weights, as an ONNX file
         #[arg(value_hint = ValueHint::FilePath)]
         path: PathBuf,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// Which model makes the vectors, and how far it is
+    /// Show which model makes the vectors, and its progress
     Status {
         #[command(flatten)]
         agent: AgentArg,

@@ -4,20 +4,20 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub enum ModelsCommand {
-    /// The models that are configured, with windows, prices and where their keys come from
+    /// List configured models with context windows, prices and where their keys come from
     List {
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// Ask models for one word: does the address, the key and the name work?
+    /// Ask models for one word: do the URL, the key and the name work?
     #[command(after_help = "\
 Examples:
   chela models probe                        the configured model and its fallbacks
   chela models probe ollama/qwen3:8b opus   these
 
-With nothing configured it says what it finds on this machine and asks nobody.
-Exit codes: 0 all answered, 1 one did not, 3 there is none to ask.")]
+With nothing configured, it lists what it finds on this machine and asks no model.
+Exit codes: 0 all answered, 1 one did not, 3 there is no model.")]
     Probe {
         /// Models, as provider/model or by alias
         #[arg(value_name = "MODEL")]

@@ -10,7 +10,7 @@ pub struct PromptChoice {
     /// Which agent (default: the default agent)
     #[arg(long, short = 'a', value_name = "ID")]
     pub agent: Option<String>,
-    /// Render in this mode instead of the one the session calls for
+    /// Render in this mode instead of the session's own
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeName>,
     /// Render as for this channel, such as telegram or webchat
@@ -19,7 +19,7 @@ pub struct PromptChoice {
     /// Render for this session key (default: the agent's main session)
     #[arg(long, value_name = "KEY")]
     pub session: Option<String>,
-    /// List this skill alone
+    /// List only this skill
     #[arg(long, value_name = "NAME")]
     pub skill: Option<String>,
 }
@@ -35,7 +35,7 @@ pub enum ModeName {
 pub struct PromptArgs {
     #[command(flatten)]
     pub choice: PromptChoice,
-    /// Render from a JSON document of facts instead (`-` for standard input)
+    /// Render from a JSON file of facts instead (`-` for standard input)
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath,
           conflicts_with_all = ["agent", "mode", "channel", "session", "skill"])]
     pub facts: Option<PathBuf>,
@@ -50,13 +50,13 @@ pub struct PromptArgs {
 pub enum PromptCommand {
     /// Write golden prompts of all agents and kinds of session into a folder
     Snapshot {
-        /// The folder they are written into; it is made if there is none
+        /// The folder to write to; created if missing
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },
     /// Compare with the golden prompts in a folder; exit 1 when one differs
     Check {
-        /// The folder `chela prompt snapshot` wrote
+        /// The folder written by `chela prompt snapshot`
         #[arg(value_hint = ValueHint::DirPath)]
         dir: PathBuf,
     },

@@ -4,14 +4,14 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub enum SandboxCommand {
-    /// Whether a session is sandboxed, by what, and what it reaches
+    /// Show whether a session is sandboxed, how, and what it can reach
     #[command(after_help = "\
 Examples:
   chela sandbox explain
   chela sandbox explain --session agent:main:telegram:direct:42
   chela sandbox explain --agent research --json
 
-Ends with exit code 1 when a session must be sandboxed and cannot be: exec is refused there.")]
+Exits 1 when a session must be sandboxed and cannot be: exec is refused there.")]
     Explain {
         #[command(flatten)]
         whose: WhoseSandbox,
@@ -19,18 +19,18 @@ Ends with exit code 1 when a session must be sandboxed and cannot be: exec is re
         #[arg(long)]
         json: bool,
     },
-    /// Run a command as a session's exec would, to see what it reaches
+    /// Run a command as a session's exec would, to see what it can reach
     #[command(after_help = "\
 Examples:
   chela sandbox run -- ls -la ~
   chela sandbox run --session agent:main:cron:nightly -- sh -c 'curl https://example.org'
 
-Ends with the exit code of the command. Where the session is not sandboxed, neither is the
+Exits with the command's exit code. If the session is not sandboxed, neither is the
 command.")]
     Run {
         #[command(flatten)]
         whose: WhoseSandbox,
-        /// End it after this many seconds
+        /// Stop it after this many seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 60)]
         timeout: u64,
         /// The command and its arguments
@@ -42,20 +42,20 @@ command.")]
         )]
         command: Vec<String>,
     },
-    /// Remove what sandboxes nobody uses any more have kept
+    /// Remove files of sandboxes no longer in use
     #[command(after_help = "\
 Examples:
   chela sandbox prune --dry-run
   chela sandbox prune --work
 
 Limits are sandbox.prune.idleHours and sandbox.prune.maxAgeDays, 0 for never. A chat does the
-same by itself now and then. The home and temporary files of a sandbox go; files that commands
+same from time to time. A sandbox's home and temporary files are removed; files that commands
 left in its work folder stay unless --work is given. A sandbox that all agents share stays.")]
     Prune {
-        /// Say what would go, and remove nothing
+        /// Show what would be removed, and remove nothing
         #[arg(long)]
         dry_run: bool,
-        /// Remove the files that commands left in their work folder, too
+        /// Also remove the files that commands left in their work folder
         #[arg(long)]
         work: bool,
         /// Print JSON for scripts
@@ -72,7 +72,7 @@ pub struct WhoseSandbox {
     /// Which session (default: the agent's main one)
     #[arg(long, value_name = "KEY")]
     pub session: Option<String>,
-    /// The channel a message would come through
+    /// The channel a message would arrive on
     #[arg(long, value_name = "CHANNEL")]
     pub channel: Option<String>,
 }

@@ -13,7 +13,7 @@ pub enum SessionsCommand {
 Examples:
   chela sessions list
   chela sessions list --kind group --active 7d
-  chela sessions list --all --json            also those that were reset or put away")]
+  chela sessions list --all --json            including reset and archived ones")]
     List {
         /// Only this kind (repeat for more)
         #[arg(long, value_enum, value_name = "KIND")]
@@ -24,10 +24,10 @@ Examples:
         /// Only those whose name contains this
         #[arg(long, value_name = "TEXT")]
         label: Option<String>,
-        /// Also conversations that were reset or put away
+        /// Include reset and archived conversations
         #[arg(long)]
         all: bool,
-        /// Most sessions
+        /// Show at most this many
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
         #[command(flatten)]
@@ -36,7 +36,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Print what was said in a conversation
+    /// Print a conversation
     #[command(after_help = "\
 Examples:
   chela sessions show main
@@ -66,7 +66,7 @@ included). Without a file it is JSON lines; --format says otherwise.")]
     Export {
         /// Its id, the start of it, its key or its name
         session: String,
-        /// Write here instead of to standard output
+        /// Write to this file instead of standard output
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
         output: Option<PathBuf>,
         /// Write this format, whatever the ending
@@ -75,15 +75,15 @@ included). Without a file it is JSON lines; --format says otherwise.")]
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Read conversations from JSON lines: an export, or another agent system's session files
+    /// Import conversations from JSON lines: an export, or another agent system's session files
     #[command(after_help = "\
 Examples:
   chela sessions import trip.jsonl
   chela sessions import old.jsonl --key agent:main:main
   chela sessions import ~/.openclaw/agents/main/sessions
 
-A folder is read whole; a sessions.json in it says which key each file has. A conversation whose
-key is in use is kept as a past one.")]
+From a folder, all files are read; a sessions.json in it gives each file's key. A conversation whose
+key is in use is imported as a past one.")]
     Import {
         /// A file, or a folder of them
         #[arg(value_hint = ValueHint::AnyPath)]
@@ -102,26 +102,26 @@ key is in use is kept as a past one.")]
     Rename {
         /// Its id, the start of it, its key or its name
         session: String,
-        /// The name; left out, the name is taken away
+        /// The name; without it, the name is removed
         name: Option<String>,
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Make a conversation shorter: what is older becomes a summary
+    /// Compact a conversation: older parts become a summary
     #[command(after_help = "\
 Examples:
   chela sessions compact main
   chela sessions compact main --keep 'everything about the trip'
-  chela sessions compact main --undo     as long again as it was
+  chela sessions compact main --undo     restore the full conversation
 
-Nothing is deleted. The model writes the summary; without one it is made by rules.")]
+Nothing is deleted. The model writes the summary; without a model, fixed rules do.")]
     Compact {
         /// Its id, the start of it, its key or its name
         session: String,
         /// What the summary should keep
         #[arg(long, value_name = "WORDS", conflicts_with = "undo")]
         keep: Option<String>,
-        /// Take the newest compaction back
+        /// Undo the newest compaction
         #[arg(long)]
         undo: bool,
         #[command(flatten)]
@@ -130,16 +130,16 @@ Nothing is deleted. The model writes the summary; without one it is made by rule
         #[arg(long)]
         json: bool,
     },
-    /// Delete a conversation and everything said in it
+    /// Delete a conversation and everything in it
     #[command(after_help = "\
 Examples:
-  chela sessions rm 3f2a           show what would go
+  chela sessions rm 3f2a           show what would be deleted
   chela sessions rm 3f2a --yes     delete it")]
     Rm {
         /// Ids, starts of ids, keys or names
         #[arg(required = true)]
         sessions: Vec<String>,
-        /// Delete, instead of showing what would go
+        /// Delete, instead of showing what would be deleted
         #[arg(long)]
         yes: bool,
         #[command(flatten)]
@@ -148,14 +148,14 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Remove conversations that are old or too many, as session.maintenance says
+    /// Remove old or surplus conversations, following session.maintenance
     #[command(after_help = "\
 Examples:
-  chela sessions cleanup               as session.maintenance.mode says
-  chela sessions cleanup --dry-run     only say what would go
-  chela sessions cleanup --enforce     remove it, whatever the mode
+  chela sessions cleanup               follow session.maintenance.mode
+  chela sessions cleanup --dry-run     show what would be removed
+  chela sessions cleanup --enforce     remove, whatever the mode
 
-Each conversation is written to an archive beside the session file before it goes.")]
+Each conversation is archived beside the session file before it is removed.")]
     Cleanup {
         /// Remove nothing
         #[arg(long, conflicts_with = "enforce")]
@@ -169,16 +169,16 @@ Each conversation is written to an archive beside the session file before it goe
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged session file, and begin a new one with it
+    /// Recover what can be read from a damaged session file into a new one
     #[command(after_help = "\
 Examples:
   chela sessions rescue                the default agent's
   chela sessions rescue --agent research
 
-The damaged file is put aside, never deleted.
+The damaged file is moved aside, never deleted.
 
-Exit codes: 0 everything was saved, or the file is sound; 1 something could
-not be read, or nothing is left to rescue.")]
+Exit codes: 0 everything was recovered, or the file is intact; 1 something could
+not be read, or nothing is left to recover.")]
     Rescue {
         #[command(flatten)]
         agent: AgentArg,

@@ -4,20 +4,20 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Default, Args)]
 pub struct SetupArgs {
-    /// Which provider: anthropic, openai, google, openrouter, ollama, or a name for a server of
-    /// your own
+    /// Which provider: anthropic, openai, google, openrouter, ollama, or a name for your own
+    /// server
     #[arg(long, value_name = "ID")]
     pub provider: Option<String>,
 
-    /// The address of a server of your own
+    /// The URL of your own server
     #[arg(long, value_name = "URL", requires = "provider")]
     pub base_url: Option<String>,
 
-    /// What it speaks, where that is not plain from the address
+    /// Its API, if that is not clear from the URL
     #[arg(long, value_name = "API", requires = "base_url")]
     pub api: Option<String>,
 
-    /// Which of its models; without one you pick, or a good one is taken
+    /// Which model; without it you pick one, or a good one is chosen
     #[arg(long, value_name = "MODEL")]
     pub model: Option<String>,
 
@@ -25,15 +25,15 @@ pub struct SetupArgs {
     #[arg(long)]
     pub key_stdin: bool,
 
-    /// Where the key is kept
+    /// Where to store the key
     #[arg(long, value_enum, value_name = "PLACE")]
     pub keep: Option<KeyPlace>,
 
-    /// Take the first model that is found, without asking
+    /// Use the first model found, without asking
     #[arg(long, short)]
     pub yes: bool,
 
-    /// Do not begin a chat afterwards
+    /// Do not start a chat afterwards
     #[arg(long)]
     pub no_chat: bool,
 
@@ -44,7 +44,7 @@ pub struct SetupArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum KeyPlace {
-    /// The secret store of the system (libsecret, Keychain)
+    /// The system's secret store (libsecret, Keychain)
     Keyring,
     /// A file only you can read, in ~/.chela/keys
     File,
@@ -53,10 +53,10 @@ pub enum KeyPlace {
 pub const AFTER_HELP: &str = "\
 Examples:
   chela setup                                         asks, tests, ends in a chat
-  chela setup --yes --no-chat                         takes what is found: a local server, a key in
+  chela setup --yes --no-chat                         use what is found: a local server, a key in
                                                       the environment
   pass openai | chela setup --provider openai --key-stdin --no-chat
   chela setup --provider mine --base-url http://10.0.0.5:8000/v1 --no-chat
 
-It can be run again: what it asks about is replaced, the rest of the config stays as it is. The key
-goes into the secret store of the system or a file only you can read, never into the config.";
+You can run it again: what it asks about is replaced, the rest of the config is kept. The key
+goes into the system's secret store or a file only you can read, never into the config.";

@@ -10,12 +10,12 @@ pub enum SkillsCommand {
     #[command(after_help = "\
 Examples:
   chela skills list
-  chela skills list --all        also what is shadowed, skipped, and where was looked
+  chela skills list --all        include shadowed and skipped ones, and the folders searched
   chela skills list --json")]
     List {
         #[command(flatten)]
         of: WhoseSkills,
-        /// Also list what is shadowed or skipped, and the folders that were searched
+        /// Include shadowed and skipped skills, and the folders searched
         #[arg(long)]
         all: bool,
         /// Print JSON for scripts
@@ -27,7 +27,7 @@ Examples:
         #[command(flatten)]
         of: WhoseSkills,
     },
-    /// Show one skill: what it is for, what it needs, what it holds
+    /// Show one skill: what it is for, needs and contains
     Info {
         /// Its name
         name: String,
@@ -37,10 +37,10 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Check skills against the rules of the format; exit 1 when something should be mended
+    /// Check skills against the format; exit 1 if something needs fixing
     #[command(after_help = "\
 Examples:
-  chela skills check                 all skills that are found
+  chela skills check                 all skills found
   chela skills check deploy          one of them
   chela skills check ./my-skill      a folder anywhere")]
     Check {
@@ -52,10 +52,10 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Look into skills for harm: every file, line by line; exit 1 when something stands out
+    /// Scan every file of skills for anything harmful; exit 1 if something is found
     #[command(after_help = "\
 Examples:
-  chela skills scan                  all skills that are found
+  chela skills scan                  all skills found
   chela skills scan deploy           one of them
   chela skills scan ~/Downloads/x    a folder anywhere, skill or not
 
@@ -75,17 +75,17 @@ Examples:
   chela skills keygen ~/.ssh/skills
   chela skills sign ./deploy --key ~/.ssh/skills
 
-Any ssh key of the kind ssh-ed25519 will do. With one that is locked, let ssh sign the list:
+Any ssh-ed25519 key will do. If yours has a passphrase, let ssh sign the list:
   ssh-keygen -Y sign -n chela-skill -f KEY ./deploy/SKILL.manifest")]
     Sign {
-        /// The folder of the skill
+        /// The skill's folder
         #[arg(value_hint = ValueHint::DirPath)]
         folder: PathBuf,
         /// Your private key
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
         key: PathBuf,
     },
-    /// Check the signature of a skill against every file in its folder; exit 1 unless it holds
+    /// Check the signature of a skill against every file in its folder; exit 1 unless it is valid
     #[command(after_help = "\
 Examples:
   chela skills verify deploy
@@ -102,16 +102,16 @@ Publishers you trust go into the config, as a list of lines from their .pub file
         #[arg(long)]
         json: bool,
     },
-    /// Make a key for signing skills
+    /// Create a key for signing skills
     Keygen {
-        /// Where to write it; the public half goes beside it, with .pub at the end
+        /// Where to write it; the public key goes beside it, as .pub
         #[arg(value_hint = ValueHint::FilePath)]
         file: PathBuf,
-        /// The name that stands in the public half
+        /// The name in the public key
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
     },
-    /// Explain a skill: where found, shadowed by whom, which gate, which rank, what it costs
+    /// Explain a skill: where it was found, what shadows or hides it, its rank and cost
     #[command(after_help = "\
 Examples:
   chela skills why deploy
@@ -122,25 +122,25 @@ Examples:
         name: String,
         #[command(flatten)]
         of: WhoseSkills,
-        /// Say how it ranks for a message
+        /// Show how it ranks for a message
         #[arg(long = "for", value_name = "MESSAGE")]
         message: Option<String>,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// Show what a skill holds and what the scan found, then trust it in that version
+    /// Review a skill and its scan results, then trust that version
     #[command(after_help = "\
 Examples:
-  chela skills trust deploy             look, then decide
-  chela skills trust --folder .         all skills of a project folder
+  chela skills trust deploy             review it, then decide
+  chela skills trust --folder .         all skills in a project folder
 
 A skill is code in natural language: read it before you trust it.")]
     Trust {
         /// Its name
         #[arg(required_unless_present = "folder")]
         name: Option<String>,
-        /// Trust the skills of this project folder, also later ones
+        /// Trust the skills in this project folder, including later ones
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "name")]
         folder: Option<PathBuf>,
         #[command(flatten)]
@@ -149,12 +149,12 @@ A skill is code in natural language: read it before you trust it.")]
         #[arg(long, short)]
         yes: bool,
     },
-    /// Withdraw trust: the skill stays on the disk and out of every prompt
+    /// Revoke trust: the skill stays on disk and out of every prompt
     Untrust {
         /// Its name
         #[arg(required_unless_present = "folder")]
         name: Option<String>,
-        /// A project folder that was trusted
+        /// A trusted project folder
         #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "name")]
         folder: Option<PathBuf>,
         #[command(flatten)]
@@ -167,7 +167,7 @@ A skill is code in natural language: read it before you trust it.")]
         #[command(flatten)]
         of: WhoseSkills,
     },
-    /// Make a new skill from a template
+    /// Create a skill from a template
     #[command(after_help = "\
 Examples:
   chela skills new tidy-desk
@@ -178,7 +178,7 @@ Examples:
         /// What it does and when to use it
         #[arg(long, short)]
         description: Option<String>,
-        /// Put it where all agents see it, instead of into the agent's workspace
+        /// Put it where all agents see it, instead of in the agent's workspace
         #[arg(long)]
         shared: bool,
         #[command(flatten)]
@@ -191,11 +191,11 @@ Examples:
   chela skills add https://example.org/team/skills.git
   chela skills add https://example.org/team/skills.git#skills/deploy
 
-Nothing fetched is used before `chela skills trust NAME`.")]
+Nothing fetched is used until you run `chela skills trust NAME`.")]
     Add {
-        /// A folder, a .tar or .tar.gz file, or a git address (with #folder for a part of it)
+        /// A folder, a .tar or .tar.gz file, or a git URL (with #folder for a part of it)
         source: String,
-        /// Only the skill of this name
+        /// Only the skill with this name
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
     },
@@ -214,7 +214,7 @@ pub struct WhoseSkills {
     /// Which agent (default: the default agent)
     #[arg(long, short = 'a', value_name = "ID")]
     pub agent: Option<String>,
-    /// Look into this skill folder as well, before all others
+    /// Also search this skill folder, before all others
     #[arg(long = "skill", value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub explicit: Vec<PathBuf>,
 }

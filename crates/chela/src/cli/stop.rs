@@ -4,9 +4,9 @@ use clap::Args;
 
 pub const AFTER_HELP: &str = "\
 Examples:
-  chela stop --all                   end every turn of every agent, and let none begin
+  chela stop --all                   stop every turn of every agent, and let none start
   chela stop --all --reason 'odd mails'
-  chela stop                         whether agents are stopped
+  chela stop                         show whether agents are stopped
   chela stop --lift                  let them work again";
 
 #[derive(Debug, Args)]
@@ -14,7 +14,7 @@ pub struct StopArgs {
     /// Stop every agent of this home, in every process
     #[arg(long, conflicts_with = "lift")]
     pub all: bool,
-    /// Kept with it and shown to whoever asks why
+    /// Shown to anyone who asks why
     #[arg(long, value_name = "TEXT", requires = "all")]
     pub reason: Option<String>,
     /// Let agents work again

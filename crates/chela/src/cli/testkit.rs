@@ -12,18 +12,18 @@ Examples:
   chela testkit serve --example > hello.json   a script with every kind of step, explained
   chela testkit serve hello.json               on a free port, until Ctrl-C
   chela testkit serve hello.json --port 8099 --once
-                                               ends when the last step has been played
+                                               exits after the last step
 
 It speaks OpenAI chat completions and responses, Anthropic messages, Gemini, Ollama and
 llama.cpp, on this machine only, and prints how to point a provider at it.")]
     Serve {
-        /// The script: a JSON file, `//` begins a comment
+        /// The script: a JSON file; `//` starts a comment
         #[arg(value_hint = ValueHint::FilePath, required_unless_present = "example")]
         script: Option<PathBuf>,
         /// Listen on this port (default: any free one)
         #[arg(long, default_value_t = 0, value_name = "PORT")]
         port: u16,
-        /// End when every step has been played
+        /// Exit after the last step
         #[arg(long)]
         once: bool,
         /// Print a sample script instead

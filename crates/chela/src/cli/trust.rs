@@ -6,15 +6,15 @@ use super::AgentArg;
 
 #[derive(Debug, Subcommand)]
 pub enum TrustCommand {
-    /// Who wrote each file that shapes the agent, and what waits for you
+    /// Show who wrote each file that shapes the agent, and what is waiting for you
     #[command(after_help = "\
 Examples:
   chela trust status
   chela trust status --agent research --json
 
-A file is trusted when Chela knows who wrote it: you through a command, the agent in a turn that
-had read nothing foreign, or Chela itself. guard.trust decides what happens with the rest. Files in
-hooks/ are watched as well; nothing runs them yet.")]
+A file is trusted when Chela knows who wrote it: you through a command, the agent in a turn
+without untrusted content, or Chela itself. guard.trust decides what happens to the rest. Files in
+hooks/ are watched too; nothing runs them yet.")]
     Status {
         #[command(flatten)]
         agent: AgentArg,
@@ -22,15 +22,15 @@ hooks/ are watched as well; nothing runs them yet.")]
         #[arg(long)]
         json: bool,
     },
-    /// Show what changed since the version on record
+    /// Show what changed since the recorded version
     #[command(after_help = "\
 Examples:
-  chela trust diff                everything that waits
+  chela trust diff                everything waiting for you
   chela trust diff SOUL.md
 
-Ends with exit code 1 when something differs.")]
+Exits 1 when something differs.")]
     Diff {
-        /// A file, such as SOUL.md (default: all that wait)
+        /// A file, such as SOUL.md (default: all that are waiting)
         file: Option<String>,
         #[command(flatten)]
         agent: AgentArg,
@@ -38,21 +38,21 @@ Ends with exit code 1 when something differs.")]
         #[arg(long)]
         json: bool,
     },
-    /// Trust files as they are now, or as the agent proposes them, after looking at the differences
+    /// Review, then trust files as they are now or as the agent proposes them
     #[command(after_help = "\
 Examples:
   chela trust approve SOUL.md
   chela trust approve --all --yes
-  chela trust approve vendor/lib  answer for everything in a folder as it is now: a checkout, an
-                                  unpacked archive; shown first with what it holds
-  chela trust approve --folder    take the workspace for your own: later changes are told, not
-                                  set aside, and what is in it now is approved")]
+  chela trust approve vendor/lib  approve everything in a folder as it is now: a checkout, an
+                                  unpacked archive; its contents are shown first
+  chela trust approve --folder    treat the workspace as your own: later changes give a warning
+                                  instead of a quarantine, and what is in it now is approved")]
     Approve(ApproveArgs),
-    /// Withdraw trust: the file is set aside until you approve it again
+    /// Revoke trust: the file is quarantined until you approve it again
     #[command(after_help = "\
 Examples:
   chela trust revoke MEMORY.md
-  chela trust revoke --folder     the workspace counts as somebody else's folder again")]
+  chela trust revoke --folder     the workspace is treated as someone else's folder again")]
     Revoke {
         /// A file, such as MEMORY.md
         #[arg(required_unless_present = "folder", conflicts_with = "folder")]
@@ -66,13 +66,13 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Say no to a change the agent made or wanted to make: the former text stands
+    /// Refuse a change the agent made or proposed; the previous text is kept
     #[command(after_help = "\
 Examples:
   chela trust refuse SOUL.md
 
-What the agent wanted to write is dropped. What it wrote while foreign text was being read is
-replaced by the last trusted version; a file that had none is taken away.")]
+What the agent proposed is dropped. What it wrote with untrusted content in context is
+replaced by the last trusted version; a file without one is removed.")]
     Refuse {
         /// A file, such as SOUL.md
         file: String,
@@ -82,17 +82,17 @@ replaced by the last trusted version; a file that had none is taken away.")]
         #[arg(long)]
         json: bool,
     },
-    /// Put the last trusted version of a file back
+    /// Restore the last trusted version of a file
     #[command(after_help = "\
 Examples:
   chela trust restore SOUL.md
   chela trust restore SOUL.md --to 3f2a4c     an earlier one, from `chela trust status --json`
 
-The text it replaces is kept in the history of the workspace, where there is one.")]
+The text it replaces is kept in the workspace history, if there is one.")]
     Restore {
         /// A file, such as SOUL.md
         file: String,
-        /// The hash of a version on record, or the start of it
+        /// The hash of a recorded version, or the start of it
         #[arg(long, value_name = "HASH")]
         to: Option<String>,
         #[command(flatten)]
@@ -108,10 +108,10 @@ pub struct ApproveArgs {
     /// Files, such as SOUL.md, or one folder
     #[arg(required_unless_present_any = ["all", "folder"], conflicts_with_all = ["all", "folder"])]
     pub files: Vec<String>,
-    /// Every file that waits
+    /// Every file waiting for you
     #[arg(long, conflicts_with = "folder")]
     pub all: bool,
-    /// The workspace itself, and what is in it
+    /// The workspace itself, with everything in it
     #[arg(long)]
     pub folder: bool,
     /// Do not ask

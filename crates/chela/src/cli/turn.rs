@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub enum TurnCommand {
-    /// List the requests on record, the newest last
+    /// List recorded requests, newest last
     #[command(after_help = "\
 Examples:
   chela turn list
@@ -17,19 +17,19 @@ Examples:
         /// Only this agent's
         #[arg(long, short = 'a', value_name = "ID")]
         agent: Option<String>,
-        /// Most requests
+        /// Show at most this many requests
         #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
         limit: usize,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,
     },
-    /// What a request was made of, what came of it and what it cost
+    /// Show what a request contained, its outcome and its cost
     #[command(after_help = "\
 Examples:
   chela turn show last
   chela turn show 12
-  chela turn show 12 --raw | jq .messages     the bytes, names standing for secrets")]
+  chela turn show 12 --raw | jq .messages     the bytes, with names in place of secrets")]
     Show {
         /// Its number, from `list`, or `last`
         #[arg(value_parser = request_number)]
@@ -41,7 +41,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// What differs between two requests, part by part
+    /// Compare two requests, part by part
     Diff {
         /// The number of the first
         #[arg(value_parser = request_number)]
@@ -53,9 +53,10 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Make a request again and compare it with what was sent
+    /// Rebuild a request and compare it with what was sent
     #[command(after_help = "\
-Secrets are not on record. Their values are taken from the config and the environment of now.")]
+Secrets are not recorded. Their values come from the current config \
+and environment.")]
     Replay {
         /// Its number, from `list`, or `last`
         #[arg(value_parser = request_number)]
@@ -64,14 +65,15 @@ Secrets are not on record. Their values are taken from the config and the enviro
         #[arg(long)]
         json: bool,
     },
-    /// Delete old requests from the record; the audit chain says that it was done
-    #[command(after_help = "\
-What is kept stands in `ledger.keep`; it is seen to once a day by itself.
+    /// Delete old requests from the ledger; the audit chain records the deletion
+    #[command(
+        after_help = "`ledger.keep` sets what is kept; this runs by itself once a day.
 
 Examples:
   chela turn prune --dry-run
   chela turn prune --older-than 30d
-  chela turn prune --max-size 200mb")]
+  chela turn prune --max-size 200mb"
+    )]
     Prune {
         /// Delete requests older than this: 30d, 12h
         #[arg(long, value_name = "AGE")]
@@ -79,7 +81,7 @@ Examples:
         /// Keep at most this much, the newest: 500mb, 1gb
         #[arg(long, value_name = "SIZE")]
         max_size: Option<String>,
-        /// Say what would go, and delete nothing
+        /// Show what would be deleted, and delete nothing
         #[arg(long)]
         dry_run: bool,
         /// Print JSON for scripts

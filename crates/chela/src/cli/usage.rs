@@ -4,10 +4,10 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub struct UsageArgs {
-    /// What to sum by
+    /// Group by
     #[arg(long, value_enum, default_value_t = ByName::Day, value_name = "WHAT")]
     pub by: ByName,
-    /// Only the last so many days
+    /// Only the last N days
     #[arg(long, value_name = "N")]
     pub days: Option<u64>,
     /// Print JSON for scripts
@@ -19,9 +19,9 @@ pub struct UsageArgs {
 pub enum ByName {
     Agent,
     Model,
-    /// Which part of the prompt
+    /// By part of the prompt
     Section,
-    /// Why the cached prefix was not longer
+    /// By what broke the cached prefix
     Cause,
     Day,
 }

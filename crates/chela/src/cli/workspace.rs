@@ -6,12 +6,12 @@ use super::AgentArg;
 
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
-    /// Print the folder of the workspace
+    /// Print the workspace folder
     Path {
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// List the files that make the agent, and what becomes of each
+    /// List the core files, and whether each is in the prompt
     List {
         #[command(flatten)]
         agent: AgentArg,
@@ -46,7 +46,7 @@ Examples:
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Change a core file in your editor, and put the change on record as yours
+    /// Edit a core file in your editor, and record the change as yours
     #[command(after_help = "\
 Example:
   chela workspace edit SOUL.md
@@ -59,13 +59,13 @@ Opens VISUAL or EDITOR. Changed in any other way, a file counts as changed by so
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Bring back an earlier version of a core file
+    /// Restore an earlier version of a core file
     #[command(after_help = "\
 Examples:
   chela workspace restore SOUL.md            undo the latest change
   chela workspace restore SOUL.md 3f2a1c     back to that version
 
-The present text is recorded first, so a restore can itself be undone.")]
+The current text is recorded first, so a restore can itself be undone.")]
     Restore {
         /// A core file, such as SOUL.md
         file: String,

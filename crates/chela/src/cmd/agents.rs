@@ -95,10 +95,8 @@ struct New {
 fn add(setup: &CommandSetup, screen: &mut Screen, new: &New) -> CommandOutcome {
     let id = AgentId::parse(&new.id).map_err(CommandError::usage)?;
     if setup.loaded.agents().contains(&id) && setup.agent_path(&id).is_some() {
-        return Err(
-            CommandError::new(format!("there is an agent `{id}` already"))
-                .hint(format!("chela agents show {id}")),
-        );
+        return Err(CommandError::new(format!("agent `{id}` already exists"))
+            .hint(format!("chela agents show {id}")));
     }
     let mut entry = Map::new();
     entry.insert("id".into(), json!(id));
@@ -125,7 +123,7 @@ fn add(setup: &CommandSetup, screen: &mut Screen, new: &New) -> CommandOutcome {
         setup.host.compact(&report.dir)
     ))?;
     screen.line(screen.paint.dim(format!(
-        "chela agents show {id} shows its settings; chela prompt --agent {id} what it reads."
+        "`chela agents show {id}` shows its settings, `chela prompt --agent {id}` its prompt."
     )))?;
     Ok(CommandExit::Fine)
 }
@@ -167,9 +165,9 @@ fn remove(setup: &CommandSetup, screen: &mut Screen, id: &str) -> CommandOutcome
     let id = setup.agent(Some(id))?;
     let Some(path) = setup.agent_path(&id) else {
         return Err(CommandError::new(format!(
-            "agent `{id}` is not written in the config, so there is nothing to remove"
+            "agent `{id}` is not in the config, so there is nothing to remove"
         ))
-        .hint("it is the agent there is when none is configured"));
+        .hint("it is the built-in agent used when none is configured"));
     };
     let dir = setup.host.compact(&setup.workspace_dir(&id));
     let outcome = config::change(&setup.host, |source| {

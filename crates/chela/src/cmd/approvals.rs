@@ -57,11 +57,11 @@ impl From<DocumentError> for CommandError {
     fn from(error: DocumentError) -> Self {
         let hint = match &error {
             DocumentError::Broken { .. } | DocumentError::Version { .. } => {
-                "mend the file, or remove it to start with an empty list"
+                "fix the file, or remove it to start with an empty one"
             }
-            DocumentError::TooLarge { .. } => "remove it to start with an empty list",
+            DocumentError::TooLarge { .. } => "remove it to start with an empty one",
             DocumentError::Read { .. } | DocumentError::Write { .. } => {
-                "check the rights of the file and its folder"
+                "check the permissions of the file and its folder"
             }
         };
         CommandError::new(error).hint(hint)
@@ -97,8 +97,9 @@ impl ApprovalsFile {
             return Ok(CommandExit::Fine);
         }
         if found.is_empty() {
-            screen.line("Nothing waits, and no command is on the list.")?;
-            let hint = "`chela approvals allow PROGRAM` adds one; `chela approvals get` says what happens with the rest.";
+            screen.line("Nothing is waiting, and no command is pre-approved.")?;
+            let hint = "`chela approvals allow PROGRAM` adds one; `chela approvals get` shows \
+                how the rest is handled.";
             screen.paragraph("", hint)?;
             return Ok(CommandExit::Fine);
         }
@@ -123,7 +124,7 @@ impl ApprovalsFile {
                 ApprovalItem::Host(grant) => vec![
                     paint.accent(&grant.id),
                     shown(agent),
-                    format!("sandboxed commands reach {}", shown(&grant.host)),
+                    format!("sandboxed commands may reach {}", shown(&grant.host)),
                     paint.dim(utc(grant.granted_at / 1000)),
                 ],
             })
@@ -153,7 +154,7 @@ impl ApprovalsFile {
         let optional = [
             ("arguments", &entry.arg_pattern),
             (
-                "begin with",
+                "start with",
                 &entry.prefix.as_ref().map(|words| words.join(" ")),
             ),
             ("in", &entry.folder),
@@ -190,7 +191,7 @@ impl ApprovalsFile {
             })?;
             if let Some((agent, grant)) = revoked {
                 screen.line(format!(
-                    "Revoked: the way to {} of {} asks again.",
+                    "Revoked: reaching {} asks again for {}.",
                     shown(&grant.host),
                     shown(&agent)
                 ))?;
@@ -284,7 +285,7 @@ impl ApprovalsFile {
         }
         let nobody = match rules.fallback {
             ExecSecurity::Deny => "it does not run",
-            ExecSecurity::Allowlist => "it runs if it is on the list",
+            ExecSecurity::Allowlist => "it runs if pre-approved",
             ExecSecurity::Full => "it runs",
         };
         let say = |answer| match answer {
@@ -299,7 +300,7 @@ impl ApprovalsFile {
             &[
                 vec!["agent".into(), agent.to_string()],
                 vec![
-                    "on the list".into(),
+                    "pre-approved".into(),
                     format!("{} ({count})", say(rules.listed)),
                 ],
                 vec!["anything else".into(), say(rules.unlisted).into()],
@@ -411,7 +412,7 @@ fn find_by_name(document: &ApprovalsDocument, given: &str) -> Result<String, Com
                 .map(|entry| format!("{} ({})", entry.id, command(entry)));
             let ids: Vec<String> = ids.collect();
             Err(CommandError::new(format!(
-                "`{}` may mean {} approvals",
+                "`{}` matches {} approvals",
                 shown(given),
                 many.len()
             ))

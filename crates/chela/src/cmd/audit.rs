@@ -121,7 +121,8 @@ fn verify_file(host: &Host, screen: &mut Screen, file: &Path, as_json: bool) -> 
     tell(screen, &report.damage, &file.display().to_string())?;
     if !report.proofs_checked {
         screen.line(
-            "  only its hashes were looked at: who wrote the entries can be checked only where the key of that installation is",
+            "  only its hashes were checked: who wrote the entries can be verified only with \
+                that installation's key",
         )?;
     }
     Ok(exit(&report.damage))
@@ -130,16 +131,10 @@ fn verify_file(host: &Host, screen: &mut Screen, file: &Path, as_json: bool) -> 
 fn tell(screen: &mut Screen, damage: &[LedgerDamage], what: &str) -> Result<(), CommandError> {
     let paint = screen.paint;
     if damage.is_empty() {
-        screen.line(format!(
-            "{} {what}",
-            paint.good("Everything is as it was written:")
-        ))?;
+        screen.line(format!("{} {what}", paint.good("Intact:")))?;
         return Ok(());
     }
-    screen.line(format!(
-        "{} {what}",
-        paint.bad("Not everything is as it was written:")
-    ))?;
+    screen.line(format!("{} {what}", paint.bad("Not intact:")))?;
     for one in damage {
         screen.line(format!("  {} {}", paint.bad("✗"), shown(&one.words)))?;
     }
@@ -195,7 +190,7 @@ fn export(
             std::fs::write(&path, &lines).map_err(|error| {
                 CommandError::new(format!("cannot write {}: {error}", path.display()))
             })?;
-            screen.line(format!("{count} entries are in {}", host.compact(&path)))?;
+            screen.line(format!("Wrote {count} entries to {}", host.compact(&path)))?;
         }
     }
     Ok(CommandExit::Fine)
@@ -205,6 +200,6 @@ fn kind_named(word: &str) -> Result<AuditKind, CommandError> {
     AuditKind::named(word).ok_or_else(|| {
         let all = AuditKind::ALL.map(AuditKind::as_str).join(", ");
         CommandError::usage(format!("`{word}` is not a kind of entry"))
-            .hint(format!("there are {all}"))
+            .hint(format!("the kinds are {all}"))
     })
 }

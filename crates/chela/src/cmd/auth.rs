@@ -24,10 +24,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuthCommand) -> CommandOut
         AuthCommand::Logout { provider } => {
             let provider = super::wizard::checked_name(&provider)?;
             match KeptLogin::forget(host, &provider)? {
-                true => screen.line(format!("The tokens of {provider} are gone."))?,
+                true => screen.line(format!("Deleted the tokens of {provider}."))?,
                 false => {
-                    return Err(CommandError::new(format!("nothing is kept for {provider}"))
-                        .hint("`chela auth list` shows what is"));
+                    return Err(
+                        CommandError::new(format!("nothing is stored for {provider}"))
+                            .hint("`chela auth list` shows what is stored"),
+                    );
                 }
             }
             Ok(CommandExit::Fine)
@@ -123,7 +125,8 @@ fn list(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
         return Ok(CommandExit::Fine);
     }
     if rows.is_empty() {
-        screen.line("Nothing is stored. `chela setup` keeps a key, `chela auth login` logs in.")?;
+        screen
+            .line("Nothing is stored. `chela setup` stores a key, `chela auth login` logs in.")?;
         return Ok(CommandExit::Fine);
     }
     let rows: Vec<Vec<String>> = rows
@@ -158,7 +161,8 @@ pub async fn renew_logins(host: &Host, http: &ModelHttp) -> Vec<String> {
         };
         if let Err(fail) = renewed {
             failed.push(format!(
-                "the login to {provider} has run out and cannot be renewed: {}; `chela auth login {provider}`",
+                "the login to {provider} has expired and cannot be renewed: {}; run `chela auth \
+                    login {provider}`",
                 fail.message
             ));
         }

@@ -89,12 +89,12 @@ fn row(turn: &CacheTurn, paint: ColourMode) -> Vec<String> {
 fn in_words(report: &CacheReport) -> String {
     let part = percent(report.reused_tokens, report.total_tokens);
     let breaks = match report.avoidable_breaks {
-        0 => "nothing broke the prefix that did not have to".to_owned(),
-        many => format!("{} that could have been avoided", count_noun(many, "break")),
+        0 => "no avoidable breaks".to_owned(),
+        many => count_noun(many, "avoidable break"),
     };
     let price = match (report.reread_tokens, report.reread_cost) {
         (0, _) | (_, None) => String::new(),
-        (_, Some(cost)) => format!(" What was read again cost {}.", dollars(cost)),
+        (_, Some(cost)) => format!(" Reading it again cost {}.", dollars(cost)),
     };
     format!("{part} % of all input could be reused; {breaks}.{price}")
 }

@@ -17,7 +17,7 @@ pub fn record_change(host: &Host, kind: AuditKind, body: &Value) {
     let noted = Ledger::open(host).and_then(|ledger| block_on(ledger.append(kind, body)));
     if let Err(error) = noted {
         print_beside(format_args!(
-            "warning: this change is not on record: {error}"
+            "warning: this change is not recorded: {error}"
         ));
     }
 }

@@ -69,10 +69,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &ChatArgs) -> CommandOutcome 
 /// `chela resume`.
 pub fn resume(host: &Host, screen: &mut Screen, args: ResumeArgs) -> CommandOutcome {
     if args.chat.session.is_some() || args.chat.new_session.is_some() {
-        return Err(CommandError::usage(
-            "which one? `resume` takes the id or the words by themselves",
-        )
-        .hint("chela resume 3f2a"));
+        return Err(
+            CommandError::usage("which one? give `resume` an id or words, without a flag")
+                .hint("chela resume 3f2a"),
+        );
     }
     let words = args.which.join(" ");
     if !words.trim().is_empty() {
@@ -81,9 +81,9 @@ pub fn resume(host: &Host, screen: &mut Screen, args: ResumeArgs) -> CommandOutc
     }
     if args.chat.message.is_some() || !screen.is_terminal || !io::stdin().is_terminal() {
         return Err(CommandError::usage(
-            "which conversation? Without a terminal none can be picked",
+            "which conversation? without a terminal you cannot pick one",
         )
-        .hint("`chela sessions list --all` shows them; `chela chat --continue` takes the newest"));
+        .hint("`chela sessions list --all` shows them; `chela chat --continue` uses the newest"));
     }
     run_chosen(
         host,
@@ -127,7 +127,7 @@ fn run_chosen(
         }
         for survivor in chela_sandbox::end_surviving_commands(host) {
             let told = format!(
-                "a command of an earlier process still ran and was ended: {}",
+                "stopped a command left running by an earlier process: {}",
                 survivor.shown
             );
             chat::print_warning(screen.paint, &told);
@@ -258,8 +258,7 @@ impl ChatMode {
         };
         match (&args.message, piped) {
             (Some(message), None) if message.trim().is_empty() && args.image.is_empty() => {
-                Err(CommandError::usage("there is no message: it is empty")
-                    .hint("chela chat -m MESSAGE"))
+                Err(CommandError::usage("the message is empty").hint("chela chat -m MESSAGE"))
             }
             (Some(message), piped) => Ok(Self::Once(InboundMessage {
                 text: match &args.skill {
@@ -269,10 +268,10 @@ impl ChatMode {
                 piped,
                 ..InboundMessage::default()
             })),
-            (None, Some(piped)) if piped.trim().is_empty() => Err(CommandError::usage(
-                "there is no message: standard input is empty",
-            )
-            .hint("chela chat -m MESSAGE")),
+            (None, Some(piped)) if piped.trim().is_empty() => {
+                Err(CommandError::usage("no message: standard input is empty")
+                    .hint("chela chat -m MESSAGE"))
+            }
             (None, Some(piped)) => Ok(Self::Once(InboundMessage {
                 piped: Some(piped),
                 ..InboundMessage::default()
@@ -345,7 +344,7 @@ async fn open(
         },
     };
     agents.conversation(ask).await.map_err(|error| {
-        CommandError::new(error).hint("`chela doctor` says what is wrong, and what to do")
+        CommandError::new(error).hint("`chela doctor` shows what is wrong, and what to do")
     })
 }
 
@@ -477,16 +476,16 @@ async fn one_for_now(
             .await
             .map_err(CommandError::new)?
             .in_words(),
-        SurfaceAction::Approve { id, .. } => format!("No question waits as `{id}`."),
+        SurfaceAction::Approve { id, .. } => format!("There is no open question `{id}`."),
         SurfaceAction::Choose(rows) => slash::list_conversations(&rows),
         SurfaceAction::Folder(_) => {
-            "`--cd DIR` or `--add-dir DIR` says where one message works.".to_owned()
+            "Use `--cd DIR` or `--add-dir DIR` to choose the folder for one message.".to_owned()
         }
         SurfaceAction::Resume(id) => {
             let chosen = SessionChoice::Found(id.clone());
             let key = chosen.open(talk.agents(), talk.agent()).await?;
             let key = key.map_or_else(String::new, |key| key.to_string());
-            format!("{key} goes on with the conversation `{id}`.")
+            format!("{key} continues the conversation `{id}`.")
         }
         _ => answer.text,
     };
@@ -513,7 +512,7 @@ fn wait_after(args: &ChatArgs) -> WaitAfter {
 
 fn level(typed: &str) -> Result<&'static str, CommandError> {
     slash::thinking_level(typed).ok_or_else(|| {
-        CommandError::usage(format!("`{typed}` is not a level of thinking"))
+        CommandError::usage(format!("`{typed}` is not a thinking level"))
             .hint("off, minimal, low, medium, high or xhigh")
     })
 }

@@ -158,7 +158,7 @@ pub fn change(
 fn store_fail(error: StoreError) -> CommandError {
     match error {
         StoreError::Invalid { .. } => {
-            CommandError::config(error).hint("chela config explain KEY tells what a key takes")
+            CommandError::config(error).hint("`chela config explain KEY` shows what a key accepts")
         }
         StoreError::Edit(EditError::Syntax { .. }) => {
             CommandError::config(error).hint("chela config validate")
@@ -170,7 +170,10 @@ fn store_fail(error: StoreError) -> CommandError {
 fn tell(screen: &mut Screen, host: &Host, outcome: &EditOutcome, what: &str) -> CommandOutcome {
     let path = host.compact(&outcome.path);
     match outcome.changed {
-        ConfigChanged::No => screen.line(format!("Nothing to change: {path} already says so."))?,
+        ConfigChanged::No => screen.line(format!(
+            "Nothing to change: {path} already has this \
+            value."
+        ))?,
         ConfigChanged::Yes => screen.line(format!("{what} in {path}."))?,
     }
     for diagnostic in outcome
@@ -195,7 +198,7 @@ fn unset(host: &Host, screen: &mut Screen, path: &str) -> CommandOutcome {
         ))?;
         return Ok(CommandExit::Fine);
     }
-    tell(screen, host, &outcome, &format!("{path} is removed"))
+    tell(screen, host, &outcome, &format!("{path} removed"))
 }
 
 /// Changes the file if that brings no new errors. Those that are there may stay: otherwise a file
@@ -234,7 +237,7 @@ fn patch(host: &Host, screen: &mut Screen, args: &PatchArgs) -> CommandOutcome {
     let outcome = change(host, |source| {
         edit::merge_patch(source, &KeyPath::root(), &value)
     })?;
-    tell(screen, host, &outcome, "The patch is merged")
+    tell(screen, host, &outcome, "Patch merged")
 }
 
 fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> CommandOutcome {
@@ -243,10 +246,10 @@ fn apply(host: &Host, screen: &mut Screen, args: &PatchArgs) -> CommandOutcome {
         return dry_run(host, screen, |source| edit::replace_all(source, &value));
     }
     match change(host, |source| edit::replace_all(source, &value)) {
-        Ok(outcome) => tell(screen, host, &outcome, "The config is replaced"),
+        Ok(outcome) => tell(screen, host, &outcome, "Config replaced"),
         Err(fail) => match ConfigStore::new(host).save_rejected(&text) {
             Ok(kept) => Err(CommandError {
-                hint: Some(format!("your text is kept in {}", host.compact(&kept))),
+                hint: Some(format!("your text is saved in {}", host.compact(&kept))),
                 ..fail
             }),
             Err(_) => Err(fail),
@@ -354,7 +357,7 @@ fn validate(host: &Host, screen: &mut Screen, file: Option<&Path>, json: bool) -
         }
         let path = host.compact(&host.config_file());
         match (errors, host.config_file().exists()) {
-            (0, false) => screen.line(format!("There is no {path} yet; the defaults count."))?,
+            (0, false) => screen.line(format!("There is no {path} yet; the defaults apply."))?,
             (0, true) => screen.line(screen.paint.good(format!("{path} is valid.")))?,
             (_, _) => screen.line(format!(
                 "{} in {path}",

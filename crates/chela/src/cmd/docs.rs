@@ -165,7 +165,7 @@ fn search(screen: &mut Screen, text: &str, json: bool) -> CommandOutcome {
         return Ok(CommandExit::Fine);
     }
     if found.is_empty() {
-        return Err(CommandError::new(format!("no page speaks of `{text}`")));
+        return Err(CommandError::new(format!("no page mentions `{text}`")));
     }
     let rows: Vec<Vec<String>> = found
         .iter()

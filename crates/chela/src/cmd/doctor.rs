@@ -166,11 +166,11 @@ fn print(
     }
     let open: Vec<&DoctorFinding> = findings.iter().filter(|finding| !finding.fixed).collect();
     if open.is_empty() {
-        return screen.line(paint.good("All is well."));
+        return screen.line(paint.good("No problems found."));
     }
     let fixable = open.iter().filter(|finding| finding.fixable).count();
     let more = if fixable > 0 {
-        format!("; `chela doctor --fix` mends {fixable} of them")
+        format!("; `chela doctor --fix` fixes {fixable} of them")
     } else {
         String::new()
     };

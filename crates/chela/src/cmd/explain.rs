@@ -76,7 +76,7 @@ fn print(
         screen.table("    ", &words)?;
     }
     if !explanation.overridden_by.is_empty() {
-        screen.line(format!("  {}", paint.dim("set otherwise by")))?;
+        screen.line(format!("  {}", paint.dim("overridden by")))?;
         let rows: Vec<Vec<String>> = explanation
             .overridden_by
             .iter()

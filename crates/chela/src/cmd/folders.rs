@@ -37,11 +37,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: FoldersCommand) -> Command
             let shown = clean_line(&host.compact(&folder));
             match was {
                 Some(_) => {
-                    screen.line(format!("Forgotten: {shown}. You are asked again there."))?
+                    screen.line(format!("Forgot {shown}. You will be asked again there."))?
                 }
                 None => {
-                    return Err(CommandError::new(format!("nothing was said about {shown}"))
-                        .hint("`chela folders list` shows what was"));
+                    return Err(CommandError::new(format!(
+                        "there is no answer on record for {shown}"
+                    ))
+                    .hint("`chela folders list` shows the folders"));
                 }
             }
             Ok(CommandExit::Fine)

@@ -58,7 +58,7 @@ pub fn init_home(host: &Host, screen: &mut Screen) -> CommandOutcome {
         screen.line(
             screen
                 .paint
-                .dim("chela --help lists the commands; chela doctor looks for problems."),
+                .dim("`chela --help` lists the commands; `chela doctor` looks for problems."),
         )?;
         return Ok(CommandExit::Fine);
     }
@@ -84,7 +84,7 @@ fn record_changes(setup: &CommandSetup) {
     for agent in setup.loaded.agents() {
         if let Ok(past) = WorkspaceHistory::open(&setup.host, &setup.workspace_dir(&agent)) {
             let kept = past.snapshot(&CommitAuthor::Runtime, OUTSIDE_CHANGE);
-            ok_or_warn!(kept, "the history of the workspace has a gap");
+            ok_or_warn!(kept, "the workspace history has a gap");
         }
     }
 }
@@ -119,7 +119,7 @@ fn print(screen: &mut Screen, setup: &CommandSetup, report: &SeedReport) -> std:
     let dir = setup.host.compact(&report.dir);
     if report.created.is_empty() && report.before == WorkspaceCondition::New {
         let told =
-            format!("{dir} is there; no files were made in it (agents.defaults.skipBootstrap).");
+            format!("{dir} is there; no files were created in it (agents.defaults.skipBootstrap).");
         return screen.paragraph("", &told);
     }
     if report.created.is_empty() {
@@ -138,14 +138,15 @@ fn print(screen: &mut Screen, setup: &CommandSetup, report: &SeedReport) -> std:
     }
     if !report.kept.is_empty() && !report.created.is_empty() {
         let kept: Vec<&str> = report.kept.iter().map(|file| file.name()).collect();
-        screen.paragraph("", &format!("Left as they were: {}.", kept.join(", ")))?;
+        screen.paragraph("", &format!("Left unchanged: {}.", kept.join(", ")))?;
     }
     if is_foreign(setup, report) {
         let kept: Vec<&str> = report.kept.iter().map(|file| file.name()).collect();
         screen.paragraph(
             "",
             &format!(
-                "{} came with the folder. Read them; until `chela trust approve --folder` they are set aside.",
+                "{} came with the folder: quarantined until you read them and run `chela trust \
+                 approve --folder`.",
                 kept.join(", ")
             ),
         )?;
@@ -153,13 +154,15 @@ fn print(screen: &mut Screen, setup: &CommandSetup, report: &SeedReport) -> std:
     match &report.repository {
         RepositoryOutcome::Created { .. } => screen.paragraph(
             "",
-            "Every change of these files is kept in git: `chela workspace history SOUL.md`, `chela workspace restore SOUL.md`.",
+            "Every change to these files is kept in git: `chela workspace history SOUL.md`, \
+                `chela workspace restore SOUL.md`.",
         ),
         RepositoryOutcome::InsideOther { root } => screen.paragraph(
             "",
             &format!("The folder belongs to the repository {}, so Chela keeps no history of its own there.", setup.host.compact(root)),
         ),
-        RepositoryOutcome::NoGit => screen.paragraph("", "git was not found, so changes of these files cannot be undone; everything else works."),
+        RepositoryOutcome::NoGit => screen.paragraph("", "git was not found, so changes to these \
+            files cannot be undone; everything else works."),
         RepositoryOutcome::Failed { why } => screen.paragraph("", &format!("No history is kept: {why}")),
         RepositoryOutcome::Present { .. } | RepositoryOutcome::NotAsked => Ok(()),
     }
@@ -191,7 +194,7 @@ fn purpose(file: CoreFile) -> &'static str {
         CoreFile::Tools => "notes on your own tools and machines",
         CoreFile::Bootstrap => "the first conversation; removed afterwards",
         CoreFile::Memory => "what it remembers (never shown in group chats)",
-        CoreFile::Heartbeat => "what to look after by itself; empty costs nothing",
+        CoreFile::Heartbeat => "what to check on by itself; empty costs nothing",
     }
 }
 
@@ -207,7 +210,7 @@ fn next_steps(screen: &mut Screen, follows: WhatFollows) -> std::io::Result<()> 
     let talk = ("chela chat".to_owned(), "talk to it");
     let steps = [
         (soul, "make it yours"),
-        ("chela prompt".to_owned(), "read what a model would read"),
+        ("chela prompt".to_owned(), "see what a model reads"),
         ("chela context map".to_owned(), "see where the tokens go"),
         ("chela doctor".to_owned(), "check everything"),
     ];

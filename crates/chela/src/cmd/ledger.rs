@@ -61,7 +61,7 @@ pub fn with_ledger(
 }
 
 pub fn tell_none(screen: &mut Screen) -> CommandOutcome {
-    screen.line("Nothing is on record yet: the first message to a model begins it.")?;
+    screen.line("Nothing is recorded yet: the first message to a model starts it.")?;
     Ok(CommandExit::Fine)
 }
 
@@ -69,8 +69,8 @@ pub fn tell_none(screen: &mut Screen) -> CommandOutcome {
 pub fn resolve_session(ledger: &Ledger, given: Option<&str>) -> Result<String, CommandError> {
     block_on(ledger.find_session(given))?.ok_or_else(|| {
         let what = given.unwrap_or("of any conversation");
-        CommandError::new(format!("nothing is on record for `{what}`"))
-            .hint("chela turn list shows what is on record")
+        CommandError::new(format!("nothing is recorded for `{what}`"))
+            .hint("`chela turn list` shows what is recorded")
     })
 }
 

@@ -56,9 +56,9 @@ fn why_empty(host: &Host, path: &Path, args: &LogsArgs) -> String {
     match (any.is_empty(), &args.turn) {
         (true, _) => format!("Nothing is logged yet ({shown})."),
         (false, Some(turn)) if args.level.is_none() && args.since.is_none() => {
-            format!("No line of turn {} ({shown}).", sanitize::literal(turn))
+            format!("No lines for turn {} ({shown}).", sanitize::literal(turn))
         }
-        (false, _) => format!("No line like that ({shown})."),
+        (false, _) => format!("No matching lines ({shown})."),
     }
 }
 

@@ -98,7 +98,7 @@ fn open(setup: &CommandSetup, agent: &AgentArg) -> Result<Opened, CommandError> 
     let view = setup.view(&id)?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));
     let shared = agents.memory(&id).ok_or_else(|| {
-        CommandError::new("memory search is switched off for this agent")
+        CommandError::new("memory search is turned off for this agent")
             .hint("chela config set agents.defaults.memorySearch.enabled true")
     })?;
     Ok(Opened { view, shared })

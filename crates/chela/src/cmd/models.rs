@@ -68,7 +68,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> CommandOutcome {
         screen.line("No model is configured.")?;
         for (target, key) in models.with_keys() {
             screen.line(format!(
-                "  {} could be used: the key in {key}",
+                "  {} could be used: its key is in {key}",
                 target.reference()
             ))?;
         }
@@ -112,7 +112,7 @@ fn list(models: &Models, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     }
     screen.table("", &rows)?;
     screen.line(paint.dim(format!(
-        "* is the default. Windows and prices that the config does not give are of {KNOWN_SINCE}."
+        "* is the default. Windows and prices not set in the config are as of {KNOWN_SINCE}."
     )))?;
     Ok(CommandExit::Fine)
 }

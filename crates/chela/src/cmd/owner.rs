@@ -25,10 +25,10 @@ use crate::fail::CommandError;
 pub fn require_owner(host: &Host, what: &str) -> Result<(), CommandError> {
     match is_agent(host) {
         false => Ok(()),
-        true => Err(CommandError::new(format!(
-            "{what} by the owner, not by a command of an agent"
-        ))
-        .hint("the owner runs it in a terminal of their own")),
+        true => Err(
+            CommandError::new(format!("{what} by the owner, not by an agent's command"))
+                .hint("the owner runs it in their own terminal"),
+        ),
     }
 }
 

@@ -33,7 +33,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> CommandOutcome
     }
 }
 
-const NO_PROMPT: &str = "`chela agents list` shows the agents, `chela doctor` what is wrong";
+const NO_PROMPT: &str = "`chela agents list` shows the agents, `chela doctor` finds problems";
 
 /// The prompt a person asked for, from the live setup. What was cut or skipped on the way is told
 /// on standard error, once per change.
@@ -212,10 +212,11 @@ fn check(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcom
         ))?;
     }
     if drifted == 0 {
-        screen.line(screen.paint.good(format!(
-            "{} as they were",
-            count_noun(golden.len(), "prompt")
-        )))?;
+        screen.line(
+            screen
+                .paint
+                .good(format!("{} unchanged", count_noun(golden.len(), "prompt"))),
+        )?;
         return Ok(CommandExit::Fine);
     }
     screen.line(format!(

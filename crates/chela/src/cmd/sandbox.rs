@@ -140,7 +140,7 @@ fn try_out(
             let shown = session.setup.host.compact(workspace);
             return Err(
                 CommandError::new(format!("the workspace {shown} does not exist yet"))
-                    .hint("`chela init` makes it"),
+                    .hint("`chela init` creates it"),
             );
         }
         let commands = session.commands();
@@ -148,7 +148,7 @@ fn try_out(
             .exec
             .for_the_owner(command, None, timeout)
             .map_err(|failed| {
-                CommandError::new(failed.text()).hint("`chela sandbox explain` says more about it")
+                CommandError::new(failed.text()).hint("`chela sandbox explain` says more")
             })?;
         let ended = follow(&job, screen).await?;
         let code = |code: i32| CommandExit::Command(u8::try_from(code & 0xff).unwrap_or(u8::MAX));
@@ -156,9 +156,9 @@ fn try_out(
             CommandEnd::Code(number) => Ok(code(number)),
             CommandEnd::Signal(signal) => Ok(code(128 + signal)),
             other => Err(CommandError::new(match other {
-                CommandEnd::TimedOut => "its time was up",
-                CommandEnd::TooManyProcesses => "it started more processes than it may",
-                CommandEnd::TooMuchMemory => "it used more memory than it may",
+                CommandEnd::TimedOut => "it timed out",
+                CommandEnd::TooManyProcesses => "it started too many processes",
+                CommandEnd::TooMuchMemory => "it used too much memory",
                 CommandEnd::TooMuchOutput => "it printed too much",
                 _ => "it was stopped",
             })),

@@ -119,7 +119,7 @@ fn print(
         screen.paragraph("         ", &format!("→ {}", finding.fix))?;
     }
     if findings.is_empty() {
-        screen.line(paint.good("Nothing risky was found."))?;
+        screen.line(paint.good("No risks found."))?;
         return Ok(());
     }
     screen.blank()?;
@@ -132,7 +132,7 @@ fn print(
     let mendable = findings.iter().filter(|one| one.remedy.is_some()).count();
     let more = match (mendable, args.fix) {
         (0, _) | (_, true) => String::new(),
-        (many, false) => format!("; `chela security audit --fix` mends {many} of them"),
+        (many, false) => format!("; `chela security audit --fix` fixes {many} of them"),
     };
     screen.line(format!(
         "{}: {} critical, {}, {}{more}",
@@ -165,7 +165,7 @@ fn mend(host: &Host, remedy: &SecurityRemedy) -> Result<String, CommandError> {
             config::change(host, |source| {
                 edit::unset(source, key).map(|(text, _)| text)
             })?;
-            format!("took {key} out of the config")
+            format!("removed {key} from the config")
         }
     };
     change_records::record_change(

@@ -174,7 +174,7 @@ impl<'a> SessionOwner<'a> {
                 "agent `{}` has no conversations yet",
                 self.agent
             ))
-            .hint("chela chat begins one"));
+            .hint("start one with `chela chat`"));
         };
         let session = self.find_in(&sessions, given)?;
         Ok((sessions, session))
@@ -189,10 +189,10 @@ impl<'a> SessionOwner<'a> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "`chela sessions list --all` shows them".to_owned(),
                 };
-                Err(CommandError::new(format!("there is no session `{given}`")).hint(hint))
+                Err(CommandError::new(format!("there is no conversation `{given}`")).hint(hint))
             }
             SessionMatch::Several(ids) => Err(CommandError::new(format!(
-                "`{given}` may mean {} sessions",
+                "`{given}` matches {} conversations",
                 ids.len()
             ))
             .hint(format!("give more of the id: {}", ids.join(", ")))),

@@ -57,7 +57,7 @@ impl CommandSetup {
         let instead = match &self.loaded.source {
             ConfigSource::File | ConfigSource::Defaults(_) if problems.is_empty() => return,
             ConfigSource::LastGood { .. } => "; the last good one is used instead",
-            ConfigSource::Defaults(_) => "; the defaults count instead",
+            ConfigSource::Defaults(_) => "; the defaults apply instead",
             ConfigSource::File => "",
         };
         // What is wrong may all be in another file, such as a .env.

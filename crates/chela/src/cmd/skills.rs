@@ -202,7 +202,7 @@ fn trust_hint(skill: &AgentSkill) -> Option<String> {
 fn mark(presence: SkillPresence, paint: ColourMode) -> String {
     match presence {
         SkillPresence::Listed => paint.good("in"),
-        SkillPresence::OnCall => paint.accent("on call"),
+        SkillPresence::OnCall => paint.accent("on request"),
         SkillPresence::Hidden => paint.dim("hidden"),
         SkillPresence::Quarantined => paint.warn("quarantined"),
     }

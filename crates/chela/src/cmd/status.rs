@@ -64,7 +64,7 @@ pub fn print(screen: &mut Screen, status: &StatusReport) -> std::io::Result<()> 
     ];
     if !status.config.idle.is_empty() {
         let parts = status.config.idle.join(", ");
-        let told = paint.dim(format!("{parts}: kept; nothing runs it yet"));
+        let told = paint.dim(format!("{parts}: set; nothing runs it yet"));
         rows.push(vec!["idle".into(), told]);
     }
     if let Some(stopped) = &status.stopped {
@@ -106,7 +106,7 @@ fn print_agent(screen: &mut Screen, agent: &AgentStatus) -> std::io::Result<()> 
         WorkspaceCondition::FirstRun => {
             paint.good("ready; BOOTSTRAP.md still guides the first conversations")
         }
-        WorkspaceCondition::Settled => paint.good("settled in"),
+        WorkspaceCondition::Settled => paint.good("ready"),
         WorkspaceCondition::Adopted => paint.good("your own files"),
         WorkspaceCondition::Lost { .. } => {
             paint.bad("its files are gone; restore them, or chela init --reseed")

@@ -24,8 +24,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: StopArgs) -> CommandOutcome {
             && !args.json
             && HaltNotice::look(host).is_some_and(|halt| halt.reason.is_none())
         {
-            screen
-                .line("The reason could not be kept: nothing more can be written to the disk.")?;
+            screen.line("The reason could not be saved: the disk cannot be written to.")?;
         }
         return Ok(CommandExit::Fine);
     }
@@ -34,7 +33,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: StopArgs) -> CommandOutcome {
         match (args.json, was) {
             (true, _) => screen.json(&json!({ "stopped": false, "was": was }))?,
             (false, true) => screen.line("Agents may work again.")?,
-            (false, false) => screen.line("Nothing was stopped.")?,
+            (false, false) => screen.line("Agents were not stopped.")?,
         }
         return Ok(CommandExit::Fine);
     }
@@ -111,13 +110,17 @@ fn tell(
                 Some(outcome) => tell_outcome(screen, outcome)?,
                 None => screen.paragraph(
                     "",
-                    "Nothing begins and nothing is sent until `chela stop --lift`.",
+                    "Nothing starts and nothing is sent until `chela stop --lift`.",
                 )?,
             }
         }
         None => {
-            screen.line("Nothing was stopped: agents may work.")?;
-            screen.paragraph("", "`chela stop --all` ends every turn of every agent, in every process, and lets none begin.")?;
+            screen.line("Agents are not stopped.")?;
+            screen.paragraph(
+                "",
+                "`chela stop --all` stops every turn of every agent, in every \
+                process, and lets none start.",
+            )?;
         }
     }
     Ok(())
@@ -125,26 +128,30 @@ fn tell(
 
 fn tell_outcome(screen: &mut Screen, outcome: &StopOutcome) -> Result<(), CommandError> {
     for command in &outcome.ended {
-        let line = format!("Ended a command that was left behind: {}", command.shown);
+        let line = format!("Stopped a command that was left running: {}", command.shown);
         screen.line(clean_line(&line))?;
     }
     if outcome.turns == 0 && outcome.running.is_empty() {
-        screen.paragraph("", "Turns that ran have ended; nothing runs and nothing is sent until `chela stop --lift`.")?;
+        screen.paragraph(
+            "",
+            "All turns have ended; nothing runs and nothing is sent until \
+            `chela stop --lift`.",
+        )?;
         return Ok(());
     }
     if outcome.turns > 0 {
         let turns = count_noun(outcome.turns, "turn");
         screen.line(format!(
-            "After {} s {turns} had not ended yet; `chela stop` looks again.",
+            "After {} s {turns} had not ended yet; run `chela stop` to check again.",
             PATIENCE.as_secs()
         ))?;
     }
     for command in &outcome.running {
-        screen.line(clean_line(&format!("Still runs: {}", command.shown)))?;
+        screen.line(clean_line(&format!("Still running: {}", command.shown)))?;
     }
     screen.paragraph(
         "",
-        "Nothing begins and nothing is sent until `chela stop --lift`.",
+        "Nothing starts and nothing is sent until `chela stop --lift`.",
     )?;
     Ok(())
 }

@@ -84,12 +84,12 @@ fn introduce(
     ))?;
     screen.paragraph(
         "  ",
-        "It answers in the format it is asked in. For another than OpenAI's chat completions, \
-         add api: \"openai-responses\", \"anthropic-messages\", \"google-generative-ai\" or \
-         \"ollama\".",
+        "It answers in the format of the request. For formats other than OpenAI's chat \
+         completions, add api: \"openai-responses\", \"anthropic-messages\", \
+         \"google-generative-ai\" or \"ollama\".",
     )?;
     screen.blank()?;
-    screen.line("Ctrl-C ends it. Requests:")?;
+    screen.line("Ctrl-C to stop. Requests:")?;
     screen.flush()?;
     Ok(())
 }

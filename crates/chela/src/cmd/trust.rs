@@ -47,7 +47,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> CommandOu
         TrustCommand::Revoke {
             file, agent, json, ..
         } => {
-            owner::require_owner(host, "trust is withdrawn")?;
+            owner::require_owner(host, "trust is revoked")?;
             approve::revoke(
                 &AgentFiles::of(&setup, &agent)?,
                 screen,
@@ -65,7 +65,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: TrustCommand) -> CommandOu
             agent,
             json,
         } => {
-            owner::require_owner(host, "files are put back")?;
+            owner::require_owner(host, "files are restored")?;
             restore::run(
                 &AgentFiles::of(&setup, &agent)?,
                 screen,
@@ -88,7 +88,7 @@ pub fn owner_wrote(setup: &CommandSetup, agent: &AgentId, files: &[&str], how: &
     if let Some(view) = setup.loaded.agent(agent) {
         let custody = custody_of(&setup.host, &setup.loaded, &view);
         let noted = custody.record_files(files.iter().copied(), &VersionWriter::Owner, how);
-        ok_or_warn!(noted, "who wrote a file is not on record");
+        ok_or_warn!(noted, "who wrote a file is not recorded");
     }
 }
 
@@ -125,7 +125,7 @@ pub fn owner_configured(host: &Host, before: &BTreeMap<AgentId, String>) {
             how: "chela config",
             trust: Trust::Operator,
         }]);
-        ok_or_warn!(noted, "who wrote the heartbeat prompt is not on record");
+        ok_or_warn!(noted, "who wrote the heartbeat prompt is not recorded");
     }
 }
 
@@ -234,9 +234,8 @@ impl<'a> AgentFiles<'a> {
         }
         let hint = match suggest::nearest(typed, all.iter().map(|file| file.shown.as_str())) {
             Some(near) => format!("did you mean {near}?"),
-            None => {
-                "chela trust status lists the files; chela skills trust is for skills".to_owned()
-            }
+            None => "`chela trust status` lists the files; for skills use `chela skills trust`"
+                .to_owned(),
         };
         Err(CommandError::new(format!(
             "{typed} is not a file that shapes agent {}",
@@ -309,7 +308,7 @@ impl<'a> AgentFiles<'a> {
             crate::chat::print_note(
                 crate::screen::ColourMode::Plain,
                 &format!(
-                    "the record could not be read; it is kept as {shown}, and a new one begins"
+                    "the record could not be read; it is kept as {shown}, and a new one is started"
                 ),
             );
         }

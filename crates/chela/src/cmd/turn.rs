@@ -78,7 +78,7 @@ fn meant(ledger: &Ledger, number: i64) -> Result<RecordId, CommandError> {
     let newest = block_on(ledger.list(&newest))?.into_iter().next();
     newest
         .map(|request| request.id)
-        .ok_or_else(|| CommandError::new("there is no request on record yet"))
+        .ok_or_else(|| CommandError::new("no request is recorded yet"))
 }
 
 fn list(
@@ -238,7 +238,7 @@ fn diff(
         return Ok(CommandExit::Fine);
     }
     if found.is_empty() {
-        screen.line("Both requests are the same.")?;
+        screen.line("The two requests are identical.")?;
         return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
@@ -295,13 +295,13 @@ fn replay(
     let size = count_noun(replayed.bytes.len(), "byte");
     if replayed.matches() {
         let line = format!(
-            "Request {id} is what was sent: {size}, SHA-256 {}",
+            "Request {id} matches what was sent: {size}, SHA-256 {}",
             replayed.hash
         );
         screen.line(paint.good(line))?;
     } else if replayed.unknown_secrets.is_empty() {
         let line = format!(
-            "Request {id} is not what was sent: {size}, SHA-256 {}",
+            "Request {id} does not match what was sent: {size}, SHA-256 {}",
             replayed.hash
         );
         screen.line(paint.bad(line))?;
@@ -313,7 +313,8 @@ fn replay(
             .map(|name| shown(name))
             .collect();
         screen.line(format!(
-            "Request {id} cannot be compared: it held the secrets {}, which are not known here.",
+            "Request {id} cannot be compared: it contained the secrets {}, which are not \
+                available here.",
             names.join(", ")
         ))?;
     }
@@ -323,7 +324,7 @@ fn replay(
 fn how_it_ended(summary: &RequestSummary) -> String {
     match (&summary.error, summary.ended, summary.cost) {
         (Some(error), _, _) => shorten(&shown(error), 60),
-        (None, None, _) => "no answer on record".to_owned(),
+        (None, None, _) => "no answer recorded".to_owned(),
         (None, Some(_), Some(cost)) => dollars(cost),
         (None, Some(_), None) => "done".to_owned(),
     }

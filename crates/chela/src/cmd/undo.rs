@@ -40,15 +40,12 @@ impl From<UndoError> for CommandError {
                     .iter()
                     .any(|step| step.conflict == Some(UndoConflict::OtherHome));
                 let hint = match later {
-                    _ if copied => {
-                        "take it back in the home it was made in; --force does it from here"
-                            .to_owned()
-                    }
+                    _ if copied => "undo it in the home it was made in, or use --force".to_owned(),
                     Some(by) => format!(
-                        "chela undo {by} takes the later change back first; --force overwrites it"
+                        "undo the later change first with `chela undo {by}`, or overwrite it \
+                            with --force"
                     ),
-                    None => "--force overwrites what is there; it is kept and can be brought back"
-                        .to_owned(),
+                    None => "--force overwrites what is there; a copy is kept for redo".to_owned(),
                 };
                 Self::new(shown_lines(&error.to_string())).hint(hint)
             }
@@ -73,7 +70,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome 
         return desk.list(screen, args);
     }
     if !args.dry_run {
-        owner::require_owner(host, "changes are taken back")?;
+        owner::require_owner(host, "changes are undone")?;
     }
     match &args.keep {
         Some(file) => desk.keep(screen, file, args.json),
@@ -101,7 +98,7 @@ impl Desk<'_> {
             return Ok(CommandExit::Fine);
         }
         if changes.is_empty() {
-            screen.line("Nothing can be taken back: no file was changed by a file tool yet.")?;
+            screen.line("Nothing to undo: no file was changed by a file tool yet.")?;
             return Ok(CommandExit::Fine);
         }
         let paint = screen.paint;
@@ -123,11 +120,11 @@ impl Desk<'_> {
             what.push_str(" (an undo)");
         }
         if change.tainted {
-            what.push_str(&paint.warn(", after reading text from outside"));
+            what.push_str(&paint.warn(", with untrusted content in context"));
         }
         match change.undone {
-            Some(0) => what.push_str(&paint.dim(", taken back")),
-            Some(by) => what.push_str(&paint.dim(format!(", taken back by {by}"))),
+            Some(0) => what.push_str(&paint.dim(", undone")),
+            Some(by) => what.push_str(&paint.dim(format!(", undone by {by}"))),
             None => {}
         }
         vec![
@@ -177,7 +174,7 @@ impl Desk<'_> {
         }
         screen.line(match back(&undone) {
             Some(again) => format!("Undone. Run `chela undo {again}` to redo."),
-            None => "Nothing had to be done: everything was as it was before.".to_owned(),
+            None => "Nothing to do: everything is already as it was before.".to_owned(),
         })?;
         Ok(CommandExit::Fine)
     }
@@ -191,14 +188,14 @@ impl Desk<'_> {
         Ok(match listed.is_empty() {
             true => UndoError::Nothing.into(),
             false => {
-                CommandError::new("everything is taken back already; `chela undo --list` shows it")
+                CommandError::new("everything is already undone; `chela undo --list` shows it")
             }
         })
     }
 
     fn show(&self, screen: &mut Screen, plan: &UndoPlan) -> Result<(), CommandError> {
         let paint = screen.paint;
-        screen.line("Taking this back would do this to the files:")?;
+        screen.line("Undoing this would change these files:")?;
         for step in &plan.steps {
             let against = match &step.conflict {
                 None => String::new(),
@@ -208,7 +205,7 @@ impl Desk<'_> {
                 Some(UndoConflict::ChangedElsewhere) => {
                     paint.warn(" - changed by someone else since")
                 }
-                Some(UndoConflict::OtherHome) => paint.warn(" - a file of another home"),
+                Some(UndoConflict::OtherHome) => paint.warn(" - a file in another home"),
                 Some(UndoConflict::Unreadable { why }) => paint.bad(format!(" - {}", shown(why))),
             };
             screen.line(format!(
@@ -244,9 +241,9 @@ impl Desk<'_> {
         }
         let name = self.called(&path);
         screen.line(match was_foreign {
-            true => format!("{name} stays, and counts as yours from now on."),
+            true => format!("{name} is kept, and counts as yours from now on."),
             false => {
-                format!("{name} holds nothing that was written after reading text from outside.")
+                format!("{name} has nothing that was written with untrusted content in context.")
             }
         })?;
         Ok(CommandExit::Fine)

@@ -75,7 +75,7 @@ async fn update(setup: &CommandSetup, screen: &mut Screen, args: &UpdateArgs) ->
                 "the index offers {}, which is older than this Chela {CURRENT}",
                 release.version
             ))
-            .hint("`chela update --force` installs it all the same"));
+            .hint("`chela update --force` installs it anyway"));
         }
         _ => {}
     }
@@ -114,7 +114,7 @@ impl ReleaseStanding {
     fn of(offered: &str) -> Result<Self, CommandError> {
         let parse = |text: &str| {
             ProgramVersion::parse(text)
-                .ok_or_else(|| CommandError::new(format!("`{text}` is no version")))
+                .ok_or_else(|| CommandError::new(format!("`{text}` is not a version")))
         };
         Ok(match parse(offered)?.cmp(&parse(CURRENT)?) {
             std::cmp::Ordering::Greater => Self::Newer,
@@ -129,7 +129,7 @@ fn lock(host: &Host) -> Result<LockFile, CommandError> {
     let path = host.state_dir().join("state").join("update.lock");
     match LockFile::try_take(&path) {
         Ok(Some(lock)) => Ok(lock),
-        Ok(None) => Err(CommandError::new("another update runs already")),
+        Ok(None) => Err(CommandError::new("another update is already running")),
         Err(error) => Err(CommandError::new(error)),
     }
 }
@@ -216,6 +216,6 @@ async fn roll_back(
         return Ok(CommandExit::Fine);
     }
     screen.line(format!("Chela is {version} again (was {CURRENT})."))?;
-    screen.line("`chela update --rollback` once more brings the other one back.")?;
+    screen.line("Run `chela update --rollback` again to return to the other one.")?;
     Ok(CommandExit::Fine)
 }

@@ -43,7 +43,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> CommandOutcome
             return Ok(CommandExit::Fine);
         }
         if sums.is_empty() {
-            screen.line("Nothing was used in this time.")?;
+            screen.line("No usage in this period.")?;
             return Ok(CommandExit::Fine);
         }
         chart(screen, &sums, by)
@@ -63,11 +63,9 @@ fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> CommandOutcome 
     }
     screen.table("", &rows)?;
     if sums.iter().any(|sum| sum.estimated > 0) {
-        screen.line(
-            paint.dim(
-                "~ in part by our own count: the endpoint reported nothing, or was broken off",
-            ),
-        )?;
+        screen.line(paint.dim(
+            "~ partly our own count: the endpoint reported nothing, or the answer broke off",
+        ))?;
     }
     Ok(CommandExit::Fine)
 }

@@ -50,13 +50,13 @@ pub fn run(host: &Host, screen: &mut Screen, args: &SetupArgs) -> CommandOutcome
         }))?;
         return Ok(CommandExit::Fine);
     }
-    screen.line(format!("{reference} answers; it is the default now."))?;
+    screen.line(format!("{reference} answers and is now the default."))?;
     if let Some(place) = &chosen.key_in {
-        screen.line(format!("Its key is kept in {}.", clean_line(place)))?;
+        screen.line(format!("Its key is stored in {}.", clean_line(place)))?;
     }
     screen.flush()?;
     if args.no_chat || !somebody_is_there() {
-        screen.line("`chela chat` begins.")?;
+        screen.line("Start with `chela chat`.")?;
         return Ok(CommandExit::Fine);
     }
     chat::run(host, screen, &ChatArgs::default())
@@ -108,7 +108,7 @@ impl SetupWizard<'_> {
             FirstChoice::Found(found) => self.take_found(*found, &models, &http).await,
             FirstChoice::Provider(id) => self.set_up_provider(screen, id, None).await,
             FirstChoice::OwnServer => {
-                let url = asking::ask("Its address (most end in /v1): ")?;
+                let url = asking::ask("Its URL (most end in /v1): ")?;
                 let id = asking::ask("A short name for it: ")?;
                 self.set_up_provider(screen, &id, Some(url)).await
             }
@@ -200,7 +200,7 @@ impl SetupWizard<'_> {
         let mut entry = entry.clone();
         if let Some(key) = key {
             entry["apiKey"] = key.expose().into();
-            print_note(screen.paint, "testing the key; it is kept if it works");
+            print_note(screen.paint, "testing the key; it is stored if it works");
         }
         let tried = self.with_patch(&json!({ "models": { "providers": { provider: entry } } }))?;
         let models = Models::of(self.host, &tried);
@@ -230,7 +230,7 @@ impl SetupWizard<'_> {
                 .map_err(|error| CommandError::new(format!("cannot read the key: {error}")))?;
             return match ModelKey::new(&text) {
                 Some(key) => Ok(Some(key)),
-                None => Err(CommandError::usage("standard input holds no key")),
+                None => Err(CommandError::usage("standard input has no key")),
             };
         }
         let known = known_providers().find(|known| known.id == provider);
@@ -279,14 +279,14 @@ impl SetupWizard<'_> {
         match listed.as_slice() {
             [] if usual.is_empty() && self.asks => asking::ask("The name of the model: "),
             [] if usual.is_empty() => Err(CommandError::new(format!(
-                "{provider} does not say which models it has"
+                "{provider} does not list its models"
             ))
-            .hint("--model NAME names one")),
+            .hint("choose one with --model NAME")),
             [] => Ok(usual.to_owned()),
             [only] => Ok(only.clone()),
             _ if self.asks => {
                 let shown: Vec<String> = listed.iter().map(|name| clean_line(name)).collect();
-                let at = asking::choose(&format!("The models of {provider}:"), &shown)?;
+                let at = asking::choose(&format!("Models of {provider}:"), &shown)?;
                 Ok(listed.swap_remove(at))
             }
             _ => Ok(listed.swap_remove(0)),
@@ -329,7 +329,7 @@ fn choose_first(found: Vec<FoundModel>) -> Result<FirstChoice, CommandError> {
         rows.push(format!("{} with a key", known.id));
         choices.push(FirstChoice::Provider(known.id));
     }
-    rows.push("a server of your own".to_owned());
+    rows.push("your own server".to_owned());
     choices.push(FirstChoice::OwnServer);
     let at = asking::choose("Which model should answer?", &rows)?;
     Ok(choices.swap_remove(at))
@@ -342,7 +342,7 @@ pub fn checked_name(name: &str) -> Result<String, CommandError> {
     match !name.is_empty() && name.len() <= 40 && name.chars().all(fits) {
         true => Ok(name),
         false => Err(CommandError::usage(
-            "the name of a provider has letters, digits, - and _ only",
+            "a provider name may have only letters, digits, - and _",
         )),
     }
 }

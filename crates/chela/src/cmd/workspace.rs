@@ -46,7 +46,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: WorkspaceCommand) -> Comma
                 .diff(&file, from.as_ref(), to.as_ref())
                 .map_err(CommandError::new)?;
             if diff.is_empty() {
-                screen.line(format!("{file} is as it was."))?;
+                screen.line(format!("{file} is unchanged."))?;
             }
             screen.raw(&diff)?;
             Ok(CommandExit::Fine)
@@ -226,13 +226,13 @@ fn restore(
     );
     if report.commit.is_none() {
         screen.line(format!(
-            "{file} already is as it was in {}.",
+            "{file} is already at version {}.",
             report.restored.short()
         ))?;
         return Ok(CommandExit::Fine);
     }
     screen.line(format!(
-        "{file} is back as it was in {}.",
+        "Restored {file} to version {}.",
         report.restored.short()
     ))?;
     if let Some(before) = &report.before {

@@ -99,17 +99,17 @@ fn w25_the_matrix_tells_what_each_agent_may_do() {
         "{matrix}"
     );
     assert!(!value("reader", "effects").contains("exec"), "{matrix}");
-    assert!(value("main", "taint policy").starts_with("strict"));
-    assert!(value("main", "taint policy").contains("always asks: persona"));
-    assert!(value("reader", "taint policy").starts_with("open"));
+    assert!(value("main", "guard policy").starts_with("strict"));
+    assert!(value("main", "guard policy").contains("always asks: persona"));
+    assert!(value("reader", "guard policy").starts_with("open"));
     assert_eq!(
-        matrix["reader"]["taint policy"]["from"],
+        matrix["reader"]["guard policy"]["from"],
         "agents.list[1].guard.policy"
     );
     assert_eq!(value("main", "egress"), "docs.example");
     assert_eq!(
         value("main", "grants"),
-        "commands ask, 0 on the list; secrets forge (commands, api.forge.example)"
+        "commands ask, 0 pre-approved; secrets forge (commands, api.forge.example)"
     );
     assert!(!value("reader", "grants").contains("forge"));
     // It fits a terminal.

@@ -7,7 +7,7 @@ fn a_list_is_made_shown_and_taken_back() {
     let home = TestHome::ready();
     let empty = home.run(&["approvals", "list"]).ok();
     assert!(
-        empty.starts_with("Nothing waits, and no command is on the list."),
+        empty.starts_with("Nothing is waiting, and no command is pre-approved."),
         "{empty}"
     );
     home.run(&["approvals", "allow", "git", "--args", "status|log( .*)?"])
@@ -74,7 +74,7 @@ fn a_broken_document_is_told_and_not_overwritten() {
 fn a_command_of_an_agent_cannot_change_what_may_run() {
     let home = TestHome::ready().env("CHELA_SHELL", "exec");
     let told = home.run(&["approvals", "set", "yolo"]).fails(1);
-    assert!(told.contains("by the owner"), "{told}");
+    assert!(told.contains("by the owner, not by an agent"), "{told}");
     assert!(!home.exists(".chela/exec-approvals.json"));
 }
 

@@ -331,7 +331,7 @@ fn tokens_go_to_no_plain_address() {
             "x",
         ])
         .fails(2);
-    assert!(told.contains("no https address"), "{told}");
+    assert!(told.contains("not an https URL"), "{told}");
     let told = home.run(&["auth", "login", "work"]).fails(2);
     assert!(told.contains("--issuer is needed"), "{told}");
 }

@@ -19,7 +19,7 @@ const COMMENTED: &str = "{
 fn a_key_nothing_uses_says_so_when_it_is_set() {
     let home = TestHome::with_config("{}");
     let told = home.run(&["config", "set", "ui.seamColor", "#aabbcc"]).ok();
-    assert!(told.contains("kept; nothing uses it yet"), "{told}");
+    assert!(told.contains("accepted, but nothing uses it yet"), "{told}");
     let told = home
         .run(&["config", "set", "agents.defaults.model", "a/b"])
         .ok();

@@ -134,7 +134,7 @@ fn diff_names_the_break_its_cause_and_its_price() {
     let before = home.exact(&["prompt", "--json"]);
     home.write("before.json", &before);
     let same = home.run(&["context", "diff", "before.json", "main"]).ok();
-    assert!(same.contains("same to the byte"), "{same}");
+    assert!(same.contains("Identical to the byte"), "{same}");
     let soul = home.read(".chela/workspace/SOUL.md");
     home.write(".chela/workspace/SOUL.md", &soul.replace("calm", "loud"));
     let run = home.run(&["context", "diff", "before.json", "main"]);
@@ -153,7 +153,11 @@ fn diff_names_the_break_its_cause_and_its_price() {
     assert_eq!(diff["firstBreak"]["zone"], "stable");
     assert!(diff["firstBreak"]["tokensAfter"].as_u64().unwrap() > 100);
     let channels = home.run(&["context", "diff", "channel:telegram", "channel:discord"]);
-    assert!(channels.out.contains("prefix holds"), "{}", channels.out);
+    assert!(
+        channels.out.contains("prefix stays intact"),
+        "{}",
+        channels.out
+    );
     let modes = home.run(&["context", "diff", "mode:full", "mode:minimal"]);
     assert!(modes.out.contains("execution_bias"), "{}", modes.out);
     assert!(

@@ -125,7 +125,7 @@ fn what_interrupted_writes_left_is_told_and_swept() {
 fn a_set_up_that_was_killed_is_mended() {
     let home = TestHome::ready();
     let record = home.run(&["doctor", "--only", "workspace"]).ok();
-    assert!(record.contains("All is well"), "{record}");
+    assert!(record.contains("No problems found"), "{record}");
     // As a set-up of an older version left it: the file was made and never filled.
     let text = home.read(".chela/workspace/TOOLS.md");
     let records = std::fs::read_dir(home.path(".chela/state/workspaces")).unwrap();
@@ -145,7 +145,7 @@ fn a_set_up_that_was_killed_is_mended() {
     assert_eq!(home.read(".chela/workspace/TOOLS.md"), text);
     assert!(home.exists(".chela/workspace/.git/HEAD"));
     let told = home.run(&["doctor", "--only", "workspace,history"]).ok();
-    assert!(told.contains("All is well"), "{told}");
+    assert!(told.contains("No problems found"), "{told}");
     // An owner who empties a file means it.
     home.write(".chela/workspace/TOOLS.md", "");
     home.run(&["init"]).ok();
@@ -192,7 +192,7 @@ fn what_cannot_be_mended_is_not_called_fixed() {
         "{flat}"
     );
     assert!(
-        flat.contains("Nothing was mended: ~/.chela is not writable."),
+        flat.contains("Could not fix anything: ~/.chela is not writable."),
         "{flat}"
     );
     assert_eq!(
@@ -230,7 +230,7 @@ fn a_home_that_cannot_be_made_is_an_error() {
     assert_eq!(told.code, 1, "{told:?}");
     assert!(
         told.flat()
-            .contains("cannot be made: ~/barred is not writable"),
+            .contains("cannot be created: ~/barred is not writable"),
         "{told:?}"
     );
     assert!(!told.out.contains("run `chela`"), "{told:?}");

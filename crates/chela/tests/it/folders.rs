@@ -158,9 +158,9 @@ fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
     terminal.sees("Let the agent work in");
     terminal.types("w\n");
-    terminal.sees("Follow it as your own words?");
+    terminal.sees("Follow them as if they were yours?");
     terminal.types("y\n");
-    terminal.sees("Follow it as your own words?");
+    terminal.sees("Follow them as if they were yours?");
     terminal.types("n\n");
     terminal.sees("/help lists commands");
     terminal.types("hello\r");
@@ -176,7 +176,7 @@ fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     );
     // The second time nothing is asked but about what is still open.
     let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
-    terminal.sees("Follow it as your own words?");
+    terminal.sees("Follow them as if they were yours?");
     assert!(!terminal.passed().contains("Let the agent work in"));
     terminal.types("y\n");
     terminal.sees("continuing");

@@ -58,7 +58,7 @@ fn told(step: ScriptStep, key: &str, entries: &[Value]) -> (ScriptedHome, String
     ]));
     let file = scene.home.write("in.jsonl", &session(key, entries));
     let said = scene.home.run(&["sessions", "import", text(&file)]).ok();
-    assert!(said.contains("counts as foreign"), "{said}");
+    assert!(said.contains("Imported text is untrusted"), "{said}");
     scene
         .home
         .run(&["chat", "-s", key, "-m", "go on"])

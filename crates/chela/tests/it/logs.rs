@@ -52,7 +52,7 @@ fn a_turn_leaves_lines_with_the_ids_of_the_ledger() {
         found.unwrap_or_else(|| panic!("no `{message}` in {lines:#?}"))
     };
     for message in [
-        "a turn begins",
+        "a turn starts",
         "the call runs",
         "the call ended",
         "the turn ended",
@@ -82,10 +82,10 @@ fn a_turn_leaves_lines_with_the_ids_of_the_ledger() {
     let shown = scene.home.run(&["logs", "--turn", &turn[..8]]);
     let shown = shown.ok();
     assert!(
-        shown.contains("a turn begins") && shown.contains(&turn),
+        shown.contains("a turn starts") && shown.contains(&turn),
         "{shown}"
     );
-    assert_eq!(shown.matches("a turn begins").count(), 1, "{shown}");
+    assert_eq!(shown.matches("a turn starts").count(), 1, "{shown}");
     assert!(!shown.contains('\u{1b}'), "{shown}");
 }
 
@@ -114,16 +114,16 @@ fn what_is_asked_for_is_shown_on_standard_error() {
     let run = scene.home.run(&["chat", "-m", "hi", "--log", "info"]);
     assert!(
         run.err
-            .contains(" info  agent::turn: a turn begins agent=main"),
+            .contains(" info  agent::turn: a turn starts agent=main"),
         "{}",
         run.err
     );
-    assert!(!run.out.contains("a turn begins"), "{}", run.out);
+    assert!(!run.out.contains("a turn starts"), "{}", run.out);
     assert!(!run.err.contains(" debug "), "{}", run.err);
     let run = scene
         .home
         .run(&["--log", "off,agent::turn::guard=debug", "chat", "-m", "hi"]);
-    assert!(!run.err.contains("a turn begins"), "{}", run.err);
+    assert!(!run.err.contains("a turn starts"), "{}", run.err);
 
     let told = scene.home.run(&["--log", "loud", "status"]).fails(2);
     assert!(told.contains("--log: `loud` is not a log level"), "{told}");
@@ -173,7 +173,7 @@ fn the_config_says_how_much_and_where() {
     );
     let run = scene.chat("read it");
     assert!(
-        run.err.contains("info a turn begins agent=main"),
+        run.err.contains("info a turn starts agent=main"),
         "{}",
         run.err
     );
@@ -203,7 +203,7 @@ fn the_config_says_how_much_and_where() {
     );
     let run = json.chat("read it");
     let first: Value = serde_json::from_str(run.err.lines().next().unwrap()).unwrap();
-    assert_eq!(first["message"], "a turn begins");
+    assert_eq!(first["message"], "a turn starts");
 }
 
 #[test]
@@ -372,11 +372,11 @@ fn a_panic_ends_one_turn_and_leaves_a_report_without_secrets() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(
-        told.starts_with("error: a fault in Chela ended this turn: told to break: calling"),
+        told.starts_with("error: a bug in Chela ended this turn: told to break: calling"),
         "{told}"
     );
     assert!(
-        told.contains("relay.rs:") && told.contains("say it again"),
+        told.contains("relay.rs:") && told.contains("send your message again"),
         "{told}"
     );
     let folder = scene.home.path(".chela/logs");
@@ -411,7 +411,7 @@ fn a_panic_ends_one_turn_and_leaves_a_report_without_secrets() {
     // The session goes on, and what happened stands in it.
     assert_eq!(scene.chat("still there?").ok().trim(), "Hello.");
     let audit = scene.home.run(&["audit", "verify"]).ok();
-    assert!(audit.contains("as it was written"), "{audit}");
+    assert!(audit.contains("Intact:"), "{audit}");
 }
 
 #[test]
@@ -429,9 +429,13 @@ fn a_log_without_lines_says_so_and_a_reader_may_go_away() {
     scene.chat("read it").ok();
     let told = scene.home.run(&["logs", "--turn", "zzz"]);
     assert_eq!((told.code, told.out.as_str()), (0, ""));
-    assert!(told.err.starts_with("No line of turn zzz"), "{}", told.err);
+    assert!(
+        told.err.starts_with("No lines for turn zzz"),
+        "{}",
+        told.err
+    );
     let told = scene.home.run(&["logs", "--level", "error"]);
-    assert!(told.err.starts_with("No line like that"), "{}", told.err);
+    assert!(told.err.starts_with("No matching lines"), "{}", told.err);
     let shown = scene.home.run(&["logs"]).ok();
     assert!(shown.contains("Z info "), "{shown}");
     assert!(shown.contains("the call ended outcome=done"), "{shown}");

@@ -59,7 +59,7 @@ fn status_index_and_get_say_what_is_there() {
     assert_eq!(after["pending"], 0);
     assert_eq!(after["embedded"], after["chunks"]);
     let text = home.run(&["memory", "status"]).ok();
-    assert!(text.contains("nothing: the index is current"), "{text}");
+    assert!(text.contains("nothing: the index is up to date"), "{text}");
     let lines = home
         .run(&["memory", "get", "MEMORY.md", "--from", "2", "--lines", "1"])
         .ok();
@@ -100,7 +100,7 @@ fn facts_are_forgotten_and_contradictions_found() {
         lint.out
     );
     let shown = home.run(&["memory", "forget", "swordfish"]).ok();
-    assert!(shown.contains("1 entry would go"), "{shown}");
+    assert!(shown.contains("1 entry would be removed"), "{shown}");
     home.run(&["memory", "forget", "swordfish", "--yes"]).ok();
     assert_eq!(
         home.read(".chela/workspace/memory/2026-03-04.md"),
@@ -260,14 +260,11 @@ fn conversations_are_counted_as_such_and_taken_in_when_told() {
     home.run(&["memory", "search", "harbour"]).ok();
     let text = home.run(&["memory", "status"]).ok();
     assert!(text.contains("1 new or changed"), "{text}");
-    assert!(
-        text.contains("`chela memory index` takes them in"),
-        "{text}"
-    );
+    assert!(text.contains("`chela memory index` indexes them"), "{text}");
     assert!(text.contains("once it has grown by 50 messages"), "{text}");
     home.run(&["memory", "index"]).ok();
     let text = home.run(&["memory", "status"]).ok();
-    assert!(text.contains("nothing: the index is current"), "{text}");
+    assert!(text.contains("nothing: the index is up to date"), "{text}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn a_probe_that_fails_says_why_and_hides_the_key() {
     assert_eq!(run.code, 1);
     assert!(
         run.out
-            .contains("failed kit/scripted: the key was refused (401)"),
+            .contains("failed kit/scripted: the API key was rejected (401)"),
         "{}",
         run.out
     );

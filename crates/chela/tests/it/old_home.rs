@@ -40,7 +40,7 @@ fn what_an_earlier_version_kept_is_read_replayed_and_verified() {
     assert_eq!(verdict["requests"], REQUESTS);
     for request in 1..=REQUESTS {
         let told = home.run(&["turn", "replay", &request.to_string()]).ok();
-        assert!(told.contains("is what was sent"), "{told}");
+        assert!(told.contains("matches what was sent"), "{told}");
     }
     let sessions = home.run(&["sessions", "list"]).ok();
     assert!(sessions.contains("agent:main:main"), "{sessions}");
@@ -68,7 +68,7 @@ fn a_conversation_of_an_earlier_version_goes_on() {
 fn a_ledger_that_is_gone_is_found_missing() {
     let home = TestHome::ready();
     let none = home.run(&["audit", "verify"]).ok();
-    assert!(none.starts_with("Nothing is on record yet"), "{none}");
+    assert!(none.starts_with("Nothing is recorded yet"), "{none}");
     lay_out(&home);
     std::fs::remove_file(home.path(".chela/state/ledger.sqlite")).unwrap();
     let run = home.run(&["audit", "verify"]);
@@ -90,7 +90,7 @@ fn a_ledger_that_cannot_be_opened_is_told_and_may_be_required() {
     );
     let run = scene.chat("hi");
     assert_eq!(run.code, 0, "{run:?}");
-    assert!(run.err.contains("This request is not on record"), "{run:?}");
+    assert!(run.err.contains("This request was not recorded"), "{run:?}");
     assert!(run.err.contains("ledger.sqlite"), "{run:?}");
     let asked = scene.endpoint.requests().len();
     home.run(&["config", "set", "ledger.required", "true"]).ok();

@@ -85,7 +85,8 @@ fn what_outlived_its_program_is_ended_by_the_next_and_by_stopping() {
         let run = scene.home.run(&ending);
         let told = format!("{}{}", run.out, run.err);
         assert!(
-            told.contains("nded a command that was left behind") || told.contains("was ended"),
+            told.contains("topped a command that was left running")
+                || told.contains("topped a command left running"),
             "{told}"
         );
         std::thread::sleep(Duration::from_secs(9));

@@ -166,10 +166,7 @@ fn the_archive_is_installed_run_and_taken_away() {
         1
     );
     let said = refused(install(&["--uninstall"]), 1);
-    assert!(
-        said.contains("nothing that this script installed"),
-        "{said}"
-    );
+    assert!(said.contains("nothing installed by this script"), "{said}");
 }
 
 #[test]
@@ -195,7 +192,7 @@ fn an_archive_is_held_against_its_sums_and_their_signature() {
     let sums = std::fs::read_to_string(packages.join("SHA256SUMS")).unwrap();
     home.write("got/SHA256SUMS", &sums.replace(".tar.gz", ".tar.xz"));
     let said = refused(install(&[]), 1);
-    assert!(said.contains("SHA256SUMS says nothing about"), "{said}");
+    assert!(said.contains("SHA256SUMS does not list"), "{said}");
     home.write("got/SHA256SUMS", &sums);
     done(install(&["--prefix", text(&home.path("here"))]));
     assert!(home.exists("here/bin/chela"));
@@ -209,10 +206,7 @@ fn an_archive_is_held_against_its_sums_and_their_signature() {
     bytes[middle] ^= 1;
     std::fs::write(&copy, bytes).unwrap();
     let said = refused(install(&["--prefix", text(&home.path("there"))]), 1);
-    assert!(
-        said.contains("is not the file that SHA256SUMS names"),
-        "{said}"
-    );
+    assert!(said.contains("does not match SHA256SUMS"), "{said}");
     assert!(!home.exists("there"));
 }
 

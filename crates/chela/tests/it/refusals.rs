@@ -110,7 +110,7 @@ fn errors_under_json_are_json() {
         told["error"]["message"]
             .as_str()
             .unwrap()
-            .contains("key was refused")
+            .contains("API key was rejected")
     );
     assert!(!run.err.is_empty(), "people are told as well");
     let run = scene.home.run(&["chat", "-m", "hi", "--json-stream"]);
@@ -151,7 +151,7 @@ fn answers_that_end_early_are_told() {
     let scene = ScriptedHome::new(EndpointScript::always(ScriptStep::reply("")));
     let run = scene.chat("hi");
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.err.contains("what the model sent is empty"), "{run:?}");
+    assert!(run.err.contains("the model sent nothing"), "{run:?}");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn waiting_is_told_and_an_endless_wait_is_not_waited() {
     ));
     let begun = std::time::Instant::now();
     let told = scene.chat("hi").fails(1);
-    assert!(told.contains("it asks to wait 3600 s"), "{told}");
+    assert!(told.contains("it asks you to wait 3600 s"), "{told}");
     assert!(begun.elapsed().as_secs() < 20, "it gives up at once");
     assert_eq!(scene.endpoint.calls().len(), 1);
 }
@@ -245,5 +245,5 @@ fn comments_are_no_answer() {
         .to_string(),
     );
     let told = home.run(&["chat", "-m", "hi"]).fails(1);
-    assert!(told.contains("nothing came for 5 s"), "{told}");
+    assert!(told.contains("no data for 5 s"), "{told}");
 }

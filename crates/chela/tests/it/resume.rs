@@ -165,7 +165,7 @@ fn esc_leaves_the_list_and_typing_narrows_it() {
     let mut terminal = ChatTerminal::open(&scene.home, &[]);
     terminal.sees("continuing");
     terminal.types("/resume\r");
-    terminal.sees("Esc stays here");
+    terminal.sees("Esc to cancel");
     terminal.types("trip");
     terminal.sees("last: plan the trip");
     terminal.types("\u{1b}");

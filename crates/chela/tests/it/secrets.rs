@@ -179,7 +179,7 @@ fn a_canary_is_hidden_when_read_and_refused_when_carried() {
             .home
             .run(&["guard", "canary"])
             .ok()
-            .contains("Nobody came near it.")
+            .contains("Nobody touched it.")
     );
     let run = scene.chat("What is the code?");
     assert!(!run.out.contains(&canary), "{run:?}");
@@ -201,7 +201,7 @@ fn a_canary_is_hidden_when_read_and_refused_when_carried() {
     assert_eq!(tools, ["read", "web_fetch", "exec", "write", "reply"]);
     let said = scene.home.run(&["guard", "canary"]).out;
     assert!(
-        said.contains("A call tried to carry it 4 times") && !said.contains(&canary),
+        said.contains("A call tried to send it 4 times") && !said.contains(&canary),
         "{said}"
     );
     scene.home.run(&["guard", "canary", "--remove"]).ok();

@@ -459,7 +459,7 @@ fn a_canary_is_reported_in_every_disguise() {
     assert!(!scene.home.exists(".chela/workspace/a.txt"));
     assert!(!Path::new("/tmp/chela-out.txt").exists());
     let said = scene.home.run(&["guard", "canary"]).out;
-    assert!(said.contains("A call tried to carry it 14 times"), "{said}");
+    assert!(said.contains("A call tried to send it 14 times"), "{said}");
 }
 
 /// Without padding, and nothing of the last letter lost.

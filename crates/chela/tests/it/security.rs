@@ -110,16 +110,10 @@ fn w31_every_planted_problem_is_found_and_shown() {
 fn a_fresh_home_has_nothing() {
     let home = TestHome::ready();
     let run = home.run(&["security", "audit"]);
-    assert_eq!(
-        (run.code, run.out.as_str()),
-        (0, "Nothing risky was found.\n")
-    );
+    assert_eq!((run.code, run.out.as_str()), (0, "No risks found.\n"));
     // Nor has one in which things were said and done.
     let home = TestHome::empty();
-    assert_eq!(
-        home.run(&["security", "audit"]).out,
-        "Nothing risky was found.\n"
-    );
+    assert_eq!(home.run(&["security", "audit"]).out, "No risks found.\n");
 }
 
 #[test]
@@ -232,8 +226,8 @@ fn mending_does_what_it_says_and_nothing_else() {
     let mut expected: Value = serde_json::from_slice(&before[&config].1).unwrap();
     for said in &said {
         if let Some(key) = said
-            .strip_prefix("took ")
-            .and_then(|rest| rest.strip_suffix(" out of the config"))
+            .strip_prefix("removed ")
+            .and_then(|rest| rest.strip_suffix(" from the config"))
         {
             let pointer = format!("/{}", key.replace(['.', '['], "/").replace(']', ""));
             let (parent, last) = pointer.rsplit_once('/').unwrap();
@@ -307,10 +301,7 @@ fn wrong_words_are_answered() {
     let report = home.run(&["security", "audit", "--json"]).json();
     assert_eq!(report, json!({ "findings": [], "fixed": [] }));
     let fixed = home.run(&["security", "audit", "--fix"]);
-    assert_eq!(
-        (fixed.code, fixed.out.as_str()),
-        (0, "Nothing risky was found.\n")
-    );
+    assert_eq!((fixed.code, fixed.out.as_str()), (0, "No risks found.\n"));
     // Looking sets nothing up: only our own skills are laid out to be read.
     for made in ["chela.json", "workspace", "state"] {
         assert!(!home.exists(&format!(".chela/{made}")), "{made}");
@@ -341,7 +332,7 @@ fn w23_what_is_risky_together_is_named() {
         "agent side",
         "a smaller model",
         "a workspace elsewhere",
-        "commands unasked",
+        "commands without asking",
     ] {
         assert!(message.contains(part), "{message}");
     }

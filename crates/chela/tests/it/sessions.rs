@@ -79,7 +79,7 @@ fn an_import_is_listed_shown_and_exported_again() {
 fn a_mistyped_name_is_guessed() {
     let home = with_trip();
     let told = home.run(&["sessions", "show", "mian"]).fails(1);
-    assert!(told.contains("there is no session `mian`"), "{told}");
+    assert!(told.contains("there is no conversation `mian`"), "{told}");
     assert!(told.contains("did you mean `main`?"), "{told}");
     let told = home
         .run(&["sessions", "rm", "main", "nothing-like-it", "--yes"])
@@ -134,7 +134,7 @@ fn old_conversations_are_cleaned_up_after_a_copy() {
     assert!(
         home.run(&["sessions", "cleanup"])
             .ok()
-            .starts_with("There is nothing")
+            .starts_with("Nothing to clean up")
     );
 }
 
@@ -171,7 +171,7 @@ fn a_folder_of_the_reference_is_read_with_its_keys() {
 fn damage_is_said_and_rescued() {
     let home = with_trip();
     let sound = home.run(&["sessions", "rescue"]).ok();
-    assert!(sound.contains("is sound"), "{sound}");
+    assert!(sound.contains("is intact"), "{sound}");
     home.write(
         ".chela/agents/main/sessions.sqlite",
         &"no database ".repeat(500),
@@ -236,7 +236,7 @@ fn a_session_file_that_was_cut_off_is_rescued() {
     let found = home.run(&["sessions", "list", "--json"]).json();
     assert_eq!(found["count"], told["sessions"]);
     let sound = home.run(&["sessions", "rescue"]).ok();
-    assert!(sound.contains("is sound"), "{sound}");
+    assert!(sound.contains("is intact"), "{sound}");
 }
 
 #[test]
@@ -261,18 +261,18 @@ fn a_conversation_is_made_shorter_and_whole_again() {
     home.run(&["sessions", "import", text(&file)]).ok();
     let before = home.run(&["sessions", "show", "main", "--json"]).json();
     let told = home.run(&["sessions", "compact", "main"]).ok();
-    assert!(told.contains("summary by rules"), "{told}");
+    assert!(told.contains("summary by fixed rules"), "{told}");
     assert!(told.contains("--undo"), "{told}");
     assert_ne!(
         home.run(&["sessions", "show", "main", "--json"]).json(),
         before
     );
     let told = home.run(&["sessions", "compact", "main", "--undo"]).ok();
-    assert!(told.contains("whole again"), "{told}");
+    assert!(told.contains("restored in full"), "{told}");
     let told = home
         .run(&["sessions", "compact", "main", "--undo"])
         .fails(1);
-    assert!(told.contains("never made shorter"), "{told}");
+    assert!(told.contains("never compacted"), "{told}");
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_key_that_is_refused_changes_nothing() {
         "sk-wrong-1234567890abcdef",
     );
     assert_eq!(run.code, 3, "{run:?}");
-    assert!(run.err.contains("the key was refused"), "{run:?}");
+    assert!(run.err.contains("the API key was rejected"), "{run:?}");
     assert!(
         run.err.contains("nothing was changed in the config"),
         "{run:?}"
@@ -170,7 +170,7 @@ fn the_secret_store_of_the_system_comes_first() {
     let home = with_keyring(home);
     let url = format!("{}/v1", endpoint.url());
     let told = home.run_with_input(&args(&url, &[]), KEY).ok();
-    assert!(told.contains("the secret store of the system"), "{told}");
+    assert!(told.contains("the system's secret store"), "{told}");
     assert_eq!(home.read(".keyring-mine"), KEY);
     assert!(!home.exists(".chela/keys"));
     assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "pong\n");

@@ -119,7 +119,7 @@ fn a_project_skill_is_used_only_after_it_was_looked_at() {
     assert!(list.contains("\"described\""), "{list}");
     let (_, why) = in_repo(&["skills", "why", "build"]);
     assert!(
-        why.contains("as you trusted them") && why.contains("yes"),
+        why.contains("unchanged since you trusted them") && why.contains("yes"),
         "{why}"
     );
     home.write("repo/.agents/skills/build/run.sh", "rm -rf /\n");
@@ -154,7 +154,7 @@ fn skills_are_made_checked_and_removed() {
     );
     assert_eq!(
         home.run(&["skills", "check", "tidy-desk"]).ok(),
-        "1 skill checked, all in order.\n"
+        "1 skill checked, no problems found.\n"
     );
     home.run(&["skills", "new", "Tidy Desk"]).fails(1);
     skill(
@@ -171,7 +171,7 @@ fn skills_are_made_checked_and_removed() {
         "{removed}"
     );
     let bundled = home.run(&["skills", "remove", "make-skill"]).fails(1);
-    assert!(bundled.contains("switch it off"), "{bundled}");
+    assert!(bundled.contains("turn it off"), "{bundled}");
 }
 
 #[test]
@@ -190,10 +190,7 @@ fn a_fetched_skill_waits_in_quarantine() {
     assert!(home.exists(".chela/skills/nice/SKILL.md"));
     home.run(&["skills", "untrust", "nice"]).ok();
     let why = home.run(&["skills", "why", "nice"]).ok();
-    assert!(
-        why.contains("quarantined: you withdrew your trust"),
-        "{why}"
-    );
+    assert!(why.contains("quarantined: you revoked your trust"), "{why}");
 }
 
 #[test]
@@ -263,11 +260,11 @@ fn a_scan_names_file_line_and_rule_and_its_verdict_counts() {
         "{report}"
     );
     assert!(
-        report.contains("2 skills looked into: 1 dangerous, 0 suspicious."),
+        report.contains("2 skills scanned: 1 dangerous, 0 suspicious."),
         "{report}"
     );
     let fine = home.run(&["skills", "scan", "tidy"]).ok();
-    assert!(fine.contains("nothing stands out"), "{fine}");
+    assert!(fine.contains("nothing suspicious"), "{fine}");
     let json = found(home.run(&["skills", "scan", "deploy", "--json"]));
     let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(rows[0]["verdict"], "dangerous");
@@ -301,7 +298,7 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
         .ok();
     let public = made
         .lines()
-        .find_map(|line| line.split_once("sign with: "))
+        .find_map(|line| line.split_once("others add: "))
         .unwrap()
         .1
         .to_owned();
@@ -309,7 +306,7 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
     home.run(&["skills", "sign", &folder, "--key", &key]).ok();
     let unknown = found(home.run(&["skills", "verify", &folder]));
     assert!(
-        unknown.contains("you do not know the publisher SHA256:"),
+        unknown.contains("you do not trust its publisher SHA256:"),
         "{unknown}"
     );
 
@@ -318,12 +315,12 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
         .ok();
     let holds = home.run(&["skills", "verify", &folder]).ok();
     assert!(
-        holds.contains("every file is as the team signed it"),
+        holds.contains("every file matches the signature of the team"),
         "{holds}"
     );
     let added = home.run(&["skills", "add", &folder]).ok();
     assert!(
-        added.contains("trusted deploy") && added.contains("as the team signed it"),
+        added.contains("trusted deploy") && added.contains("matches the signature of the team"),
         "{added}"
     );
     let listed = home.run(&["skills", "list", "--json"]).ok();
@@ -338,7 +335,7 @@ fn a_signed_skill_of_a_known_publisher_needs_no_question() {
     assert_eq!(broken["differences"][0]["what"], "added");
     home.run(&["skills", "add", &folder]).ok();
     let list = home.run(&["skills", "list"]).ok();
-    assert!(list.contains("its signature does not hold"), "{list}");
+    assert!(list.contains("its signature is not valid"), "{list}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn a_ledger_that_is_gone_is_missed() {
         );
         let doctor = home.run(&["doctor", "--only", "stores"]);
         assert_eq!(doctor.code, 1, "{also_gone:?}: {doctor:?}");
-        assert!(!doctor.out.contains("All is well"), "{doctor:?}");
+        assert!(!doctor.out.contains("No problems found"), "{doctor:?}");
         let listed = home.run(&["turn", "list"]).fails(1);
         assert!(
             listed.contains("is gone although there was one"),
@@ -223,14 +223,14 @@ fn an_empty_session_file_cannot_be_rescued() {
     become_empty(&ground.path(SESSIONS));
     let told = home.run(&["sessions", "rescue"]).fails(1);
     assert!(
-        told.contains("is empty: nothing is left to rescue"),
+        told.contains("is empty: nothing is left to recover"),
         "{told}"
     );
     // It changed nothing: the next who looks is told as well.
     assert_eq!(fs::metadata(ground.path(SESSIONS)).unwrap().len(), 0);
     let told = home.run(&["sessions", "list"]).fails(1);
     assert!(
-        told.contains("is empty although there was one. The next chat begins a new one"),
+        told.contains("is empty although there was one. The next chat starts a new one"),
         "{told}"
     );
 }
@@ -250,7 +250,7 @@ fn advice_about_a_session_file_leads_out() {
         "{doctor:?}"
     );
     let rescued = home.run(&["sessions", "rescue"]);
-    assert!(rescued.out.contains("Saved 0 entries"), "{rescued:?}");
+    assert!(rescued.out.contains("Recovered 0 entries"), "{rescued:?}");
     ground.scene.chat("hi").ok();
 }
 
@@ -265,7 +265,7 @@ fn what_keeps_a_chat_from_beginning_is_what_doctor_says() {
         let told = ground.scene.chat("hi");
         assert_ne!(told.code, 0, "{told:?}");
         assert!(
-            told.err.contains("`chela doctor` says what is wrong"),
+            told.err.contains("`chela doctor` shows what is wrong"),
             "{told:?}"
         );
         let doctor = ground.scene.home.run(&["doctor"]);
@@ -319,7 +319,7 @@ fn a_full_disk_does_not_keep_agents_from_being_stopped() {
         "{told:?}"
     );
     assert!(
-        told.flat().contains("The reason could not be kept"),
+        told.flat().contains("The reason could not be saved"),
         "{told:?}"
     );
     assert!(home.exists("stopped-then"));

@@ -64,11 +64,11 @@ fn a_script_is_played_once_and_told() {
       chela config set models.providers.testkit \
         '{ baseUrl: "http://ADDRESS", models: [{ id: "tiny" }] }'
       chela config set agents.defaults.model testkit/tiny
-      It answers in the format it is asked in. For another than OpenAI's chat
+      It answers in the format of the request. For formats other than OpenAI's chat
       completions, add api: "openai-responses", "anthropic-messages",
       "google-generative-ai" or "ollama".
 
-    Ctrl-C ends it. Requests:
+    Ctrl-C to stop. Requests:
       #1   POST /v1/chat/completions → reply  (8 tokens, 0 cached)
       #2   POST /v1/chat/completions → status 503
     "#);

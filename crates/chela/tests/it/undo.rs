@@ -11,7 +11,7 @@ fn with_nothing_done_there_is_nothing_to_take_back() {
     let home = TestHome::ready();
     assert_eq!(
         home.run(&["undo", "--list"]).ok(),
-        "Nothing can be taken back: no file was changed by a file tool yet.\n"
+        "Nothing to undo: no file was changed by a file tool yet.\n"
     );
     let told = home.run(&["undo"]).fails(1);
     assert!(told.contains("nothing to undo"), "{told}");
@@ -83,7 +83,7 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
     let told = home.run(&["undo", "--keep", "a.md"]).ok();
     assert_eq!(
         told,
-        "a.md holds nothing that was written after reading text from outside.\n"
+        "a.md has nothing that was written with untrusted content in context.\n"
     );
     home.run(&["undo", "--keep", "nowhere.md"]).fails(1);
     home.run(&["undo", "--keep", "a.md", "--list"]).fails(2);
@@ -98,7 +98,7 @@ fn the_owner_stands_for_a_file_and_an_agents_command_cannot() {
         &["undo", "--force"],
     ] {
         let told = scene.home.run(args).fails(1);
-        assert!(told.contains("by the owner"), "{told}");
+        assert!(told.contains("by the owner, not by an agent"), "{told}");
     }
     assert!(scene.home.exists(".chela/workspace/a.md"));
 }
@@ -181,7 +181,7 @@ fn when_everything_is_taken_back_that_is_said() {
     home.run(&["undo"]).ok();
     let told = home.run(&["undo"]).fails(1);
     assert!(
-        told.contains("everything is taken back already; `chela undo --list` shows it"),
+        told.contains("everything is already undone; `chela undo --list` shows it"),
         "{told}"
     );
 }

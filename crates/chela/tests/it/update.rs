@@ -213,7 +213,7 @@ fn an_index_nobody_trusted_signed_is_refused() {
     let index = String::from_utf8(scene.server.get("index.json")).unwrap();
     let changed = index.replace("99.0.0", "99.0.1");
     scene.server.put("index.json", changed.into_bytes());
-    scene.refuses(&["update"], 1, "not what was signed");
+    scene.refuses(&["update"], 1, "does not match its signature");
     // Signed, but for something else.
     scene.sign_index(index.clone(), "chela-skill");
     scene.refuses(&["update"], 1, "made for `chela-skill`");
@@ -221,7 +221,7 @@ fn an_index_nobody_trusted_signed_is_refused() {
     let stranger = key_in(&scene.home.path("stranger"), 8);
     let signature = stranger.sign("chela-release", index.as_bytes());
     scene.server.put("index.json.sig", signature.into_bytes());
-    scene.refuses(&["update"], 1, "and not publisher");
+    scene.refuses(&["update"], 1, "not by publisher");
     // Not signed at all.
     scene.server.take("index.json.sig");
     scene.refuses(&["update", "--check"], 1, "status 404");
@@ -235,12 +235,12 @@ fn an_archive_that_is_not_the_one_of_the_index_is_refused() {
     let mut other = whole.clone();
     other[20] ^= 1;
     scene.server.put("chela.tar.gz", other);
-    scene.refuses(&["update"], 1, "its hash is not the one of the index");
+    scene.refuses(&["update"], 1, "its hash does not match the index");
     // Cut off.
     scene
         .server
         .put("chela.tar.gz", whole[..whole.len() / 2].to_vec());
-    scene.refuses(&["update"], 1, "bytes came");
+    scene.refuses(&["update"], 1, "bytes arrived");
     // Cut off on the way: fewer bytes than the server promised.
     scene.server.put("chela.tar.gz", whole.clone());
     scene.server.breaks_off("chela.tar.gz", whole.len() / 2);
@@ -252,7 +252,7 @@ fn an_archive_that_is_not_the_one_of_the_index_is_refused() {
     scene.refuses(&["update"], 1, "it is longer than the");
     // Signed, and no archive of ours.
     scene.publish_archive("99.0.0", archive_with(&[("chela-x/bin/other", b"x")]));
-    scene.refuses(&["update"], 1, "holds no bin/chela");
+    scene.refuses(&["update"], 1, "has no bin/chela");
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_redirect_is_followed_and_a_circle_is_not() {
     let archive = scene.server.get("chela.tar.gz");
     scene.server.put("elsewhere/chela.tar.gz", archive);
     scene.server.leads("index.json", "/index.json");
-    scene.refuses(&["update"], 1, "without an end");
+    scene.refuses(&["update"], 1, "redirects too often");
     scene.server.leads("index.json", "");
     scene.installed(&["update"]).ok();
     assert_eq!(scene.version(), "chela 99.0.0");

@@ -11,7 +11,7 @@ pub(super) async fn tools(talk: &impl CommandContext, args: &str) -> String {
     if args.eq_ignore_ascii_case("verbose") {
         let rows = tools.iter().map(|tool| {
             let found = if tool.is_deferred {
-                " (found when needed)"
+                " (loaded when needed)"
             } else {
                 ""
             };
@@ -26,7 +26,7 @@ pub(super) async fn tools(talk: &impl CommandContext, args: &str) -> String {
     };
     let found = match names(true) {
         none if none.is_empty() => none,
-        deferred => format!(" Found when needed: {deferred}."),
+        deferred => format!(" Loaded when needed: {deferred}."),
     };
     format!(
         "{} tools: {}.{found} `/tools verbose` says what each does.",
@@ -38,7 +38,7 @@ pub(super) async fn tools(talk: &impl CommandContext, args: &str) -> String {
 pub(super) fn skills(talk: &impl CommandContext) -> String {
     let skills = talk.skills();
     if skills.is_empty() {
-        return "It knows no skills yet; `chela skills new NAME` makes one.".to_owned();
+        return "It has no skills yet; `chela skills new NAME` creates one.".to_owned();
     }
     let rows = skills
         .iter()

@@ -19,22 +19,23 @@ pub(super) async fn undo(
         }
         other => {
             return Err(format!(
-                "`{other}` cannot be taken back: `/undo` or `/undo files`"
+                "`{other}` cannot be undone: use `/undo` or `/undo files`"
             ));
         }
     }
     let Some(undone) = talk.undo().await? else {
-        return Ok(CommandAnswer::text("There is nothing to take back."));
+        return Ok(CommandAnswer::text("Nothing to undo."));
     };
     Ok(match undone {
         UndoOutcome::Message { message, entries } => CommandAnswer {
             text: format!(
-                "Undone: your last message and what came of it ({entries} entries). Files stay as tools left them; `/undo files` undoes that."
+                "Undone: your last message and what followed ({entries} entries). File \
+                 changes are kept; `/undo files` undoes them."
             ),
             then: SurfaceAction::Edit(message),
         },
         UndoOutcome::Compaction { tokens } => CommandAnswer::text(format!(
-            "Undone: the compaction. The conversation is whole again ({} tokens).",
+            "Undone: the compaction. The full conversation is back ({} tokens).",
             chela_core::grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
         )),
     })
@@ -45,7 +46,7 @@ pub(super) async fn diff(talk: &impl CommandContext) -> Result<CommandAnswer, Co
     let mut text = String::new();
     for (path, diff) in &files {
         match diff.is_empty() {
-            true => text.push_str(&format!("`{path}`: as it was before\n\n")),
+            true => text.push_str(&format!("`{path}`: unchanged\n\n")),
             // A fence longer than any in the file.
             false => text.push_str(&format!("`{path}`\n\n``````diff\n{diff}\n``````\n\n")),
         }

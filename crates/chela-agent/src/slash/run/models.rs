@@ -8,7 +8,7 @@ pub(super) async fn models(talk: &impl CommandContext, provider: &str) -> String
     match (choose_model::list_models(talk, provider).await, provider) {
         (Some(list), _) => list,
         (None, "") => no_model(talk),
-        (None, _) => format!("There is no model of `{provider}`; `/models` lists all."),
+        (None, _) => format!("There is no model from `{provider}`; `/models` lists all."),
     }
 }
 
@@ -34,9 +34,7 @@ pub(super) async fn model(
     }
     let chosen = choose_model::find_model(talk, asked).await?;
     talk.set(SessionSetting::Model, Some(&chosen)).await?;
-    Ok(CommandAnswer::text(format!(
-        "From now on `{chosen}` answers."
-    )))
+    Ok(CommandAnswer::text(format!("Now using `{chosen}`.")))
 }
 
 fn model_status(talk: &impl CommandContext) -> String {

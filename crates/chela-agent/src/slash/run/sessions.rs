@@ -52,7 +52,7 @@ pub(super) async fn new(
 fn begun(text: &str, note: Option<&str>) -> String {
     match note {
         Some(note) => format!(
-            "{text} `/resume` goes back to the old one; what you asked in it is noted in `{note}`."
+            "{text} `/resume` returns to the old one; what you asked in it is noted in `{note}`."
         ),
         None => text.to_owned(),
     }
@@ -70,9 +70,9 @@ pub(super) async fn reset(
         forget_settings(talk).await?;
     }
     let text = if soft {
-        "Begun again; model and settings stay."
+        "Started over; model and settings are kept."
     } else {
-        "Begun again, with the settings of the config."
+        "Started over, with the settings from the config."
     };
     Ok(CommandAnswer {
         text: begun(text, note.as_deref()),
@@ -93,7 +93,7 @@ pub(super) async fn resume(
     }
     let row = talk.find_conversation(given).await?;
     Ok(match row.is_open {
-        true => CommandAnswer::text("You are in this conversation already."),
+        true => CommandAnswer::text("You are already in this conversation."),
         false => CommandAnswer::then(SurfaceAction::Resume(row.id)),
     })
 }
@@ -107,7 +107,7 @@ pub fn list_conversations(rows: &[ConversationRow]) -> String {
         format!("- `{id}` {}, {title}{now}", row.age)
     });
     let lines: Vec<String> = lines.collect();
-    format!("{}\n\n`/resume ID` goes back to one.", lines.join("\n"))
+    format!("{}\n\nReturn to one with `/resume ID`.", lines.join("\n"))
 }
 
 async fn forget_settings(talk: &impl CommandContext) -> Result<(), CommandTrouble> {
@@ -133,7 +133,7 @@ pub(super) async fn name(
     if title.is_empty() {
         let text = match talk.setting(SessionSetting::Title) {
             Some(title) => format!("This conversation is called “{title}”."),
-            None => "This conversation has no title; `/name TITLE` gives it one.".to_owned(),
+            None => "This conversation has no title; set one with `/name TITLE`.".to_owned(),
         };
         return Ok(CommandAnswer::text(text));
     }

@@ -153,7 +153,8 @@ impl RunningTurn<'_> {
     /// The owner hears that something was wanted again and not asked about.
     pub(in crate::turn) fn tell_not_asked(&self) {
         self.surface.event(TurnEvent::Notice(
-            "Not asked again, after your no: write to the agent, and it can ask.".to_owned(),
+            "Not asked again, because you denied it: write to the agent, and it can ask again."
+                .to_owned(),
         ));
     }
 

@@ -202,7 +202,8 @@ impl RunningTurn<'_> {
             .collect();
         let (ids, typed) = (ids.join(", "), typed.join(", "));
         self.surface.event(TurnEvent::Notice(format!(
-            "Waits for your yes: {ids} (`chela approvals show ID`, then `chela approvals allow ID`)."
+            "Waiting for your approval: {ids} (`chela approvals show ID`, then `chela approvals \
+                allow ID`)."
         )));
         Some(format!(
             "The owner is not there; the question waits as {ids}. Show the user what would run and {typed} (or `always`, `deny` in place of `once`), and go on with what needs no yes. Once it is allowed, make exactly the same call again. "

@@ -52,7 +52,7 @@ impl TurnRedirects<'_> {
         }
         let mut prospect = self.case.prospect.clone();
         prospect.words = Some(format!(
-            "{} follows {} on to {}.",
+            "{} follows a redirect from {} to {}.",
             prepared.tool.spec().name,
             from.server(),
             to.server()

@@ -116,10 +116,7 @@ impl RunningTurn<'_> {
         });
         drop(ledger.note(AuditKind::Secret, &body));
         if what == "blocked" {
-            let notice = format!(
-                "{} was refused: it would have carried a secret away.",
-                call.name
-            );
+            let notice = format!("{} was refused: it would have leaked a secret.", call.name);
             self.surface.event(TurnEvent::Notice(notice));
         }
     }

@@ -225,7 +225,7 @@ fn every_decision_is_on_record_with_its_reasons() {
     assert_eq!(last["guard"]["rule"], "foreign-words");
     assert_eq!(last["guard"]["taint"], "tainted");
     let origins = last["guard"]["origins"].to_string();
-    assert!(origins.contains("text from outside"), "{origins}");
+    assert!(origins.contains("untrusted content"), "{origins}");
     let asked = ledger
         .audit(&AuditFilter {
             kind: Some(AuditKind::Approval),

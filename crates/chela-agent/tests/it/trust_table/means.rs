@@ -298,7 +298,7 @@ fn what_someone_else_deleted_follows_the_policy() {
             stands_in,
             "{policy}"
         );
-        let told = listener.told().contains("SOUL.md is");
+        let told = listener.told().contains("deleted by someone else");
         assert_eq!(told, is_told, "{policy}: {}", listener.told());
         let gone = entry(&home, "SOUL.md").and_then(|entry| entry.gone);
         assert_eq!(gone.is_some(), policy == "allow", "{policy}");

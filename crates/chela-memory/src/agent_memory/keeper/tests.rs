@@ -385,7 +385,7 @@ fn what_costs_money_is_not_made_in_the_background() {
         assert_eq!(model.asked.load(Ordering::Relaxed), 0);
         assert_eq!(
             keeper.state().problems,
-            ["300 chunks have no vector yet; `chela memory index` says what they cost"]
+            ["300 chunks have no vector yet; `chela memory index` shows what they cost"]
         );
         assert_eq!(answered_by(&keeper), LocalTable.id().to_string());
     }

@@ -130,7 +130,7 @@ fn probe(path: &Path) -> Result<(), String> {
     // Not a number is not greater, either.
     match near > far + 0.1 {
         true => Ok(()),
-        false => Err("it does not tell like texts from unlike ones".into()),
+        false => Err("it cannot tell similar texts from different ones".into()),
     }
 }
 

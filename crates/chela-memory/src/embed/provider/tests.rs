@@ -107,7 +107,7 @@ fn what_is_missing_is_named_and_search_goes_on() {
         .collect();
     insta::assert_snapshot!(told.join("\n").replace(crate::embed::LocalTable::MODEL, "TABLE"), @r"
     local/TABLE / - / embedding provider `openai` needs a key (there is none): set OPENAI_API_KEY or `remote.apiKey`; local/TABLE is used meanwhile
-    words / - / embedding provider `openai` needs a key (there is none): set OPENAI_API_KEY or `remote.apiKey`; words alone are searched meanwhile
+    words / - / embedding provider `openai` needs a key (there is none): set OPENAI_API_KEY or `remote.apiKey`; only words are searched meanwhile
     local/TABLE / - / embedding provider `openai-compatible` needs `remote.baseUrl`; local/TABLE is used meanwhile
     local/TABLE / - / there is no embedding provider `mistery`; choose local, none, openai, gemini, voyage, ollama, openai-compatible or set `remote.baseUrl`; local/TABLE is used meanwhile
     local/TABLE / - / embedding provider `mistery` needs `model`; local/TABLE is used meanwhile
@@ -156,6 +156,6 @@ fn a_local_model_is_used_where_it_can_be_run() {
             told.starts_with("local/all-minilm-l6-v2 / local/table-"),
             "{told}"
         ),
-        false => assert!(told.contains("built with the feature `minilm`"), "{told}"),
+        false => assert!(told.contains("a build with the feature `minilm`"), "{told}"),
     }
 }

@@ -241,10 +241,13 @@ fn what_cannot_be_mended_is_told_at_once_and_without_the_key() {
     let (problem, tries) = failure(move |_, _| reply(401, "", &echo));
     assert_eq!(tries, 1);
     assert_eq!(problem.retry, RetryAdvice::Never);
-    insta::assert_snapshot!(problem, @"embedding provider openai failed: 401 the key was refused; set OPENAI_API_KEY or `remote.apiKey` (it says: Incorrect API key provided: [key])");
+    insta::assert_snapshot!(problem, @"embedding provider openai failed: 401 the API key was \
+        rejected; set OPENAI_API_KEY or `remote.apiKey` (it says: Incorrect API key provided: \
+        [key])");
     let (problem, tries) = failure(|_, _| reply(404, "", &json!({ "error": "no such model" })));
     assert_eq!(tries, 1);
-    insta::assert_snapshot!(problem, @"embedding provider openai failed: 404 there is no model `tiny` at this address; check `model` and `remote.baseUrl` (it says: no such model)");
+    insta::assert_snapshot!(problem, @"embedding provider openai failed: 404 there is no model \
+        `tiny` at this URL; check `model` and `remote.baseUrl` (it says: no such model)");
 }
 
 #[test]
@@ -287,9 +290,11 @@ fn vectors_of_another_length_are_not_taken() {
         )
     });
     assert_eq!(tries, 1);
-    insta::assert_snapshot!(problem, @"embedding provider openai failed: vectors of 3 numbers came where 2 were expected; check `model` and `outputDimensionality`");
+    insta::assert_snapshot!(problem, @"embedding provider openai failed: got vectors with 3 \
+        numbers where 2 were expected; check `model` and `outputDimensionality`");
     let (problem, _) = failure(|_, _| reply(200, "", &json!({ "data": [{ "embedding": [1] }] })));
-    insta::assert_snapshot!(problem, @"embedding provider openai failed: the answer does not hold 2 vectors; check that `tiny` is an embedding model");
+    insta::assert_snapshot!(problem, @"embedding provider openai failed: the answer does not \
+        contain 2 vectors; check that `tiny` is an embedding model");
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) fn across(page: &ScannedFile, known: &KnownSites) -> Vec<SkillFinding
             found.push(super::finding(&page.path, line, &sign(*holds)));
         }
         if line.words.have(WordKinds::RUN) && RUNS_DIRECT.is_in(text) {
-            let what = "calls into the system in a roundabout way";
+            let what = "makes a system call in an obfuscated way";
             let sign = LineSign::new("hidden-import", SignWeight::Suspicious, what);
             found.push(super::finding(&page.path, line, &sign));
         }

@@ -54,7 +54,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
             sign(
                 "persistence",
                 done,
-                "lets a program run as the system's owner from now on",
+                "lets a program run as root from now on",
             );
         }
         if GUARD_DOWN.is_in(text) {
@@ -62,14 +62,14 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
             sign(
                 "guard-down",
                 weight,
-                "switches a protection of the machine off",
+                "turns off a protection of the machine",
             );
         }
         if ADMIN.is_in(text) {
             sign(
                 "persistence",
                 SignWeight::Suspicious,
-                "adds an account that lets somebody else in",
+                "adds an account for someone else",
             );
         }
         if page.kind == ScannedKind::Prose && !code && WIPE_SPOKEN.is_in(text) {
@@ -88,7 +88,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
             sign(
                 "escape",
                 SignWeight::Note,
-                "reaches for the machine around its container",
+                "tries to break out of its container",
             );
         }
         if page.kind == ScannedKind::Prose && LOCKS_FILES.is_in(text) && !DECRYPTS.is_in(text) {
@@ -97,7 +97,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
                 sign(
                     "locks-files",
                     SignWeight::Dangerous,
-                    "locks a person's files away behind a key",
+                    "encrypts a person's files",
                 );
             }
         }
@@ -108,11 +108,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         } else {
             SignWeight::Suspicious
         };
-        sign(
-            "miner",
-            weight,
-            "uses the machine to make money for somebody else",
-        );
+        sign("miner", weight, "mines cryptocurrency for someone else");
     }
 }
 
@@ -130,7 +126,7 @@ pub(super) fn across(page: &ScannedFile) -> Vec<crate::finding::SkillFinding> {
         && has(&DROPS).is_some()
         && has(&DECRYPTS).is_none()
     {
-        let what = "encrypts files one after the other and deletes what they were";
+        let what = "encrypts files one after another and deletes the originals";
         let sign = LineSign::new("locks-files", SignWeight::Dangerous, what);
         found.push(super::finding(&page.path, line, &sign));
     }

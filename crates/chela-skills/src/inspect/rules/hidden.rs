@@ -51,10 +51,7 @@ fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
             .filter(|c| c.is_ascii_graphic() || *c == ' ')
             .take(100)
             .collect();
-        let message = format!(
-            "holds text in characters nobody can see: \"{}\"",
-            hidden.trim()
-        );
+        let message = format!("contains invisible text: \"{}\"", hidden.trim());
         found.push(
             SkillFinding::error("invisible-text", message)
                 .in_file(path)
@@ -63,7 +60,7 @@ fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
     }
     if removed.selectors > 8 {
         let message = format!(
-            "holds {} characters nobody can see, which can spell anything",
+            "contains {} invisible characters, which can spell anything",
             removed.selectors
         );
         found.push(
@@ -74,7 +71,7 @@ fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
     }
     let runs = longest_run(text);
     if runs >= 8 {
-        let message = format!("holds {runs} invisible characters in a row");
+        let message = format!("contains {runs} invisible characters in a row");
         found.push(
             SkillFinding::error("invisible-text", message)
                 .in_file(path)
@@ -89,7 +86,7 @@ fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
         .chars()
         .any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}'));
     if overrides > 0 && !right_to_left {
-        let message = "turns the direction of writing, so that a line reads other than it runs";
+        let message = "reverses the text direction, so that a line looks different from what runs";
         found.push(
             SkillFinding::error("bidi-override", message)
                 .in_file(path)
@@ -97,7 +94,7 @@ fn invisible(path: &str, text: &str) -> Vec<SkillFinding> {
         );
     }
     if found.is_empty() && removed.total() > 0 {
-        let message = format!("holds {} invisible characters", removed.total());
+        let message = format!("contains {} invisible characters", removed.total());
         found.push(
             SkillFinding::note("hidden-characters", message)
                 .in_file(path)
@@ -129,7 +126,7 @@ fn blanks(path: &str, text: &str) -> Option<SkillFinding> {
             continue;
         }
         if empty >= MANY_BLANK_LINES {
-            let message = format!("goes on after {empty} empty lines, where nobody looks");
+            let message = format!("continues after {empty} empty lines, where nobody looks");
             return Some(
                 SkillFinding::error("pushed-out-of-sight", message)
                     .in_file(path)
@@ -148,7 +145,7 @@ fn blanks(path: &str, text: &str) -> Option<SkillFinding> {
         if (inner >= MANY_BLANKS && !(padded && is_table_row(text, at)))
             || indent >= MANY_BLANKS * 2
         {
-            let message = "goes on behind hundreds of blanks, outside of any window";
+            let message = "continues after hundreds of spaces, outside any window";
             return Some(
                 SkillFinding::error("pushed-out-of-sight", message)
                     .in_file(path)
@@ -215,7 +212,7 @@ fn comments(path: &str, text: &str) -> Vec<SkillFinding> {
             || rules::brief::is_doubtful(&page)
             || SENDS_AWAY.is_in(&lower)
             || CARRIES_KEY.is_in(&lower);
-        let message = "gives orders in a part of the text that is not shown to people";
+        let message = "gives instructions in a part of the text that is hidden from people";
         let finding = match worst {
             _ if bad => SkillFinding::error("hidden-orders", message),
             Some(Severity::Error | Severity::Warning) => {

@@ -78,7 +78,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Dangerous,
-            "sends a file of secrets, or the whole environment, to another machine",
+            "sends a secrets file, or the whole environment, to another machine",
         ));
     }
     if words.have(WordKinds::POST)
@@ -89,7 +89,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Dangerous,
-            "hides data in a name look-up",
+            "hides data in a DNS lookup",
         ));
     }
     if page.kind == ScannedKind::Code
@@ -99,7 +99,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Dangerous,
-            "hides data in a name look-up",
+            "hides data in a DNS lookup",
         ));
     }
     if words.have(WordKinds::POST) && words.have(WordKinds::SECRET) && KEY_IN_BODY.is_in(text) {
@@ -120,7 +120,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Dangerous,
-            "pipes something secret or hidden to an address the skill is not about",
+            "pipes something secret or hidden to a host unrelated to the skill",
         ));
     }
     if page.kind == ScannedKind::Code
@@ -133,7 +133,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "reports-home",
             SignWeight::Dangerous,
-            "tells a strange place which machine it runs on, and hides that it does",
+            "secretly reports which machine it runs on to an unrelated host",
         ));
     }
     if line.zone == LineZone::Code && words.have(WordKinds::SECRET) && SYSTEM_FILE.is_in(text) {
@@ -155,7 +155,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Suspicious,
-            "puts a key into an address the skill is not about",
+            "puts a key into a URL unrelated to the skill",
         ));
     }
     let inbox = words.have_any(WordKinds::LINK | WordKinds::BAD_HOST)
@@ -175,7 +175,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "inbox-host",
             weight,
-            "sends to an inbox that keeps whatever arrives for whoever made it",
+            "sends to a public request inbox",
         ));
     }
     if page.kind == ScannedKind::Code && words.have_any(WordKinds::LINK | WordKinds::BAD_HOST) {
@@ -229,7 +229,7 @@ fn tunnelled(line: &ScannedLine, signs: &mut Vec<LineSign>) {
         } else {
             SignWeight::Suspicious
         };
-        let what = "goes through a tunnel to a machine nobody can name";
+        let what = "connects through a tunnel to an unknown machine";
         signs.push(LineSign::new("tunnel", weight, what));
     }
 }
@@ -267,7 +267,7 @@ fn told_to_send(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut V
         signs.push(LineSign::new(
             "secrets-out",
             SignWeight::Dangerous,
-            "says to collect something private and send it to a place the skill is not about",
+            "says to collect something private and send it to a host unrelated to the skill",
         ));
     } else if always || links(&line.text).iter().any(LineLink::is_borrowed) {
         let weight = if always && links(&line.text).iter().any(LineLink::is_borrowed) {
@@ -278,7 +278,7 @@ fn told_to_send(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut V
         signs.push(LineSign::new(
             "reports-home",
             weight,
-            "says to send something away to a place the skill is not about",
+            "says to send something to a host unrelated to the skill",
         ));
     }
 }

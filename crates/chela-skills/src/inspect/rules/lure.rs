@@ -24,7 +24,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "asks-for-keys",
             SignWeight::Suspicious,
-            "asks a person for the words that open a wallet",
+            "asks a person for a wallet's seed phrase",
         ));
     }
     if line.words.have(WordKinds::LINK) {
@@ -138,7 +138,7 @@ fn vague_link(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec
         signs.push(LineSign::new(
             "fake-prerequisite",
             weight,
-            "wants something installed from behind a link that does not say what it is",
+            "asks to install something from an opaque link",
         ));
     }
 }

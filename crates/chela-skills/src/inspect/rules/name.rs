@@ -22,7 +22,7 @@ pub(in crate::inspect) fn look(name: &str) -> Option<SkillFinding> {
         let posed = known().find(|known| *known == plain)?;
         return Some(SkillFinding::error(
             "look-alike-name",
-            format!("is called `{name}` in foreign letters that look like `{posed}`"),
+            format!("is called `{name}`, in lookalike letters imitating `{posed}`"),
         ));
     }
     let lower = name.to_ascii_lowercase();

@@ -65,14 +65,14 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::order(
             "agent-override",
             weight(SignWeight::Dangerous),
-            "tells the agent that it is something without rules",
+            "tells the agent that it has no rules",
         ));
     }
     if UNGUARDED.is_in(text) {
         signs.push(LineSign::new(
             "agent-override",
             weight(SignWeight::Dangerous),
-            "tells the agent to switch off what protects you",
+            "tells the agent to turn off your protections",
         ));
     }
     if HIDE.is_in(text) && page.kind == ScannedKind::Prose {
@@ -82,7 +82,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::new(
             "no-questions",
             SignWeight::Note,
-            "wants things done without asking you",
+            "wants the agent to act without asking you",
         ));
     }
     if PROMPT.is_in(text) && page.kind == ScannedKind::Prose {
@@ -96,7 +96,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::new(
             "endless",
             SignWeight::Suspicious,
-            "tells the agent to go on without end",
+            "tells the agent to keep going without end",
         ));
     }
 }
@@ -140,6 +140,6 @@ fn behind_your_back(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     signs.push(LineSign::order(
         "behind-your-back",
         weight,
-        "tells the agent to keep something from you",
+        "tells the agent to hide something from you",
     ));
 }

@@ -39,7 +39,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
             signs.push(LineSign::new(
                 "pipe-to-shell",
                 SignWeight::Dangerous,
-                "uses a tool of the system to run something from the network",
+                "uses a system tool to run something from the network",
             ));
         } else if SAVED.is_in(text) && RUNS_FILE.is_in(text) {
             signs.push(LineSign::new(
@@ -87,7 +87,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "hidden-import",
             SignWeight::Suspicious,
-            "calls into the system in a roundabout way",
+            "makes a system call in an obfuscated way",
         ));
     }
     if page.kind == ScannedKind::Code && line.about == LineStance::Nothing && is_written(page) {
@@ -105,14 +105,14 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         signs.push(LineSign::new(
             "raw-ip",
             SignWeight::Suspicious,
-            "connects to a bare address that belongs to nobody by name",
+            "connects to a bare IP address",
         ));
     }
     if text.contains("install") && FOREIGN_PACKAGE.is_in(text) && worst_source(text, known) {
         signs.push(LineSign::new(
             "foreign-package",
             SignWeight::Suspicious,
-            "installs packages from a place of its own",
+            "installs packages from its own server",
         ));
     }
 }
@@ -137,11 +137,11 @@ fn loose(line: &ScannedLine, signs: &mut Vec<LineSign>) {
     let may_start =
         line.words.have_any(WordKinds::RUN | WordKinds::BACKDOOR) || text.contains("system");
     if may_start && OPEN_SHELL.is_in(text) {
-        let what = "gives whatever it is handed to a shell";
+        let what = "passes its input to a shell";
         signs.push(LineSign::new("open-shell", SignWeight::Suspicious, what));
     }
     if line.words.have(WordKinds::RUN) && DYNAMIC_CODE.is_in(text) {
-        let what = "runs whatever text it is handed as code";
+        let what = "runs its input as code";
         signs.push(LineSign::new("dynamic-code", SignWeight::Suspicious, what));
     }
 }
@@ -194,7 +194,7 @@ fn raw_address(line: &ScannedLine, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::new(
             "raw-ip",
             weight,
-            "goes to a bare address that belongs to nobody by name",
+            "links to a bare IP address",
         ));
     }
 }
@@ -348,7 +348,7 @@ fn program(page: &ScannedFile, known: &KnownSites) -> Vec<SkillFinding> {
         let sign = LineSign::new(
             "download-and-run",
             SignWeight::Suspicious,
-            "makes a file runnable in a program that fetches, writes and starts things",
+            "makes a file executable in a program that downloads, writes and starts things",
         );
         found.push(super::finding(&page.path, line, &sign));
     }
@@ -398,7 +398,7 @@ fn garbled(page: &ScannedFile) -> Vec<SkillFinding> {
             let sign = LineSign::new(
                 "obfuscated",
                 SignWeight::Dangerous,
-                "is written so that nobody can read what it does",
+                "is obfuscated, so that nobody can read what it does",
             );
             vec![super::finding(&page.path, line, &sign)]
         }

@@ -38,7 +38,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         } else {
             SignWeight::Suspicious
         };
-        let what = "has the agent go to a strange address without a word";
+        let what = "has the agent open an unrelated URL without saying so";
         signs.push(LineSign::order("behind-your-back", weight, what));
     }
     if line.words.have(WordKinds::TURN) {
@@ -71,7 +71,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         && line.zone == LineZone::Prose
         && KEY_IN_QUERY.is_in(text)
     {
-        let what = "has the agent put a key into every address it opens";
+        let what = "has the agent put a key into every URL it opens";
         signs.push(LineSign::new("secrets-out", SignWeight::Dangerous, what));
     }
     if line.words.have(WordKinds::SECRET) && line.zone == LineZone::Prose && ASKS_SECRET.is_in(text)
@@ -174,7 +174,7 @@ fn sends(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mut Vec<Line
         (false, false) if same && hidden => SignWeight::Suspicious,
         _ => SignWeight::Note,
     };
-    let what = "says to send something private to a place the skill is not about";
+    let what = "says to send something private to a host unrelated to the skill";
     let told = page
         .lines
         .get(at)
@@ -225,7 +225,7 @@ fn turn(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
             _ => SignWeight::Note,
         });
     }
-    let what = "poses as the system's own words to give the agent an order";
+    let what = "poses as the system prompt to give the agent instructions";
     signs.push(LineSign::order("posing-turn", weight, what));
 }
 
@@ -252,7 +252,7 @@ fn lives_by(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         (false, true, true) => SignWeight::Suspicious,
         _ => SignWeight::Note,
     };
-    let what = "has the agent change what it lives by, so that an order stays";
+    let what = "has the agent change its core files, so that an instruction persists";
     signs.push(LineSign::order("agent-file", weight, what));
 }
 
@@ -274,6 +274,6 @@ fn pays(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         (true, false) => SignWeight::Suspicious,
         _ => SignWeight::Note,
     };
-    let what = "has the agent move money to somebody the skill names";
+    let what = "has the agent send money to someone the skill names";
     signs.push(LineSign::order("moves-money", weight, what));
 }

@@ -34,7 +34,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::new(
             "quarantine-strip",
             weight,
-            "takes off the mark by which the system checks downloads",
+            "removes the mark the system uses to check downloads",
         ));
     }
     if words.have(WordKinds::AGENT_FILE | WordKinds::WRITE) {
@@ -47,13 +47,13 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
             signs.push(LineSign::new(
                 "agent-file",
                 weight,
-                "writes into a file the agent lives by",
+                "writes to one of the agent's core files",
             ));
         } else if AGENT_ORDER.is_in(text) {
             signs.push(LineSign::new(
                 "agent-file",
                 SignWeight::Note,
-                "asks to change a file the agent lives by",
+                "asks to change one of the agent's core files",
             ));
         }
     }
@@ -97,7 +97,7 @@ fn persistence(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
         signs.push(LineSign::new(
             "persistence",
             SignWeight::Dangerous,
-            "lets somebody else in from now on",
+            "lets someone else in from now on",
         ));
     } else if SCHEDULE.is_in(text) {
         let weight = if foreign

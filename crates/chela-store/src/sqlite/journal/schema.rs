@@ -4,7 +4,7 @@ use crate::file::{FileFormat, FreedRoom};
 
 pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the journal",
-    if_damaged: "move it aside to begin a new one (older changes cannot be taken back then)",
+    if_damaged: "move it aside to start a new one (older changes can then no longer be undone)",
     steps: &STEPS,
     mend: None,
     room: FreedRoom::GivenBack,

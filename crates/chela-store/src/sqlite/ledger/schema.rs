@@ -8,7 +8,7 @@ use crate::file::{FileFormat, FreedRoom};
 /// The format this version writes.
 pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the ledger",
-    if_damaged: "put a copy back, or move it and ledger.head aside to begin a new one",
+    if_damaged: "restore a copy, or move it and ledger.head aside to start a new one",
     steps: &STEPS,
     mend: Some(reseal),
     room: FreedRoom::GivenBack,

@@ -7,7 +7,8 @@ use crate::file::{FileFormat, FreedRoom};
 
 pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the runtime file",
-    if_damaged: "move it aside to begin a new one (messages without an answer and planned jobs are lost with it)",
+    if_damaged: "move it aside to start a new one (unanswered messages and planned jobs are lost \
+        with it)",
     steps: &STEPS,
     mend: None,
     room: FreedRoom::GivenBack,

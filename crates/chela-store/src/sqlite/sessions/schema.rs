@@ -8,7 +8,7 @@ use crate::sessions::EntryMarks;
 /// The format this version writes.
 pub(super) static FORMAT: FileFormat = FileFormat {
     name: "the session file",
-    if_damaged: "nothing was changed. `chela sessions rescue` saves what can be read of it",
+    if_damaged: "nothing was changed. `chela sessions rescue` recovers what can be read",
     steps: &STEPS,
     mend: Some(mark_entries),
     room: FreedRoom::Kept,

@@ -142,7 +142,7 @@ impl CommandGate {
         let how = match (circumstances.place, circumstances.hosts) {
             (RunPlace::LeftSandbox, _) => ", outside the sandbox".to_owned(),
             (_, []) => String::new(),
-            (_, hosts) => format!(", with a way to {}", shown(&hosts.join(", "))),
+            (_, hosts) => format!(", with access to {}", shown(&hosts.join(", "))),
         };
         format!("{what} in {folder}{how}")
     }

@@ -29,12 +29,12 @@ impl CommandGate {
             return choices;
         }
         let agent = self.setup.agent.as_str();
-        let undo = "`chela approvals list` shows it, `chela approvals revoke ID` takes it back.";
+        let undo = "`chela approvals list` shows it, `chela approvals revoke ID` revokes it.";
         if !circumstances.hosts.is_empty() {
             let hosts = circumstances.hosts.join(", ");
             let follows = format!(
                 "From now on sandboxed commands of agent {agent} reach {hosts} without asking, \
-                 in sessions that have read nothing from outside. {undo}"
+                 in sessions without untrusted content. {undo}"
             );
             let label = format!("always {hosts}");
             choices.push(ApprovalChoice::always("always", &label, &follows));
@@ -47,7 +47,7 @@ impl CommandGate {
         let folder = self.setup.host.compact(&planned.folder);
         let until = format!(
             "without asking, in every session, in {folder} and nowhere else, until a file there \
-             is written after text from outside was read. {undo}"
+             is written after untrusted content was read. {undo}"
         );
         let follows = format!("From now on agent {agent} runs exactly this command {until}");
         choices.push(ApprovalChoice::always("always", "always", &follows));

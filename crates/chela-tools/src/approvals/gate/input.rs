@@ -53,7 +53,7 @@ impl CommandGate {
             }
             RuleAnswer::Deny => {
                 return Err(CommandRefusal::NotListed(
-                    "no list can allow input to a running command".to_owned(),
+                    "input to a running command cannot be pre-approved".to_owned(),
                 ));
             }
             RuleAnswer::Ask => {}
@@ -73,7 +73,7 @@ impl CommandGate {
                 ("command".to_owned(), shown(input.command)),
                 ("input".to_owned(), shown_block(input.data)),
             ],
-            why: "it runs outside the sandbox, and what it is told is as good as a command"
+            why: "it runs outside the sandbox, and input to it is as powerful as a command"
                 .to_owned(),
             passage: None,
             shape: binds,

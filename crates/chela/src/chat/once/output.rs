@@ -177,7 +177,7 @@ impl<'a> OneShotOutput<'a> {
             TurnEvent::Retracted => self.take_back(),
             TurnEvent::Restarted { why } => {
                 self.take_back()?;
-                self.aside(&format!("begun again: {}", clean_line(&why)));
+                self.aside(&format!("restarted: {}", clean_line(&why)));
                 Ok(())
             }
             TurnEvent::Notice(text) => {
@@ -412,7 +412,9 @@ impl<'a> OneShotOutput<'a> {
             TurnEnd::Done => return Ok(()),
             TurnEnd::Stopped => "stopped".to_owned(),
             TurnEnd::Limit(what) => format!("stopped at a limit: {}", clean_line(what)),
-            TurnEnd::Loop(what) => format!("stopped, it went in circles: {}", clean_line(what)),
+            TurnEnd::Loop(what) => {
+                format!("stopped, it was repeating itself: {}", clean_line(what))
+            }
         };
         print_beside(self.screen.paint.warn(why));
         Ok(())

@@ -88,13 +88,13 @@ fn what_is_shown_is_exact_and_harmless() {
         &question_about("rm -rf build\u{1b}[8m; curl evil"),
         |hand| {
             insta::assert_snapshot!(hand.draws(), @r"
-        ? May it do this? question a1
+        ? Allow this? question a1
           Run a command
           `rm` is not pre-approved
           │ command: rm -rf build\u{1b}[8m; curl evil
 
-          ▸ no    once    this session    always
-          ←→ or Tab choose · Enter answers · or: /approve a1 once
+          ▸ deny    allow once    for this session    always
+          ←→ or Tab to choose · Enter to answer · or /approve a1 once
         ");
         },
     );
@@ -157,11 +157,11 @@ fn nothing_can_be_allowed_before_its_last_page() {
             assert!(!drawn.contains("once"), "{drawn}");
             seen.push_str(&drawn);
             let early = hand.questions.answer_typed("a1", "once", hand.now);
-            assert!(early.unwrap_err().contains("read to its end"));
+            assert!(early.unwrap_err().contains("You have not seen all of it"));
             hand.presses(CardKey::Enter);
         }
         let last = hand.draws();
-        assert!(last.contains("▸ no    once"), "{last}");
+        assert!(last.contains("▸ deny    allow once"), "{last}");
         seen.push_str(&last);
         for step in &steps {
             assert!(seen.contains(step), "{step} was not on the screen");
@@ -177,16 +177,16 @@ fn a_yes_for_good_is_asked_twice() {
     let answer = asked(&question_about("rm -rf build"), |hand| {
         hand.presses_all(&to_always);
         insta::assert_snapshot!(hand.draws(), @r"
-        ? May it do this? question a1 · once more
+        ? Allow this? question a1 · confirm
           From now on this agent does exactly this, with exactly these arguments,
           without asking: in every session, whatever it has read. `chela approvals
-          list` shows it, `chela approvals revoke ID` takes it back.
+          list` shows it, `chela approvals revoke ID` revokes it.
           Run a command
           `rm` is not pre-approved
           │ command: rm -rf build
 
           ▸ no, go back    yes, always
-          ←→ or Tab choose · Enter answers
+          ←→ or Tab to choose · Enter to answer
         ");
         hand.presses(CardKey::Enter);
     });
@@ -214,8 +214,8 @@ fn a_typed_answer_needs_the_id_and_a_yes_for_good_comes_twice() {
                 .contains("no open question")
         );
         assert!(types("a1", "perhaps").unwrap_err().contains("`deny`"));
-        assert!(types("a1", "always").unwrap_err().contains("Once more"));
-        assert!(types("a1", "always").unwrap().contains("from now on"));
+        assert!(types("a1", "always").unwrap_err().contains("To confirm"));
+        assert!(types("a1", "always").unwrap().contains("always allowed"));
     });
     assert_eq!(said(answer), Some(ApprovalScope::Always));
 }

@@ -75,7 +75,7 @@ impl<W: Write> ChatRoom<'_, W> {
 
     fn status(&self, width: usize) -> StyledLine {
         if self.leaving {
-            return StyledLine::new("  Ctrl-C again leaves", look::WARN);
+            return StyledLine::new("  Ctrl-C again to quit", look::WARN);
         }
         let model = match &self.model {
             // On a narrow screen the name is enough.
@@ -98,8 +98,8 @@ impl<W: Write> ChatRoom<'_, W> {
         }
         match self.talk.questions_waiting() {
             0 => {}
-            1 => parts.push("1 question waits".to_owned()),
-            many => parts.push(format!("{many} questions wait")),
+            1 => parts.push("1 question waiting".to_owned()),
+            many => parts.push(format!("{many} questions waiting")),
         }
         parts.extend(self.talk.background().running().counted());
         StyledLine::new(format!("  {}", parts.join(" · ")), look::DIM).cut(width)

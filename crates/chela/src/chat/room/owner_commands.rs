@@ -49,14 +49,14 @@ impl<W: Write> ChatRoom<'_, W> {
         let lines: Vec<&str> = printed.trim_end().lines().collect();
         let skipped = lines.len().saturating_sub(MOST_SHOWN);
         if skipped > 0 {
-            let told = format!("… {skipped} lines before this");
+            let told = format!("… {skipped} earlier lines");
             self.view.say(StyledLine::new(told, look::DIM));
         }
         for shown in lines.iter().skip(skipped) {
             self.view
                 .say(StyledLine::new(without_tabs(shown), look::PLAIN));
         }
-        let told = format!("· {}; your next message takes this along", outcome.ended);
+        let told = format!("· {}; sent with your next message", outcome.ended);
         self.view.say(StyledLine::new(told, look::DIM));
         self.ran.push(ran_block(line, &outcome, &printed));
     }

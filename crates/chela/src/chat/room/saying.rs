@@ -87,7 +87,7 @@ impl<W: Write> ChatRoom<'_, W> {
             text: text.to_owned(),
             pasted,
         });
-        let told = format!("· {name} runs when this is done; Esc stops it");
+        let told = format!("· {name} runs when this turn is done; Esc stops the turn");
         self.view.say(StyledLine::new(told, look::WARN));
     }
 
@@ -149,14 +149,14 @@ impl<W: Write> ChatRoom<'_, W> {
                 self.view.meter = self.talk.status().await.context;
                 // Whoever takes a message back may not want it again: the line stays free.
                 self.history.add_taken_back(&text);
-                let told = "· Up brings your message back to the line";
+                let told = "· press Up to edit your last message";
                 self.view.say(StyledLine::new(told, look::DIM));
             }
             SurfaceAction::Copy => self.copy_last_reply().await,
             SurfaceAction::Stop if self.busy.is_some() => self.talk.stop(),
             SurfaceAction::Stop if self.talk.background().subagents_running() > 0 => {
                 self.talk.stop();
-                let told = "· the sub-agents are stopped";
+                let told = "· sub-agents stopped";
                 self.view.say(StyledLine::new(told, look::DIM));
             }
             SurfaceAction::Stop => self
@@ -185,9 +185,9 @@ impl<W: Write> ChatRoom<'_, W> {
     /// Through the terminal, which works over SSH too.
     async fn copy_last_reply(&mut self) {
         let told = match recap::last_reply(self.talk).await {
-            None => "· there is no reply to copy".to_owned(),
+            None => "· no reply to copy".to_owned(),
             Some(reply) => match self.stage.copy(&reply) {
-                Ok(()) => "· copied, where your terminal allows it (OSC 52)".to_owned(),
+                Ok(()) => "· copied, if your terminal allows it (OSC 52)".to_owned(),
                 Err(error) => format!("· not copied: {error}"),
             },
         };
@@ -203,8 +203,8 @@ impl<W: Write> ChatRoom<'_, W> {
         match read_images(&named) {
             Ok(images) => {
                 let told = match images.len() {
-                    1 => "· 1 picture goes along".to_owned(),
-                    many => format!("· {many} pictures go along"),
+                    1 => "· 1 image attached".to_owned(),
+                    many => format!("· {many} images attached"),
                 };
                 self.view.say(StyledLine::new(told, look::DIM));
                 if let Some(told) = who_looks_at_pictures(self.talk) {

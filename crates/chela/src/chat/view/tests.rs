@@ -206,7 +206,7 @@ fn what_does_not_count_is_told_and_begun_again() {
     let shown = watched.end(said("The whole answer."), TurnEnd::Done);
     assert_eq!(
         shown,
-        "Half an ans\n↻ begun again: the connection broke\nThe whole answer."
+        "Half an ans\n↻ restarted: the connection broke\nThe whole answer."
     );
 }
 

@@ -158,7 +158,7 @@ impl FinishedCall {
             .collect();
         if self.diff.len() > most {
             let rest = format!(
-                "    … {} more lines, Ctrl-O shows them",
+                "    … {} more lines (Ctrl-O to show)",
                 self.diff.len() - most
             );
             lines.push(StyledLine::new(rest, look::DIM));

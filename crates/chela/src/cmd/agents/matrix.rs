@@ -133,7 +133,7 @@ fn settings(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
             cell(&view.heartbeat, |heartbeat| match heartbeat.every {
                 Some(every) => {
                     format!(
-                        "every {} min, kept; nothing runs it yet",
+                        "every {} min, set; nothing runs it yet",
                         every.as_secs() / 60
                     )
                 }
@@ -147,7 +147,7 @@ fn settings(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
             }),
         ),
         ("effects", effects(setup, &view)),
-        ("taint policy", taint(&view)),
+        ("guard policy", taint(&view)),
         ("egress", egress(&view)),
         ("grants", grants(setup, &view)),
         (
@@ -311,11 +311,9 @@ fn effects(setup: &CommandSetup, view: &AgentView) -> Cell {
 fn taint(view: &AgentView) -> Cell {
     let policy = &view.guard_policy;
     let words = match policy.value {
-        GuardPolicy::Open => "open: nothing changes after text from outside",
-        GuardPolicy::Standard => {
-            "standard: after text from outside its words steer no effect unasked"
-        }
-        GuardPolicy::Strict => "strict: after text from outside every effect is asked about",
+        GuardPolicy::Open => "open: untrusted content changes nothing",
+        GuardPolicy::Standard => "standard: asks before acting on words from untrusted content",
+        GuardPolicy::Strict => "strict: asks about every effect once untrusted content was read",
     };
     let confirm: Vec<String> = view
         .guard_confirm
@@ -339,7 +337,7 @@ fn egress(view: &AgentView) -> Cell {
         (_, false) => format!("; sandbox: {}", sandbox.egress.join(" ")),
     };
     cell(&view.guard_egress, |hosts| match hosts.is_empty() {
-        true => format!("no host unasked{boxed}"),
+        true => format!("no host without asking{boxed}"),
         false => format!("{}{boxed}", hosts.join(" ")),
     })
 }
@@ -357,7 +355,7 @@ fn grants(setup: &CommandSetup, view: &AgentView) -> Cell {
     let document = ApprovalsDocument::load(&ApprovalsDocument::path(&setup.host));
     let document = ok_or_warn!(document, "approvals cannot be read").unwrap_or_default();
     let listed = document.allowlist(&view.id).count();
-    let mut parts = vec![format!("commands {mode}, {listed} on the list")];
+    let mut parts = vec![format!("commands {mode}, {listed} pre-approved")];
     let id = view.id.as_str();
     let secrets: Vec<String> = config
         .secrets

@@ -23,7 +23,7 @@ pub(super) fn find<'a>(
 
 pub(super) fn row(agent: &str, call: &KnownCall, paint: ColourMode) -> Vec<String> {
     let state = match call.state {
-        KnownState::Pending => paint.warn("waits for you"),
+        KnownState::Pending => paint.warn("waiting"),
         KnownState::Once => "once".to_owned(),
         KnownState::Always => "always".to_owned(),
     };
@@ -54,7 +54,13 @@ impl ApprovalsFile {
         print_call(screen, agent, call)?;
         if call.state == KnownState::Pending {
             let id = &call.id;
-            screen.paragraph("", &format!("`chela approvals allow {id}` lets it happen once, `--always` for good, `chela approvals revoke {id}` drops it."))?;
+            screen.paragraph(
+                "",
+                &format!(
+                    "`chela approvals allow {id}` allows it once, with \
+                `--always` from now on; `chela approvals revoke {id}` drops it."
+                ),
+            )?;
         }
         Ok(CommandExit::Fine)
     }
@@ -84,10 +90,10 @@ impl ApprovalsFile {
             }
         })?;
         screen.line(match always {
-            true => "Allowed from now on, for exactly these arguments.",
+            true => "Always allowed, with exactly these arguments.",
             false => "Allowed once: the agent can make the call now.",
         })?;
-        screen.line(format!("`chela approvals revoke {id}` takes it back."))?;
+        screen.line(format!("`chela approvals revoke {id}` revokes it."))?;
         Ok(CommandExit::Fine)
     }
 

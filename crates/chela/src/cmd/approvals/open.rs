@@ -69,7 +69,7 @@ pub(super) fn show(screen: &mut Screen, question: &OpenQuestion, json: bool) -> 
     screen.table("", &rows)?;
     screen.paragraph(
         "",
-        "It is open in another terminal, and is answered there. Esc there says no to it.",
+        "It is open in another terminal: answer it there (Esc denies it).",
     )?;
     Ok(CommandExit::Fine)
 }

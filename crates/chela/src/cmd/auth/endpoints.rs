@@ -59,11 +59,11 @@ impl LoginEndpoints {
 
     fn read(reply: &HttpReply, issuer: &str) -> Result<Self, CommandError> {
         let told: Value = serde_json::from_slice(&reply.body)
-            .map_err(|_| CommandError::new("what the issuer says of itself is not JSON"))?;
+            .map_err(|_| CommandError::new("the issuer's metadata is not JSON"))?;
         let named = told["issuer"].as_str().unwrap_or_default();
         if named.trim_end_matches('/') != issuer.trim_end_matches('/') {
             return Err(CommandError::new(format!(
-                "the issuer calls itself {}, not {}",
+                "the issuer's metadata names {}, not {}",
                 clean_line(named),
                 clean_line(issuer)
             )));
@@ -89,7 +89,7 @@ fn check_address(url: &str) -> Result<(), CommandError> {
     match url.starts_with("https://") || local.iter().any(|local| url.starts_with(local)) {
         true => Ok(()),
         false => Err(CommandError::usage(format!(
-            "{} is no https address",
+            "{} is not an https URL",
             clean_line(url)
         ))),
     }

@@ -91,7 +91,7 @@ impl LoginRequest<'_> {
     async fn by_browser(&self, url: &str, paint: ColourMode) -> Result<TokenAnswer, CommandError> {
         let fail = |error: std::io::Error| {
             CommandError::new(format!(
-                "the login cannot come back to this machine: {error}"
+                "cannot listen for the login on this machine: {error}"
             ))
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fail)?;
@@ -132,7 +132,7 @@ impl LoginRequest<'_> {
 /// A new access token for a login that has run out.
 pub async fn renew(http: &ModelHttp, login: &KeptLogin) -> Result<TokenAnswer, CommandError> {
     let Some(refresh) = &login.refresh_token else {
-        return Err(CommandError::new("it came without a way to renew it"));
+        return Err(CommandError::new("the issuer sent no refresh token"));
     };
     let mut fields = vec![
         ("grant_type", "refresh_token"),
@@ -151,7 +151,7 @@ async fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, Co
             continue;
         };
         let Some(query) = read_query(&mut stream).await else {
-            answer(&mut stream, "404 Not Found", "Nothing is here.").await;
+            answer(&mut stream, "404 Not Found", "Not found.").await;
             continue;
         };
         let value = |name: &str| {
@@ -164,7 +164,7 @@ async fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, Co
             answer(
                 &mut stream,
                 "400 Bad Request",
-                "This is not the login that was begun.",
+                "This is not the login that was started.",
             )
             .await;
             continue;

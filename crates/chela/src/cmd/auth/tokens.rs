@@ -98,12 +98,12 @@ impl KeptLogin {
 
     pub fn standing(&self, host: &Host) -> String {
         match (self.expires_at, &self.refresh_token) {
-            (None, _) => "does not run out".to_owned(),
+            (None, _) => "does not expire".to_owned(),
             (Some(at), _) if at > host.unix_time() => {
-                format!("runs out in {} min", (at - host.unix_time()).div_ceil(60))
+                format!("expires in {} min", (at - host.unix_time()).div_ceil(60))
             }
-            (Some(_), Some(_)) => "has run out; it is renewed before the next chat".to_owned(),
-            (Some(_), None) => "has run out; log in again".to_owned(),
+            (Some(_), Some(_)) => "expired; renewed before the next chat".to_owned(),
+            (Some(_), None) => "expired; log in again".to_owned(),
         }
     }
 }

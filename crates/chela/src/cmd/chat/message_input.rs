@@ -29,11 +29,8 @@ pub fn read_piped_text(has_message: bool) -> Result<Option<String>, CommandError
         .read_to_end(&mut bytes)
         .map_err(|error| CommandError::new(format!("cannot read standard input: {error}")))?;
     if bytes.len() as u64 > MOST_TEXT {
-        return Err(
-            CommandError::new("standard input is longer than 4 MiB").hint(
-                "save it in the workspace and name the file: the agent reads it piece by piece",
-            ),
-        );
+        return Err(CommandError::new("standard input is longer than 4 MiB")
+            .hint("save it in the workspace and name the file: the agent can read it in parts"));
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok((!has_message || !text.trim().is_empty()).then_some(text))

@@ -55,7 +55,7 @@ impl SessionChoice {
                 let sessions = agents.sessions(agent).map_err(CommandError::new)?;
                 let found = resume_found(&sessions, agent, typed).await;
                 found.map(Some).map_err(|fail| {
-                    let begin = format!("`--new-session {typed}` begins one of this name");
+                    let begin = format!("`--new-session {typed}` starts one with this name");
                     fail.hint(begin)
                 })
             }
@@ -71,9 +71,9 @@ impl SessionChoice {
                 let sessions = agents.sessions(agent).map_err(CommandError::new)?;
                 match sessions.look_up(&key).await.map_err(CommandError::new)? {
                     Some(session) if !session.fresh => Err(CommandError::usage(format!(
-                        "there is a conversation `{name}` already"
+                        "a conversation `{name}` already exists"
                     ))
-                    .hint(format!("chela chat --session {name} goes on with it"))),
+                    .hint(format!("`chela chat --session {name}` continues it"))),
                     _ => Ok(Some(key)),
                 }
             }
@@ -103,7 +103,7 @@ async fn resume_found(
 
 /// Lets the session of an id go on.
 async fn resume(sessions: &Sessions, id: &str) -> Result<SessionKey, CommandError> {
-    let gone = || CommandError::new("the conversation is gone: another process removed it");
+    let gone = || CommandError::new("the conversation was removed by another process");
     let session = sessions.by_id(id).await.map_err(CommandError::new)?;
     let session: OpenSession = session.ok_or_else(gone)?;
     let session = sessions.resume(&session).await.map_err(CommandError::new)?;

@@ -88,8 +88,8 @@ impl FolderChoice<'_> {
             print_note(
                 screen.paint,
                 &format!(
-                    "the agent does not work in {shown}: --add-dir {shown} lets it this time, `chela \
-                     folders allow {shown}` for good"
+                    "the agent may not work in {shown}: allow it this time with --add-dir \
+                     {shown}, or always with `chela folders allow {shown}`"
                 ),
             );
             return Ok(FolderAnswer::No);
@@ -99,7 +99,7 @@ impl FolderChoice<'_> {
             keep(self.host, folder, answer)?;
             print_note(
                 screen.paint,
-                &format!("remembered; `chela folders rm {shown}` takes it back"),
+                &format!("remembered; `chela folders rm {shown}` forgets it"),
             );
         }
         Ok(answer.unwrap_or(FolderAnswer::No))
@@ -139,7 +139,10 @@ pub fn ask_about_rules(
         let lines = std::fs::read_to_string(&file).map_or(0, |text| text.lines().count());
         let shown = clean_line(&agents.host().compact(&file));
         let lines = count_noun(lines, "line");
-        let question = format!("{shown} instructs agents ({lines}). Follow it as your own words?");
+        let question = format!(
+            "{shown} has instructions for agents ({lines}). Follow them as if \
+            they were yours?"
+        );
         if !ask_yes_unless_silent(&question) {
             continue;
         }

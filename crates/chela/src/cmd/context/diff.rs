@@ -111,7 +111,7 @@ fn print(screen: &mut Screen, sides: &DiffSides, result: &PromptDiff) -> std::io
     match &result.first_break {
         None => {
             return screen
-                .line(paint.good("The same to the byte: a cached prefix would serve all of it."));
+                .line(paint.good("Identical to the byte: all of it can come from the cache."));
         }
         Some(first) => print_break(screen, first)?,
     }
@@ -124,7 +124,7 @@ fn print_break(screen: &mut Screen, first: &CacheBreak) -> std::io::Result<()> {
     let told = match first.zone {
         Zone::Stable => paint.bad("The cached prefix breaks"),
         Zone::Volatile => {
-            paint.good("The cached prefix holds; only what changes every turn differs,")
+            paint.good("The cached prefix stays intact; only parts that change every turn differ,")
         }
     };
     screen.line(format!(
@@ -134,7 +134,7 @@ fn print_break(screen: &mut Screen, first: &CacheBreak) -> std::io::Result<()> {
     ))?;
     screen.paragraph("  ", &format!("because {}.", first.cause))?;
     screen.line(format!(
-        "  {} tokens before it are kept, {} after it are read anew.",
+        "  {} tokens before it stay cached, {} after it are read again.",
         grouped(first.tokens_kept),
         grouped(first.tokens_after)
     ))?;

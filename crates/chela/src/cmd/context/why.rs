@@ -75,7 +75,7 @@ fn print(screen: &mut Screen, setup: &CommandSetup, answer: &WhyAnswer) -> std::
                 "zone",
                 match spot.zone {
                     chela_core::Zone::Stable => "stable: cached from turn to turn".to_owned(),
-                    chela_core::Zone::Volatile => "volatile: sent anew each turn".to_owned(),
+                    chela_core::Zone::Volatile => "volatile: sent again each turn".to_owned(),
                 },
             ),
             (

@@ -103,7 +103,7 @@ fn absent_home(setup: &CommandSetup, dir: &Path) -> DoctorFinding {
             "home",
             Severity::Error,
             format!(
-                "{shown} does not exist and cannot be made: {} is not writable",
+                "{shown} does not exist and cannot be created: {} is not writable",
                 setup.host.compact(above)
             ),
         )
@@ -127,8 +127,8 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
         .chain(inner)
         .find(|folder| folder.is_dir() && !is_writable(folder))?;
     let lost = match folder == home {
-        true => "nothing can be kept",
-        false => "what belongs in it cannot be kept, and without a record agents only read",
+        true => "nothing can be saved",
+        false => "nothing can be saved there, and without a record agents can only read",
     };
     let told = format!("{} is not writable: {lost}", setup.host.compact(&folder));
     Some(DoctorFinding::new("home", Severity::Error, told).hint(other_home(&folder)))
@@ -174,7 +174,7 @@ fn config(setup: &CommandSetup) -> Vec<DoctorFinding> {
             DoctorFinding::new(
                 "config",
                 Severity::Warning,
-                "the last good config is used until the file is mended",
+                "the last good config is used until the file is fixed",
             )
             .hint("chela config validate"),
         );
@@ -302,7 +302,7 @@ fn workspace(setup: &CommandSetup) -> Vec<DoctorFinding> {
                     format!("{shown} (agent {id}) was set up before and its files are gone"),
                 )
                 .hint(format!(
-                    "mount or restore it; to start afresh: chela init --agent {id} --reseed"
+                    "mount or restore it; to start over: chela init --agent {id} --reseed"
                 )),
             ),
             WorkspaceCondition::FirstRun
@@ -340,7 +340,7 @@ fn files(setup: &CommandSetup) -> Vec<DoctorFinding> {
                 findings.push(DoctorFinding::new(
                     "files",
                     Severity::Error,
-                    format!("agent {id}: no prompt can be made: {error}"),
+                    format!("agent {id}: its prompt cannot be built: {error}"),
                 ));
                 continue;
             }
@@ -406,9 +406,7 @@ fn skills(setup: &CommandSetup) -> Vec<DoctorFinding> {
                     findings.push(told(format!("skill `{name}` is hidden: {why}")));
                 }
                 _ if skill.entry.trust.state == TrustState::Changed => {
-                    let mut changed = told(format!(
-                        "skill `{name}` is not what was trusted: its files changed"
-                    ));
+                    let mut changed = told(format!("skill `{name}` changed since it was trusted"));
                     changed.severity = Severity::Warning;
                     findings.push(changed.hint(format!(
                         "chela skills diff {name}, then chela skills trust {name}"
@@ -462,7 +460,7 @@ fn history(setup: &CommandSetup) -> Vec<DoctorFinding> {
                     DoctorFinding::new(
                         "history",
                         Severity::Note,
-                        "git was not found: changes of core files cannot be undone",
+                        "git was not found: changes to core files cannot be undone",
                     )
                     .hint("install git"),
                 );

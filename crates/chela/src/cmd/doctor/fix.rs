@@ -38,7 +38,7 @@ pub fn apply(setup: &CommandSetup, findings: &mut [DoctorFinding]) -> Vec<String
     let barred = home.is_dir() && !is_writable(&home);
     if barred && findings.iter().any(|finding| finding.fixable) {
         let shown = setup.host.compact(&home);
-        return vec![format!("Nothing was mended: {shown} is not writable.")];
+        return vec![format!("Could not fix anything: {shown} is not writable.")];
     }
     let remedies: BTreeSet<DoctorFix> = findings
         .iter()
@@ -56,7 +56,7 @@ pub fn apply(setup: &CommandSetup, findings: &mut [DoctorFinding]) -> Vec<String
                     finding.fixed = true;
                 }
             }
-            Err(fail) => changes.push(format!("Could not mend: {}", fail.message)),
+            Err(fail) => changes.push(format!("Could not fix: {}", fail.message)),
         }
     }
     changes.dedup();
@@ -72,7 +72,7 @@ fn perform(setup: &CommandSetup, remedy: &DoctorFix) -> Result<String, CommandEr
                 .map(|path| setup.host.compact(&path))
                 .unwrap_or_default();
             Ok(format!(
-                "Wrote {} in the present form; the text before is in {backup}.",
+                "Updated {} to the current format; the previous text is in {backup}.",
                 setup.host.compact(&outcome.path)
             ))
         }
@@ -85,7 +85,7 @@ fn perform(setup: &CommandSetup, remedy: &DoctorFix) -> Result<String, CommandEr
                 created.join(", ")
             };
             Ok(format!(
-                "Made {what} in {}.",
+                "Created {what} in {}.",
                 setup.host.compact(&report.dir)
             ))
         }
@@ -93,11 +93,11 @@ fn perform(setup: &CommandSetup, remedy: &DoctorFix) -> Result<String, CommandEr
             let swept = leftovers::sweep(&setup.host, &setup.loaded);
             if swept.is_empty() {
                 return Err(CommandError::new(
-                    "what interrupted writes left behind cannot be removed",
+                    "leftovers of interrupted writes cannot be removed",
                 ));
             }
             let what = count_noun(swept.len(), "leftover");
-            Ok(format!("Removed {what} of interrupted writes."))
+            Ok(format!("Removed {what} left by interrupted writes."))
         }
         DoctorFix::Chmod { path, mode } => {
             let shown = setup.host.compact(path);

@@ -16,7 +16,7 @@ impl From<CanaryError> for CommandError {
     fn from(error: CanaryError) -> Self {
         let hint = match &error {
             CanaryError::Already => {
-                Some("chela guard canary says what became of it; --remove takes it out")
+                Some("`chela guard canary` shows whether it was touched; --remove removes it")
             }
             CanaryError::None => Some("chela guard canary --plant"),
             _ => None,
@@ -48,7 +48,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> CommandOutcom
         let canary = canary::plant(host, &setup.workspace_dir(&agent))?;
         ok_or_warn!(
             canary.answer_for(&setup.journal(&agent)),
-            "nobody answers for the planted files: reading them counts as foreign"
+            "the planted files are not marked as trusted: reading them counts as untrusted content"
         );
         let places: Vec<&std::path::Path> = canary.places.iter().map(AsRef::as_ref).collect();
         return said(host, screen, args, ("planted", "Planted in"), &places);
@@ -60,13 +60,13 @@ pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> CommandOutcom
             .into_iter()
             .filter_map(|(path, state)| (state == CanaryState::Gone).then_some(path))
             .collect();
-        return said(host, screen, args, ("removed", "Taken out of"), &gone);
+        return said(host, screen, args, ("removed", "Removed from"), &gone);
     }
     let Some(canary) = canary::planted(host)? else {
         if args.json {
             screen.json(&json!({ "planted": false }))?;
         } else {
-            screen.line("No canary is planted: chela guard canary --plant plants one.")?;
+            screen.line("No canary is planted; `chela guard canary --plant` plants one.")?;
         }
         return Ok(CommandExit::Fine);
     };
@@ -88,7 +88,7 @@ fn said(
         screen.line(format!("{start} {}", host.compact(place)))?;
     }
     if args.plant {
-        let next = "chela guard canary says whether anybody came near it.";
+        let next = "`chela guard canary` shows whether anyone touched it.";
         screen.line(screen.paint.dim(next))?;
     }
     Ok(CommandExit::Fine)
@@ -129,20 +129,20 @@ fn report(
     for (path, state) in places {
         let state = match state {
             CanaryState::Intact => paint.good("in place"),
-            CanaryState::Changed => paint.warn("the string was taken out of it"),
+            CanaryState::Changed => paint.warn("the canary was removed from it"),
             CanaryState::Gone => paint.warn("gone"),
         };
         screen.line(format!("  {}  {state}", host.compact(path)))?;
     }
     let read = sightings.len() - carried;
     match (read, carried) {
-        (0, 0) => screen.line(paint.good("Nobody came near it."))?,
+        (0, 0) => screen.line(paint.good("Nobody touched it."))?,
         (read, 0) => screen.line(format!(
-            "It was read {}, hidden from the model each time, and never carried anywhere.",
+            "It was read {}, hidden from the model each time, and never sent anywhere.",
             times(read)
         ))?,
         (_, carried) => screen.line(paint.bad(format!(
-            "A call tried to carry it {}; each was refused.",
+            "A call tried to send it {}; each was refused.",
             times(carried)
         )))?,
     }

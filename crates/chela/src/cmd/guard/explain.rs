@@ -15,7 +15,7 @@ pub fn run(host: &Host, screen: &mut Screen, turn: Option<i64>, json: bool) -> C
     ledger::with_ledger(host, screen, |ledger, screen| {
         let found = block_on(turn_decisions(ledger, turn.map(RecordId)))?;
         let found = found.ok_or_else(|| {
-            CommandError::new("there is no turn on record yet").hint("`chela chat` makes one")
+            CommandError::new("no turn is recorded yet").hint("start one with `chela chat`")
         })?;
         if json {
             screen.json(&found)?;
@@ -119,7 +119,7 @@ fn tell_answer(screen: &mut Screen, answer: &Value) -> Result<(), CommandError> 
             screen.paragraph(
                 "  ",
                 &format!(
-                    "From outside: {}>>{}<<{}",
+                    "Untrusted: {}>>{}<<{}",
                     word(&passage["before"]),
                     word(&passage["marked"]),
                     word(&passage["after"])

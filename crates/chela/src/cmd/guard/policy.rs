@@ -71,11 +71,11 @@ pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) ->
                 list(&view.guard_egress.value),
             ],
             vec![
-                "nobody to ask".into(),
+                "nobody there".into(),
                 guard.approvals.headless.as_str().into(),
             ],
             vec![
-                "injected orders".into(),
+                "injected instructions".into(),
                 format!(
                     "weak {}, medium {}, strong {}",
                     guard.detection.low.as_str(),
@@ -86,7 +86,7 @@ pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) ->
         ],
     )?;
     screen.blank()?;
-    screen.line(screen.paint.bold("Once text from outside was read"))?;
+    screen.line(screen.paint.bold("Once untrusted content was read"))?;
     let rows: Vec<Vec<String>> = effects
         .iter()
         .map(|tool| {
@@ -106,8 +106,11 @@ pub fn run(host: &Host, screen: &mut Screen, agent: &AgentArg, as_json: bool) ->
 fn meaning(policy: GuardPolicy) -> &'static str {
     match policy {
         GuardPolicy::Open => "asks only about what always asks",
-        GuardPolicy::Standard => "after text from outside, what you did not name yourself asks",
-        GuardPolicy::Strict => "asks about every lasting effect, and refuses changes of the config",
+        GuardPolicy::Standard => {
+            "once untrusted content was read, asks about what you did not \
+            name yourself"
+        }
+        GuardPolicy::Strict => "asks about every lasting effect, and refuses config changes",
     }
 }
 
@@ -115,25 +118,25 @@ fn meaning(policy: GuardPolicy) -> &'static str {
 fn then(policy: GuardPolicy, tool: &ToolEffect) -> &'static str {
     let has = |kind| tool.sinks.iter().any(|sink| sink.kind == kind);
     match (policy, tool.effect) {
-        (_, Effect::Config | Effect::RunsOnOpen) => "asks, always",
+        (_, Effect::Config | Effect::RunsOnOpen) => "always asks",
         (_, Effect::RunsOnBuild) => "asks",
         (_, Effect::Persona) => "asks",
         (_, Effect::Irreversible) if has(SinkKind::Command) => {
-            "asks unless it is on your list and names only what you named"
+            "asks unless pre-approved and it names only what you named"
         }
         (_, Effect::Irreversible) => "asks",
-        (GuardPolicy::Open, _) => "goes",
+        (GuardPolicy::Open, _) => "allowed",
         (_, Effect::Read | Effect::ReadUntrusted)
             if has(SinkKind::Url) || has(SinkKind::Recipient) =>
         {
-            "goes to addresses you wrote, asks about others"
+            "reads URLs you wrote, asks about others"
         }
-        (_, Effect::Read | Effect::ReadUntrusted) => "goes",
+        (_, Effect::Read | Effect::ReadUntrusted) => "allowed",
         (GuardPolicy::Standard, Effect::WriteReversible) => {
-            "goes and can be taken back; what shapes the agent asks"
+            "allowed and can be undone; asks for files that shape the agent"
         }
         (_, Effect::WriteReversible | Effect::WriteOutward | Effect::Egress) => {
-            "goes if everything it names stands in your words, else asks"
+            "allowed if everything it names is in your own words, else asks"
         }
     }
 }

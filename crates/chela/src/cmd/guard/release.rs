@@ -33,13 +33,15 @@ pub fn release_session(
     let talk = open(setup, agent, session)?;
     let key = talk.key().to_string();
     match block_on(talk.release()).map_err(CommandError::new)? {
-        Some(by) => screen.line(format!("{key}: released; it had read text from {by}."))?,
-        None => screen.line(format!("{key} has read nothing from outside."))?,
+        Some(by) => screen.line(format!(
+            "{key}: released; it had read untrusted content from {by}."
+        ))?,
+        None => screen.line(format!("{key} has read no untrusted content."))?,
     }
     Ok(CommandExit::Fine)
 }
 
-/// Lets a model read a text that was held back.
+/// Lets a model read a text that was withheld.
 pub fn release_text(host: &Host, screen: &mut Screen, id: &str) -> CommandOutcome {
     let mut held = WithheldText::find(host, id)?;
     let setup = CommandSetup::load(host);
@@ -52,7 +54,7 @@ pub fn release_text(host: &Host, screen: &mut Screen, id: &str) -> CommandOutcom
         held.save(host)?;
     }
     screen.line(format!(
-        "Released: {} reads it with your next message, as text from outside.",
+        "Released: {} reads it with your next message, as untrusted content.",
         shown(&held.session)
     ))?;
     Ok(CommandExit::Fine)
@@ -65,7 +67,7 @@ pub fn list_held_texts(host: &Host, screen: &mut Screen, json: bool) -> CommandO
         return Ok(CommandExit::Fine);
     }
     if all.is_empty() {
-        screen.line("No text is held back.")?;
+        screen.line("Nothing is withheld.")?;
         return Ok(CommandExit::Fine);
     }
     let paint = screen.paint;
@@ -74,7 +76,7 @@ pub fn list_held_texts(host: &Host, screen: &mut Screen, json: bool) -> CommandO
         .map(|held| {
             let state = match held.released {
                 true => "released".to_owned(),
-                false => paint.warn("held back"),
+                false => paint.warn("withheld"),
             };
             vec![
                 paint.accent(&held.id),

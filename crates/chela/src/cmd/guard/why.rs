@@ -62,14 +62,14 @@ pub(super) fn run(
         return Ok(CommandExit::Fine);
     }
     let trust = match is_foreign {
-        true => screen.paint.warn("foreign"),
-        false => screen.paint.good("own"),
+        true => screen.paint.warn("untrusted"),
+        false => screen.paint.good("trusted"),
     };
     screen.line(format!("{shown}: {trust}"))?;
     screen.paragraph("  ", &format!("{who}: {how}."))?;
     for change in &changes {
         let taint = match change["tainted"] == true {
-            true => ", after foreign text had been read",
+            true => ", with untrusted content in context",
             false => "",
         };
         let word = |name: &str| change[name].as_str().unwrap_or_default().to_owned();
@@ -82,7 +82,10 @@ pub(super) fn run(
     if is_foreign {
         screen.paragraph(
             "",
-            &format!("Reading it makes a session ask before it acts outward. chela trust approve {shown} answers for it as it is."),
+            &format!(
+                "After reading it, a session asks before it sends anything out. `chela \
+                trust approve {shown}` approves it as it is."
+            ),
         )?;
     }
     Ok(CommandExit::Fine)
@@ -100,33 +103,34 @@ fn in_words(answer: &FileAnswer) -> (String, String) {
             (
                 version.writer.clone(),
                 format!(
-                    "{}{turn}, {at}; the journal knows this very version",
+                    "{}{turn}, {at}; the journal has this exact version",
                     version.how
                 ),
             )
         }
         FileAnswer::Custody(_) => (
             "on record".to_owned(),
-            "it is the version that chela trust status lists".to_owned(),
+            "it is the version in `chela trust status`".to_owned(),
         ),
         FileAnswer::Policy => (
             "anybody".to_owned(),
-            "guard.trust takes what others write there for your own".to_owned(),
+            "guard.trust treats what others write there as yours".to_owned(),
         ),
-        FileAnswer::Chela => ("chela".to_owned(), "a folder Chela itself names".to_owned()),
+        FileAnswer::Chela => ("chela".to_owned(), "one of Chela's own folders".to_owned()),
         FileAnswer::Nobody(reason) => ("nobody".to_owned(), reason_in_words(*reason).to_owned()),
     }
 }
 
 fn reason_in_words(reason: ForeignReason) -> &'static str {
     match reason {
-        ForeignReason::WrittenTainted => "it was written after foreign text had been read",
+        ForeignReason::WrittenTainted => "it was written with untrusted content in context",
         ForeignReason::NotOnRecord => {
-            "it is not the version on record; chela trust diff shows what changed"
+            "it is not the recorded version; `chela trust diff` shows what changed"
         }
         ForeignReason::Unknown => {
-            "no clean turn, no command of yours and no yes of yours made it as it is"
+            "this version was not written by a turn without untrusted content or by a command of \
+                yours, and you have not approved it"
         }
-        ForeignReason::Unreadable => "the records that would say so cannot be read",
+        ForeignReason::Unreadable => "the records of who wrote it cannot be read",
     }
 }

@@ -65,10 +65,8 @@ pub fn run(
     }
     match report.outcome {
         SyncOutcome::Busy => {
-            return Err(
-                CommandError::new("another process is bringing the index up to date")
-                    .hint("wait for it; searches answer meanwhile"),
-            );
+            return Err(CommandError::new("another process is updating the index")
+                .hint("wait for it; searches still work"));
         }
         SyncOutcome::ReadOnly => {
             return Err(not_written(setup));
@@ -108,13 +106,13 @@ fn tell(screen: &mut Screen, report: &SyncReport, took: Duration) -> std::io::Re
     let changes = report.added + report.changed + report.removed;
     if changes == 0 {
         return screen.line(format!(
-            "Up to date: {} as indexed.",
+            "Up to date: {} indexed.",
             count_noun(report.unchanged, "source")
         ));
     }
     let rate = report.chunks as f64 / took.as_secs_f64().max(1e-9);
     screen.line(format!(
-        "{} added, {} changed, {} removed, {} as before: {} in {:.1} s ({} per second).",
+        "{} added, {} changed, {} removed, {} unchanged: {} in {:.1} s ({} per second).",
         grouped(report.added),
         grouped(report.changed),
         grouped(report.removed),

@@ -29,13 +29,13 @@ pub fn parse_target(
                 (Ok(first), Ok(last)) if first >= 1 && first <= last => {
                     Ok(ForgetTarget::Lines { label, first, last })
                 }
-                _ => {
-                    Err(CommandError::usage(format!("`{lines}` names no lines"))
-                        .hint("--lines 12-14"))
-                }
+                _ => Err(
+                    CommandError::usage(format!("`{lines}` is not a line range"))
+                        .hint("--lines 12-14"),
+                ),
             }
         }
-        _ => Err(CommandError::usage("nothing to forget was named")),
+        _ => Err(CommandError::usage("say what to forget")),
     }
 }
 
@@ -53,13 +53,13 @@ pub fn forget(
     if doomed.is_empty() {
         let finished = memory.finish_forgetting().map_err(explained)?;
         if finished && !as_json {
-            screen.line("What was being forgotten when that was interrupted is gone now.")?;
+            screen.line("Finished forgetting what an interrupted run had left.")?;
             return Ok(CommandExit::Fine);
         }
         if as_json {
             screen.json(&json!({ "entries": [], "forgotten": finished }))?;
         } else {
-            screen.line("Nothing like that is remembered.")?;
+            screen.line("Nothing in memory matches.")?;
         }
         return Ok(CommandExit::Findings);
     }
@@ -72,7 +72,7 @@ pub fn forget(
             let from = if entry.from_file {
                 ""
             } else {
-                " (out of the index only)"
+                " (from the index only)"
             };
             screen.line(format!(
                 "{}#L{}-L{}{from}",
@@ -86,7 +86,7 @@ pub fn forget(
             ))?;
         }
         screen.line(format!(
-            "{} would go. Add --yes to forget.",
+            "{} would be removed. Add --yes to forget.",
             entries(doomed.len())
         ))?;
         return Ok(CommandExit::Fine);
@@ -107,7 +107,7 @@ pub fn forget(
     }
     screen.line(format!("Forgot {}.", entries(gone.entries.len())))?;
     for copy in &gone.copies {
-        screen.line(format!("  as it was: {}", setup.host.compact(copy)))?;
+        screen.line(format!("  copy: {}", setup.host.compact(copy)))?;
     }
     Ok(CommandExit::Fine)
 }
@@ -178,7 +178,7 @@ pub fn lint(
     if diff {
         match proposal {
             Some(proposal) => screen.raw(&proposal.diff)?,
-            None => screen.line("Nothing in MEMORY.md needs to move.")?,
+            None => screen.line("Nothing to move out of MEMORY.md.")?,
         }
         return Ok(CommandExit::Fine);
     }
@@ -206,10 +206,9 @@ pub fn lint(
             }
         }
         match (findings.len(), proposal) {
-            (0, _) => screen.line("No findings.")?,
-            (_, Some(_)) => {
-                screen.line("`chela memory lint --diff` proposes a move to a daily note.")?
-            }
+            (0, _) => screen.line("No problems found.")?,
+            (_, Some(_)) => screen
+                .line("`chela memory lint --diff` proposes moving entries to a daily note.")?,
             (_, None) => {}
         }
     }

@@ -27,7 +27,7 @@ pub fn run(
 
 #[cfg(not(feature = "minilm"))]
 fn install(_: &CommandSetup, _: &mut Screen, _: &Path, _: bool) -> CommandOutcome {
-    let why = "this program was built without the part that runs the model";
+    let why = "this build cannot run the model";
     Err(crate::fail::CommandError::new(why).hint(HOW_TO_BUILD))
 }
 
@@ -63,14 +63,17 @@ fn install(
     }
     let was = match installed.placed {
         ModelPlacement::New => "is installed",
-        ModelPlacement::AlreadyThere => "was installed before",
+        ModelPlacement::AlreadyThere => "was already installed",
     };
     screen.line(format!("{} {was}: {kept}", installed.id))?;
     match set {
         true => screen.line(format!("{key} is set."))?,
-        false => screen.line(format!("{key} already says so."))?,
+        false => screen.line(format!("{key} is already set."))?,
     }
-    screen.line("The built-in table answers until its vectors are made; `chela memory index` makes them now.")?;
+    screen.line(
+        "The built-in table answers until its vectors are ready; `chela memory index` \
+        makes them now.",
+    )?;
     Ok(CommandExit::Fine)
 }
 
@@ -104,7 +107,7 @@ fn status(
             match (configured, present) {
                 (None, _) => "none: the built-in table is used".to_owned(),
                 (Some(path), true) => path.to_owned(),
-                (Some(path), false) => format!("{path} (there is no such file)"),
+                (Some(path), false) => format!("{path} (no such file)"),
             },
         ],
         vec![

@@ -67,7 +67,7 @@ pub fn run(
                         notes.push("another process is indexing; results may lag behind".into());
                     }
                     SyncOutcome::Stopped => notes
-                        .push("many notes changed; `chela memory index` takes in the rest".into()),
+                        .push("many notes changed; `chela memory index` indexes the rest".into()),
                     SyncOutcome::Complete | SyncOutcome::ReadOnly => {}
                 }
             }
@@ -114,7 +114,10 @@ fn as_text(
             searched => format!("Nothing found among {} entries.", grouped(searched)),
         })?;
     } else if found.answer.confidence == HitConfidence::Low {
-        screen.line(paint.dim("Low confidence: little in common with the question."))?;
+        screen.line(paint.dim(
+            "Low confidence: the results have little in common with the \
+            question.",
+        ))?;
     }
     for excerpt in &found.excerpts {
         let heading = match excerpt.heading.is_empty() {
@@ -250,7 +253,7 @@ fn unreadable(error: MemoryToolError) -> CommandError {
         MemoryToolError::PastEnd { path, lines, from } => {
             let lines = count_noun(lines as usize, "line");
             CommandError::new(format!("{path} has {lines}; there is no line {from}"))
-                .hint("lines are counted from 1: --from 1")
+                .hint("lines start at 1: --from 1")
         }
         MemoryToolError::Store(error) => explained(error),
         MemoryToolError::EmptyQuery | MemoryToolError::Unreadable { .. } => {

@@ -67,10 +67,10 @@ pub fn run(
     rows.push(vec![
         "waiting".to_owned(),
         match waiting {
-            0 => "nothing: the index is current".to_owned(),
+            0 => "nothing: the index is up to date".to_owned(),
             _ => format!(
-                "{} new or changed, {} gone; `chela memory index` takes them in. A search takes \
-                 in notes, and a conversation once it has grown by {messages}",
+                "{} new or changed, {} removed; `chela memory index` indexes them. A search \
+                 indexes notes first, and a conversation once it has grown by {messages}",
                 grouped(status.pending),
                 grouped(status.gone)
             ),

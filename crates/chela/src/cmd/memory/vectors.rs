@@ -82,7 +82,7 @@ impl VectorCounts {
         if self.missing > 0 && self.problem.is_none() {
             let price = match self.cents {
                 Some(0.0) => String::new(),
-                Some(cents) if cents < 1.0 => " and roughly a cent or less".to_owned(),
+                Some(cents) if cents < 1.0 => " and a cent or less".to_owned(),
                 Some(cents) => format!(
                     " and roughly {:.2} dollars (your provider has the exact price)",
                     cents / 100.0
@@ -90,7 +90,8 @@ impl VectorCounts {
                 None => " and an unknown price (ask your provider)".to_owned(),
             };
             lines.push(format!(
-                "{} missing: making them takes about {}{price}. `chela memory index --yes` does.",
+                "{} missing: making them takes about {}{price}. `chela memory index --yes` makes \
+                    them.",
                 count_noun(self.missing, "vector"),
                 time(self.seconds),
             ));
@@ -131,7 +132,9 @@ mod tests {
             cents: Some(240.0),
             ..VectorCounts::default()
         };
-        insta::assert_snapshot!(vectors.summary_lines().join("\n"), @"12,000 vectors missing: making them takes about 2 minutes and roughly 2.40 dollars (your provider has the exact price). `chela memory index --yes` does.");
+        insta::assert_snapshot!(vectors.summary_lines().join("\n"), @"12,000 vectors missing: \
+            making them takes about 2 minutes and roughly 2.40 dollars (your provider has the \
+            exact price). `chela memory index --yes` makes them.");
         let free = VectorCounts {
             made: 1,
             missing: 2,
@@ -141,7 +144,7 @@ mod tests {
         };
         insta::assert_snapshot!(free.summary_lines().join("\n"), @r"
         1 vector made.
-        2 vectors missing: making them takes about 1.1 hours. `chela memory index --yes` does.
+        2 vectors missing: making them takes about 1.1 hours. `chela memory index --yes` makes them.
         ");
         let unknown = VectorCounts {
             missing: 2,
@@ -149,6 +152,8 @@ mod tests {
             cents: None,
             ..VectorCounts::default()
         };
-        insta::assert_snapshot!(unknown.summary_lines().join("\n"), @"2 vectors missing: making them takes about 1 s and an unknown price (ask your provider). `chela memory index --yes` does.");
+        insta::assert_snapshot!(unknown.summary_lines().join("\n"), @"2 vectors missing: making \
+            them takes about 1 s and an unknown price (ask your provider). `chela memory index \
+            --yes` makes them.");
     }
 }

@@ -68,7 +68,7 @@ fn for_people(
             rows.push(row(
                 "workspace",
                 match plan.access {
-                    WorkspaceAccess::None => format!("none: {workspace} is out of reach"),
+                    WorkspaceAccess::None => format!("none: {workspace} cannot be reached"),
                     WorkspaceAccess::Ro => format!("ro: {workspace} can be read"),
                     WorkspaceAccess::Rw => format!("rw: {workspace} can be read and changed"),
                 },
@@ -127,9 +127,8 @@ fn for_people(
     if settings.value.mode == SandboxMode::Off && standing.plan().is_none() {
         screen.paragraph(
             "  ",
-            "Commands have all the rights you have. To sandbox them: \
-             `chela config set agents.defaults.sandbox.mode all`, or `non-main` for all sessions \
-             but your own.",
+            "Commands can do everything you can. To sandbox them: `chela config set \
+             agents.defaults.sandbox.mode all`, or `non-main` for all sessions but your own.",
         )?;
     }
     if let Some(plan) = standing.plan() {
@@ -165,27 +164,27 @@ fn doors(host: &Host, plan: &SandboxPlan) -> Vec<Vec<String>> {
     let root = plan.workspace.join(".git");
     let kept = match doors.repositories.is_empty() {
         false => format!(
-            "{}: git outside runs what is written there",
+            "{}: git outside the sandbox runs what is written there",
             list(&doors.repositories)
         ),
         true => format!(
-            "{} is not a git repository; one made inside would be the commands' own, so look at its \
-             config and hooks before you use git there",
+            "{} is not a git repository; commands could create one, so check its config and \
+             hooks before you use git there",
             host.compact(&plan.workspace)
         ),
     };
     rows.push(row("cannot change", kept));
     if doors.repositories.iter().any(|path| *path != root) {
-        let text = "folders that hold a repository, so that no other takes its place".to_owned();
+        let text = "folders that contain a repository, so that it cannot be swapped".to_owned();
         rows.push(row("cannot move", text));
     }
-    let mut open = "a repository that a command makes, until the next command; a socket that \
-                    somebody else makes while one runs"
+    let mut open = "a repository a command creates, until the next command; a socket someone \
+                    else creates while one runs"
         .to_owned();
     if !doors.links.is_empty() {
         open.push_str(&format!("; {}, which are links", list(&doors.links)));
     }
-    rows.push(row("not held", open));
+    rows.push(row("not protected", open));
     rows
 }
 
@@ -234,11 +233,15 @@ impl SandboxSession {
         let mode = exec.mode.unwrap_or(ExecMode::Auto);
         match (mode, standing) {
             (ExecMode::Auto, SandboxStanding::CommandsInside(_)) => {
-                "auto: runs inside unasked; hosts and leaving the sandbox ask".to_owned()
+                "auto: runs in the sandbox without asking; asks for hosts and for leaving the \
+                    sandbox"
+                    .to_owned()
             }
-            (ExecMode::Auto, SandboxStanding::Inside(_)) => "auto: runs inside unasked".to_owned(),
+            (ExecMode::Auto, SandboxStanding::Inside(_)) => "auto: runs in the sandbox without \
+                asking"
+                .to_owned(),
             (ExecMode::Auto, _) => {
-                "auto: without a sandbox, all that does not only look asks".to_owned()
+                "auto: without a sandbox, asks for everything that does more than look".to_owned()
             }
             (mode, _) => format!("{mode} (tools.exec.mode)"),
         }

@@ -34,7 +34,7 @@ pub fn prune(
             remove(stale, work).map_err(|error| {
                 let folder = setup.host.compact(&stale.folder);
                 CommandError::new(format!("{folder} cannot be removed: {error}"))
-                    .hint("check who owns what is in it")
+                    .hint("check the owner of its files")
             })?;
         }
     }
@@ -61,7 +61,7 @@ pub fn prune(
         ))?;
     }
     screen.line(match found.len() {
-        0 => "No sandbox is to go.".to_owned(),
+        0 => "Nothing to prune.".to_owned(),
         number => format!("{}.", count_noun(number, "sandbox folder")),
     })?;
     Ok(CommandExit::Fine)

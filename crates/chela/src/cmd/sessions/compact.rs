@@ -34,10 +34,8 @@ pub fn run(
         .map_err(explained)?
         .is_some_and(|current| current.id == session.id);
     if !is_current {
-        return Err(
-            CommandError::new(format!("session {id} is over: nothing more is said in it"))
-                .hint("only a conversation that goes on can be made shorter"),
-        );
+        return Err(CommandError::new(format!("conversation {id} has ended"))
+            .hint("only an active conversation can be compacted"));
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -65,8 +63,8 @@ pub fn run(
         }))?;
     } else {
         let text = done.in_words();
-        let hint = format!("`chela sessions compact {id} --undo` takes it back.");
-        screen.line(text.replace("/undo takes it back.", &hint))?;
+        let hint = format!("Undo with `chela sessions compact {id} --undo`.");
+        screen.line(text.replace("Undo with /undo.", &hint))?;
     }
     Ok(CommandExit::Fine)
 }
@@ -81,11 +79,9 @@ pub fn undo(
     let Some(back) = block_on(sessions.undo_compaction(&session)).map_err(explained)? else {
         let compacted = block_on(sessions.last_compaction(&session)).map_err(explained)?;
         return Err(match compacted {
-            Some(_) => CommandError::new(format!(
-                "something was said in {id} since it was made shorter"
-            ))
-            .hint("`/undo` in the chat takes messages back, one at a time"),
-            None => CommandError::new(format!("session {id} was never made shorter")),
+            Some(_) => CommandError::new(format!("{id} has new messages since it was compacted"))
+                .hint("`/undo` in the chat undoes messages one at a time"),
+            None => CommandError::new(format!("conversation {id} was never compacted")),
         });
     };
     if request.json {
@@ -95,7 +91,7 @@ pub fn undo(
             "tokens": back.tokens_before,
         }))?;
     } else {
-        screen.line(format!("{id} is whole again."))?;
+        screen.line(format!("{id} is restored in full."))?;
     }
     Ok(CommandExit::Fine)
 }

@@ -70,7 +70,10 @@ pub fn remove(
         ))?;
     }
     if !yes {
-        screen.line("Nothing was deleted; --yes deletes. `chela sessions export` keeps a copy.")?;
+        screen.line(
+            "Nothing was deleted; add --yes to delete. `chela sessions export` saves a \
+            copy.",
+        )?;
     }
     Ok(CommandExit::Fine)
 }
@@ -100,7 +103,7 @@ pub fn cleanup(
         if as_json {
             screen.json(&json!({ "sessions": [], "archives": [], "done": false }))?;
         } else {
-            screen.line("There is nothing to clean up.")?;
+            screen.line("Nothing to clean up.")?;
         }
         return Ok(CommandExit::Fine);
     };
@@ -138,7 +141,7 @@ pub fn cleanup(
 
 fn say(screen: &mut Screen, plan: &CleanupPlan, acts: bool) -> std::io::Result<()> {
     if plan.sessions.is_empty() && plan.archives.is_empty() {
-        return screen.line("There is nothing to clean up.");
+        return screen.line("Nothing to clean up.");
     }
     let verb = if acts { "Removed" } else { "Would remove" };
     for doomed in &plan.sessions {

@@ -71,8 +71,8 @@ pub fn run(
             filter.active_within.is_some() || filter.label.is_some() || !filter.kinds.is_empty();
         screen.line(match (narrowed, ended) {
             (_, 1..) => "No conversation that goes on is like that.",
-            (true, 0) => "No conversation is like that.",
-            (false, 0) => "No conversations yet. `chela chat` begins one.",
+            (true, 0) => "No matching conversations.",
+            (false, 0) => "No conversations yet. Start one with `chela chat`.",
         })?;
         tell_ended(screen, ended)?;
         return Ok(CommandExit::Fine);
@@ -133,8 +133,8 @@ fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {
         notes.push("pinned".to_owned());
     }
     match (&info.archived, &info.ended_why) {
-        (Some(_), _) => notes.push("put away".to_owned()),
-        (None, Some(why)) => notes.push(format!("over ({why})")),
+        (Some(_), _) => notes.push("archived".to_owned()),
+        (None, Some(why)) => notes.push(format!("ended ({why})")),
         (None, None) => {}
     }
     vec![

@@ -42,7 +42,7 @@ pub fn run(
         grouped(usize::try_from(info.totals.output).unwrap_or(usize::MAX)),
     )))?;
     if skip > 0 {
-        screen.line(paint.dim(format!("… {skip} before")))?;
+        screen.line(paint.dim(format!("… {skip} earlier")))?;
     }
     for entry in shown {
         screen.blank()?;

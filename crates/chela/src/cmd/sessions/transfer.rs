@@ -90,7 +90,7 @@ pub fn import(
             screen.line(said(line))?;
         }
         if failed < report.len() {
-            screen.line("What was brought in counts as foreign: nothing in it speaks for you.")?;
+            screen.line("Imported text is untrusted: nothing in it counts as your words.")?;
         }
     }
     Ok(if failed > 0 {
@@ -148,7 +148,7 @@ fn said(line: &Value) -> String {
             String::new()
         },
         if line["past"] == true {
-            ", kept as a past conversation: the key is in use"
+            ", imported as a past conversation: the key is in use"
         } else {
             ""
         }
@@ -177,7 +177,7 @@ fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, CommandError
     files.sort_by(|a, b| a.0.cmp(&b.0));
     if files.is_empty() {
         return Err(CommandError::new(format!(
-            "{} holds no .jsonl file",
+            "{} has no .jsonl file",
             path.display()
         )));
     }
@@ -205,14 +205,14 @@ pub fn rescue(owner: &SessionOwner<'_>, screen: &mut Screen, as_json: bool) -> C
     let path = owner.file();
     if !path.exists() {
         return Err(CommandError::new(format!(
-            "{} is not there",
+            "{} does not exist",
             path.display()
         )));
     }
     if FileState::of(&path) == FileState::Empty {
         return Err(CommandError::new(format!(
-            "the session file {} is empty: nothing is left to rescue. Put a copy back, or delete \
-             it; the next chat begins a new one",
+            "the session file {} is empty: nothing is left to recover. Restore a copy, or delete \
+             it; the next chat starts a new one",
             owner.host.compact(&path)
         )));
     }
@@ -220,7 +220,7 @@ pub fn rescue(owner: &SessionOwner<'_>, screen: &mut Screen, as_json: bool) -> C
         if as_json {
             screen.json(&json!({ "damaged": false }))?;
         } else {
-            screen.line("The session file is sound: there is nothing to rescue.")?;
+            screen.line("The session file is intact: nothing to recover.")?;
         }
         return Ok(CommandExit::Fine);
     }
@@ -249,7 +249,7 @@ pub fn rescue(owner: &SessionOwner<'_>, screen: &mut Screen, as_json: bool) -> C
     }
     let compact = |path: &Path| owner.host.compact(path);
     screen.line(format!(
-        "Saved {} of {} and began a new session file with them.",
+        "Recovered {} of {} into a new session file.",
         count_noun(saved.entries, "entry"),
         count_noun(back, "session")
     ))?;

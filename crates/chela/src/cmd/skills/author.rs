@@ -28,10 +28,10 @@ pub fn create_skill(
         places.workspace.join("skills")
     };
     let file = create(&root, &NewSkill { name, description }).map_err(CommandError::new)?;
-    screen.line(format!("Made {}.", installed.host.compact(&file)))?;
-    screen.line(format!("Fill it in, then: chela skills check {name}"))?;
+    screen.line(format!("Created {}.", installed.host.compact(&file)))?;
+    screen.line(format!("Fill it in, then run: chela skills check {name}"))?;
     screen.line(format!(
-        "Its words count as yours after: chela skills trust {name}"
+        "To count its words as yours: chela skills trust {name}"
     ))?;
     Ok(CommandExit::Fine)
 }
@@ -61,7 +61,7 @@ pub fn add(
             && let Some(publisher) = publishers.find(&key)
         {
             screen.line(format!(
-                "{} {}: every file is as {} signed it",
+                "{} {}: every file matches the signature of {}",
                 paint.good("trusted"),
                 paint.bold(&skill.name),
                 publisher.label()
@@ -80,7 +80,7 @@ pub fn add(
             super::scan::print_finding(screen, "  ", finding)?;
         }
         for left in &skill.left_behind {
-            screen.line(paint.dim(format!("  left behind: {left}")))?;
+            screen.line(paint.dim(format!("  not copied: {left}")))?;
         }
     }
     let name = match waiting.as_slice() {
@@ -88,9 +88,7 @@ pub fn add(
         [only] => *only,
         _ => "NAME",
     };
-    screen.line(format!(
-        "Look into it and decide: chela skills trust {name}"
-    ))?;
+    screen.line(format!("Review it and decide: chela skills trust {name}"))?;
     Ok(CommandExit::Fine)
 }
 
@@ -104,7 +102,7 @@ pub fn remove(installed: &mut InstalledSkills, screen: &mut Screen, name: &str) 
         installed.host.compact(&removed.from)
     ))?;
     screen.line(format!(
-        "It can still be found in {}.",
+        "It was moved to {}.",
         installed.host.compact(&removed.trash)
     ))?;
     Ok(CommandExit::Fine)
@@ -180,8 +178,8 @@ pub fn check(
     }
     screen.line(match (checked.len(), bad) {
         (0, _) => "There is no skill to check.".to_owned(),
-        (all, 0) => format!("{} checked, all in order.", count_noun(all, "skill")),
-        (all, bad) => format!("{} checked, {bad} to mend.", count_noun(all, "skill")),
+        (all, 0) => format!("{} checked, no problems found.", count_noun(all, "skill")),
+        (all, bad) => format!("{} checked, {bad} to fix.", count_noun(all, "skill")),
     })?;
     Ok(exit)
 }

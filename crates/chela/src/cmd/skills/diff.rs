@@ -23,7 +23,7 @@ pub fn run(installed: &InstalledSkills, screen: &mut Screen, name: &str) -> Comm
     let paint = screen.paint;
     let found = changes(entry, skill);
     if found.is_empty() || entry.tree == skill.tree {
-        screen.line(format!("{name} is as it was trusted."))?;
+        screen.line(format!("{name} is unchanged since it was trusted."))?;
         return Ok(CommandExit::Fine);
     }
     for change in found {
@@ -40,7 +40,7 @@ pub fn run(installed: &InstalledSkills, screen: &mut Screen, name: &str) -> Comm
         };
         match (old, new) {
             (Some(old), Some(new)) => screen.raw(&render_diff(&old, &new, paint))?,
-            _ => screen.line(paint.dim("  no text to compare with was kept"))?,
+            _ => screen.line(paint.dim("  no earlier text to compare with"))?,
         }
     }
     Ok(CommandExit::Findings)

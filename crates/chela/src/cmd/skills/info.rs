@@ -138,10 +138,7 @@ pub fn print_findings(
         .collect();
     screen.blank()?;
     if report.findings.is_empty() && read.is_empty() {
-        return screen.line(format!(
-            "  the {} found nothing that stands out",
-            report.scanner
-        ));
+        return screen.line(format!("  the {} found nothing suspicious", report.scanner));
     }
     let verdict = match report.verdict {
         ScanVerdict::Clean => paint.good(report.verdict.as_str()),
@@ -150,7 +147,7 @@ pub fn print_findings(
     };
     screen.line(format!(
         "  {} (the {} says: {verdict})",
-        paint.bold("Worth knowing"),
+        paint.bold("Notes"),
         report.scanner
     ))?;
     for finding in report.findings.iter().chain(read) {

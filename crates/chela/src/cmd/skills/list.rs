@@ -103,11 +103,11 @@ fn told_about_budget(screen: &mut Screen, report: &ListingCost) -> std::io::Resu
     }
     if !report.names_only.is_empty() {
         let named = count_noun(report.names_only.len(), "skill");
-        screen.line(paint.dim(format!("Listed by name and place only: {named}.")))?;
+        screen.line(paint.dim(format!("Listed by name and path only: {named}.")))?;
     }
     if !report.left_out.is_empty() {
         screen.line(paint.warn(format!(
-            "{} not in the list at all: raise skills.limits.maxSkillsPromptChars",
+            "{} not listed at all: raise skills.limits.maxSkillsPromptChars",
             grouped(report.left_out.len())
         )))?;
     }
@@ -119,7 +119,7 @@ fn everything_else(installed: &InstalledSkills, screen: &mut Screen) -> std::io:
     let catalog = installed.shelf.catalog();
     if !catalog.shadowed.is_empty() {
         screen.blank()?;
-        screen.line(paint.bold("Shadowed by another of the same name"))?;
+        screen.line(paint.bold("Shadowed by another skill of the same name"))?;
         let rows = catalog.shadowed.iter().map(|shadowed| {
             vec![
                 shadowed.skill.name.clone(),
@@ -141,10 +141,10 @@ fn everything_else(installed: &InstalledSkills, screen: &mut Screen) -> std::io:
         }
     }
     screen.blank()?;
-    screen.line(paint.bold("Searched, from the last to the first that counts"))?;
+    screen.line(paint.bold("Folders searched, lowest priority first"))?;
     let rows = catalog.roots.iter().map(|report| {
         let found = match &report.state {
-            RootState::Missing => paint.dim("not there"),
+            RootState::Missing => paint.dim("missing"),
             RootState::Read => count_noun(report.candidates, "skill"),
             RootState::Unreadable(why) => paint.warn(why),
         };

@@ -50,13 +50,10 @@ pub fn run(
         count(ScanVerdict::Suspicious),
     );
     screen.line(match (scanned.len(), dangerous, suspicious) {
-        (0, ..) => "No skill but those that are part of this build.".to_owned(),
-        (all, 0, 0) => format!(
-            "{} looked into, nothing stands out.",
-            count_noun(all, "skill")
-        ),
+        (0, ..) => "Only bundled skills; nothing to scan.".to_owned(),
+        (all, 0, 0) => format!("{} scanned, nothing suspicious.", count_noun(all, "skill")),
         (all, dangerous, suspicious) => format!(
-            "{} looked into: {dangerous} dangerous, {suspicious} suspicious.",
+            "{} scanned: {dangerous} dangerous, {suspicious} suspicious.",
             count_noun(all, "skill")
         ),
     })?;
@@ -100,11 +97,11 @@ fn scanned(installed: &InstalledSkills, what: &[String]) -> Result<Vec<Scanned>,
                 None if path.exists() => {
                     let fail =
                         CommandError::new(format!("{named} is a file, and a skill is a folder"));
-                    return Err(fail.hint("name the folder it lies in"));
+                    return Err(fail.hint("give its folder"));
                 }
                 None if named.contains('/') => {
                     let fail = CommandError::new(format!("there is no folder {named}"));
-                    return Err(fail.hint("`chela skills list` shows the skills that are found"));
+                    return Err(fail.hint("`chela skills list` shows the skills"));
                 }
                 None => return Err(installed.unknown(named)),
             },

@@ -28,7 +28,7 @@ pub fn sign(host: &Host, screen: &mut Screen, folder: &Path, key: &Path) -> Comm
             "cannot read the key {}: {error}",
             host.compact(&key_file)
         ))
-        .hint("make one: chela skills keygen FILE")
+        .hint("create one: chela skills keygen FILE")
     })?;
     let key = SecretKey::parse(&text)
         .map_err(|error| CommandError::new(format!("{}: {error}", host.compact(&key_file))))?;
@@ -110,14 +110,14 @@ pub fn verify(
     match (&signature, known) {
         (SkillSignature::Valid(_), Some(publisher)) => {
             screen.line(format!(
-                "{} {shown}: every file is as {} signed it.",
+                "{} {shown}: every file matches the signature of {}.",
                 paint.good("holds"),
                 publisher.label()
             ))?;
         }
         (SkillSignature::Valid(key), None) => {
             screen.line(format!(
-                "{} {shown}: the signature holds, but you do not know the publisher {}.",
+                "{} {shown}: the signature is valid, but you do not trust its publisher {}.",
                 paint.warn("unknown"),
                 key.fingerprint()
             ))?;
@@ -129,10 +129,7 @@ pub fn verify(
             screen.line(format!("{} {shown}: {why}.", paint.bad("refused")))?;
         }
         (SkillSignature::Unsigned, _) => {
-            screen.line(format!(
-                "{} {shown} carries no signature.",
-                paint.warn("unsigned")
-            ))?;
+            screen.line(format!("{} {shown} is not signed.", paint.warn("unsigned")))?;
         }
     }
     for unusable in &publishers.unusable {
@@ -146,12 +143,12 @@ pub fn keygen(host: &Host, screen: &mut Screen, file: &Path, name: Option<&str>)
     let name = name.unwrap_or("skills");
     let public = new_key(&path, name, host).map_err(|error| {
         CommandError::new(format!("cannot write {}: {error}", host.compact(&path)))
-            .hint("nothing is written over; choose another name")
+            .hint("nothing is overwritten; choose another name")
     })?;
     screen.line(format!(
-        "Wrote {} (keep it to yourself) and its public half.",
+        "Wrote {} (keep it secret) and its public key.",
         host.compact(&path)
     ))?;
-    screen.line(format!("Others trust what you sign with: {public}"))?;
+    screen.line(format!("To trust what you sign, others add: {public}"))?;
     Ok(CommandExit::Fine)
 }

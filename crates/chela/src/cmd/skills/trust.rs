@@ -31,7 +31,7 @@ pub fn trust_skill(
     // One that was only seen is used, but nobody answers for its words yet.
     if state == TrustState::Trusted && trust.voucher != TrustVoucher::Nobody {
         screen.line(format!(
-            "{} is trusted already in this version.",
+            "This version of {} is already trusted.",
             paint.bold(&skill.name)
         ))?;
         return Ok(CommandExit::Fine);
@@ -61,7 +61,7 @@ pub fn trust_skill(
     }
     info::print_findings(screen, &skill, &FirstLook.scan(&SkillContents::of(&skill)))?;
     screen.blank()?;
-    if !yes && !agreed(screen, &format!("Trust {} in this version?", skill.name))? {
+    if !yes && !agreed(screen, &format!("Trust this version of {}?", skill.name))? {
         return Err(CommandError::new("nothing was changed").hint(format!(
             "read {}, then: chela skills trust {} --yes",
             installed.host.compact(&skill.file),
@@ -71,7 +71,7 @@ pub fn trust_skill(
     record(&installed.host, "trust", &skill.name);
     let place = accept(&mut installed.shelf, &skill, &installed.host).map_err(CommandError::new)?;
     screen.line(format!(
-        "Trusted. It lies in {}.",
+        "Trusted. It is in {}.",
         installed.host.compact(&place)
     ))?;
     Ok(CommandExit::Fine)
@@ -160,10 +160,10 @@ pub fn set_folder_trust(
         })
         .map_err(CommandError::new)?;
     screen.line(match trusted {
-        FolderTrust::Yes => format!(
-            "Skills of {shown} now count as your own: new ones are used, changes are shown."
-        ),
-        FolderTrust::No => format!("Skills of {shown} are quarantined again."),
+        FolderTrust::Yes => {
+            format!("Skills in {shown} are now trusted: new ones are used, changes are shown.")
+        }
+        FolderTrust::No => format!("Skills in {shown} are quarantined again."),
     })?;
     Ok(CommandExit::Fine)
 }

@@ -31,7 +31,7 @@ pub fn run(
     .map_err(CommandError::new)?;
     let mut known = picture(&installed.skills);
     screen.line(format!(
-        "Watching {}; {} now. Ctrl-C ends it.",
+        "Watching {}; {} now. Ctrl-C to stop.",
         count_noun(folders.len(), "folder"),
         count_noun(known.len(), "skill")
     ))?;

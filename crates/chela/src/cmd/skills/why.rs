@@ -89,7 +89,7 @@ pub fn run(
                 installed.skills.listed().len()
             ),
         )),
-        Some(None) => rows.push(("rank", "shares no word with this message".to_owned())),
+        Some(None) => rows.push(("rank", "shares no words with this message".to_owned())),
         None => {}
     }
     let rows: Vec<Vec<String>> = rows

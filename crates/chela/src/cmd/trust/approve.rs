@@ -38,7 +38,7 @@ pub(super) fn run(
             .collect::<Result<Vec<_>, _>>()?,
     };
     if files.is_empty() && !args.folder {
-        screen.line("Nothing waits for you.")?;
+        screen.line("Nothing is waiting for you.")?;
         return Ok(CommandExit::Fine);
     }
     // What is approved is what was shown: the bytes are read once.
@@ -61,7 +61,7 @@ pub(super) fn run(
     }
     let question = match args.folder {
         true => format!(
-            "Take {} for your own, with {}?",
+            "Treat {} as your own, with {}?",
             agent_files.host().compact(agent_files.custody.root()),
             count_noun(tree.as_ref().map_or(0, |tree| tree.count()), "file")
         ),
@@ -81,7 +81,7 @@ pub(super) fn run(
     }
     if args.folder {
         screen.line(format!(
-            "{} is your own now; what others change in it is told.",
+            "{} is now treated as your own; you are warned when others change it.",
             agent_files.host().compact(agent_files.custody.root())
         ))?;
     }
@@ -93,7 +93,7 @@ pub(super) fn run(
     }
     if !gone.is_empty() {
         screen.line(format!(
-            "Settled: {} stays gone; chela trust restore brings it back.",
+            "Approved: {} stays deleted; `chela trust restore` restores it.",
             names(&gone)
         ))?;
     }
@@ -117,12 +117,12 @@ impl Looked {
         };
         match bytes {
             None if lost => Err(CommandError::new(format!(
-                "what was to be written into {} was too large to keep",
+                "the proposed text of {} was too large to keep",
                 file.shown
             ))
             .hint(format!("chela trust refuse {}", file.shown))),
-            None if !is_gone => Err(CommandError::new(format!("{} is not there", file.shown))
-                .hint("chela trust status lists the files")),
+            None if !is_gone => Err(CommandError::new(format!("{} does not exist", file.shown))
+                .hint("`chela trust status` lists the files")),
             bytes => Ok(Self { file, bytes }),
         }
     }
@@ -211,7 +211,7 @@ fn put_in(agent_files: &AgentFiles<'_>, looked: &Looked, path: &Path) -> Result<
     if let Ok(past) = WorkspaceHistory::open(agent_files.host(), agent_files.custody.root()) {
         let why = format!("Keep {} before approving a change", looked.file.shown);
         let kept = past.snapshot(&CommitAuthor::Runtime, &why);
-        ok_or_warn!(kept, "a change is not in the history of the workspace");
+        ok_or_warn!(kept, "a change is not in the workspace history");
     }
     match &looked.bytes {
         Some(bytes) => chela_workspace::replace_file(path, bytes).map_err(CommandError::new),
@@ -265,7 +265,7 @@ pub(super) fn revoke(
         let shown = agent_files.host().compact(root);
         match json {
             true => screen.json(&json!({ "revoked": shown, "folder": true }))?,
-            false => screen.line(format!("You no longer vouch for {shown}."))?,
+            false => screen.line(format!("{shown} is no longer approved."))?,
         }
         return Ok(CommandExit::Fine);
     }
@@ -281,7 +281,7 @@ pub(super) fn revoke(
         return Ok(CommandExit::Fine);
     }
     screen.line(format!(
-        "{} is set aside: no prompt holds it until you approve or restore it.",
+        "{} is quarantined: it is in no prompt until you approve or restore it.",
         file.shown
     ))?;
     Ok(CommandExit::Fine)

@@ -23,7 +23,7 @@ pub(super) fn run(
         print(&looked, screen)?;
     }
     let question = format!(
-        "Answer for everything in {}, as it is now ({})?",
+        "Approve everything in {} as it is now ({})?",
         looked.shown,
         count_noun(looked.count(), "file")
     );
@@ -34,7 +34,7 @@ pub(super) fn run(
     match args.json {
         true => screen.json(&json!({ "approved": [looked.shown], "tree": looked.in_json() }))?,
         false => screen.line(format!(
-            "You answer for {} in {} now.",
+            "Approved {} in {}.",
             count_noun(looked.count(), "file"),
             looked.shown
         ))?,

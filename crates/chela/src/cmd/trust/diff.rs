@@ -38,7 +38,7 @@ pub(super) fn run(
         return Ok(CommandExit::Fine);
     }
     if files.is_empty() {
-        screen.line("Nothing waits for you.")?;
+        screen.line("Nothing is waiting for you.")?;
     }
     let mut differs = false;
     for file in &files {
@@ -69,19 +69,19 @@ pub(super) fn print_diff(
     let (old, new) = texts(agent_files, file);
     let version = file.entry.as_ref().and_then(|entry| entry.trusted.as_ref());
     if new.is_some() && new == old && file.proposed().is_none() {
-        screen.line(format!("{} is as it is on record.", file.shown))?;
+        screen.line(format!("{} matches the recorded version.", file.shown))?;
         return Ok(false);
     }
     let since = match (version, &old) {
-        _ if file.proposed().is_some() => "as it is, and as it would be".to_owned(),
+        _ if file.proposed().is_some() => "current and proposed text".to_owned(),
         (Some(version), Some(_)) => format!(
             "since {} ({}, {})",
             crate::cmd::time::utc(version.at),
             version.writer.as_str(),
             version.hash.short()
         ),
-        (Some(_), None) => "the version on record was too large to keep".to_owned(),
-        (None, _) => "no version is on record".to_owned(),
+        (Some(_), None) => "the recorded version was too large to keep".to_owned(),
+        (None, _) => "no version is recorded".to_owned(),
     };
     screen.line(format!("{}  {}", paint.bold(&file.shown), paint.dim(since)))?;
     if let Some(proposed) = file.proposed() {
@@ -91,13 +91,13 @@ pub(super) fn print_diff(
         screen.line(paint.bad(match file.proposed() {
             Some(proposed) if proposed.hash.is_some() => "  its text was too large to keep",
             Some(_) => "  it would be deleted",
-            None => "  it is not there",
+            None => "  it does not exist",
         }))?;
         return Ok(true);
     }
     let text = render_diff(&old.unwrap_or_default(), &new.unwrap_or_default(), paint);
     match text.is_empty() {
-        true => screen.line(paint.dim("  only line ends or blanks differ"))?,
+        true => screen.line(paint.dim("  only line endings or spaces differ"))?,
         false => screen.raw(&text)?,
     }
     let found = file
@@ -118,7 +118,7 @@ pub(super) fn proposed_in_words(proposed: &HeldVersion) -> String {
         None => String::new(),
     };
     format!(
-        "  proposed by the agent with {}, {} (turn {}{question}); the file is as it was",
+        "  proposed by the agent with {}, {} (turn {}{question}); the file is unchanged",
         proposed.how,
         crate::cmd::time::utc(proposed.at),
         proposed.turn,

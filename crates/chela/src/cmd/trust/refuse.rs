@@ -28,21 +28,21 @@ pub(super) fn run(
         .map_err(CommandError::new)?;
     let held = state == Some(TrustStanding::Held);
     if !held && proposed.is_none() {
-        return Err(
-            CommandError::new(format!("nothing of the agent's waits in {}", file.shown)).hint(
-                format!(
-                    "chela trust restore {} puts the last trusted version back",
-                    file.shown
-                ),
-            ),
-        );
+        return Err(CommandError::new(format!(
+            "no change by the agent is waiting in {}",
+            file.shown
+        ))
+        .hint(format!(
+            "`chela trust restore {}` restores the last trusted version",
+            file.shown
+        )));
     }
     if held {
         // Whatever is replaced can be had back, where the workspace has a history.
         if let Ok(past) = WorkspaceHistory::open(agent_files.host(), agent_files.custody.root()) {
             let why = format!("Keep {} before refusing it", file.shown);
             let kept = past.snapshot(&CommitAuthor::Runtime, &why);
-            ok_or_warn!(kept, "a change is not in the history of the workspace");
+            ok_or_warn!(kept, "a change is not in the workspace history");
         }
         put_back(&agent_files.custody, &path).map_err(CommandError::new)?;
         agent_files.vouch(&path)?;
@@ -55,9 +55,9 @@ pub(super) fn run(
         return Ok(CommandExit::Fine);
     }
     screen.line(match (held, path.exists()) {
-        (true, true) => format!("Refused: {} is as it was trusted.", file.shown),
-        (true, false) => format!("Refused: {} is not there any more.", file.shown),
-        (false, _) => format!("Refused: {} stays as it is.", file.shown),
+        (true, true) => format!("Refused: {} is back to its trusted version.", file.shown),
+        (true, false) => format!("Refused: {} was removed.", file.shown),
+        (false, _) => format!("Refused: {} is unchanged.", file.shown),
     })?;
     Ok(CommandExit::Fine)
 }

@@ -30,7 +30,7 @@ pub(super) fn run(
     let file = agent_files.watched(wanted.file)?;
     if file.kind == WatchedKind::Setting {
         return Err(
-            CommandError::new(format!("{} is a text of the config", file.shown))
+            CommandError::new(format!("{} is part of the config", file.shown))
                 .hint("chela config set agents.defaults.heartbeat.prompt TEXT"),
         );
     }
@@ -63,7 +63,7 @@ pub(super) fn run(
     if let Ok(past) = WorkspaceHistory::open(agent_files.host(), agent_files.custody.root()) {
         let why = format!("Keep {} before restoring it", file.shown);
         let kept = past.snapshot(&CommitAuthor::Runtime, &why);
-        ok_or_warn!(kept, "a change is not in the history of the workspace");
+        ok_or_warn!(kept, "a change is not in the workspace history");
     }
     chela_workspace::replace_file(&path, &bytes).map_err(CommandError::new)?;
     let how = format!("chela trust restore, as of {}", utc(version.at));
@@ -90,7 +90,7 @@ pub(super) fn run(
         return Ok(CommandExit::Fine);
     }
     screen.line(format!(
-        "{} is back as of {} ({}).",
+        "Restored {} as of {} ({}).",
         file.shown,
         utc(version.at),
         version.hash.short()
@@ -100,7 +100,7 @@ pub(super) fn run(
 
 /// There is nothing to put back; what came before can be had by its hash.
 fn as_it_is(screen: &mut Screen, entry: &FileEntry, shown: &str) -> CommandOutcome {
-    screen.line(format!("{shown} is as it is on record."))?;
+    screen.line(format!("{shown} matches the recorded version."))?;
     for version in entry.earlier.iter().take(5) {
         screen.line(format!(
             "  chela trust restore {shown} --to {}  as of {} ({})",
@@ -120,7 +120,7 @@ fn chosen<'e>(
     let Some(typed) = to else {
         let newest = entry.restorable().next();
         return newest.ok_or_else(|| {
-            CommandError::new(format!("no version of {shown} is on record"))
+            CommandError::new(format!("no version of {shown} is recorded"))
                 .hint(format!("chela workspace history {shown}"))
         });
     };
@@ -133,7 +133,7 @@ fn chosen<'e>(
     match (fitting.next(), fitting.next()) {
         (Some(version), None) => Ok(version),
         (Some(_), Some(_)) => Err(CommandError::usage(format!(
-            "several versions begin with {typed}"
+            "several versions start with {typed}"
         ))
         .hint("write more of the hash")),
         (None, _) => {
@@ -142,10 +142,10 @@ fn chosen<'e>(
                 .map(|version| format!("{} ({})", version.hash.short(), utc(version.at)))
                 .collect();
             let hint = match known.is_empty() {
-                true => "no version is on record".to_owned(),
+                true => "no version is recorded".to_owned(),
                 false => format!("there is {}", known.join(", ")),
             };
-            Err(CommandError::new(format!("no version {typed} of {shown} is on record")).hint(hint))
+            Err(CommandError::new(format!("no version {typed} of {shown} is recorded")).hint(hint))
         }
     }
 }

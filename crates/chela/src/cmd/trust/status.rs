@@ -80,12 +80,12 @@ fn print_report(screen: &mut Screen, host: &Host, report: &TrustReport<'_>) -> i
 fn rule_in_words(ground: FolderGround, policy: OnChange) -> String {
     let whose = match ground {
         FolderGround::Own => "your own",
-        FolderGround::Foreign => "somebody else's folder",
+        FolderGround::Foreign => "someone else's folder",
     };
     let rule = match policy {
         OnChange::Allow => "what others change is used",
-        OnChange::Warn => "what others change is used, and told",
-        OnChange::Quarantine => "what others change is set aside",
+        OnChange::Warn => "what others change is used, with a warning",
+        OnChange::Quarantine => "what others change is quarantined",
     };
     format!("{whose}; {rule}")
 }
@@ -96,7 +96,7 @@ fn row(told: &TrustedFile<'_>, paint: ColourMode) -> Vec<String> {
     let Some(judgement) = told.judgement else {
         let what = match file.proposed() {
             Some(_) => "the agent wants to write it",
-            None => "on record, but not there",
+            None => "recorded, but missing",
         };
         return vec![
             paint.dim("gone"),
@@ -123,7 +123,7 @@ fn row(told: &TrustedFile<'_>, paint: ColourMode) -> Vec<String> {
         ),
     };
     if file.proposed().is_some() {
-        what.push_str("; a change waits for you");
+        what.push_str("; a change is waiting for you");
     }
     vec![mark, file.shown.clone(), who, paint.dim(what)]
 }
@@ -139,7 +139,7 @@ fn deleted_in_words(file: &WatchedFile) -> (String, String) {
                 how_in_words(&gone.writer, &gone.how)
             ),
         ),
-        None => ("-".to_owned(), "no longer there".to_owned()),
+        None => ("-".to_owned(), "removed".to_owned()),
     }
 }
 
@@ -160,7 +160,7 @@ fn trusted_in_words(version: Option<&FileVersion>) -> (String, String) {
     };
     let how = how_in_words(&version.writer, &version.how);
     let trust = match version.trust < chela_core::Trust::Agent {
-        true => ", read as foreign text",
+        true => ", read as untrusted content",
         false => "",
     };
     (
@@ -182,7 +182,7 @@ fn waiting_writer(file: &WatchedFile, state: TrustStanding) -> String {
 
 fn used_in_words(file: &WatchedFile, act: TrustAct) -> String {
     match act {
-        TrustAct::Use if file.judged.is_none() => "nothing stands in for it".to_owned(),
+        TrustAct::Use if file.judged.is_none() => "nothing used instead".to_owned(),
         TrustAct::Use => "used as it is".to_owned(),
         TrustAct::UseTrusted(hash) => format!("the trusted version {} is used", hash.short()),
         TrustAct::Withhold => "not used".to_owned(),
@@ -197,12 +197,13 @@ fn tell_what_waits(screen: &mut Screen, report: &TrustReport<'_>) -> io::Result<
     let skills: Vec<&str> = skills.map(|skill| skill.skill).collect();
     for name in &skills {
         let told = format!(
-            "Skill {name} waits for you: chela skills diff {name}, then chela skills trust {name} or chela skills untrust {name}."
+            "Skill {name} is waiting for you: chela skills diff {name}, then chela skills trust \
+                {name} or chela skills untrust {name}."
         );
         screen.paragraph("", &told)?;
     }
     match waiting.as_slice() {
-        [] if skills.is_empty() => screen.line("Nothing waits for you."),
+        [] if skills.is_empty() => screen.line("Nothing is waiting for you."),
         [] => Ok(()),
         [one] => {
             let no = match one.is_agents() {
@@ -212,7 +213,8 @@ fn tell_what_waits(screen: &mut Screen, report: &TrustReport<'_>) -> io::Result<
             screen.paragraph(
                 "",
                 &format!(
-                    "1 file waits for you: chela trust diff {0}, then chela trust approve {0} or chela trust {no} {0}.",
+                    "1 file is waiting for you: chela trust diff {0}, then chela trust approve \
+                        {0} or chela trust {no} {0}.",
                     one.file
                 ),
             )
@@ -220,7 +222,8 @@ fn tell_what_waits(screen: &mut Screen, report: &TrustReport<'_>) -> io::Result<
         more => screen.paragraph(
             "",
             &format!(
-                "{} wait for you: chela trust diff shows them, chela trust approve FILE or --all settles them.",
+                "{} are waiting for you: review them with `chela trust diff`, then run `chela \
+                    trust approve FILE` or --all.",
                 count_noun(more.len(), "file")
             ),
         ),

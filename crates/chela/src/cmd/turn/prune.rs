@@ -82,7 +82,7 @@ fn in_words(gone: &RetentionReport, before: u64, dry_run: bool) -> String {
         );
     }
     format!(
-        "{} {}, {} bytes; {} bytes are kept.",
+        "{} {}, {} bytes; {} bytes remain.",
         if dry_run { "Would delete" } else { "Deleted" },
         count_noun(gone.requests, "request"),
         grouped(number(gone.bytes)),

@@ -22,7 +22,7 @@ pub struct UnpackedArchive {
 pub enum ArchiveError {
     #[error("the archive cannot be read: {0}")]
     Unreadable(#[from] io::Error),
-    #[error("the archive holds no bin/chela")]
+    #[error("the archive has no bin/chela")]
     NoProgram,
     #[error("a file in the archive is too large")]
     TooLarge,

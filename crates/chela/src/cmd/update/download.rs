@@ -25,7 +25,7 @@ pub async fn fetch_archive(
     let wanted = ContentHash::from_hex(&entry.sha256)
         .ok_or_else(|| refused("the index gives no usable sha256".to_owned()))?;
     if entry.size > MOST_BYTES {
-        return Err(refused(format!("{} bytes are too many", entry.size)));
+        return Err(refused(format!("{} bytes is too large", entry.size)));
     }
     let limit = DownloadLimit {
         bytes: entry.size,
@@ -38,20 +38,20 @@ pub async fn fetch_archive(
     bar.clear();
     let bytes = fetched.map_err(|error| match error {
         DownloadError::TooLong { .. } => refused(format!(
-            "it is longer than the {} bytes of the index",
+            "it is longer than the {} bytes in the index",
             entry.size
         )),
         other => CommandError::new(other).hint("nothing was replaced"),
     })?;
     if bytes.len() as u64 != entry.size {
         return Err(refused(format!(
-            "{} of {} bytes came",
+            "only {} of {} bytes arrived",
             bytes.len(),
             entry.size
         )));
     }
     if ContentHash::of(&bytes) != wanted {
-        return Err(refused("its hash is not the one of the index".to_owned()));
+        return Err(refused("its hash does not match the index".to_owned()));
     }
     Ok(bytes)
 }

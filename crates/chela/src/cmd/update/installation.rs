@@ -158,7 +158,7 @@ pub async fn require_version(program: &Path, wanted: &str) -> Result<(), Command
     match version == wanted {
         true => Ok(()),
         false => Err(CommandError::new(format!(
-            "the new program says it is {version}, and the index says {wanted}"
+            "the new program says it is {version}, but the index says {wanted}"
         ))
         .hint("nothing was replaced")),
     }

@@ -32,16 +32,16 @@ impl UpdateSource {
     pub fn of(loaded: &LoadedConfig, channel: Option<&str>) -> Result<Self, CommandError> {
         let update = &loaded.config.update;
         let address = update.url.as_deref().or(BUILT_IN_ADDRESS).ok_or_else(|| {
-            CommandError::new("no address to look for newer versions is set")
+            CommandError::new("no update URL is set")
                 .hint("chela config set update.url https://…/index.json")
         })?;
         let key = update.key.as_deref().or(BUILT_IN_KEY).ok_or_else(|| {
-            CommandError::new("no key is set that newer versions must be signed with")
+            CommandError::new("no update signing key is set")
                 .hint("chela config set update.key 'ssh-ed25519 AAAA… publisher'")
         })?;
         let key = PublicKey::parse(key).map_err(|error| {
             CommandError::config(format!("update.key cannot be used: {error}"))
-                .hint("write the line of a .pub file: ssh-ed25519 AAAA… publisher")
+                .hint("use a line from a .pub file: ssh-ed25519 AAAA… publisher")
         })?;
         let channel = channel
             .or(update.channel.as_deref())
@@ -79,11 +79,13 @@ impl UpdateSource {
         match verify_signature(&text, NAMESPACE, index) {
             Ok(signer) if signer.is_same(&self.key) => Ok(()),
             Ok(signer) => Err(refused(format!(
-                "{} signed it, and not {}",
+                "it was signed by {}, not by {}",
                 signer.fingerprint(),
                 self.key.label()
             ))),
-            Err(VerifyError::DoesNotHold) => Err(refused("it is not what was signed".to_owned())),
+            Err(VerifyError::DoesNotHold) => {
+                Err(refused("it does not match its signature".to_owned()))
+            }
             Err(error) => Err(refused(format!("its signature: {error}"))),
         }
     }

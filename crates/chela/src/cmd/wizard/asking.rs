@@ -41,7 +41,7 @@ pub fn ask(question: &str) -> Result<String, CommandError> {
 /// A key, typed or pasted where nobody sees it.
 pub fn ask_key(provider: &str) -> Result<ModelKey, CommandError> {
     loop {
-        let question = format!("Key of {provider} (it is not shown): ");
+        let question = format!("API key for {provider} (not shown): ");
         let typed = ask_hidden(&question).ok_or_else(given_up)?;
         if let Some(key) = ModelKey::new(&typed) {
             return Ok(key);
@@ -51,7 +51,7 @@ pub fn ask_key(provider: &str) -> Result<ModelKey, CommandError> {
 
 /// The same where none may be needed: `None` for an empty line.
 pub fn ask_optional_key(provider: &str) -> Result<Option<ModelKey>, CommandError> {
-    let question = format!("Key of {provider} (it is not shown; Enter where it needs none): ");
+    let question = format!("API key for {provider} (not shown; press Enter if it needs none): ");
     let typed = ask_hidden(&question).ok_or_else(given_up)?;
     Ok(ModelKey::new(&typed))
 }
@@ -106,7 +106,7 @@ fn eprint_text(text: &str) {
 }
 
 fn given_up() -> CommandError {
-    CommandError::new("nothing was set up").hint("`chela setup` begins again")
+    CommandError::new("nothing was set up").hint("run `chela setup` to start again")
 }
 
 #[cfg(test)]

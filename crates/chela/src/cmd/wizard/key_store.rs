@@ -33,7 +33,7 @@ pub fn keep_key(
     match wish {
         Some(KeyPlace::File) => in_file(host, provider, key),
         Some(KeyPlace::Keyring) => in_keyring(host, provider, key).ok_or_else(|| {
-            CommandError::new("no secret store takes the key here")
+            CommandError::new("no secret store is available here")
                 .hint("secret-tool (libsecret) or security (macOS) is needed; --keep file works everywhere")
         }),
         None => match in_keyring(host, provider, key) {
@@ -106,7 +106,7 @@ fn in_keyring(host: &Host, provider: &str, key: &ModelKey) -> Option<KeptKey> {
                 "jsonOnly": false, "passEnv": ["DBUS_SESSION_BUS_ADDRESS"],
             }),
         ),
-        place: "the secret store of the system".to_owned(),
+        place: "the system's secret store".to_owned(),
     })
 }
 

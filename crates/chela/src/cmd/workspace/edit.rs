@@ -37,30 +37,31 @@ pub fn run(
     open(&setup.host, &path)?;
     let after = custody.look(&path).map(|(judged, _)| judged.hash);
     if after == before.as_ref().map(|judged| judged.hash) {
-        screen.line(format!("{name} is as it was."))?;
+        screen.line(format!("{name} is unchanged."))?;
         return Ok(CommandExit::Fine);
     }
     if before.is_some_and(|judged| judged.judgement.waits()) {
         // One edit does not vouch for what somebody else wrote around it.
         screen.line(format!(
-            "{name} is changed. Someone else had changed it before: chela trust diff {name} shows all of it."
+            "Changed {name}. Someone else had changed it before: `chela trust diff {name}` shows \
+                everything."
         ))?;
         return Ok(CommandExit::Fine);
     }
     trust::owner_wrote(setup, &agent, &[&name], "chela workspace edit");
     if let Ok(past) = WorkspaceHistory::open(&setup.host, custody.root()) {
         let kept = past.snapshot(&CommitAuthor::Owner, &format!("Edit {name}"));
-        ok_or_warn!(kept, "an edit is not in the history of the workspace");
+        ok_or_warn!(kept, "an edit is not in the workspace history");
     }
     let hash = after.map(|hash: ContentHash| hash.short());
     match hash {
-        Some(hash) => screen.line(format!("{name} is changed, and yours ({hash})."))?,
+        Some(hash) => screen.line(format!("Changed {name}, recorded as yours ({hash})."))?,
         None => {
             custody
                 .record_gone(&path, &VersionWriter::Owner, "chela workspace edit")
                 .map_err(CommandError::new)?;
             screen.line(format!(
-                "{name} is gone. chela trust restore {name} brings it back."
+                "{name} was deleted. `chela trust restore {name}` restores it."
             ))?;
         }
     }

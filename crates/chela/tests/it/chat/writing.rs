@@ -61,7 +61,7 @@ fn what_was_typed_earlier_is_found_by_a_few_letters_of_it() {
     terminal.types("water the roses\r");
     terminal.sees("One.");
     terminal.types(&format!("{CTRL_R}rose"));
-    terminal.sees("Enter takes it");
+    terminal.sees("Enter to use it");
     terminal.types("\r");
     terminal.types(" again\r");
     terminal.sees("Two.");
@@ -79,7 +79,7 @@ fn what_was_undone_leaves_the_line_free_and_comes_back_with_up() {
     terminal.sees("One.");
     terminal.sees(AT_REST);
     terminal.types("/undo\r");
-    terminal.sees("Up brings your message back");
+    terminal.sees("press Up to edit your last message");
     terminal.types("feed the cat\r");
     terminal.sees("Two.");
     terminal.sees(AT_REST);
@@ -89,7 +89,7 @@ fn what_was_undone_leaves_the_line_free_and_comes_back_with_up() {
         "{said}"
     );
     terminal.types("/undo\r");
-    terminal.sees("Up brings your message back");
+    terminal.sees("press Up to edit your last message");
     terminal.types(&format!("{UP} twice\r"));
     terminal.sees("Three.");
     let said = last_words(&endpoint);
@@ -126,7 +126,7 @@ fn a_command_of_the_person_runs_in_the_sandbox_and_goes_along_with_the_next_mess
     terminal.sees("/help lists commands");
     terminal.types("!echo made-$((40+2)); ls\r");
     terminal.sees("made-42");
-    terminal.sees("exit code 0; your next message takes this along");
+    terminal.sees("exit code 0; sent with your next message");
     assert!(endpoint.calls().is_empty(), "nobody was asked");
     terminal.types("what is this?\r");
     terminal.sees("I see.");
@@ -205,9 +205,9 @@ fn a_command_typed_during_a_turn_runs_when_the_turn_is_done() {
     terminal.types("count\r");
     terminal.sees("Esc stops");
     terminal.types("/copy\r");
-    terminal.sees("/copy runs when this is done");
+    terminal.sees("/copy runs when this turn is done");
     terminal.types("!echo after''wards\r");
-    terminal.sees("your command runs when this is done");
+    terminal.sees("your command runs when this turn is done");
     terminal.sees(&STANDARD.encode("Done counting."));
     terminal.sees("afterwards");
 }
@@ -221,7 +221,7 @@ fn a_picture_goes_along_when_its_path_is_named() {
     terminal.sees("/help lists commands");
     let dropped = picture.display().to_string().replace(' ', "\\ ");
     terminal.types(&format!("what is this: {dropped}\r"));
-    terminal.sees("1 picture goes along");
+    terminal.sees("1 image attached");
     terminal.sees("A dot.");
     assert!(last_words(&endpoint).contains("data:image/png;base64,"));
 }

@@ -17,7 +17,7 @@ use crate::scene::{APIS, ScriptedHome};
 pub(super) const NEXT: &str = "\t";
 pub(super) const PREVIOUS: &str = "\u{1b}[Z";
 pub(super) const ENTER: &str = "\r";
-pub(super) const ASKED: &str = "May it do this?";
+pub(super) const ASKED: &str = "Allow this?";
 
 /// Every command asks.
 pub(super) fn asking_home(steps: impl IntoIterator<Item = ScriptStep>) -> ScriptedHome {

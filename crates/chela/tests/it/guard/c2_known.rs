@@ -53,10 +53,7 @@ fn links_spell_nothing_of_the_notes_about_the_owner() {
             "{file}"
         );
         let told = told(&scene);
-        assert!(
-            told[4].contains("chooses among many addresses"),
-            "{told:#?}"
-        );
+        assert!(told[4].contains("picks from many addresses"), "{told:#?}");
     }
 }
 

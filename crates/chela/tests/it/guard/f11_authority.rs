@@ -66,7 +66,7 @@ fn whatever_it_does_to_its_environment_a_command_changes_no_setting() {
     let out = scene.home.read(".chela/workspace/out.txt");
     assert_eq!(codes.lines().count(), ways.len() * attempts.len() + 1);
     assert!(codes.lines().all(|line| line == "code 1"), "{codes}\n{out}");
-    let refusal = "by the owner, not by a command of an agent";
+    let refusal = "by the owner, not by an agent's command";
     let refused = out.matches(refusal).count();
     assert_eq!(refused, ways.len() * attempts.len() + 1, "{out}");
     assert!(!scene.home.read(".chela/chela.json").contains("guard"));

@@ -20,9 +20,9 @@ fn after_three_times_no_a_clean_session_asks_nothing_until_the_owner_writes() {
         terminal.sees(ASKED);
         terminal.sees(&format!("touch made{n}"));
         press(&mut terminal, ENTER);
-        terminal.sees("not allowed");
+        terminal.sees("denied");
     }
-    terminal.sees("Not asked again, after your no");
+    terminal.sees("Not asked again, because you denied it");
     terminal.sees("I give up.");
     let before = words_on(&terminal);
     assert!(!before.contains("command: touch made4"), "{before}");

@@ -85,7 +85,7 @@ fn repositories_at_any_depth_stay_as_they_are() {
         let explained = cell.home.run(&["sandbox", "explain"]).flat();
         for words in [
             "workspace/deep/er/clone/.git",
-            "not held a repository that a command makes",
+            "not protected a repository a command creates",
         ] {
             assert!(explained.contains(words), "{}: {explained}", cell.backend);
         }

@@ -29,7 +29,7 @@ fn an_address_bent_from_the_owners_words_is_not_asked_for() {
     assert_eq!(told.len(), calls.len());
     for (words, url) in told[1..].iter().zip(&bent) {
         assert!(
-            words.contains("Not done") || words.contains("no web address"),
+            words.contains("Not done") || words.contains("is not a URL"),
             "{url:?}: {words}"
         );
     }

@@ -109,7 +109,7 @@ fn a_command_in_the_sandbox_does_not_get_around_that() {
     let command = "echo evil > .vscode/tasks.json; echo evil > .vscode/settings.json; \
                    echo evil > .envrc; echo evil > Makefile";
     let results = home.plays("tainted", [home.page(), exec(command)]);
-    assert!(results[1].contains("set aside"), "{results:?}");
+    assert!(results[1].contains("moved aside"), "{results:?}");
     assert!(results[1].contains("Makefile"), "{results:?}");
     assert!(!home.exists(".vscode/tasks.json") && !home.exists(".envrc"));
     assert!(home.exists(".envrc.held") && home.exists("Makefile"));

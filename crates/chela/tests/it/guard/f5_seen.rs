@@ -41,9 +41,9 @@ fn a_long_command_is_read_to_its_end_before_it_can_be_allowed() {
     let mut terminal = open_and_say(&scene, "go");
     let id = terminal.reads_after("question ", 6);
     let pages = terminal.reads_after("page 1 of ", 1);
-    terminal.sees("it can be allowed at its end");
+    terminal.sees("you can allow it on the last page");
     press(&mut terminal, &format!("/approve {id} once\r"));
-    terminal.sees("not read to its end");
+    terminal.sees("You have not seen all of it");
     // Tab leads to no, and nothing else is there.
     press_all(&mut terminal, &[NEXT, NEXT, ENTER]);
     for page in 2..pages.parse().unwrap_or(0) {
@@ -84,9 +84,9 @@ fn a_file_is_shown_as_what_changes_in_it() {
         .run(&["trust", "approve", "SOUL.md", "--yes"])
         .ok();
     let mut terminal = open_and_say(&scene, "go");
-    terminal.sees("Enter reads on");
+    terminal.sees("Enter: next page");
     press(&mut terminal, ENTER);
-    terminal.sees("or: /approve");
+    terminal.sees("or /approve");
     let seen = words_on(&terminal);
     for row in [
         "-I know thing 50.",

@@ -29,14 +29,14 @@ fn letters_go_to_the_line_and_are_a_message() {
     terminal.sees(ASKED);
     for message in ["stop! do not do that", "actually no, abort", "y", "always"] {
         press(&mut terminal, message);
-        terminal.sees("to answer here, empty it");
+        terminal.sees("clear the line to answer here");
         terminal.types(ENTER);
         terminal.sees("it reads this before its next step");
     }
     assert!(is_nothing_allowed(&scene));
     // An Enter on an empty line meets what is harmless.
     press(&mut terminal, ENTER);
-    terminal.sees("not allowed");
+    terminal.sees("denied");
     leave(terminal);
     assert!(is_nothing_allowed(&scene));
 }
@@ -64,7 +64,7 @@ fn keys_from_before_the_question_stood_there_count_for_nothing() {
     press(&mut terminal, "\t\r");
     // And where it does.
     press(&mut terminal, "\u{1b}[200~\t\n\u{1b}[C\ny\n\u{1b}[201~");
-    terminal.sees("to answer here, empty it");
+    terminal.sees("clear the line to answer here");
     std::thread::sleep(Duration::from_millis(300));
     assert!(is_nothing_allowed(&scene));
     leave(terminal);
@@ -88,14 +88,14 @@ fn a_yes_for_good_is_asked_twice() {
     let mut terminal = open_and_say(&scene, "go");
     terminal.sees(ASKED);
     press_all(&mut terminal, &[PREVIOUS, ENTER]);
-    terminal.sees("once more");
+    terminal.sees("confirm");
     terminal.sees("From now on agent main runs");
     // The same key again goes back.
     press(&mut terminal, ENTER);
     terminal.sees("this session");
     assert!(is_nothing_allowed(&scene));
     press_all(&mut terminal, &[PREVIOUS, ENTER, NEXT, ENTER]);
-    terminal.sees("allowed from now on");
+    terminal.sees("always allowed");
     terminal.sees("As you like.");
     leave(terminal);
     let list = scene.home.run(&["approvals", "list"]).ok();
@@ -113,7 +113,7 @@ fn the_next_line_of_a_paste_answers_nothing_on_a_plain_line() {
     terminal.sees(", or no: ");
     for line in ["y\n", "yes\n", "always\n", "once\n", "allow it, please\n"] {
         terminal.types(line);
-        terminal.sees("That answers nothing.");
+        terminal.sees("Not an answer to this question.");
         terminal.sees(", or no: ");
     }
     assert!(is_nothing_allowed(&scene));
@@ -121,7 +121,7 @@ fn the_next_line_of_a_paste_answers_nothing_on_a_plain_line() {
     terminal.sees("From now on agent main runs");
     terminal.sees(", or no: ");
     terminal.types("yes\n");
-    terminal.sees("That answers nothing.");
+    terminal.sees("Not an answer to this question.");
     assert!(is_nothing_allowed(&scene));
     terminal.types("no\n");
     terminal.sees("As you like.");

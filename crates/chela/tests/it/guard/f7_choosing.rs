@@ -35,10 +35,7 @@ fn few_addresses_of_a_list_are_taken_once_private_text_was_read() {
         .answered();
     assert_eq!(asked(&list), ["/list", "/b/0/x", "/b/1/x", "/b/2/x"]);
     let told = told(&scene);
-    assert!(
-        told[5].contains("chooses among many addresses"),
-        "{told:#?}"
-    );
+    assert!(told[5].contains("picks from many addresses"), "{told:#?}");
 
     // Where there is nothing to tell, links are followed as people follow them.
     let calls: Vec<_> = [fetch(format!("http://{host}/list"))]

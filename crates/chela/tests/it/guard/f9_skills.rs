@@ -16,7 +16,7 @@ fn a_skill_of_a_cloned_workspace_is_in_no_prompt_before_the_owners_yes() {
     assert!(!run.out.contains("Always fetch"), "{}", run.out);
     let status = home.run(&["trust", "status"]);
     assert!(
-        status.flat().contains("helper waits for you"),
+        status.flat().contains("helper is waiting for you"),
         "{}",
         status.out
     );

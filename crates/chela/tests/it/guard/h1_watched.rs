@@ -67,7 +67,7 @@ fn no_way_leads_around_the_watch() {
             if was_asked(told) {
                 continue;
             }
-            assert!(told.contains("set aside"), "{command}: {told}");
+            assert!(told.contains("moved aside"), "{command}: {told}");
             assert!(!home.exists(left), "{command}: {told}");
         }
     }
@@ -184,7 +184,7 @@ fn a_plain_repository_and_a_build_file_stay() {
         ],
     );
     assert!(
-        results.iter().all(|result| !result.contains("set aside")),
+        results.iter().all(|result| !result.contains("moved aside")),
         "{results:?}"
     );
     for file in ["new/.git/config", "Makefile", "node_modules/a/package.json"] {

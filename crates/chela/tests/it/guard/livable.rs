@@ -146,7 +146,10 @@ fn the_walls_are_named_where_they_are_met_and_leaving_them_asks() {
     );
     assert!(results[2].contains("outside: true"), "{results:?}");
     let explained = home.scene.home.run(&["sandbox", "explain"]).ok();
-    assert!(explained.contains("runs inside unasked"), "{explained}");
+    assert!(
+        explained.contains("runs in the sandbox without asking"),
+        "{explained}"
+    );
 }
 
 #[test]
@@ -192,7 +195,7 @@ fn a_listed_command_is_told_why_its_approval_does_not_count() {
     home.allows("/bin/sh", &["run.sh"], "");
     let results = home.plays("tainted", [home.page(), exec("sh run.sh"), exec("touch x")]);
     assert!(
-        results[1].contains("standing approval does not count here"),
+        results[1].contains("standing approval does not apply here"),
         "{results:?}"
     );
     assert!(!results[1].contains("not pre-approved"), "{results:?}");

@@ -184,7 +184,7 @@ fn who_waits_behind_an_open_question_hears_it_at_once_and_can_see_it() {
     );
     let whole = scene.home.run(&["approvals", "show", &id]).ok();
     assert!(
-        whole.contains("touch made-by-me") && whole.contains("answered there"),
+        whole.contains("touch made-by-me") && whole.contains("answer it there"),
         "{whole}"
     );
     let mut waiting = scene
@@ -205,7 +205,7 @@ fn who_waits_behind_an_open_question_hears_it_at_once_and_can_see_it() {
         told.push_str(&String::from_utf8_lossy(&bytes[..length]));
     }
     assert!(
-        told.contains("a question open") && told.contains(&id),
+        told.contains("an open question") && told.contains(&id),
         "{told}"
     );
     press(&mut terminal, ESCAPE);

@@ -115,7 +115,8 @@ fn explain_says_what_holds_for_the_repository() {
             explained.contains("cannot change ~/.chela/workspace/.git"),
             "{explained}"
         );
-        let no_new = explained.contains("nothing can be added to ~/.chela/workspace itself");
+        let no_new =
+            explained.contains("commands cannot add anything to ~/.chela/workspace itself");
         assert_eq!(no_new, cell.backend == BARE, "{explained}");
         std::fs::remove_dir_all(cell.home.path(".chela/workspace/.git")).unwrap();
         let explained = cell.home.run(&["sandbox", "explain"]).flat();

@@ -189,7 +189,7 @@ fn without_namespaces_egress_is_refused_and_told() {
     let explained = cell.home.run(&["sandbox", "explain"]).flat();
     assert!(explained.contains("network none"), "{explained}");
     assert!(
-        explained.contains("sandbox.egress is left out"),
+        explained.contains("sandbox.egress is ignored"),
         "{explained}"
     );
     let prompt = cell.home.run(&["prompt"]).ok();

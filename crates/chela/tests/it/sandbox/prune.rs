@@ -24,7 +24,7 @@ fn idle_sandboxes_go_and_their_work_stays() {
     let home = ".chela/sandboxes/agent-main/home";
     let work = ".chela/sandboxes/agent-main/work/result.md";
     let fresh = cell.home.run(&["sandbox", "prune"]).ok();
-    assert_eq!(fresh, "No sandbox is to go.\n");
+    assert_eq!(fresh, "Nothing to prune.\n");
     long_ago(&cell);
     let dry = cell.home.run(&["sandbox", "prune", "--dry-run"]).ok();
     assert!(
@@ -37,7 +37,7 @@ fn idle_sandboxes_go_and_their_work_stays() {
     assert!(!cell.home.exists(home) && cell.home.exists(work));
     assert_eq!(
         cell.home.run(&["sandbox", "prune"]).ok(),
-        "No sandbox is to go.\n"
+        "Nothing to prune.\n"
     );
     cell.home.run(&["sandbox", "prune", "--work"]).ok();
     assert!(!cell.home.exists(".chela/sandboxes/agent-main"));

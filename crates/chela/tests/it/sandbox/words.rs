@@ -140,7 +140,7 @@ fn explain_reads_well() {
                 "sandboxed   yes",
                 "ro: ~/.chela/workspace can be read",
                 "through the proxy to example.org",
-                "sandbox.egress `not a host` is left out",
+                "sandbox.egress `not a host` is ignored",
                 "sandbox.docker.network `bridge` is for containers",
                 "sandbox.docker.memory `lots`",
             ] {

@@ -54,9 +54,9 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
         "{status}"
     );
     assert!(!status.contains("no model is called"), "{status}");
-    let doctor = home.run(&["doctor"]).out;
+    let doctor = home.run(&["doctor"]).flat();
     assert!(
-        doctor.contains("gateway: kept; nothing runs it yet"),
+        doctor.contains("gateway: accepted, but nothing runs it yet"),
         "{doctor}"
     );
 }
@@ -65,9 +65,11 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
 fn a_key_says_what_becomes_of_it() {
     let home = TestHome::with_config("{}");
     let explained = |key: &str| home.run(&["config", "explain", key]).ok();
-    assert!(explained("gateway.port").contains("`gateway` is kept; nothing runs it yet"));
-    assert!(explained("agents.defaults.maxConcurrent").contains("kept; nothing uses it yet"));
-    assert!(!explained("agents.defaults.model").contains("kept;"));
+    assert!(explained("gateway.port").contains("`gateway` is accepted, but nothing runs it yet"));
+    assert!(
+        explained("agents.defaults.maxConcurrent").contains("accepted, but nothing uses it yet")
+    );
+    assert!(!explained("agents.defaults.model").contains("accepted, but"));
     let mode = explained("tools.exec.mode");
     assert!(
         mode.contains("auto") && !mode.contains("no default"),
@@ -75,7 +77,7 @@ fn a_key_says_what_becomes_of_it() {
     );
     let told = home.run(&["config", "set", "cron.enabled", "true"]).ok();
     assert!(
-        told.contains("`cron` is kept; nothing runs it yet"),
+        told.contains("`cron` is accepted, but nothing runs it yet"),
         "{told}"
     );
     let help = home.run(&["config", "set", "--help"]).ok();

@@ -216,20 +216,20 @@ fn a_heading_of_a_file_that_reads_like_a_section_is_told() {
     assert!(
         first
             .err
-            .contains("TOOLS.md line 3: `## Safety` reads like"),
+            .contains("TOOLS.md line 3: `## Safety` looks like"),
         "{}",
         first.err
     );
-    assert!(!scene.home.run(&["prompt"]).err.contains("reads like"));
+    assert!(!scene.home.run(&["prompt"]).err.contains("looks like"));
     let lint = scene.home.run(&["context", "lint"]);
     assert!(
-        lint.out.contains("`## Safety` reads like a section"),
+        lint.out.contains("`## Safety` looks like a section"),
         "{lint:?}"
     );
     assert!(lint.out.contains("## Authorized Senders"), "{lint:?}");
     let audit = scene.home.run(&["security", "audit"]);
     assert!(
-        audit.out.contains("as a section of the prompt has"),
+        audit.out.contains("like a section of the prompt"),
         "{audit:?}"
     );
 }

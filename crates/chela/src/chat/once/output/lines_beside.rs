@@ -54,17 +54,17 @@ pub(super) fn tell_empty(paint: ColourMode, outcome: &TurnOutcome, drawn: bool) 
     );
     let told = match (outcome.ended == TurnEnd::Done, empty, outcome.stop) {
         (true, true, Some(StopReason::Refused)) => {
-            "no answer: the provider stopped it (a filter, or a refusal of the model)"
+            "no answer: the provider stopped it (a filter, or the model refused)"
         }
         (true, true, Some(StopReason::Length)) => {
             "no answer: the model reached its output limit before it said anything"
         }
-        (true, true, _) => "no answer: what the model sent is empty",
+        (true, true, _) => "no answer: the model sent nothing",
         (true, false, Some(StopReason::Length)) if !drawn => {
-            "the answer is cut off: it reached the model's output limit"
+            "the answer was cut off at the model's output limit"
         }
         (true, false, Some(StopReason::Refused)) if !drawn => {
-            "the answer is cut off: the provider stopped it"
+            "the answer was cut off by the provider"
         }
         _ => return false,
     };

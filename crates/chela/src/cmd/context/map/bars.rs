@@ -40,7 +40,7 @@ pub fn print_bars(screen: &mut Screen, report: &ContextReport) -> CommandOutcome
         share(report.stable.tokens, total),
         stripe(paint, Zone::Volatile, 2),
         paint.dim(format!(
-            "volatile, anew each turn: {}",
+            "volatile, new each turn: {}",
             grouped(report.volatile.tokens)
         )),
         share(report.volatile.tokens, total),
@@ -78,7 +78,7 @@ fn rows(screen: &mut Screen, items: &[MapItem], total: usize, width: usize) -> s
     if !rest.is_empty() {
         let tokens: usize = rest.iter().map(|item| item.tokens).sum();
         let line = format!(
-            "and {} with {} tokens together",
+            "and {} with {} tokens in total",
             count_noun(rest.len(), "smaller part"),
             grouped(tokens)
         );

@@ -25,10 +25,10 @@ pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> Comman
         "svg" => to_svg(&picture).into_bytes(),
         "html" | "htm" => to_html(&picture, &table(report, &items)).into_bytes(),
         "png" => to_png(&picture)
-            .map_err(|error| CommandError::new(format!("cannot draw the picture: {error}")))?,
+            .map_err(|error| CommandError::new(format!("cannot draw the image: {error}")))?,
         _ => {
             return Err(CommandError::usage(format!(
-                "cannot tell the kind of picture from `{}`",
+                "`{}` is not a supported image type",
                 path.display()
             ))
             .hint("end the name in .svg, .png or .html"));

@@ -241,14 +241,10 @@ fn a_second_name_asks_like_the_first_even_before_it_leads_anywhere() {
     let proj = home.scene.home.path("proj");
     std::fs::create_dir_all(proj.join("cfg")).unwrap();
     std::os::unix::fs::symlink("cfg", proj.join(".vscode")).unwrap();
-    let allowed = home
-        .scene
-        .home
-        .run(&["folders", "allow", proj.to_str().unwrap()]);
-    allowed.ok();
     let in_folder = proj.join("cfg/tasks.json").display().to_string();
-    let results = home.plays(
+    let results = home.plays_with(
         "tainted",
+        &["--add-dir", proj.to_str().unwrap()],
         [
             home.page(),
             write("clone/cfg/tasks.json", "{}"),

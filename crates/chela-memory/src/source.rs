@@ -18,7 +18,7 @@ use crate::transcript::{self, SessionPage, TranscriptSource};
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
-const LINKED_NOTES: &str = "memory is a link that leads out of the workspace, so nothing in it is read: if you put it there, name the folder it leads to in `memorySearch.extraPaths`, or move the notes into the workspace";
+const LINKED_NOTES: &str = "memory is a link that leads out of the workspace, so nothing in it is read: if you put it there, name the folder it leads to in `agents.defaults.memorySearch.extraPaths`, or move the notes into the workspace";
 
 /// A file that belongs to memory, as found on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

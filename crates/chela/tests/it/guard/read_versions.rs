@@ -4,20 +4,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use chela_testkit::{ScriptStep, ScriptedCall};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::running::{RunningHome, write};
 
 const MARK: &str = "EXTERNAL_UNTRUSTED_CONTENT";
 
-fn many(tool: &str, arguments: &serde_json::Value, times: usize) -> ScriptStep {
-    let call = || ScriptedCall {
-        name: tool.to_owned(),
-        arguments: arguments.clone(),
-        id: None,
+/// Calls that differ in nothing that matters: the same one over and over would be stopped.
+fn many(tool: &str, arguments: &Value) -> ScriptStep {
+    let call = |number: usize| {
+        let mut arguments = arguments.clone();
+        arguments["limit"] = (number + 10).into();
+        ScriptedCall {
+            name: tool.to_owned(),
+            arguments,
+            id: None,
+        }
     };
     ScriptStep {
-        tool_calls: std::iter::repeat_with(call).take(times).collect(),
+        tool_calls: (0..40).map(call).collect(),
         ..ScriptStep::default()
     }
 }
@@ -41,12 +46,9 @@ fn text_that_was_exchanged_meanwhile_is_not_the_agents_own() {
             }
         }
     });
-    let reads = many("read", &json!({ "path": "notes/own.md" }), 40);
-    let finds = many(
-        "grep",
-        &json!({ "pattern": "agent", "path": "notes/own.md" }),
-        40,
-    );
+    let path = "notes/own.md";
+    let reads = many("read", &json!({ "path": path }));
+    let finds = many("grep", &json!({ "pattern": "agent", "path": path }));
     let results = home.plays("reading", [reads, finds]);
     ends.store(true, Ordering::Relaxed);
     exchanging.join().unwrap();
@@ -57,8 +59,11 @@ fn text_that_was_exchanged_meanwhile_is_not_the_agents_own() {
             "{result}"
         );
     }
-    let is_own = |result: &&String| result.contains("this line") && !result.contains(MARK);
-    assert!(results.iter().any(|result| is_own(&result)), "{results:?}");
+    // The agent's own stands there now, and is known as such.
+    let read = ScriptStep::tool("read", json!({ "path": path }));
+    let results = home.plays("later", [read]);
+    assert!(results[0].contains("this line"), "{results:?}");
+    assert!(!results[0].contains(MARK), "{results:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_core::{ContentHash, Trust, ok_or_warn};
+use chela_files::ReadVersion;
 use chela_memory::source::TrustCeiling;
 use chela_session::journal::{
     FileJournal, JournalError, LookedAtFile, LookedAtTree, TreeEntry, TreeEntryKind,
@@ -64,17 +65,27 @@ impl FileTrust {
     /// after foreign text had been read is foreign all the same, and so is everything while nobody
     /// can say.
     pub fn ceiling(&self, path: &Path) -> Trust {
+        self.ceiling_of_version(path, None)
+    }
+
+    /// The same of the version that was read, where one was.
+    pub fn ceiling_of_version(&self, path: &Path, read: Option<&ReadVersion>) -> Trust {
         let real = path.canonicalize();
         let path = real.as_deref().unwrap_or(path);
-        match self.is_marked_foreign(path) {
+        match self.is_marked_foreign(path, read) {
             true => Trust::External,
-            false => self.by_custody(path).unwrap_or(Trust::Operator),
+            false => self.by_custody(path, read).unwrap_or(Trust::Operator),
         }
     }
 
     /// How far a file is trusted, by its real path: as the agent's own, or not at all.
     pub fn trust_of_file(&self, path: &Path) -> Trust {
-        match self.answer_for(path) {
+        self.trust_of_version(path, None)
+    }
+
+    /// The same of the version that was read, where one was: another may lie there by now.
+    pub fn trust_of_version(&self, path: &Path, read: Option<&ReadVersion>) -> Trust {
+        match self.answer_for_version(path, read) {
             FileAnswer::Nobody(_) => Trust::External,
             FileAnswer::Custody(trust) => trust.min(Trust::Agent),
             FileAnswer::Journal(_) | FileAnswer::Policy | FileAnswer::Chela => Trust::Agent,
@@ -83,12 +94,16 @@ impl FileTrust {
 
     /// Who answers for a file as it is.
     pub fn answer_for(&self, path: &Path) -> FileAnswer {
-        if self.is_marked_foreign(path) {
+        self.answer_for_version(path, None)
+    }
+
+    fn answer_for_version(&self, path: &Path, read: Option<&ReadVersion>) -> FileAnswer {
+        if self.is_marked_foreign(path, read) {
             return FileAnswer::Nobody(ForeignReason::WrittenTainted);
         }
-        match self.by_custody(path) {
+        match self.by_custody(path, read) {
             Some(trust) if trust < Trust::Agent => {
-                return match self.by_journal(path) {
+                return match self.by_journal(path, read) {
                     Ok(Some(version)) if !self.shapes_an_agent(path) => {
                         FileAnswer::Journal(version)
                     }
@@ -98,7 +113,7 @@ impl FileTrust {
             Some(trust) => return FileAnswer::Custody(trust),
             None => {}
         }
-        match self.by_journal(path) {
+        match self.by_journal(path, read) {
             Ok(Some(version)) => FileAnswer::Journal(version),
             Ok(None) if self.is_own_folder(path) => FileAnswer::Chela,
             Ok(None) if self.takes_anything(path) => FileAnswer::Policy,
@@ -110,9 +125,13 @@ impl FileTrust {
         }
     }
 
-    fn is_marked_foreign(&self, path: &Path) -> bool {
+    fn is_marked_foreign(&self, path: &Path, read: Option<&ReadVersion>) -> bool {
         let foreign = |journal: &Arc<FileJournal>| {
-            ok_or_warn!(journal.is_foreign(path), "who wrote a file cannot be told: it counts as foreign", path = %path.display())
+            let is_foreign = match read {
+                Some(read) => journal.is_foreign_version(path, read),
+                None => journal.is_foreign(path),
+            };
+            ok_or_warn!(is_foreign, "who wrote a file cannot be told: it counts as foreign", path = %path.display())
                 .unwrap_or(true)
         };
         self.journals.iter().any(foreign)
@@ -124,10 +143,11 @@ impl FileTrust {
     }
 
     /// What the record of the files that shape agents says; `None` where it has no say.
-    fn by_custody(&self, path: &Path) -> Option<Trust> {
+    fn by_custody(&self, path: &Path, read: Option<&ReadVersion>) -> Option<Trust> {
+        let hash = read.and_then(|read| read.hash);
         let said = self
             .custodies_over(path)
-            .filter_map(|custody| custody.ceiling(path));
+            .filter_map(|custody| custody.ceiling_of_version(path, hash));
         said.reduce(Trust::join)
     }
 
@@ -136,9 +156,17 @@ impl FileTrust {
             .any(|custody| custody.kind(path).is_some())
     }
 
-    fn by_journal(&self, path: &Path) -> Result<Option<OwnVersion>, JournalError> {
+    fn by_journal(
+        &self,
+        path: &Path,
+        read: Option<&ReadVersion>,
+    ) -> Result<Option<OwnVersion>, JournalError> {
         for journal in &self.journals {
-            if let Some(version) = journal.author_of(path)? {
+            let author = match read {
+                Some(read) => journal.author_of_version(path, read)?,
+                None => journal.author_of(path)?,
+            };
+            if let Some(version) = author {
                 return Ok(Some(version));
             }
         }
@@ -265,21 +293,26 @@ impl FileTrust {
     /// How far files are trusted, for the file tools.
     pub fn for_tools(&self) -> TrustOf {
         let known = self.clone();
-        Arc::new(move |path| known.trust_of_file(path))
+        Arc::new(move |path, read| known.trust_of_version(path, read))
     }
 
     /// The same, for memory.
     pub fn for_memory(&self) -> TrustCeiling {
         let known = self.clone();
-        TrustCeiling::new(move |path| known.trust_at(path))
+        TrustCeiling::new(move |path, read| known.trust_at_version(path, read))
     }
 
     /// How far a file is trusted, by a path that may lead through links. What somebody wrote who is
     /// trusted further than the agent stays theirs.
     pub fn trust_at(&self, path: &Path) -> Trust {
+        self.trust_at_version(path, None)
+    }
+
+    /// The same of the version that was read, where one was.
+    pub fn trust_at_version(&self, path: &Path, read: Option<&ReadVersion>) -> Trust {
         let real = path.canonicalize();
         let path = real.as_deref().unwrap_or(path);
-        match self.answer_for(path) {
+        match self.answer_for_version(path, read) {
             FileAnswer::Nobody(_) => Trust::External,
             FileAnswer::Custody(trust) => trust,
             FileAnswer::Journal(_) | FileAnswer::Policy | FileAnswer::Chela => Trust::Operator,

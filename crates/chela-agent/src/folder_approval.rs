@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust, grouped};
+use chela_files::read_version_at;
 use chela_session::journal::{
     AnsweredBy, FileJournal, FileStamp, FileWriter, JournalError, LookedAtFile, TreeEntry,
     TreeEntryKind, look_at_tree,
@@ -113,6 +114,22 @@ impl LookedAtFolder {
         if let Some(found) = found.filter(|found| found.severity >= SuspicionLevel::Medium) {
             self.found.push((name, found.what));
         }
+    }
+
+    /// What the one file holds that was looked at, if it still is as it was looked at.
+    pub fn text_of_file(&self) -> Option<String> {
+        let [file] = self.files.as_slice() else {
+            return None;
+        };
+        let (bytes, version) =
+            read_version_at(&file.path, chela_tools::MOST_FILE_BYTES + 1).ok()?;
+        let is_it = version.hash.is_some() && version.hash == file.hash;
+        is_it.then(|| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// What in it reads like an instruction that somebody slipped in.
+    pub fn found_in_file(&self) -> impl Iterator<Item = &str> {
+        self.found.iter().map(|(_, what)| what.as_str())
     }
 
     /// How many files a yes covers.

@@ -4,6 +4,8 @@
 //! so the workspace is looked through around it: whatever way leads to such a file, through folders
 //! nobody keeps own files in, links, or a repository that was not there before.
 
+mod names;
+mod repository;
 mod walk;
 
 use std::collections::{BTreeMap, HashSet};
@@ -17,6 +19,7 @@ use chela_files::{FileMode, RootedFolder};
 use chela_guard::RunsWhen;
 use chela_session::journal::FileJournal;
 
+use names::OtherNames;
 use walk::LookLimits;
 
 /// Larger files are not kept to be put back.
@@ -71,15 +74,7 @@ impl SelfRunningFiles {
     }
 
     fn look_within(roots: Vec<PathBuf>, limits: LookLimits) -> Self {
-        let open = |root: &PathBuf| {
-            ok_or_warn!(
-                RootedFolder::open(root),
-                "a folder cannot be looked through for files that programs run",
-                path = %root.display()
-            )
-        };
-        let rooted: Vec<RootedFolder> = roots.iter().filter_map(open).collect();
-        let (files, is_cut) = walk::look(&rooted, limits);
+        let (files, is_cut) = walk::look(&open_roots(&roots), limits);
         Self {
             roots,
             files,
@@ -160,9 +155,35 @@ fn real_roots(folders: Vec<PathBuf>) -> Vec<PathBuf> {
     roots
 }
 
-/// The names by which links of a workspace lead to a file that is or will be there.
-pub(crate) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
-    walk::other_names(workspace, file)
+fn open_roots(roots: &[PathBuf]) -> Vec<RootedFolder> {
+    let open = |root: &PathBuf| {
+        ok_or_warn!(
+            RootedFolder::open(root),
+            "a folder cannot be looked through for files that programs run",
+            path = %root.display()
+        )
+    };
+    roots.iter().filter_map(open).collect()
+}
+
+/// What files are to programs besides what their own paths say.
+#[derive(Debug)]
+pub(crate) struct SecondNature {
+    /// The names by which links of these folders lead to them.
+    pub names: OtherNames,
+    /// They make a folder a repository, or change what one obeys.
+    pub shapes_repository: bool,
+}
+
+impl SecondNature {
+    /// Of files that are or will be there.
+    pub(crate) fn of(files: &[PathBuf], folders: Vec<PathBuf>) -> Self {
+        let roots = open_roots(&real_roots(folders));
+        Self {
+            names: OtherNames::of(&roots, files, LookLimits::USUAL),
+            shapes_repository: names::shapes_repository(&roots, files),
+        }
+    }
 }
 
 impl KnownFile {

@@ -356,7 +356,7 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
         .map(|(skill, words)| {
             let known = ask.trust.clone();
             PlaceRoot {
-                trust: Arc::new(move |path| words.join(known.ceiling(path))),
+                trust: Arc::new(move |path, read| words.join(known.ceiling_of_version(path, read))),
                 ..PlaceRoot::new(&skill.folder, PlaceAccess::Read, words)
             }
         })
@@ -401,15 +401,17 @@ fn trust_in_workspace(ask: &ToolsetAsk<'_>) -> TrustOf {
         .listed_with_trust()
         .filter_map(|(skill, words)| Some((skill.folder.canonicalize().ok()?, words)))
         .collect();
-    Arc::new(move |path| {
+    Arc::new(move |path, read| {
         let of_skills = skills
             .iter()
             .filter(|(folder, _)| path.starts_with(folder))
             .map(|(_, words)| *words);
         // The lock of the skills answers for every file of theirs.
         match of_skills.reduce(Trust::join) {
-            Some(words) => words.join(known.ceiling(path)).min(Trust::Agent),
-            None => known.trust_of_file(path),
+            Some(words) => words
+                .join(known.ceiling_of_version(path, read))
+                .min(Trust::Agent),
+            None => known.trust_of_version(path, read),
         }
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use chela_core::sanitize::literal;
 use chela_core::{Host, Origin, Trust, ok_or_debug};
-use chela_files::{FileMode, LockFile, announce_write, write_file};
+use chela_files::{FileMode, LockFile, announce_write, read_version_at, write_file};
 use chela_sandbox::{FolderAccess, WorkFolder};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,8 @@ const INTRODUCTION: &str = include_str!("../text/work-folders.md");
 const RULES: &str = "AGENTS.md";
 /// More of such a file than this is cut: it stands in every conversation of the folder.
 const MOST_RULE_CHARS: usize = 12_000;
+/// Larger ones are known by their beginning and by what the file system says of them.
+const MOST_RULE_BYTES: u64 = 1024 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The owner's answers, one for each folder.
@@ -172,7 +174,11 @@ fn rules_text(scope: &ConversationScope, folders: &[WorkFolder]) -> (String, Tru
         .collect();
     files.dedup();
     for file in files {
-        let own = known.trust_at(&file);
+        let read = read_version_at(&file, MOST_RULE_BYTES);
+        let Some((rules, version)) = ok_or_debug!(read, "rules are left out") else {
+            continue;
+        };
+        let own = known.trust_at_version(&file, Some(&version));
         let shown = literal(&scope.agents.host.compact(&file)).into_owned();
         if own < Trust::Agent {
             text.push_str(&format!(
@@ -181,9 +187,7 @@ fn rules_text(scope: &ConversationScope, folders: &[WorkFolder]) -> (String, Tru
             ));
             continue;
         }
-        let Some(rules) = ok_or_debug!(std::fs::read_to_string(&file), "rules are left out") else {
-            continue;
-        };
+        let rules = String::from_utf8_lossy(&rules);
         trust = trust.join(own);
         let cut: String = rules.trim().chars().take(MOST_RULE_CHARS).collect();
         let note = match cut.len() < rules.trim().len() {

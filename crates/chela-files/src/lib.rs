@@ -7,6 +7,7 @@
 //! - [`unified_diff`] and [`line_changes`]: what changed between two texts.
 //! - [`open_plain`]: nothing but a plain file is opened, whatever lies there by now.
 //! - [`RootedFolder`]: acts below a folder whose names others change meanwhile.
+//! - [`read_version`]: what was read, and which version of the file that was.
 //! - [`leftovers_below`]: drafts of processes that died are found by their names.
 //! - [`announce_write`] and [`WriteWitness`]: whoever writes a file that another process watches
 //!   says so, and is known by the kernel's word.
@@ -26,6 +27,7 @@ mod lock;
 mod plain;
 mod process;
 mod rooted;
+mod version;
 
 pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_write};
 pub use diff::{DiffLabels, LineChange, line_changes, unified_diff};
@@ -39,3 +41,4 @@ pub use lock::{LockError, LockFile, PathLocks};
 pub use plain::open_plain;
 pub use process::{is_process_alive, this_boot};
 pub use rooted::{FolderEntry, FolderEntryKind, RootedFolder};
+pub use version::{ReadVersion, read_version, read_version_at};

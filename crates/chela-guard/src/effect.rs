@@ -149,34 +149,12 @@ const PERSONA_FILES: &[&str] = &[
     "skill.md",
 ];
 
-/// What this program obeys, and what shells and schedulers run by themselves.
-const CONFIG_FILES: &[&str] = &[
-    "chela.json",
-    "trust.json",
-    "exec-approvals.json",
-    ".env",
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    "crontab",
-    "authorized_keys",
-];
+/// What this program obeys. What other programs run by themselves stands in the table of
+/// [`runs_when`], so that file tools and the look around commands go by the same rows.
+const CONFIG_FILES: &[&str] = &["chela.json", "trust.json", "exec-approvals.json", ".env"];
 
-const CONFIG_FOLDERS: &[&str] = &[
-    "hooks",
-    "plugins",
-    ".git",
-    ".ssh",
-    "cron.d",
-    "systemd",
-    "autostart",
-    "launchagents",
-    "launchdaemons",
-];
+/// Of this program, and `.git`, which no file tool has business in.
+const CONFIG_FOLDERS: &[&str] = &["hooks", "plugins", ".git"];
 
 #[cfg(test)]
 mod tests {
@@ -192,7 +170,8 @@ mod tests {
         assert_eq!(writing("a\\memory\\b.md"), Effect::Persona);
         assert_eq!(writing("skills/mail/run.sh"), Effect::Persona);
         assert_eq!(writing("/home/x/.chela/chela.json"), Effect::Config);
-        assert_eq!(writing("/home/x/.bashrc"), Effect::Config);
+        assert_eq!(writing("/home/x/.bashrc"), Effect::RunsOnOpen);
+        assert_eq!(writing("/home/x/.ssh/authorized_keys"), Effect::RunsOnOpen);
         assert_eq!(writing("repo/.git/hooks/post-commit"), Effect::Config);
         assert_eq!(writing("app/.envrc"), Effect::RunsOnOpen);
         assert_eq!(writing("app/Makefile"), Effect::RunsOnBuild);

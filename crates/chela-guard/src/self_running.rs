@@ -20,12 +20,15 @@ pub enum RunsWhen {
 struct SelfRunningRow {
     pattern: &'static str,
     when: RunsWhen,
+    /// Programs rewrite it at every build: that a command wrote it says nothing.
+    is_kept_by_tools: bool,
 }
 
 const fn opened(pattern: &'static str) -> SelfRunningRow {
     SelfRunningRow {
         pattern,
         when: RunsWhen::Opened,
+        is_kept_by_tools: false,
     }
 }
 
@@ -33,12 +36,27 @@ const fn built(pattern: &'static str) -> SelfRunningRow {
     SelfRunningRow {
         pattern,
         when: RunsWhen::Built,
+        is_kept_by_tools: false,
+    }
+}
+
+/// Nobody writes it by hand, so a file tool asks after text from outside; commands write it all
+/// the time.
+const fn kept(pattern: &'static str) -> SelfRunningRow {
+    SelfRunningRow {
+        pattern,
+        when: RunsWhen::Built,
+        is_kept_by_tools: true,
     }
 }
 
 #[rustfmt::skip]
 const SELF_RUNNING: &[SelfRunningRow] = &[
     // Shells and what they load.
+    opened(".bashrc"), opened(".bash_profile"), opened(".bash_login"), opened(".profile"),
+    opened(".zshrc"), opened(".zshenv"), opened(".zprofile"), opened("mise.local.toml"),
+    opened(".mise.local.toml"), opened(".mise/"), opened("mise/config.toml"),
+    opened("mise/config.local.toml"), opened("mise/conf.d/"),
     opened(".envrc"), opened("direnv.toml"), opened("mise.toml"), opened(".mise.toml"),
     opened(".bash_aliases"), opened(".bash_logout"), opened(".zlogin"), opened(".zlogout"),
     opened(".kshrc"), opened(".cshrc"), opened(".tcshrc"), opened(".login"), opened("config.fish"),
@@ -47,7 +65,9 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     opened("tmux/tmux.conf"), opened("fish/completions/"), opened("environment.d/"),
     opened("profile.ps1"), opened("microsoft.powershell_profile.ps1"), opened(".lessfilter"),
     opened(".lesskey"), opened("kitty.conf"), opened("alacritty.toml"),
-    // The desktop and the clock.
+    // The desktop, the clock and who may come in.
+    opened("crontab"), opened("cron.d/"), opened("systemd/"), opened("autostart/"),
+    opened("launchagents/"), opened("launchdaemons/"), opened(".ssh/"), opened("authorized_keys"),
     opened(".xprofile"), opened(".xinitrc"), opened(".xsession"), opened(".xsessionrc"),
     opened(".pam_environment"), opened("*.desktop"), opened("rc.local"), opened("crontabs/"),
     opened("anacrontab"), opened("*.service"), opened("*.timer"), opened(".forward"),
@@ -68,10 +88,25 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     opened(".spacemacs"), opened(".helix/"), opened("helix/"), opened(".nova/"),
     opened("coc-settings.json"), opened(".neoconf.json"), opened(".ycm_extra_conf.py"),
     opened("hie.yaml"), opened(".luarc.json"), opened("*.sublime-project"),
+    opened("rust-analyzer.toml"), opened(".vimrc.local"), opened(".local.vimrc"),
+    opened(".ruby-lsp/"), opened(".metals/"), opened(".bloop/"), opened(".qwen/"),
+    opened(".trae/"), opened(".factory/"), opened(".pi/"), opened(".augment/"),
+    opened(".github/hooks/"),
     // Git, at its next command.
     opened(".husky/"), opened(".githooks/"), opened("git-hooks/"), opened(".gitconfig"),
     opened("git/config"), opened(".git-hooks/"), opened(".hgrc"), opened(".hg/hgrc"),
     opened(".jj/"), opened(".jjconfig.toml"), opened("jj/config.toml"), opened(".lefthook/"),
+    // Its hooks, wherever a repository keeps them, and what makes a folder a repository.
+    opened("hooks/applypatch-msg"), opened("hooks/pre-applypatch"),
+    opened("hooks/post-applypatch"), opened("hooks/pre-commit"), opened("hooks/pre-merge-commit"),
+    opened("hooks/prepare-commit-msg"), opened("hooks/commit-msg"), opened("hooks/post-commit"),
+    opened("hooks/pre-rebase"), opened("hooks/post-checkout"), opened("hooks/post-merge"),
+    opened("hooks/pre-push"), opened("hooks/pre-receive"), opened("hooks/update"),
+    opened("hooks/proc-receive"), opened("hooks/post-receive"), opened("hooks/post-update"),
+    opened("hooks/reference-transaction"), opened("hooks/push-to-checkout"),
+    opened("hooks/pre-auto-gc"), opened("hooks/post-rewrite"), opened("hooks/sendemail-validate"),
+    opened("hooks/fsmonitor-watchman"), opened("hooks/post-index-change"),
+    opened("commondir"), opened("config.worktree"),
     // Interpreters and debuggers, when they start.
     opened("sitecustomize.py"), opened("usercustomize.py"), opened("*.pth"), opened(".pythonrc"),
     opened(".pythonrc.py"), opened(".irbrc"), opened(".pryrc"), opened(".rprofile"),
@@ -112,8 +147,9 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     built(".lintstagedrc.json"), built("jest.config.json"), built("nodemon.json"), built("nx.json"),
     built("turbo.json"), built("angular.json"), built("lerna.json"), built("netlify.toml"),
     built("wrangler.toml"),
+    built("tsconfig.json"), kept("node_modules/.bin/"),
     // Python.
-    built("conftest.py"), built("setup.py"), built("setup.cfg"), built("pyproject.toml"),
+    kept(".venv/bin/"), kept("venv/bin/"), built("conftest.py"), built("setup.py"), built("setup.cfg"), built("pyproject.toml"),
     built("tox.ini"), built("pytest.ini"), built("noxfile.py"), built("tasks.py"),
     built("fabfile.py"), built("dodo.py"), built("conf.py"), built("requirements.txt"),
     built("pipfile"), built("mkdocs.yml"), built("requirements-dev.txt"), built("dev-requirements.txt"),
@@ -150,7 +186,16 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     built("build.yaml"), built("analysis_options.yaml"), built("*.opam"), built("_targets.r"),
     built(".latexmkrc"), built("latexmkrc"), built("_quarto.yml"), built("book.toml"),
     built("_config.yml"), built("directory.build.props"), built("global.json"),
+    built(".clangd"),
+    // What will be downloaded.
+    kept("package-lock.json"), kept("npm-shrinkwrap.json"), kept("yarn.lock"),
+    kept("pnpm-lock.yaml"), kept("bun.lock"), kept("bun.lockb"), kept("deno.lock"),
+    kept("cargo.lock"), kept("go.sum"), kept("go.work.sum"), kept("poetry.lock"), kept("uv.lock"),
+    kept("pdm.lock"), kept("pixi.lock"), kept("pipfile.lock"), kept("gemfile.lock"),
+    kept("composer.lock"), kept("mix.lock"), kept("flake.lock"), kept("packages.lock.json"),
+    kept("package.resolved"), kept("podfile.lock"), kept("pubspec.lock"), kept("gradle.lockfile"),
     // Checks, machines and pipelines.
+    built(".env"), built(".env.local"),
     built(".pre-commit-config.yaml"), built("lefthook.yml"), built("dockerfile"),
     built("*.dockerfile"), built("containerfile"), built("docker-compose.yml"),
     built("docker-compose.yaml"), built("compose.yml"), built("compose.yaml"), built("procfile"),
@@ -171,28 +216,47 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     built("agents.md"), built("claude.md"), built("claude.local.md"), built("gemini.md"),
     built("copilot-instructions.md"), built(".cursorrules"), built(".windsurfrules"),
     built(".clinerules"), built(".clinerules/"), built(".roorules"), built(".goosehints"),
+    built("agents.override.md"), built("qwen.md"), built("warp.md"), built(".rules"),
+    built(".github/agents/"), built(".github/instructions/"), built(".github/prompts/"),
 ];
 
 /// When a file of this path is run, if programs run it by themselves.
 pub fn runs_when(path: &str) -> Option<RunsWhen> {
+    row_of(path).map(|row| row.when)
+}
+
+/// When a file of this path is run that a command wrote: what programs rewrite at every build does
+/// not count.
+pub fn runs_when_made(path: &str) -> Option<RunsWhen> {
+    let row = row_of(path).filter(|row| !row.is_kept_by_tools);
+    row.map(|row| row.when)
+}
+
+/// The gravest row that speaks of a path.
+fn row_of(path: &str) -> Option<&'static SelfRunningRow> {
     let path = path.replace('\\', "/").to_lowercase();
     let name = path.rsplit('/').next().unwrap_or_default();
     let whole = format!("/{path}");
+    let fits = |row: &&SelfRunningRow| {
+        let pattern = row.pattern;
+        if let Some(ending) = pattern.strip_prefix('*') {
+            name.len() > ending.len() && name.ends_with(ending)
+        } else if pattern.ends_with('/') {
+            whole.contains(&format!("/{pattern}"))
+        } else if pattern.contains('/') {
+            whole.ends_with(&format!("/{pattern}"))
+        } else {
+            name == pattern
+        }
+    };
     SELF_RUNNING
         .iter()
-        .find(|row| {
-            let pattern = row.pattern;
-            if let Some(ending) = pattern.strip_prefix('*') {
-                name.len() > ending.len() && name.ends_with(ending)
-            } else if pattern.ends_with('/') {
-                whole.contains(&format!("/{pattern}"))
-            } else if pattern.contains('/') {
-                whole.ends_with(&format!("/{pattern}"))
-            } else {
-                name == pattern
-            }
+        .filter(fits)
+        .min_by_key(|row| match row.when {
+            RunsWhen::Opened => 0,
+            RunsWhen::Built if !row.is_kept_by_tools => 1,
+            RunsWhen::Built => 2,
         })
-        .map(|row| row.when)
 }
 
 #[cfg(test)]
@@ -220,6 +284,20 @@ mod tests {
             assert_eq!(runs_when(&format!("/home/me/{fits}")), found, "{fits}");
             assert_eq!(runs_when(&not), None, "{not}");
         }
+    }
+
+    #[test]
+    fn what_programs_rewrite_at_every_build_counts_by_hand_alone() {
+        for path in ["Cargo.lock", ".venv/bin/python", "node_modules/.bin/eslint"] {
+            assert_eq!(runs_when(path), Some(RunsWhen::Built), "{path}");
+            assert_eq!(runs_when_made(path), None, "{path}");
+        }
+        // The graver row counts, whatever folder it is in.
+        let inside = "node_modules/.bin/.envrc";
+        assert_eq!(runs_when_made(inside), Some(RunsWhen::Opened));
+        // Not every folder of that name is git's.
+        assert_eq!(runs_when("src/hooks/useOnline.ts"), None);
+        assert_eq!(runs_when("tools/hooks/pre-push"), Some(RunsWhen::Opened));
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Memory<'_> {
                 continue;
             }
             let content = source::content(file, self.transcripts());
-            let Some(content) = ok_or_warn!(
+            let Some((content, _)) = ok_or_warn!(
                 content,
                 "what is in a note is not forgotten",
                 label = file.label

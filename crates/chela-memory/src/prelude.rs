@@ -4,19 +4,23 @@ use std::path::Path;
 
 use chela_core::cut::{CutLimit, CutRequest, cut};
 use chela_core::ok_or_warn;
+use chela_files::{ReadVersion, read_version_at};
 
 use crate::day::CalendarDay;
 use crate::note::is_session_note_text;
 use crate::settings::PreludeSettings;
+use crate::source::LARGEST_FILE;
 
 /// One recent daily note, cut to its limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct DailyNote {
     pub label: String,
     pub day: CalendarDay,
     pub text: String,
     /// Characters of the whole note.
     pub raw_chars: usize,
+    /// What it was when it was read.
+    pub version: ReadVersion,
 }
 
 /// The notes of today and the days before, newest first, within the limits.
@@ -28,9 +32,13 @@ pub fn daily_notes(
     if !settings.enabled {
         return Vec::new();
     }
-    let Ok(entries) = std::fs::read_dir(workspace.join("memory")) else {
+    let folder = workspace.join("memory");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
         return Vec::new();
     };
+    if !crate::source::inside(&folder, workspace) {
+        return Vec::new();
+    }
     let oldest = today
         .0
         .saturating_sub(settings.days.saturating_sub(1) as i32);
@@ -48,8 +56,8 @@ pub fn daily_notes(
     let mut left = settings.max_total_chars;
     let mut notes = Vec::new();
     for (day, name) in names {
-        let path = workspace.join("memory").join(&name);
-        let Some(content) = read_start(&path, settings.max_file_bytes) else {
+        let path = folder.join(&name);
+        let Some((content, version)) = read_start(&path, settings.max_file_bytes) else {
             continue;
         };
         // What was said in another conversation is found when it is asked for.
@@ -76,22 +84,21 @@ pub fn daily_notes(
             label,
             day,
             text,
+            version,
         });
     }
     notes
 }
 
-fn read_start(path: &Path, bytes: u64) -> Option<String> {
-    use std::io::Read;
-    let mut content = Vec::new();
-    let read =
-        std::fs::File::open(path).and_then(|file| file.take(bytes).read_to_end(&mut content));
-    ok_or_warn!(read, "a daily note is left out", path = %path.display())?;
-    Some(
-        String::from_utf8_lossy(&content)
-            .trim_end_matches('\u{fffd}')
-            .to_owned(),
-    )
+fn read_start(path: &Path, bytes: u64) -> Option<(String, ReadVersion)> {
+    // Read as a whole, so that the note that is judged is the one that is shown.
+    let read = read_version_at(path, LARGEST_FILE.max(bytes) + 1);
+    let (content, version) = ok_or_warn!(read, "a daily note is left out", path = %path.display())?;
+    let start = usize::try_from(bytes)
+        .ok()
+        .and_then(|bytes| content.get(..bytes));
+    let start = String::from_utf8_lossy(start.unwrap_or(&content));
+    Some((start.trim_end_matches('\u{fffd}').to_owned(), version))
 }
 
 /// At most this many entries are called up by one message.
@@ -102,9 +109,11 @@ const TRUSTED: [&str; 2] = ["MEMORY.md", "USER.md"];
 const SHORTEST_PHRASE: usize = 3;
 
 /// An entry whose trigger a message contains.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TriggeredEntry {
     pub label: String,
+    /// What the file was when it was read.
+    pub version: ReadVersion,
     pub line: u32,
     pub phrase: String,
     pub text: String,
@@ -120,11 +129,13 @@ pub fn triggered(workspace: &Path, message: &str) -> Vec<TriggeredEntry> {
         if !crate::source::inside(&path, workspace) {
             continue;
         }
-        let content = std::fs::read_to_string(&path);
-        let Some(content) = ok_or_warn!(content, "the entries of a file call nothing up", label)
+        let content = read_version_at(&path, LARGEST_FILE + 1);
+        let Some((content, version)) =
+            ok_or_warn!(content, "the entries of a file call nothing up", label)
         else {
             continue;
         };
+        let content = String::from_utf8_lossy(&content);
         let mut waiting: Option<String> = None;
         for (number, line) in (1..).zip(content.lines()) {
             let (text, mark) = split_mark(line);
@@ -146,6 +157,7 @@ pub fn triggered(workspace: &Path, message: &str) -> Vec<TriggeredEntry> {
             {
                 found.push(TriggeredEntry {
                     label: label.into(),
+                    version: version.clone(),
                     line: number,
                     phrase,
                     text: text.into(),

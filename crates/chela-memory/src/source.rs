@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use chela_core::{Audience, Host, Trust};
+use chela_files::{ReadVersion, read_version_at};
 use globset::{GlobBuilder, GlobMatcher};
 
 use crate::front;
@@ -16,6 +17,8 @@ use crate::transcript::{self, SessionPage, TranscriptSource};
 
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+const LINKED_NOTES: &str = "memory is a link that leads out of the workspace, so nothing in it is read: if you put it there, name the folder it leads to in `agents.defaults.memorySearch.extraPaths`, or move the notes into the workspace";
 
 /// A file that belongs to memory, as found on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,15 +81,21 @@ impl FoundFiles {
 #[derive(Clone, Default)]
 pub struct TrustCeiling(Option<Arc<TrustOfPath>>);
 
-type TrustOfPath = dyn Fn(&Path) -> Trust + Send + Sync;
+type TrustOfPath = dyn Fn(&Path, Option<&ReadVersion>) -> Trust + Send + Sync;
 
 impl TrustCeiling {
-    pub fn new(of: impl Fn(&Path) -> Trust + Send + Sync + 'static) -> Self {
+    pub fn new(of: impl Fn(&Path, Option<&ReadVersion>) -> Trust + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(of)))
     }
 
     pub fn of(&self, path: &Path) -> Trust {
-        self.0.as_ref().map_or(Trust::Operator, |of| of(path))
+        self.0.as_ref().map_or(Trust::Operator, |of| of(path, None))
+    }
+
+    /// Of the version that was read: another may lie there by now.
+    pub fn of_read(&self, path: &Path, read: &ReadVersion) -> Trust {
+        let of = self.0.as_ref();
+        of.map_or(Trust::Operator, |of| of(path, Some(read)))
     }
 }
 
@@ -115,7 +124,10 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
     if settings.sources.contains(&SourceKind::Memory) {
         core_files(&mut found, places);
         let notes = places.workspace.join("memory");
-        if notes.is_dir() {
+        if notes.is_dir() && !inside(&notes, &places.workspace) {
+            // A command may have put the link there: what it leads to is not the agent's.
+            found.problems.push(LINKED_NOTES.to_owned());
+        } else if notes.is_dir() {
             let mut walk = Walk {
                 found: &mut found,
                 places,
@@ -150,12 +162,18 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
 pub(crate) fn content(
     file: &FoundFile,
     transcripts: Option<&dyn TranscriptSource>,
-) -> Result<Vec<u8>, String> {
+) -> Result<(Vec<u8>, Option<ReadVersion>), String> {
     match (&file.page, transcripts) {
         (Some(page), Some(transcripts)) => {
-            transcript::read_page(transcripts, page).map_err(|error| error.to_string())
+            let bytes = transcript::read_page(transcripts, page);
+            bytes
+                .map(|bytes| (bytes, None))
+                .map_err(|error| error.to_string())
         }
-        _ => std::fs::read(&file.path).map_err(|error| error.to_string()),
+        _ => match read_version_at(&file.path, LARGEST_FILE + 1) {
+            Ok((bytes, version)) => Ok((bytes, Some(version))),
+            Err(error) => Err(error.to_string()),
+        },
     }
 }
 

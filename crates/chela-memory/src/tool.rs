@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use chela_core::{Audience, Trust};
+use chela_files::read_version_at;
 
 use crate::memory::{Memory, MemoryAnswer, MemoryQuestion};
 use crate::search::{HitConfidence, VectorState};
@@ -194,7 +195,8 @@ pub fn read(memory: &Memory<'_>, get: &GetRequest<'_>) -> Result<FileLines, Memo
         return conversation(memory, get, source, &page);
     }
     let file = locate(memory, &label)?;
-    let content = std::fs::read(&file.path).map_err(|source| match source.kind() {
+    let read = read_version_at(&file.path, source::LARGEST_FILE + 1);
+    let (content, version) = read.map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => MemoryToolError::Missing {
             path: label.clone(),
         },
@@ -208,7 +210,10 @@ pub fn read(memory: &Memory<'_>, get: &GetRequest<'_>) -> Result<FileLines, Memo
     if !audience.may_reach(get.audience) {
         return Err(MemoryToolError::NotMemory { path: label });
     }
-    let mut lines = cut(&label, &content, file.trust, get, memory.settings().limits)?;
+    let trust = file
+        .trust
+        .join(memory.places().ceiling.of_read(&file.path, &version));
+    let mut lines = cut(&label, &content, trust, get, memory.settings().limits)?;
     lines.audience = audience;
     Ok(lines)
 }

@@ -10,6 +10,7 @@ mod masked;
 mod near;
 mod patch;
 mod read;
+mod shown_file;
 mod text;
 mod tree;
 mod write;
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex};
 
 use chela_core::secret::Redactor;
 use chela_core::suggest::nearest;
-use chela_core::{Entropy, grouped, lock};
+use chela_core::{Entropy, Trust, grouped, lock};
 use chela_files::{LockFile, PathLocks};
 
 use crate::blocking::BlockingJob;
@@ -226,7 +227,12 @@ impl FileTools {
             _ => None,
         };
         match (hint, error) {
-            (Some(meant), _) => ToolOutput::failed(format!("{error} Did you mean `{meant}`?")),
+            (Some(MeantName::Own(meant)), _) => {
+                ToolOutput::failed(format!("{error} Did you mean `{meant}`?"))
+            }
+            (Some(MeantName::Foreign), _) => {
+                ToolOutput::failed(format!("{error} Call ls: there is a name much like it."))
+            }
             (None, PlaceError::IsFolder { .. }) => {
                 ToolOutput::failed(format!("{error} Call ls to see what is in it."))
             }
@@ -234,8 +240,9 @@ impl FileTools {
         }
     }
 
-    /// The entry nearest to a path that does not exist.
-    fn meant(&self, given: &str) -> Option<String> {
+    /// The entry nearest to a path that does not exist. A name somebody else chose is text from
+    /// outside, and nothing the program says by itself.
+    fn meant(&self, given: &str) -> Option<MeantName> {
         const MOST: usize = 2_000;
         let given = given.trim().trim_end_matches('/');
         let (folder, name) = match given.rsplit_once('/') {
@@ -250,11 +257,21 @@ impl FileTools {
             .filter_map(|entry| entry.name.into_string().ok())
             .collect();
         let near = nearest(name, names.iter().map(String::as_str))?;
-        Some(match folder {
+        if spot.trust_of(&spot.path().join(near)) < Trust::Agent {
+            return Some(MeantName::Foreign);
+        }
+        Some(MeantName::Own(match folder {
             "." => near.to_owned(),
             folder => format!("{}/{near}", folder.trim_end_matches('/')),
-        })
+        }))
     }
+}
+
+/// The name that was meant where there is none of the one that was given.
+enum MeantName {
+    Own(String),
+    /// Nobody answers for it.
+    Foreign,
 }
 
 /// Says that a path no longer leads to the file the call was allowed to change.

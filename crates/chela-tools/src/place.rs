@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_core::Trust;
+use chela_files::ReadVersion;
 
 pub use error::PlaceError;
 pub use spot::{EntryKind, OpenPlace, PlaceEntry};
@@ -40,8 +41,8 @@ pub enum FileReach {
     Everything,
 }
 
-/// How far the text of a file is trusted, by its real path.
-pub type TrustOf = Arc<dyn Fn(&Path) -> Trust + Send + Sync>;
+/// How far a file is trusted, by its real path: its name, or the version of it that was read.
+pub type TrustOf = Arc<dyn Fn(&Path, Option<&ReadVersion>) -> Trust + Send + Sync>;
 
 /// A folder that file tools may enter.
 #[derive(Clone)]
@@ -56,7 +57,7 @@ impl PlaceRoot {
         Self {
             path: path.into(),
             access,
-            trust: Arc::new(move |_| trust),
+            trust: Arc::new(move |_, _| trust),
         }
     }
 }

@@ -171,6 +171,12 @@ impl Custody {
 
     /// The most a file may be trusted by whoever reads it; `None` where its record has no say.
     pub fn ceiling(&self, path: &Path) -> Option<Trust> {
+        self.ceiling_of_version(path, None)
+    }
+
+    /// The same of the version that was read, where one was: if another lies there by now, it is
+    /// not believed.
+    pub fn ceiling_of_version(&self, path: &Path, read: Option<ContentHash>) -> Option<Trust> {
         let records = self.records();
         let shapes_the_agent = CoreFile::of(&file_name(path)).is_some();
         if records.entry(path).is_none() && !shapes_the_agent {
@@ -178,7 +184,12 @@ impl Custody {
             let lies_here = path.starts_with(&self.root);
             return (lies_here && !is_own).then_some(Trust::External);
         }
-        let (judged, _) = self.look(path)?;
+        let Some((judged, _)) = self.look(path) else {
+            return read.map(|_| Trust::External);
+        };
+        if read.is_some_and(|read| read != judged.hash) {
+            return Some(Trust::External);
+        }
         Some(match (judged.judgement.act, judged.ground) {
             (TrustAct::Use, FolderGround::Foreign) if judged.judgement.waits() => Trust::External,
             (TrustAct::Use, _) => judged.judgement.trust,

@@ -61,10 +61,8 @@ fn no_way_around_is_left() {
     put(&work, ".venv/lib/site-packages/x.pth", "import evil");
     put(&work, "tools/tasks.json", "evil, by the name of .zed");
     put(&work, "env.sh", "evil, by the name of .envrc");
-    assert_eq!(
-        other_names(&work, &work.join("tools/tasks.json")),
-        [work.join(".zed/tasks.json")]
-    );
+    let nature = SecondNature::of(&[work.join("tools/tasks.json")], vec![work.clone()]);
+    assert_eq!(nature.names.names, [work.join(".zed/tasks.json")]);
     put(&work, "new/.git/HEAD", "ref: refs/heads/main");
     put(&work, "new/.git/config", "[core]\n\tfsmonitor = evil\n");
     put(&work, "new/.git/hooks/post-checkout", "evil");
@@ -90,6 +88,119 @@ fn no_way_around_is_left() {
             "tools/tasks.json",
         ]
     );
+}
+
+#[test]
+fn a_folder_that_becomes_a_repository_is_seen_by_any_of_its_looks() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().canonicalize().unwrap();
+    put(&work, "late/config", "[core]\n\tfsmonitor = evil\n");
+    put(&work, "repo/.git/HEAD", "ref: refs/heads/main");
+    put(
+        &work,
+        "repo/.git/config",
+        "[core]\n\thooksPath = tools/run\n[include]\n\tpath = ../more.inc\n[alias]\n\tup = \"!./up.sh\"\n",
+    );
+    let before = SelfRunningFiles::look(vec![work.clone()]);
+    put(&work, "late/HEAD", "ref: refs/heads/main");
+    put(&work, "src/HEAD", "ref: refs/heads/main");
+    put(&work, "src/commondir", "../data\n");
+    put(&work, "data/config", "[core]\n\tfsmonitor = evil\n");
+    put(&work, "data/hooks/any", "evil");
+    put(&work, "shared/objects/x", "");
+    put(&work, "shared/refs/x", "");
+    put(&work, "shared/config", "[core]\n\tfsmonitor = evil\n");
+    put(&work, "repo/tools/run/any", "evil");
+    put(&work, "repo/more.inc", "evil");
+    put(&work, "repo/up.sh", "evil");
+    put(&work, "repo/plain.sh", "good");
+    // As `git worktree add` leaves it.
+    put(&work, "repo/.git/worktrees/a/commondir", "../..\n");
+    put(&work, "repo/.git/modules/lib/a/HEAD", "ref: x");
+    put(
+        &work,
+        "repo/.git/modules/lib/a/config",
+        "[alias]\n\tx = !evil\n",
+    );
+    std::os::unix::fs::symlink("not-there-yet", work.join(".idea")).unwrap();
+    assert_eq!(
+        names(&work, &before.written().0),
+        [
+            ".idea",
+            "data/config",
+            "data/hooks/any",
+            "late/config",
+            "repo/.git/modules/lib/a/config",
+            "repo/more.inc",
+            "repo/tools/run/any",
+            "repo/up.sh",
+            "shared/config",
+            "src/commondir",
+        ]
+    );
+}
+
+#[test]
+fn a_file_tool_is_told_what_it_would_complete() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().canonicalize().unwrap();
+    put(&work, "bare/HEAD", "ref: refs/heads/main");
+    put(&work, "half/objects/x", "");
+    put(&work, "half/refs/x", "");
+    put(&work, "nearly/config", "x");
+    put(&work, "nearly/objects/x", "");
+    put(
+        &work,
+        "repo/.git/config",
+        "[core]\n\thooksPath = tools/run\n[alias]\n\tup = \"!./up.sh\"\n",
+    );
+    let shapes = |files: &[&str]| {
+        let files: Vec<PathBuf> = files.iter().map(|file| work.join(file)).collect();
+        SecondNature::of(&files, vec![work.clone()]).shapes_repository
+    };
+    for file in [
+        "bare/config",
+        "bare/objects/x",
+        "half/config",
+        "half/HEAD",
+        "nearly/refs/heads/x",
+        "repo/up.sh",
+        "repo/tools/run/new",
+    ] {
+        assert!(shapes(&[file]), "{file}");
+    }
+    for file in ["other/config", "other/HEAD", "app/objects/x", "repo/main.c"] {
+        assert!(!shapes(&[file]), "{file}");
+    }
+    // In one call.
+    assert!(shapes(&["new/HEAD", "new/config"]));
+}
+
+#[test]
+fn links_lead_somewhere_before_anything_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let (work, other) = (home.join("work"), home.join("other"));
+    put(&work, "a", "x");
+    put(&other, "deep/a", "x");
+    std::os::unix::fs::symlink("cfg", work.join(".vscode")).unwrap();
+    std::os::unix::fs::symlink("mid", work.join(".zed")).unwrap();
+    std::os::unix::fs::symlink("../work/cfg", work.join("mid")).unwrap();
+    std::os::unix::fs::symlink(work.join("cfg/x"), other.join("deep/.envrc")).unwrap();
+    let names = |file: &str| {
+        let nature = SecondNature::of(&[work.join(file)], vec![work.clone(), other.clone()]);
+        let mut names = nature.names.names;
+        names.sort();
+        names
+    };
+    assert_eq!(
+        names("cfg/tasks.json"),
+        [".vscode", ".zed", "mid"].map(|link| work.join(link).join("tasks.json"))
+    );
+    assert!(names("cfg/x").contains(&other.join("deep/.envrc")));
+    let narrow = LookLimits::for_tests(1);
+    let roots = open_roots(&[work.clone(), other]);
+    assert!(OtherNames::of(&roots, &[], narrow).is_cut);
 }
 
 #[test]

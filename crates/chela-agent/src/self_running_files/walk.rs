@@ -5,13 +5,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use chela_files::{FolderEntry, FolderEntryKind, RootedFolder};
-use chela_guard::{RunsWhen, runs_when};
-use chela_tools::approvals::is_plain_config;
+use chela_guard::{RunsWhen, runs_when_made};
 
-use super::{HELD, KnownFile, MOST_BYTES};
+use super::repository::{RepositoryFiles, is_repository, place_below};
+use super::{HELD, KnownFile};
 
-/// Entries that are looked at for links to one file.
-const MOST_ENTRIES_FOR_NAMES: usize = 5_000;
 /// Links that are followed one after the other.
 const MOST_LINKS: u8 = 3;
 /// Folders that others fill: of what runs at a build there is too much in them to tell of.
@@ -20,8 +18,8 @@ const FILLED_BY_OTHERS: &[&str] = &["node_modules", "target", ".venv", "venv", "
 /// How much is looked at, what is near the top first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LookLimits {
-    folders: usize,
-    entries: usize,
+    pub(super) folders: usize,
+    pub(super) entries: usize,
 }
 
 impl LookLimits {
@@ -97,9 +95,8 @@ pub(super) fn look(
         // A folder that cannot be read, or is none any more, has nothing a program could run.
         let entries = root.entries(&folder.inner).unwrap_or_default();
         entries_seen += entries.len();
-        // A folder with these two is a repository, whatever it is called.
-        let has = |name: &str| entries.iter().any(|entry| entry.name == name);
-        if has("HEAD") && has("config") {
+        // A folder may be a repository, whatever it is called.
+        if is_repository(|name| entries.iter().any(|entry| entry.name == name)) {
             walk.take_repository(root, &folder.inner);
         }
         for entry in &entries {
@@ -130,7 +127,10 @@ impl Walk<'_> {
                 self.follow(root, folder, &inner, shown);
             }
             FolderEntryKind::File | FolderEntryKind::Link => {
-                let when = when_run(&shown);
+                let is_link = entry.kind == FolderEntryKind::Link;
+                // What a link leads to may be a folder by and by.
+                let within = || when_run(&shown.join("x")).filter(|_| is_link);
+                let when = when_run(&shown).or_else(within);
                 if when == Some(RunsWhen::Opened) || !folder.is_filled_by_others {
                     when.into_iter()
                         .for_each(|when| self.note(root, &inner, when, folder.via.as_ref()));
@@ -151,11 +151,7 @@ impl Walk<'_> {
         let Ok(target) = link.canonicalize() else {
             return;
         };
-        let mut roots = self.roots.iter().enumerate();
-        let Some((at, inner)) = roots.find_map(|(at, root)| {
-            let inner = target.strip_prefix(root.path()).ok()?;
-            Some((at, inner.to_owned()))
-        }) else {
+        let Some((at, inner)) = place_below(self.roots, &target) else {
             return;
         };
         let leads_up = at == folder.root && folder.inner.starts_with(&inner);
@@ -174,28 +170,19 @@ impl Walk<'_> {
 
     /// What git obeys: the config of a repository, its hooks, and those of the ones inside it.
     fn take_repository(&mut self, root: &RootedFolder, repository: &Path) {
-        for name in ["config", "config.worktree", "commondir"] {
-            let inner = repository.join(name);
-            self.note(root, &inner, RunsWhen::Opened, None);
-            let is_harmless = name == "config" && says_nothing(root, &inner);
-            if let Some(known) = self.files.get_mut(&root.path().join(&inner)) {
-                known.is_harmless = is_harmless;
+        let roots = self.roots;
+        for file in RepositoryFiles::of(roots, root, repository).files {
+            let Some(root) = roots.get(file.root) else {
+                continue;
+            };
+            let found = root.metadata(&file.inner);
+            let path = root.path().join(&file.inner);
+            if self.files.contains_key(&path) || !found.is_ok_and(|found| !found.is_dir()) {
+                continue;
             }
-        }
-        let inside = |folder: &str| {
-            let folder = repository.join(folder);
-            let entries = root.entries(&folder).unwrap_or_default().into_iter();
-            entries.map(move |entry| folder.join(entry.name))
-        };
-        for hook in inside("hooks") {
-            if hook.extension() != Some(OsStr::new("sample")) {
-                self.note(root, &hook, RunsWhen::Opened, None);
-            }
-        }
-        for inner in inside("modules") {
-            let config = root.metadata(&inner.join("config"));
-            if config.is_ok_and(|found| found.is_file()) {
-                self.take_repository(root, &inner);
+            self.note(root, &file.inner, RunsWhen::Opened, None);
+            if let Some(known) = self.files.get_mut(&path) {
+                known.is_harmless = file.is_harmless;
             }
         }
     }
@@ -216,47 +203,11 @@ impl Walk<'_> {
     }
 }
 
-/// The names by which links of a workspace lead to a file that is or will be there.
-pub(super) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
-    let mut names = Vec::new();
-    let mut folders = VecDeque::from([workspace.to_owned()]);
-    let mut left = MOST_ENTRIES_FOR_NAMES;
-    while let Some(folder) = folders.pop_front() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            left = left.saturating_sub(1);
-            let (Ok(kind), path) = (entry.file_type(), entry.path()) else {
-                continue;
-            };
-            if kind.is_dir() && entry.file_name() != OsStr::new(".git") {
-                folders.push_back(path);
-            } else if kind.is_symlink()
-                && let Ok(target) = path.canonicalize()
-                && let Ok(rest) = file.strip_prefix(&target)
-            {
-                names.push(match rest.as_os_str().is_empty() {
-                    true => path,
-                    false => path.join(rest),
-                });
-            }
-        }
-        if left == 0 {
-            break;
-        }
-    }
-    names
-}
-
 fn when_run(shown: &Path) -> Option<RunsWhen> {
-    runs_when(&shown.to_string_lossy())
+    runs_when_made(&shown.to_string_lossy())
 }
 
 fn is_filled_by_others(name: &OsStr) -> bool {
     let name = name.to_str();
     name.is_some_and(|name| FILLED_BY_OTHERS.contains(&name))
-}
-
-fn says_nothing(root: &RootedFolder, config: &Path) -> bool {
-    let text = root.read_plain(config, MOST_BYTES).ok();
-    let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
-    text.is_some_and(|text| is_plain_config(&text))
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chela_core::{Audience, ContentHash, Origin, Trust, Zone, ok_or_warn};
+use chela_files::ReadVersion;
 use chela_guard::{ExternalSource, LabelledText, NOTICE};
 use chela_memory::index::SyncDepth;
 use chela_memory::prelude::{daily_notes, triggered};
@@ -119,9 +120,10 @@ fn recent_notes(scope: &ConversationScope) -> Option<RuntimeBlock> {
     let notes = daily_notes(&scope.view.workspace.value, today, &settings);
     let known = scope.agents.file_trust();
     let workspace = &scope.view.workspace.value;
-    let (foreign, own): (Vec<_>, Vec<_>) = notes
-        .iter()
-        .partition(|note| known.trust_at(&workspace.join(&note.label)) < Trust::Agent);
+    let (foreign, own): (Vec<_>, Vec<_>) = notes.iter().partition(|note| {
+        let path = workspace.join(&note.label);
+        known.trust_at_version(&path, Some(&note.version)) < Trust::Agent
+    });
     let mut texts: Vec<String> = own
         .iter()
         .map(|note| format!("{}\n{}", note.label, note.text))
@@ -142,7 +144,7 @@ fn recalled(scope: &ConversationScope, message: &str, size: PromptSize) -> Runti
     let recalled = triggered(&scope.view.workspace.value, message);
     let texts = recalled.iter().map(|entry| {
         let text = format!("{}#L{}: {}", entry.label, entry.line, entry.text);
-        (entry.label.as_str(), text)
+        (entry.label.as_str(), &entry.version, text)
     });
     let (mut text, mut trust) = remembered(scope, texts, Trust::Owner);
     if size == PromptSize::Short {
@@ -207,15 +209,15 @@ fn looked_up(scope: &ConversationScope, message: &str) -> Vec<SearchHit> {
 /// What nobody answers for is wrapped like any other text from outside.
 fn remembered<'t>(
     scope: &ConversationScope,
-    texts: impl Iterator<Item = (&'t str, String)>,
+    texts: impl Iterator<Item = (&'t str, &'t ReadVersion, String)>,
     usual: Trust,
 ) -> (String, Trust) {
     let known = scope.agents.file_trust();
     let workspace = &scope.view.workspace.value;
     let mut lowest = usual;
     let mut parts = Vec::new();
-    for (label, text) in texts {
-        let trust = usual.join(known.trust_at(&workspace.join(label)));
+    for (label, version, text) in texts {
+        let trust = usual.join(known.trust_at_version(&workspace.join(label), Some(version)));
         lowest = lowest.join(trust);
         parts.push(match trust {
             Trust::External => {

@@ -77,7 +77,7 @@ fn a_file_that_lost_its_trust_is_shown_with_what_is_left() {
     sync(&mut memory);
     assert_eq!(trust(&mut memory, "memory/a.md"), Some(Trust::Agent));
     drop(memory);
-    let ceiling = TrustCeiling::new(|path| match path.ends_with("a.md") {
+    let ceiling = TrustCeiling::new(|path, _| match path.ends_with("a.md") {
         true => Trust::External,
         false => Trust::Operator,
     });

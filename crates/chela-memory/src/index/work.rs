@@ -158,8 +158,8 @@ impl<'a> SyncWork<'a> {
             }
             state.files_done += 1;
             state.bytes_done += file.size;
-            let content = match source::content(file, request.transcripts) {
-                Ok(content) => content,
+            let (content, version) = match source::content(file, request.transcripts) {
+                Ok(read) => read,
                 Err(problem) => {
                     // Gone between listing and reading, or not ours to read.
                     report
@@ -168,7 +168,9 @@ impl<'a> SyncWork<'a> {
                     continue;
                 }
             };
-            if file.page.is_none() && request.places.ceiling.of(&file.path) < file.trust {
+            let ceiling = &request.places.ceiling;
+            let is_doubted = |version| ceiling.of_read(&file.path, version) < file.trust;
+            if version.as_ref().is_some_and(is_doubted) {
                 // Written again after it was listed: the next sync knows what to think of it.
                 continue;
             }

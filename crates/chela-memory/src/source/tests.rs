@@ -164,7 +164,7 @@ fn no_file_is_trusted_more_than_it_may_be() {
     let places = MemoryPlaces {
         workspace,
         sessions: None,
-        ceiling: super::TrustCeiling::new(|path| {
+        ceiling: super::TrustCeiling::new(|path, _| {
             match path.ends_with("MEMORY.md") || path.ends_with("a.md") {
                 true => Trust::External,
                 false => Trust::Operator,

@@ -8,6 +8,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, ok_or_debug};
+use chela_files::ReadVersion;
 use chela_store::{ForeignQuery, TextMark};
 
 use super::keep::text_mark;
@@ -34,6 +35,24 @@ impl FileJournal {
         }
         match read_to_compare(path) {
             Some(content) => self.knows(ForeignQuery::Text(*ContentHash::of(content).as_bytes())),
+            None => Ok(false),
+        }
+    }
+
+    /// Whether the version of a file that was read is foreign, whatever lies there by now.
+    pub fn is_foreign_version(
+        &self,
+        path: &Path,
+        read: &ReadVersion,
+    ) -> Result<bool, JournalError> {
+        let Ok(name) = self.name_of(path) else {
+            return Ok(false);
+        };
+        if self.knows(ForeignQuery::Path(name))? {
+            return Ok(true);
+        }
+        match read.hash {
+            Some(hash) => self.knows(ForeignQuery::Text(*hash.as_bytes())),
             None => Ok(false),
         }
     }

@@ -8,6 +8,7 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
+use chela_files::ReadVersion;
 use chela_store::OwnVersion;
 
 use super::foreign::read_to_compare;
@@ -158,6 +159,29 @@ impl FileJournal {
             .into_iter()
             .map(|(name, version)| (home.join(name), version))
             .collect())
+    }
+
+    /// Who answers for the version of a file that was read, whatever lies there by now.
+    pub fn author_of_version(
+        &self,
+        path: &Path,
+        read: &ReadVersion,
+    ) -> Result<Option<OwnVersion>, JournalError> {
+        let Ok(name) = self.name_of(path) else {
+            return Ok(None);
+        };
+        let versions = self
+            .look(|journal| journal.own_versions(&name))?
+            .unwrap_or_default();
+        let stamp = read
+            .facts
+            .as_ref()
+            .map(|facts| FileStamp::of(facts).to_string());
+        let hash = read.hash.map(|hash| *hash.as_bytes());
+        let is_it = |version: &OwnVersion| {
+            stamp.as_ref() == Some(&version.stamp) || hash.is_some() && version.hash == hash
+        };
+        Ok(versions.into_iter().find(is_it))
     }
 
     /// Somebody answers for files as they were looked at.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_files::{DraftPlacement, ExpectedContent};
+use chela_files::{DraftPlacement, ExpectedContent, ReadVersion};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -111,7 +111,7 @@ fn edit_once(
     arguments: &EditArguments,
     job: &BlockingJob,
 ) -> Option<ToolOutput> {
-    let (before, text) = match whole_text(files, spot) {
+    let (before, text, version) = match whole_text(files, spot) {
         Ok(found) => found,
         Err(refused) => return Some(refused),
     };
@@ -125,7 +125,7 @@ fn edit_once(
     let count = seen.matches(&old).count();
     let all = arguments.replace_all == Some(true);
     let body = match (count, all) {
-        (0, _) => return Some(missing(files, spot, seen, &old)),
+        (0, _) => return Some(missing(files, spot, &version, (seen, &old))),
         (1, _) => seen.replacen(&old, &new, 1),
         (_, true) => seen.replace(&old, &new),
         (count, false) => {
@@ -194,9 +194,9 @@ fn edit_once(
 pub(super) fn whole_text(
     files: &FileTools,
     spot: &OpenPlace,
-) -> Result<(Vec<u8>, TextFile), ToolOutput> {
-    let bytes = match spot.read(MOST_FILE_BYTES) {
-        Ok(Ok(bytes)) => bytes,
+) -> Result<(Vec<u8>, TextFile, ReadVersion), ToolOutput> {
+    let (bytes, version) = match spot.read_version(MOST_FILE_BYTES) {
+        Ok(Ok(read)) => read,
         Ok(Err(size)) => {
             return Err(ToolOutput::failed(format!(
                 "{} has {size} bytes; files of more than {MOST_FILE_BYTES} are not changed here. Use exec.",
@@ -206,7 +206,7 @@ pub(super) fn whole_text(
         Err(error) => return Err(files.refused(spot.shown(), &error)),
     };
     match text::decode(&bytes) {
-        Some(text) => Ok((bytes, text)),
+        Some(text) => Ok((bytes, text, version)),
         None => Err(ToolOutput::failed(format!(
             "{} is not text and cannot be edited.",
             spot.shown()
@@ -247,7 +247,12 @@ fn lines_of(body: &str, old: &str) -> String {
 }
 
 /// Says that a text is not there, and shows what comes nearest.
-fn missing(files: &FileTools, spot: &OpenPlace, body: &str, old: &str) -> ToolOutput {
+fn missing(
+    files: &FileTools,
+    spot: &OpenPlace,
+    read: &ReadVersion,
+    (body, old): (&str, &str),
+) -> ToolOutput {
     let name = spot.shown();
     let Some(near) = closest(body, old) else {
         return ToolOutput::failed(format!(
@@ -262,7 +267,7 @@ fn missing(files: &FileTools, spot: &OpenPlace, body: &str, old: &str) -> ToolOu
         "oldText is not in {name}. Closest are lines {}-{}; {why}:",
         near.from, near.to
     ));
-    let excerpt = spot.label(near.text, files.entropy.as_ref());
+    let excerpt = spot.label(near.text, read, files.entropy.as_ref());
     output.content.push(OutputPiece::Text(excerpt));
     output
 }

@@ -1,11 +1,13 @@
 //! `grep`.
 
+use std::fs::File;
 use std::io::Read;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use chela_core::Trust;
 use chela_core::secret::Redactor;
+use chela_files::ReadVersion;
 use chela_guard::LabelledText;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
@@ -121,7 +123,9 @@ fn grep(files: &FileTools, arguments: GrepArguments, job: &BlockingJob) -> ToolO
     let mut ended = WalkEnd::Whole;
     match spot.kind() {
         EntryKind::File => match spot.open() {
-            Ok(file) => search.file(file, spot.shown(), || spot.trust()),
+            Ok(file) => search.file(&file, spot.shown(), |read| {
+                spot.trust_of_read(spot.path(), read)
+            }),
             Err(error) => return files.refused(path, &error),
         },
         EntryKind::Folder => {
@@ -138,7 +142,9 @@ fn grep(files: &FileTools, arguments: GrepArguments, job: &BlockingJob) -> ToolO
                     && wanted
                     && let Some(file) = visit.open()
                 {
-                    search.file(file, &visit.shown(&spot), || spot.trust_of(visit.path));
+                    search.file(&file, &visit.shown(&spot), |read| {
+                        spot.trust_of_read(visit.path, read)
+                    });
                 }
                 match search.is_full() {
                     true => ControlFlow::Break(()),
@@ -231,18 +237,22 @@ impl Search {
     }
 
     /// Who answers for a file is asked only where it is shown.
-    fn file(&mut self, file: std::fs::File, shown: &str, trust: impl FnOnce() -> Trust) {
+    fn file(&mut self, file: &File, shown: &str, trust: impl FnOnce(&ReadVersion) -> Trust) {
+        let before = file.metadata();
         let mut bytes = Vec::new();
         let read = file.take(MOST_SEARCHED).read_to_end(&mut bytes);
-        if read.is_err() {
+        let (Ok(before), Ok(_)) = (before, read) else {
             return;
-        }
+        };
         if let Some(text) = text::decode(&bytes)
             && self.regex.is_match(text.body.as_bytes())
         {
             // What is hidden is not searched either: whether it matches would tell of it.
             let clean = self.redactor.mask(&text.body).text;
-            self.text(clean.as_bytes(), shown, trust());
+            let is_whole = before.len() <= MOST_SEARCHED;
+            let whole = is_whole.then_some(bytes.as_slice());
+            let version = ReadVersion::of_read(file, before, whole);
+            self.text(clean.as_bytes(), shown, trust(&version));
         }
     }
 

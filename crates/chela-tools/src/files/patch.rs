@@ -292,7 +292,7 @@ fn plan(
             chunks,
         } => {
             let spot = at(path, files.patch_places.locate(path, PlaceAccess::Write))?;
-            let (before, text) = whole_text(files, &spot)?;
+            let (before, text, _) = whole_text(files, &spot)?;
             // The patch was written by one who saw the file without its secrets.
             let masked = files.redactor.mask(&text.body);
             let body = apply::apply(&masked.text, chunks).map_err(|missing| {

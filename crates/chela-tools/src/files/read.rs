@@ -1,14 +1,16 @@
 //! `read`.
 
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
 use chela_core::grouped;
+use chela_files::ReadVersion;
 use chela_guard::LabelledText;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::masked::SecretReader;
+use super::shown_file::ShownFile;
 use super::text::{self, ByteOrderMark, TextEncoding};
 use super::{FileTools, MOST_FILE_BYTES, image};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight, StopFlag};
@@ -62,29 +64,31 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     )
 }
 
-/// Enough of a file to tell what it is.
-const SAMPLE: usize = 64 * 1024;
-
 fn read(files: &FileTools, arguments: ReadArguments, job: &BlockingJob) -> ToolOutput {
     let located = files.places.locate(&arguments.path, PlaceAccess::Read);
     let opened = located.and_then(|spot| spot.open().map(|file| (spot, file)));
-    let (spot, mut file) = match opened {
+    let (spot, file) = match opened {
         Ok(opened) => opened,
         Err(error) => return files.refused(&arguments.path, &error),
     };
-    let mut sample = Vec::with_capacity(SAMPLE);
-    if let Err(error) = (&mut file).take(SAMPLE as u64).read_to_end(&mut sample) {
-        return ToolOutput::failed(format!("{} cannot be read: {error}.", spot.shown()));
-    }
+    let unreadable =
+        |error| ToolOutput::failed(format!("{} cannot be read: {error}.", spot.shown()));
+    let shown = match ShownFile::take(file) {
+        Ok(shown) => shown,
+        Err(error) => return unreadable(error),
+    };
+    let sample = match shown.sample() {
+        Ok(sample) => sample,
+        Err(error) => return unreadable(error),
+    };
     if let Some(kind) = image::kind_of(&sample) {
         return image::shown(files, &spot, kind);
     }
     let Some((encoding, mark)) = text::sniff(&sample) else {
-        let size = file.metadata().map_or(0, |metadata| metadata.len());
         return ToolOutput::failed(format!(
             "{} is not text ({} bytes). Use exec with a program that understands it, such as `file`.",
             spot.shown(),
-            grouped(size as usize)
+            grouped(shown.size as usize)
         ));
     };
     let mut wanted = Wanted {
@@ -100,8 +104,8 @@ fn read(files: &FileTools, arguments: ReadArguments, job: &BlockingJob) -> ToolO
                 ByteOrderMark::Present => 3,
                 ByteOrderMark::Absent => 0,
             };
-            let found = file.seek(SeekFrom::Start(skip)).and_then(|_| {
-                let clean = SecretReader::new(&file, &files.redactor);
+            let found = shown.reader(skip).and_then(|reader| {
+                let clean = SecretReader::new(reader, &files.redactor);
                 stream(clean, encoding, &wanted, &job.stop)
             });
             // Some text costs more tokens than its length says: less of it is shown.
@@ -112,29 +116,31 @@ fn read(files: &FileTools, arguments: ReadArguments, job: &BlockingJob) -> ToolO
                 found => break found,
             }
         },
-        TextEncoding::Utf16Le | TextEncoding::Utf16Be => match spot.read(MOST_FILE_BYTES) {
-            Ok(Ok(bytes)) => match text::decode(&bytes) {
+        TextEncoding::Utf16Le | TextEncoding::Utf16Be => match &shown.whole {
+            Some(bytes) => match text::decode(bytes) {
                 Some(text) => {
                     let clean = files.redactor.mask(&text.body).text;
                     stream_bytes(clean.as_bytes(), &wanted, &job.stop)
                 }
                 None => return ToolOutput::failed(format!("{} is not text.", spot.shown())),
             },
-            Ok(Err(size)) => {
+            None => {
                 return ToolOutput::failed(format!(
                     "{} is {} bytes of {}; more than {} cannot be read. Convert it with exec first.",
                     spot.shown(),
-                    grouped(size as usize),
+                    grouped(shown.size as usize),
                     encoding.as_str(),
                     grouped(MOST_FILE_BYTES as usize)
                 ));
             }
-            Err(error) => return files.refused(&arguments.path, &error),
         },
     };
     match found {
-        Ok(found) => output(files, &spot, &arguments, &wanted, found, encoding),
-        Err(error) => ToolOutput::failed(format!("{} cannot be read: {error}.", spot.shown())),
+        Ok(found) => {
+            let version = shown.version();
+            output(files, &spot, &version, &arguments, &wanted, found, encoding)
+        }
+        Err(error) => unreadable(error),
     }
 }
 
@@ -243,6 +249,7 @@ fn keep_line(found: &mut Found, line: &str, wanted: &Wanted, room: &mut usize) -
 fn output(
     files: &FileTools,
     spot: &OpenPlace,
+    version: &ReadVersion,
     arguments: &ReadArguments,
     wanted: &Wanted,
     found: Found,
@@ -282,7 +289,7 @@ fn output(
             false => line.clone(),
         })
         .collect();
-    let labelled = spot.label(body.join("\n"), files.entropy.as_ref());
+    let labelled = spot.label(body.join("\n"), version, files.entropy.as_ref());
     let mut output = ToolOutput::of(labelled).with_details(json!({
         "path": name,
         "fromLine": wanted.from,

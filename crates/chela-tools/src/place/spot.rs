@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chela_core::{Entropy, Origin, Trust, ok_or_debug};
-use chela_files::{DraftPlacement, ExpectedContent, FileDraft, FileMode};
+use chela_files::{
+    DraftPlacement, ExpectedContent, FileDraft, FileMode, ReadVersion, read_version,
+};
 use chela_guard::{ExternalSource, LabelledText};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, openat, statat, unlinkat};
 use rustix::io::Errno;
@@ -89,15 +90,21 @@ impl OpenPlace {
         }
     }
 
+    /// As it is now. What was read of it is judged by [`Self::trust_of_read`].
     pub fn trust(&self) -> Trust {
         self.trust_of(&self.path)
     }
 
     /// How far something below this place is trusted, by its real path.
     pub(crate) fn trust_of(&self, path: &Path) -> Trust {
-        self.trust
-            .as_ref()
-            .map_or(Trust::External, |trust| trust(path))
+        let trust = self.trust.as_ref();
+        trust.map_or(Trust::External, |trust| trust(path, None))
+    }
+
+    /// How far the version of a file is trusted that was read: another one may lie there by now.
+    pub(crate) fn trust_of_read(&self, path: &Path, read: &ReadVersion) -> Trust {
+        let trust = self.trust.as_ref();
+        trust.map_or(Trust::External, |trust| trust(path, Some(read)))
     }
 
     /// How far a listing is trusted that names these: names are text, too, and somebody chose
@@ -114,8 +121,13 @@ impl OpenPlace {
     }
 
     /// Text of this file as the model may read it: foreign text is wrapped.
-    pub fn label(&self, text: String, entropy: &dyn Entropy) -> LabelledText {
-        self.label_as(text, self.trust(), entropy)
+    pub(crate) fn label(
+        &self,
+        text: String,
+        read: &ReadVersion,
+        entropy: &dyn Entropy,
+    ) -> LabelledText {
+        self.label_as(text, self.trust_of_read(&self.path, read), entropy)
     }
 
     /// Text from this place, trusted so far.
@@ -164,19 +176,25 @@ impl OpenPlace {
 
     /// All bytes of the file, when there are at most `most`; else how many there are.
     pub fn read(&self, most: u64) -> Result<Result<Vec<u8>, u64>, PlaceError> {
+        let read = self.read_version(most)?;
+        Ok(read.map(|(bytes, _)| bytes))
+    }
+
+    /// The same, and which version of the file these bytes are.
+    pub(crate) fn read_version(
+        &self,
+        most: u64,
+    ) -> Result<Result<(Vec<u8>, ReadVersion), u64>, PlaceError> {
         let file = self.open()?;
         let size = file.metadata().map_err(|error| self.io(error))?.len();
         if size > most {
             return Ok(Err(size));
         }
-        let mut bytes = Vec::with_capacity(size as usize);
         // Some files have no size, and some grow.
-        file.take(most + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| self.io(error))?;
-        match bytes.len() as u64 > most {
-            true => Ok(Err(bytes.len() as u64)),
-            false => Ok(Ok(bytes)),
+        let read = read_version(&file, most + 1).map_err(|error| self.io(error))?;
+        match read.0.len() as u64 > most {
+            true => Ok(Err(read.0.len() as u64)),
+            false => Ok(Ok(read)),
         }
     }
 

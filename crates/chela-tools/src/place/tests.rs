@@ -66,7 +66,7 @@ impl TestMachine {
                 PlaceRoot {
                     path: self.at(".chela/spool"),
                     access: PlaceAccess::Read,
-                    trust: std::sync::Arc::new(crate::bound::spool_trust),
+                    trust: std::sync::Arc::new(|path, _| crate::bound::spool_trust(path)),
                 },
                 PlaceRoot::new(self.at("not-there"), PlaceAccess::Write, Trust::Agent),
             ],

@@ -133,7 +133,7 @@ pub fn places(settings: &ToolboxSettings<'_>) -> FilePlaces {
     granted.extend(settings.spool.as_ref().map(|spool| PlaceRoot {
         path: spool.clone(),
         access: PlaceAccess::Read,
-        trust: Arc::new(bound::spool_trust),
+        trust: Arc::new(|path, _| bound::spool_trust(path)),
     }));
     FilePlaces::new(PlacesSettings {
         workspace: PlaceRoot {
@@ -142,7 +142,7 @@ pub fn places(settings: &ToolboxSettings<'_>) -> FilePlaces {
             trust: settings
                 .trust_of
                 .clone()
-                .unwrap_or_else(|| Arc::new(|_| Trust::Agent)),
+                .unwrap_or_else(|| Arc::new(|_, _| Trust::Agent)),
         },
         granted,
         // Inside a sandbox nothing but what is granted is there.

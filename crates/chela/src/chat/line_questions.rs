@@ -8,9 +8,10 @@ use rustix::termios::{QueueSelector, tcflush};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::clean::clean_line;
+use super::clean::{clean, clean_line};
 use super::ink::StyledLine;
-use super::question_text::question_rows;
+use super::question_text::{question_rows, value_rows};
+use super::terminal;
 use crate::screen::ColourMode;
 
 /// Asks on standard error and reads a line. `None` when nobody is there.
@@ -51,6 +52,34 @@ pub fn ask_fresh_line(question: &str) -> Option<String> {
 pub fn ask_yes_unless_silent(question: &str) -> bool {
     let answer = ask_fresh_line(&format!("{question} [y/N] "));
     answer.is_some_and(|answer| matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Shows a text to its end, page by page. `false` when they did not read on.
+pub fn show_to_end(name: &str, text: &str, paint: ColourMode) -> bool {
+    let (width, height) = terminal::size();
+    let rows = value_rows(name, &clean(text), width.saturating_sub(1).max(20));
+    let pages: Vec<&[StyledLine]> = rows.chunks(height.saturating_sub(4).max(4)).collect();
+    for (at, page) in pages.iter().enumerate() {
+        for row in *page {
+            if writeln!(io::stderr(), "{}", row.ansi(paint)).is_err() {
+                return false;
+            }
+        }
+        let prompt = page_prompt(at, pages.len());
+        while at + 1 < pages.len() {
+            match ask_fresh_line(&prompt).as_deref() {
+                Some("") => break,
+                None => return false,
+                Some(line) if is_no(line) => return false,
+                Some(_) => {}
+            }
+        }
+    }
+    true
+}
+
+fn page_prompt(at: usize, pages: usize) -> String {
+    format!("  page {} of {pages}: Enter reads on, or no: ", at + 1)
 }
 
 /// Yes unless they say otherwise.
@@ -102,15 +131,9 @@ impl LineQuestion<'_> {
             for row in *page {
                 self.print(&row.ansi(self.paint))?;
             }
-            if at + 1 < pages.len() {
-                let prompt = format!(
-                    "  page {} of {}: Enter for the next page, or no: ",
-                    at + 1,
-                    pages.len()
-                );
-                if !self.reads_on(&prompt).await? {
-                    return Some(NO.to_owned());
-                }
+            let is_last = at + 1 == pages.len();
+            if !is_last && !self.reads_on(&page_prompt(at, pages.len())).await? {
+                return Some(NO.to_owned());
             }
         }
         let yes = self

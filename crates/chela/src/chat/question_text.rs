@@ -57,7 +57,7 @@ fn call_rows(lead: &str, call: &AskedCall, width: usize) -> Vec<StyledLine> {
 
 /// A value, each of its lines behind a bar; where a line goes on in the next row, the bar is
 /// broken, so that no row passes for a line of its own.
-fn value_rows(name: &str, value: &str, width: usize) -> Vec<StyledLine> {
+pub fn value_rows(name: &str, value: &str, width: usize) -> Vec<StyledLine> {
     let bar = StyledLine::new("  │ ", look::WARN);
     let goes_on = StyledLine::new("  ┆ ", look::WARN);
     let lead = StyledLine::new(format!("{name}: "), look::DIM);

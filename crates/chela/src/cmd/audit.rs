@@ -1,5 +1,7 @@
 //! `chela audit …`: what was decided and done, and whether the record is whole.
 
+mod journalled;
+
 use std::io::BufReader;
 use std::path::Path;
 
@@ -11,6 +13,8 @@ use chela_ledger::{
 use chela_session::RecordLoss;
 use chela_store::block_on;
 use chela_tools::approvals::shown;
+
+use journalled::{journalled_calls, missing_calls};
 
 use super::time::utc;
 use super::turn::number;
@@ -40,7 +44,13 @@ pub fn run(host: &Host, screen: &mut Screen, command: AuditCommand) -> CommandOu
                 return tell_absent(host, screen, Some(&loss), json);
             }
             match Ledger::open_existing(host)? {
-                Some(ledger) => tell_verdict(screen, &block_on(ledger.verify())?, json),
+                Some(ledger) => {
+                    // Whoever acts notes it in the record first: so the journals are read first.
+                    let changes = journalled_calls(host);
+                    let mut verdict = block_on(ledger.verify())?;
+                    verdict.damage.extend(missing_calls(&ledger, changes)?);
+                    tell_verdict(screen, &verdict, json)
+                }
                 None => tell_absent(host, screen, None, json),
             }
         }

@@ -35,6 +35,7 @@ mod h1_watched;
 mod livable;
 mod m1_orders;
 mod owner_edits;
+mod read_versions;
 mod running;
 mod too_strict;
 mod two_terminals;

@@ -350,3 +350,49 @@ fn what_is_no_request_number_is_told() {
         "{told}"
     );
 }
+
+/// An earlier copy of the record, with the note of its newest entry, is whole in itself.
+#[test]
+fn a_record_that_was_put_back_to_an_earlier_copy_is_told() {
+    let write = |path: &str| {
+        [
+            ScriptStep::tool("write", json!({ "path": path, "content": "x" })),
+            ScriptStep::reply("done"),
+        ]
+    };
+    let steps = [write("a.md"), write("b.md"), write("c.md")].concat();
+    let scene = ScriptedHome::new(EndpointScript::steps(steps));
+    let state = scene.home.path(".chela/state");
+    let ledger_files = || {
+        let entries = std::fs::read_dir(&state)
+            .unwrap()
+            .map(|entry| entry.unwrap());
+        let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+        let names = names.filter(|name| name.starts_with("ledger"));
+        names.collect::<Vec<String>>()
+    };
+    scene.chat("one").answered();
+    scene.home.run(&["audit", "verify"]).ok();
+    let copies: Vec<(String, Vec<u8>)> = ledger_files()
+        .into_iter()
+        .map(|name| (name.clone(), std::fs::read(state.join(name)).unwrap()))
+        .collect();
+    scene.chat("two").answered();
+    scene.home.run(&["audit", "verify"]).ok();
+    for name in ledger_files() {
+        std::fs::remove_file(state.join(name)).unwrap();
+    }
+    for (name, bytes) in copies {
+        std::fs::write(state.join(name), bytes).unwrap();
+    }
+    let is_told = || {
+        let found = scene.home.run(&["audit", "verify"]);
+        assert_ne!(found.code, 0, "{found:?}");
+        let words = "1 change by calls that are not on record";
+        assert!(found.out.contains(words), "{found:?}");
+    };
+    is_told();
+    // Going on does not hide it.
+    scene.chat("three").answered();
+    is_told();
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use chela_config::model::GuardPolicy;
 use chela_guard::WebAddress;
 use chela_guard::approval::shown;
-use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, decide};
+use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, SessionTaint, decide};
 use chela_model::ToolCall;
 use chela_session::SessionError;
 use chela_tools::{
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::owner_approval::OwnerApproval;
 use crate::order_files::{OrderLeave, order_names};
-use crate::self_running_files::other_names;
+use crate::self_running_files::SecondNature;
 use crate::turn::RunningTurn;
 
 /// What the guard knows of one call.
@@ -46,12 +46,14 @@ fn effect_of_writing(effect: Effect, paths: &[PathBuf]) -> Effect {
     let effects = paths
         .iter()
         .map(|path| effect.when_writing(&path.to_string_lossy()));
-    effects.fold(effect, |gravest, effect| {
-        match effect.gravity_of_writing() > gravest.gravity_of_writing() {
-            true => effect,
-            false => gravest,
-        }
-    })
+    effects.fold(effect, gravest_of)
+}
+
+fn gravest_of(one: Effect, other: Effect) -> Effect {
+    match other.gravity_of_writing() > one.gravity_of_writing() {
+        true => other,
+        false => one,
+    }
 }
 
 impl JudgedCall {
@@ -87,10 +89,7 @@ impl RunningTurn<'_> {
         let mut orders = Vec::new();
         if let CallWrites::Files { paths, .. } = &writes {
             let root = self.parts.scope.workspace_root();
-            // Links give a file names that programs go by.
-            let names = paths.iter().flat_map(|path| other_names(&root, path));
-            let names: Vec<PathBuf> = paths.iter().cloned().chain(names).collect();
-            prospect.effect = effect_of_writing(prospect.effect, &names);
+            prospect.effect = self.effect_on_files(prospect.effect, paths);
             orders = order_names(&root, paths.iter().map(PathBuf::as_path));
         }
         if !orders.is_empty() {
@@ -106,6 +105,28 @@ impl RunningTurn<'_> {
             orders,
             led_from: None,
         })
+    }
+
+    /// What writing these files really changes: links give a file names that programs go by, and
+    /// a folder becomes a repository by what is put there.
+    fn effect_on_files(&self, effect: Effect, paths: &[PathBuf]) -> Effect {
+        let by_path = effect_of_writing(effect, paths);
+        let is_write = matches!(by_path, Effect::WriteReversible | Effect::RunsOnBuild);
+        if !is_write {
+            return by_path;
+        }
+        let nature = SecondNature::of(paths, self.parts.scope.writable_roots());
+        let by_name = effect_of_writing(Effect::WriteReversible, &nature.names.names);
+        let provenance = &self.parts.guarding.provenance;
+        let is_tainted = || provenance.with(|seen| seen.taint() == SessionTaint::Tainted);
+        // What could not be looked through may hold a link to it.
+        let may_run = nature.shapes_repository || nature.names.is_cut && is_tainted();
+        let by_folder = match may_run {
+            true => Effect::RunsOnOpen,
+            false => by_path,
+        };
+        let all = [by_name, by_folder];
+        all.into_iter().fold(by_path, gravest_of)
     }
 
     /// The files that give orders and that may change unasked now.

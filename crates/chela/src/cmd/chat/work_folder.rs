@@ -6,15 +6,21 @@ use chela_agent::agent::Agents;
 use chela_agent::folder_approval::{ApprovalRecords, LookedAtFolder};
 use chela_agent::work_folders::{FolderAnswer, FolderGrants, rule_files};
 use chela_core::{AgentId, Host, Trust};
+use chela_files::{DiffLabels, unified_diff};
+use chela_guard::approval::shown_block;
 use chela_sandbox::{FolderAccess, WorkFolder, check_work_folder};
+use chela_workspace::trust::VersionCopies;
 
 use super::{ChatMode, somebody_is_there};
-use crate::chat::line_questions::{ask_fresh_line, ask_yes_unless_silent};
+use crate::chat::line_questions::{ask_fresh_line, ask_yes_unless_silent, show_to_end};
 use crate::chat::{clean_line, print_note, print_warning};
 use crate::cli::ChatArgs;
 use crate::cmd::folders::{keep, real_folder};
 use crate::fail::CommandError;
 use crate::screen::{Screen, count_noun};
+
+/// Unchanged lines around each change of a file that is shown as a diff.
+const CONTEXT_LINES: usize = 3;
 
 /// Where a conversation may work besides the workspace.
 pub struct FolderChoice<'a> {
@@ -132,40 +138,72 @@ pub fn ask_about_rules(
         return Ok(());
     };
     for file in rule_files(&folder.path) {
-        let known = agents.file_trust();
-        if known.trust_at(&file) >= Trust::Agent {
+        if agents.file_trust().trust_at(&file) >= Trust::Agent {
             continue;
         }
-        let lines = std::fs::read_to_string(&file).map_or(0, |text| text.lines().count());
-        let shown = clean_line(&agents.host().compact(&file));
-        let lines = count_noun(lines, "line");
-        let question = format!(
-            "{shown} has instructions for agents ({lines}). Follow them as if \
-            they were yours?"
-        );
-        if !ask_yes_unless_silent(&question) {
-            continue;
-        }
-        if let Err(why) = vouch(agents, agent, &file) {
+        if let Err(why) = ask_about_file(agents, agent, &file, screen) {
             print_warning(screen.paint, &why);
         }
     }
     Ok(())
 }
 
-/// The owner answers for a file as it is now.
-fn vouch(agents: &Agents, agent: &AgentId, file: &Path) -> Result<(), String> {
+/// Shows such a file to its end and asks; a yes is for exactly what was shown.
+fn ask_about_file(
+    agents: &Agents,
+    agent: &AgentId,
+    file: &Path,
+    screen: &Screen,
+) -> Result<(), String> {
     let in_words = |error: &dyn std::fmt::Display| error.to_string();
+    let host = agents.host();
     let custody = agents.custody(agent).map_err(|error| in_words(&error))?;
     let real = file.canonicalize().map_err(|error| in_words(&error))?;
     let records = ApprovalRecords {
-        host: agents.host(),
+        host,
         custody: &custody,
         known: &agents.file_trust(),
         journal: &agents.journal(agent),
     };
     let looked = LookedAtFolder::at(records, &real).map_err(|error| in_words(&error))?;
-    looked
-        .approve(records, "chela chat")
-        .map_err(|error| in_words(&error))
+    let shown = clean_line(&host.compact(file));
+    let Some(text) = looked.text_of_file() else {
+        return Err(format!(
+            "{shown} instructs agents and cannot be shown as a whole, so it is not followed"
+        ));
+    };
+    let trusted = custody.records().entry(&real).and_then(|entry| {
+        let version = entry.trusted.as_ref()?;
+        VersionCopies::of(host).bytes(version.hash)
+    });
+    let (name, body) = match &trusted {
+        Some(before) => {
+            let labels = DiffLabels {
+                old: "as you answered for it",
+                new: "as it is now",
+            };
+            let before = String::from_utf8_lossy(before);
+            ("diff", unified_diff(labels, &before, &text, CONTEXT_LINES))
+        }
+        None => ("text", text.clone()),
+    };
+    let lines = count_noun(text.lines().count(), "line");
+    print_note(
+        screen.paint,
+        &match trusted {
+            Some(_) => format!("{shown} has changed since you answered for it ({lines}):"),
+            None => format!("{shown} instructs agents ({lines}):"),
+        },
+    );
+    let is_read = show_to_end(name, &shown_block(&body), screen.paint);
+    for what in looked.found_in_file() {
+        print_warning(screen.paint, &format!("suspicious: {}", clean_line(what)));
+    }
+    let question = format!("Follow {shown} as your own words?");
+    match is_read && ask_yes_unless_silent(&question) {
+        true => looked
+            .approve(records, "chela chat")
+            .map_err(|error| in_words(&error)),
+        false => Ok(()),
+    }
 }

@@ -3,7 +3,7 @@
 use chela_testkit::{ScriptStep, ScriptedCall};
 use serde_json::json;
 
-use super::running::{RunningHome, exec, was_asked};
+use super::running::{RunningHome, exec, was_asked, write};
 
 /// They run when a folder is opened or entered, or a program starts.
 const OPENED: &[&str] = &[
@@ -35,6 +35,24 @@ const OPENED: &[&str] = &[
     ".direnv/x",
     "x.service",
     ".netrc",
+    ".ssh/authorized_keys",
+    "crontab",
+    "systemd/x",
+    "mise.local.toml",
+    ".mise/config.toml",
+    "rust-analyzer.toml",
+    ".vimrc.local",
+    ".local.vimrc",
+    ".ruby-lsp/x",
+    ".metals/x",
+    ".qwen/settings.json",
+    ".trae/x",
+    ".factory/x",
+    ".pi/settings.json",
+    ".github/hooks/h.json",
+    "tools/hooks/pre-commit",
+    "src/commondir",
+    "src/config.worktree",
 ];
 
 /// They run when the owner builds.
@@ -70,6 +88,35 @@ const BUILT: &[&str] = &[
     ".mvn/jvm.config",
     ".prettierrc",
     "requirements-dev.txt",
+    ".venv/bin/python",
+    "node_modules/.bin/eslint",
+    "tsconfig.json",
+    ".clangd",
+    "package-lock.json",
+    "Cargo.lock",
+    "go.sum",
+    ".env.local",
+    "AGENTS.override.md",
+    "QWEN.md",
+    "WARP.md",
+    ".rules",
+    ".github/agents/a.md",
+];
+
+/// What no command leaves in place after text from outside, though a file tool calls it otherwise.
+const SHELLS: &[&str] = &[
+    ".bashrc",
+    ".profile",
+    ".zshrc",
+    ".zshenv",
+    ".bash_profile",
+    ".ssh/config",
+    ".ssh/authorized_keys",
+    "crontab",
+    "tools/hooks/post-checkout",
+    ".config/autostart/x",
+    "systemd/x",
+    ".mise/config.toml",
 ];
 
 /// One answer that writes them all.
@@ -118,6 +165,97 @@ fn a_command_in_the_sandbox_does_not_get_around_that() {
         .home
         .read(".chela/workspace/.vscode/settings.json");
     assert_eq!(kept, "{}");
+}
+
+#[test]
+fn a_command_leaves_none_of_what_shells_and_schedulers_run() {
+    let Some(home) = RunningHome::with_sandbox(json!({})) else {
+        return;
+    };
+    home.write(".bashrc", "# mine\n");
+    let command = format!(
+        "for f in {} Cargo.lock .venv/bin/python src/hooks/useIt.ts; do \
+         mkdir -p $(dirname $f); echo evil >> $f; done",
+        SHELLS.join(" ")
+    );
+    let results = home.plays("tainted", [home.page(), exec(&command)]);
+    for file in SHELLS.iter().filter(|file| **file != ".bashrc") {
+        assert!(!home.exists(file), "{file}: {results:?}");
+        assert!(home.exists(&format!("{file}.held")), "{file}: {results:?}");
+    }
+    let kept = home.scene.home.read(".chela/workspace/.bashrc");
+    assert_eq!(kept, "# mine\n");
+    // What programs rewrite at every build, and what only looks like it, is left alone.
+    for file in ["Cargo.lock", ".venv/bin/python", "src/hooks/useIt.ts"] {
+        assert!(home.exists(file), "{file}");
+        assert!(!results[1].contains(file), "{file}: {results:?}");
+    }
+}
+
+#[test]
+fn a_folder_does_not_become_a_repository_unasked() {
+    let home = RunningHome::without_sandbox(json!({}));
+    let config = "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = \"touch pwned; false\"\n";
+    let results = home.plays(
+        "tainted",
+        [
+            home.page(),
+            write("y/HEAD", "ref: refs/heads/main\n"),
+            write("y/config", config),
+            write("z/config", config),
+            write("z/objects/x", ""),
+            write("z/refs/x", ""),
+            write("src/commondir", "../z\n"),
+        ],
+    );
+    let asked: Vec<bool> = results.iter().map(|result| was_asked(result)).collect();
+    assert_eq!(asked, [false, false, true, false, false, true, true]);
+    assert!(!home.exists("y/config") && !home.exists("z/refs/x") && !home.exists("src/commondir"));
+}
+
+#[test]
+fn a_command_does_not_turn_a_folder_into_one() {
+    let Some(home) = RunningHome::with_sandbox(json!({})) else {
+        return;
+    };
+    let command = "mkdir -p src data/objects data/refs; echo 'ref: refs/heads/main' > src/HEAD; \
+        echo ../data > src/commondir; printf '[core]\n worktree = ../src\n' > src/config.worktree; \
+        printf '[extensions]\n worktreeConfig = true\n[core]\n fsmonitor = \"touch pwned; false\"\n' > data/config";
+    let results = home.plays("tainted", [home.page(), exec(command)]);
+    for file in ["src/commondir", "src/config.worktree", "data/config"] {
+        assert!(!home.exists(file), "{file}: {results:?}");
+        assert!(home.exists(&format!("{file}.held")), "{file}: {results:?}");
+    }
+}
+
+#[test]
+fn a_second_name_asks_like_the_first_even_before_it_leads_anywhere() {
+    let home = RunningHome::without_sandbox(json!({}));
+    let work = home.scene.home.path(".chela/workspace");
+    std::fs::create_dir_all(work.join("clone/app")).unwrap();
+    std::os::unix::fs::symlink("cfg", work.join("clone/.vscode")).unwrap();
+    std::os::unix::fs::symlink("../late", work.join("clone/app/.zed")).unwrap();
+    for number in 0..5100 {
+        home.write(&format!("aaa/f{number}"), "");
+    }
+    let proj = home.scene.home.path("proj");
+    std::fs::create_dir_all(proj.join("cfg")).unwrap();
+    std::os::unix::fs::symlink("cfg", proj.join(".vscode")).unwrap();
+    let in_folder = proj.join("cfg/tasks.json").display().to_string();
+    let results = home.plays_with(
+        "tainted",
+        &["--add-dir", proj.to_str().unwrap()],
+        [
+            home.page(),
+            write("clone/cfg/tasks.json", "{}"),
+            write("clone/late/tasks.json", "{}"),
+            write(&in_folder, "{}"),
+            write("clone/other/tasks.json", "{}"),
+        ],
+    );
+    let asked: Vec<bool> = results.iter().map(|result| was_asked(result)).collect();
+    assert_eq!(asked, [false, true, true, true, false], "{results:?}");
+    assert!(!proj.join("cfg/tasks.json").exists());
 }
 
 #[test]

@@ -91,13 +91,23 @@ impl RunningHome {
         session: &str,
         steps: impl IntoIterator<Item = ScriptStep>,
     ) -> Vec<String> {
+        self.plays_with(session, &[], steps)
+    }
+
+    /// The same, with more words on the command line.
+    pub(super) fn plays_with(
+        &self,
+        session: &str,
+        more: &[&str],
+        steps: impl IntoIterator<Item = ScriptStep>,
+    ) -> Vec<String> {
         let mut steps: Vec<ScriptStep> = steps.into_iter().collect();
         steps.push(ScriptStep::reply("done"));
         self.scene.endpoint.play(EndpointScript::steps(steps));
         let url = format!("http://localhost:{}/page", self.pages.port());
         let message = format!("look at {url} and go on");
         let key = format!("agent:main:{session}");
-        let args = ["chat", "-m", &message, "--session", &key];
+        let args = [&["chat", "-m", &message, "--session", &key], more].concat();
         let run = self.scene.home.run(&args);
         assert!(matches!(run.code, 0 | 5), "{run:?}");
         let kept = self.scene.home.run(&["sessions", "export", &key]).ok();

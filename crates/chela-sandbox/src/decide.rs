@@ -39,6 +39,8 @@ pub struct WorkFolder {
     /// The real path.
     pub path: PathBuf,
     pub access: FolderAccess,
+    /// Folders in it that the owner said no to.
+    pub closed: Vec<PathBuf>,
 }
 
 /// What an agent may do in a folder.
@@ -169,9 +171,13 @@ fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<San
         plan.doors()?;
         let toolchains = toolchains::folders(ask.host).into_iter();
         let hidden = toolchains.filter(|folder| !plan.walls.shows(folder));
-        let hidden: Vec<PathBuf> = hidden.collect();
-        plan.walls.read.extend(hidden);
-        plan.walls.name_both_ways();
+        let mut toolchains = PathAccess {
+            read: hidden.collect(),
+            ..PathAccess::default()
+        };
+        toolchains.name_both_ways();
+        plan.toolchains = toolchains.read;
+        plan.walls.read.extend(plan.toolchains.iter().cloned());
         plan.env.extend(toolchains::variables(ask.host));
         // Limits nobody chose are those of a guest; here the owner's own work runs.
         if settings.docker == SandboxDocker::default() {
@@ -253,8 +259,22 @@ fn inside(
         opens_too_much(ask.host, workspace)?;
     }
     walls.read.extend(ask.readable.iter().cloned());
+    let closed: Vec<PathBuf> = ask
+        .folders
+        .iter()
+        .flat_map(|folder| folder.closed.iter().cloned())
+        .collect();
+    if let Some(closed) = closed.first()
+        && !backend.has_mounts()
+    {
+        return Err(format!(
+            "{} must stay closed inside a folder that is open, which takes bubblewrap or user \
+             namespaces",
+            ask.host.compact(closed)
+        ));
+    }
     for folder in ask.folders {
-        opens_too_much(ask.host, &folder.path)?;
+        refuses_work_folder(ask.host, &folder.path)?;
         match folder.access {
             FolderAccess::Read => walls.read.push(folder.path.clone()),
             FolderAccess::Write => walls.write.push(folder.path.clone()),
@@ -287,8 +307,10 @@ fn inside(
             .filter(|folder| folder.access == FolderAccess::Write)
             .map(|folder| folder.path.clone())
             .collect(),
+        closed,
         folder: folder.clone(),
         walls,
+        toolchains: Vec::new(),
         network,
         granted: NetworkAccess::None,
         bounds: CommandBounds::of(&settings.docker, exec.timeout_seconds, &mut notes),
@@ -382,6 +404,35 @@ pub fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Folders below the home that hold keys and nothing to work on.
+const KEYS: &[&str] = &[".ssh", ".gnupg"];
+
+/// Why nobody can be let work in a folder: it holds too much, or what Chela or the owner's keys are
+/// kept in. Workspaces of agents lie in Chela's folder, and are open.
+pub fn refuses_work_folder(host: &Host, folder: &Path) -> Result<(), String> {
+    opens_too_much(host, folder)?;
+    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let folder_real = real(folder.to_owned());
+    let inside = folder_real.strip_prefix(real(host.state_dir())).ok();
+    let is_kept = inside.is_some_and(|inside| {
+        let first = inside.components().next();
+        let first = first.map(|part| part.as_os_str().to_string_lossy().into_owned());
+        !first.is_some_and(|first| first.starts_with("workspace"))
+    });
+    let holds_keys = KEYS
+        .iter()
+        .any(|name| folder_real.starts_with(real(host.user_home.join(name))));
+    let what = match (is_kept, holds_keys) {
+        (true, _) => "what Chela keeps for itself",
+        (_, true) => "your keys",
+        _ => return Ok(()),
+    };
+    Err(format!(
+        "{} holds {what}, which must stay out of reach; choose another folder",
+        host.compact(folder)
+    ))
 }
 
 /// `sandbox.docker.binds`, where a folder keeps its place.

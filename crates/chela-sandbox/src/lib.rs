@@ -39,14 +39,15 @@ pub use bounds::CommandBounds;
 pub use cgroup::{Cgroup, CgroupParent};
 pub use decide::{
     FolderAccess, SandboxAsk, SandboxChoice, SandboxStanding, WorkFolder, is_auto, opens_too_much,
-    standing, wants,
+    refuses_work_folder, standing, wants,
 };
 pub use egress::{EgressHosts, EgressProxy, read_proxy_head};
 pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};
 pub use kept::WorkspaceDoors;
 pub use lineage::{
     CommandOrigin, CommandRecord, RunningCommand, command_origin, commands_quiet_since,
-    end_surviving_commands, forget_old_commands, may_come_from_command, running_commands,
+    end_surviving_commands, forget_old_commands, may_come_from_command, others_run_commands,
+    running_commands,
 };
 pub use machine::{SandboxBackend, SandboxMachine, is_known};
 pub use order::{HELPER_COMMAND, HELPER_FAILED, HelperOrder, SandboxNamespaces};

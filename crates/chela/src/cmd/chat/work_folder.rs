@@ -6,7 +6,7 @@ use chela_agent::agent::Agents;
 use chela_agent::folder_approval::{ApprovalRecords, LookedAtFolder};
 use chela_agent::work_folders::{FolderAnswer, FolderGrants, rule_files};
 use chela_core::{AgentId, Host, Trust};
-use chela_sandbox::{FolderAccess, WorkFolder, opens_too_much};
+use chela_sandbox::{FolderAccess, WorkFolder, refuses_work_folder};
 
 use super::{ChatMode, somebody_is_there};
 use crate::chat::line_questions::{ask_fresh_line, ask_yes_unless_silent};
@@ -41,32 +41,39 @@ impl FolderChoice<'_> {
             .map(|folder| real_folder(host, folder));
         let added = added.collect::<Result<Vec<PathBuf>, _>>()?;
         for folder in added.iter().chain(named.and(standing.as_ref())) {
-            opens_too_much(host, folder).map_err(CommandError::usage)?;
+            refuses_work_folder(host, folder).map_err(CommandError::usage)?;
         }
         if let Some(standing) = standing
             && self.is_elsewhere(&standing)
             && !added.iter().any(|folder| standing.starts_with(folder))
             && let Some(access) = self.answer(&standing, screen, way)?.access()
         {
-            folders.push(WorkFolder {
-                path: standing,
-                access,
-            });
+            folders.push((standing, access));
         }
-        for path in added {
-            folders.push(WorkFolder {
+        folders.extend(added.into_iter().map(|path| (path, FolderAccess::Write)));
+        let grants = FolderGrants::load(host)?;
+        // A no holds inside a folder that is open, unless that very folder was named.
+        let named: Vec<PathBuf> = folders.iter().map(|(path, _)| path.clone()).collect();
+        let closed = |path: &Path| {
+            let refused = grants.refused_below(path).into_iter();
+            refused.filter(|no| !named.contains(no)).collect()
+        };
+        let folders = folders.into_iter();
+        Ok(folders
+            .map(|(path, access)| WorkFolder {
+                closed: closed(&path),
                 path,
-                access: FolderAccess::Write,
-            });
-        }
-        Ok(folders)
+                access,
+            })
+            .collect())
     }
 
     /// Whether a folder is neither the agent's anyway, nor one that nobody works in.
     fn is_elsewhere(&self, folder: &Path) -> bool {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let own = [real(self.workspace), real(&self.host.state_dir())];
-        !own.iter().any(|own| folder.starts_with(own)) && opens_too_much(self.host, folder).is_ok()
+        !own.iter().any(|own| folder.starts_with(own))
+            && refuses_work_folder(self.host, folder).is_ok()
     }
 
     fn answer(

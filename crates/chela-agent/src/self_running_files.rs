@@ -7,12 +7,17 @@
 mod walk;
 
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::ok_or_warn;
+use chela_files::{FileMode, RootedFolder};
 use chela_guard::RunsWhen;
 use chela_session::journal::FileJournal;
+
+use walk::LookLimits;
 
 /// Larger files are not kept to be put back.
 const MOST_BYTES: u64 = 256 * 1024;
@@ -20,10 +25,14 @@ const MOST_BYTES: u64 = 256 * 1024;
 const HELD: &str = "held";
 
 /// The files of a workspace that programs run by themselves, as they were.
+///
+/// Commands may still run while these are looked at and set aside, and put links where folders
+/// were: everything goes through descriptors of the folders one began with, and nothing outside of
+/// those is read or renamed.
 #[derive(Debug, Default)]
 pub(crate) struct SelfRunningFiles {
-    /// Where they were looked for.
-    folders: Vec<PathBuf>,
+    /// Where they were looked for: real paths, none inside another.
+    roots: Vec<PathBuf>,
     files: BTreeMap<PathBuf, KnownFile>,
     /// There are more than were looked at.
     pub is_cut: bool,
@@ -52,36 +61,55 @@ pub(crate) struct WrittenFile {
     pub when: RunsWhen,
     /// What it held before.
     pub before: Option<Vec<u8>>,
+    /// The folder it was found in, however deep.
+    root: PathBuf,
 }
 
 impl SelfRunningFiles {
     pub(crate) fn look(folders: Vec<PathBuf>) -> Self {
-        let mut seen = Self::default();
-        for folder in &folders {
-            let (files, is_cut) = walk::look(folder);
-            seen.files.extend(files);
-            seen.is_cut |= is_cut;
-        }
-        seen.folders = folders;
-        seen
+        Self::look_within(real_roots(folders), LookLimits::USUAL)
     }
 
-    /// What was written since, and how everything is now.
+    fn look_within(roots: Vec<PathBuf>, limits: LookLimits) -> Self {
+        let open = |root: &PathBuf| {
+            ok_or_warn!(
+                RootedFolder::open(root),
+                "a folder cannot be looked through for files that programs run",
+                path = %root.display()
+            )
+        };
+        let rooted: Vec<RootedFolder> = roots.iter().filter_map(open).collect();
+        let (files, is_cut) = walk::look(&rooted, limits);
+        Self {
+            roots,
+            files,
+            is_cut,
+        }
+    }
+
+    /// What was written since, and how everything is now. A command that made more than can be
+    /// looked through is given more time than the look before it had.
     pub(crate) fn written(mut self) -> (Vec<WrittenFile>, Self) {
-        let now = Self::look(std::mem::take(&mut self.folders));
+        let limits = match self.is_cut {
+            true => LookLimits::USUAL,
+            false => LookLimits::WIDE,
+        };
+        let now = Self::look_within(std::mem::take(&mut self.roots), limits);
         let mut written = Vec::new();
         let mut vias = Vec::new();
         for (path, file) in &now.files {
             let before = self.files.remove(path);
             let is_same = before.as_ref().is_some_and(|was| was.stamp == file.stamp);
-            if !is_same && !file.is_harmless {
-                vias.push(file.via.as_ref());
-                written.push(WrittenFile {
-                    path: path.clone(),
-                    when: file.when,
-                    before: before.and_then(|before| before.text),
-                });
-            }
+            let Some(root) = now.root_of(path).filter(|_| !is_same && !file.is_harmless) else {
+                continue;
+            };
+            vias.push(file.via.as_ref());
+            written.push(WrittenFile {
+                path: path.clone(),
+                when: file.when,
+                before: before.and_then(|before| before.text),
+                root: root.to_owned(),
+            });
         }
         // Behind a new link is what was there before: the link alone makes it run.
         let links: HashSet<PathBuf> = written.iter().map(|file| file.path.clone()).collect();
@@ -95,12 +123,41 @@ impl SelfRunningFiles {
 
     /// A file was set aside: it is gone, or as it was before.
     pub(crate) fn look_again(&mut self, path: &Path) {
-        if let Some(known) = self.files.remove(path)
-            && let Some(now) = KnownFile::read(path, known.when)
+        let Some(known) = self.files.remove(path) else {
+            return;
+        };
+        let root = self.root_of(path).and_then(|root| {
+            let inner = path.strip_prefix(root).ok()?;
+            Some((RootedFolder::open(root).ok()?, inner))
+        });
+        if let Some((root, inner)) = root
+            && let Some(now) = KnownFile::read(&root, inner, known.when)
         {
             self.files.insert(path.to_owned(), now);
         }
     }
+
+    fn root_of(&self, path: &Path) -> Option<&Path> {
+        let mut roots = self.roots.iter();
+        roots
+            .find(|root| path.starts_with(root))
+            .map(PathBuf::as_path)
+    }
+}
+
+/// The folders themselves, whatever links lead to them; what is inside another is looked at there.
+fn real_roots(folders: Vec<PathBuf>) -> Vec<PathBuf> {
+    let real = folders.into_iter().filter_map(|folder| {
+        ok_or_warn!(
+            folder.canonicalize(),
+            "a folder is not looked through for files that programs run",
+            path = %folder.display()
+        )
+    });
+    let mut roots: Vec<PathBuf> = real.collect();
+    roots.sort();
+    roots.dedup_by(|inner, outer| inner.starts_with(outer));
+    roots
 }
 
 /// The names by which links of a workspace lead to a file that is or will be there.
@@ -109,31 +166,35 @@ pub(crate) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
 }
 
 impl KnownFile {
-    fn read(path: &Path, when: RunsWhen) -> Option<Self> {
-        let found = path.symlink_metadata().ok()?;
-        let stamp = |found: &std::fs::Metadata| {
-            (found.len(), found.ino(), found.ctime(), found.ctime_nsec())
-        };
+    fn read(root: &RootedFolder, inner: &Path, when: RunsWhen) -> Option<Self> {
+        let found = root.metadata(inner).ok()?;
         let leads_to = match found.is_symlink() {
-            true => path.metadata().ok().filter(std::fs::Metadata::is_file),
+            true => root.path().join(inner).metadata().ok(),
             false => None,
         };
-        let keeps = when == RunsWhen::Opened && found.is_file() && found.len() <= MOST_BYTES;
+        let leads_to = leads_to.filter(Metadata::is_file);
+        let keeps = when == RunsWhen::Opened && found.is_file();
         Some(Self {
             when,
-            stamp: (stamp(&found), leads_to.as_ref().map(stamp)),
-            text: keeps.then(|| std::fs::read(path).ok()).flatten(),
+            stamp: (stamp_of(&found), leads_to.as_ref().map(stamp_of)),
+            text: keeps
+                .then(|| root.read_plain(inner, MOST_BYTES).ok())
+                .flatten(),
             is_harmless: false,
             via: None,
         })
     }
 }
 
+fn stamp_of(found: &Metadata) -> FileStamp {
+    (found.len(), found.ino(), found.ctime(), found.ctime_nsec())
+}
+
 impl WrittenFile {
     /// Moves it to a name that nothing runs, and puts back what was there. Gives the name.
     pub(crate) fn set_aside(&self, journal: &FileJournal) -> Option<PathBuf> {
         let held = ok_or_warn!(
-            set_aside(&self.path, self.before.as_deref()),
+            self.rename_and_put_back(),
             "a file that programs run stays where a command wrote it",
             path = %self.path.display()
         );
@@ -146,23 +207,40 @@ impl WrittenFile {
         self.mark(&self.path, journal);
     }
 
+    /// What it holds now, for whoever is asked about it; of a link, where it leads.
+    pub(crate) fn text_now(&self) -> Option<String> {
+        let (root, inner) = self.place().ok()?;
+        if root.metadata(&inner).ok()?.is_symlink() {
+            let target = std::fs::read_link(&self.path).ok()?;
+            return Some(format!("-> {}", target.display()));
+        }
+        let bytes = root.read_plain(&inner, MOST_BYTES).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn rename_and_put_back(&self) -> std::io::Result<PathBuf> {
+        let (root, inner) = self.place()?;
+        let mut name: OsString = inner.file_name().unwrap_or_default().to_owned();
+        name.push(format!(".{HELD}"));
+        root.rename(&inner, &name)?;
+        if let Some(text) = &self.before {
+            root.put(&inner, text, FileMode::KeepOrUsual)?;
+        }
+        Ok(self.path.with_file_name(name))
+    }
+
+    fn place(&self) -> std::io::Result<(RootedFolder, PathBuf)> {
+        let inner = self.path.strip_prefix(&self.root);
+        let inner = inner.map_err(|_| std::io::ErrorKind::InvalidInput)?;
+        Ok((RootedFolder::open(&self.root)?, inner.to_owned()))
+    }
+
     fn mark(&self, path: &Path, journal: &FileJournal) {
         ok_or_warn!(
             journal.mark_foreign(path),
             "a file a command wrote is not marked as foreign"
         );
     }
-}
-
-fn set_aside(path: &Path, before: Option<&[u8]>) -> std::io::Result<PathBuf> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{HELD}"));
-    let held = path.with_file_name(name);
-    std::fs::rename(path, &held)?;
-    if let Some(text) = before {
-        std::fs::write(path, text)?;
-    }
-    Ok(held)
 }
 
 #[cfg(test)]

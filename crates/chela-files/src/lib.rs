@@ -6,6 +6,7 @@
 //!   limit on every wait.
 //! - [`unified_diff`] and [`line_changes`]: what changed between two texts.
 //! - [`open_plain`]: nothing but a plain file is opened, whatever lies there by now.
+//! - [`RootedFolder`]: acts below a folder whose names others change meanwhile.
 //! - [`leftovers_below`]: drafts of processes that died are found by their names.
 //! - [`announce_write`] and [`WriteWitness`]: whoever writes a file that another process watches
 //!   says so, and is known by the kernel's word.
@@ -22,6 +23,7 @@ mod leftovers;
 mod lock;
 mod plain;
 mod process;
+mod rooted;
 
 pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_write};
 pub use diff::{DiffLabels, LineChange, line_changes, unified_diff};
@@ -33,3 +35,4 @@ pub use leftovers::{is_leftover, leftovers_below};
 pub use lock::{LockError, LockFile, PathLocks};
 pub use plain::open_plain;
 pub use process::{is_process_alive, this_boot};
+pub use rooted::{FolderEntry, FolderEntryKind, RootedFolder};

@@ -274,7 +274,7 @@ fn inside(
         ));
     }
     for folder in ask.folders {
-        refuses_work_folder(ask.host, &folder.path)?;
+        check_work_folder(ask.host, &folder.path)?;
         match folder.access {
             FolderAccess::Read => walls.read.push(folder.path.clone()),
             FolderAccess::Write => walls.write.push(folder.path.clone()),
@@ -406,33 +406,18 @@ pub fn opens_too_much(host: &Host, workspace: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Folders below the home that hold keys and nothing to work on.
-const KEYS: &[&str] = &[".ssh", ".gnupg"];
-
-/// Why nobody can be let work in a folder: it holds too much, or what Chela or the owner's keys are
-/// kept in. Workspaces of agents lie in Chela's folder, and are open.
-pub fn refuses_work_folder(host: &Host, folder: &Path) -> Result<(), String> {
+/// Whether commands may work in a folder besides the workspace: neither around what Chela keeps nor
+/// inside of it, where trust, approvals and keys are.
+pub fn check_work_folder(host: &Host, folder: &Path) -> Result<(), String> {
     opens_too_much(host, folder)?;
-    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
-    let folder_real = real(folder.to_owned());
-    let inside = folder_real.strip_prefix(real(host.state_dir())).ok();
-    let is_kept = inside.is_some_and(|inside| {
-        let first = inside.components().next();
-        let first = first.map(|part| part.as_os_str().to_string_lossy().into_owned());
-        !first.is_some_and(|first| first.starts_with("workspace"))
-    });
-    let holds_keys = KEYS
-        .iter()
-        .any(|name| folder_real.starts_with(real(host.user_home.join(name))));
-    let what = match (is_kept, holds_keys) {
-        (true, _) => "what Chela keeps for itself",
-        (_, true) => "your keys",
-        _ => return Ok(()),
-    };
-    Err(format!(
-        "{} holds {what}, which must stay out of reach; choose another folder",
-        host.compact(folder)
-    ))
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    match real(folder).starts_with(real(&host.state_dir())) {
+        true => Err(format!(
+            "{} belongs to what Chela keeps, which must stay out of reach; choose another folder",
+            host.compact(folder)
+        )),
+        false => Ok(()),
+    }
 }
 
 /// `sandbox.docker.binds`, where a folder keeps its place.

@@ -29,6 +29,7 @@ mod lineage;
 mod machine;
 mod order;
 mod plan;
+mod probe_memo;
 mod prune;
 mod reachable;
 mod settings;
@@ -38,8 +39,8 @@ mod walls;
 pub use bounds::CommandBounds;
 pub use cgroup::{Cgroup, CgroupParent};
 pub use decide::{
-    FolderAccess, SandboxAsk, SandboxChoice, SandboxStanding, WorkFolder, is_auto, opens_too_much,
-    refuses_work_folder, standing, wants,
+    FolderAccess, SandboxAsk, SandboxChoice, SandboxStanding, WorkFolder, check_work_folder,
+    is_auto, opens_too_much, standing, wants,
 };
 pub use egress::{EgressHosts, EgressProxy, read_proxy_head};
 pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};

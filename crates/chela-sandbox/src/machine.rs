@@ -6,17 +6,18 @@ use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use chela_core::Host;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::cgroup::CgroupParent;
 use super::order::{HELPER_COMMAND, HelperOrder, ProbeResult};
+use super::probe_memo::ProbeMemo;
 use super::{PathAccess, SandboxNamespaces, bubblewrap};
 
 /// Rules of Landlock before this version leave holes: files could be truncated.
 const LEAST_LANDLOCK: u8 = 3;
 
 /// What builds the walls.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "lowercase")]
 pub enum SandboxBackend {
     Bwrap {
@@ -56,13 +57,14 @@ pub fn is_known(name: &str) -> bool {
 }
 
 /// The backends of a machine. Each is tried when it is first asked for, once for the life of
-/// this process.
+/// this process; walls of bubblewrap that stood are remembered by the next one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxMachine {
     /// This very program; `None`: its file is not known, so it cannot be started again.
     helper: Option<PathBuf>,
     /// Where programs are looked for.
     path: String,
+    memo: Option<ProbeMemo>,
 }
 
 /// A backend, or why it cannot be had.
@@ -71,8 +73,17 @@ pub type BackendResult = Result<SandboxBackend, String>;
 impl SandboxMachine {
     pub fn of(host: &Host) -> Self {
         Self {
+            memo: ProbeMemo::of(host),
+            ..Self::tried_anew(host)
+        }
+    }
+
+    /// Takes nobody's word for it, not even that of an earlier process.
+    pub fn tried_anew(host: &Host) -> Self {
+        Self {
             helper: host.program.clone(),
             path: host.var("PATH").unwrap_or("/usr/bin:/bin").to_owned(),
+            memo: None,
         }
     }
 
@@ -84,7 +95,7 @@ impl SandboxMachine {
     pub fn bwrap(&self) -> BackendResult {
         on_linux()?;
         let helper = self.helper()?;
-        self.once("bwrap", || bwrap(helper, &self.path))
+        self.once("bwrap", || bwrap(helper, &self.path, self.memo.as_ref()))
     }
 
     pub fn landlock(&self) -> BackendResult {
@@ -100,9 +111,10 @@ impl SandboxMachine {
     }
 
     fn once(&self, name: &'static str, try_it: impl FnOnce() -> BackendResult) -> BackendResult {
-        type Known = BTreeMap<(Option<PathBuf>, String, &'static str), BackendResult>;
+        type Known = BTreeMap<(Option<PathBuf>, String, bool, &'static str), BackendResult>;
         static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-        let key = (self.helper.clone(), self.path.clone(), name);
+        let remembers = self.memo.is_some();
+        let key = (self.helper.clone(), self.path.clone(), remembers, name);
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         known.entry(key).or_insert_with(try_it).clone()
     }
@@ -120,12 +132,16 @@ fn on_linux() -> Result<(), String> {
     }
 }
 
-fn bwrap(helper: &Path, path: &str) -> BackendResult {
+fn bwrap(helper: &Path, path: &str, memo: Option<&ProbeMemo>) -> BackendResult {
     let program = std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join("bwrap"))
         .find(|program| program.is_file())
         .ok_or("bubblewrap (`bwrap`) is not installed")?;
+    let programs = [program.as_path(), helper];
+    if let Some(backend) = memo.and_then(|memo| memo.recall(&programs)) {
+        return Ok(backend);
+    }
     let mut command = Command::new(&program);
     command.args(bubblewrap::arguments(&bubblewrap::BubblewrapMounts {
         walls: &PathAccess::of_the_system(&[]),
@@ -137,8 +153,14 @@ fn bwrap(helper: &Path, path: &str) -> BackendResult {
     }));
     command.arg(bubblewrap::HELPER);
     probed(command)
-        .map(|_| SandboxBackend::Bwrap { program })
-        .map_err(|why| format!("bubblewrap is installed and does not work here: {why}"))
+        .map_err(|why| format!("bubblewrap is installed and does not work here: {why}"))?;
+    let backend = SandboxBackend::Bwrap {
+        program: program.clone(),
+    };
+    if let Some(memo) = memo {
+        memo.keep(&programs, &backend);
+    }
+    Ok(backend)
 }
 
 fn landlock(helper: &Path) -> BackendResult {

@@ -190,6 +190,17 @@ impl Reading {
                 let speaker = speaker_of(meta, self.names_speakers);
                 let (trust, origin) = told_by(meta, speaker, interpreter.owners);
                 self.add_told(text_of(told), &meta.external, trust, origin);
+                // Nobody says who made a picture, and a model reads what is written on it.
+                if told
+                    .iter()
+                    .any(|part| !matches!(part, MessagePart::Text { .. }))
+                {
+                    self.seen.add(TextSpan {
+                        text: String::new(),
+                        trust: Trust::External,
+                        origin: channel("a picture in your message"),
+                    });
+                }
             }
             ModelMessage::Assistant { content, .. } => {
                 self.seen.said_by_model(&text_of(content));

@@ -18,7 +18,7 @@ fn names(root: &Path, written: &[WrittenFile]) -> Vec<String> {
 #[test]
 fn what_a_command_wrote_is_told_from_what_was_there() {
     let folder = tempfile::tempdir().unwrap();
-    let work = folder.path();
+    let work = &folder.path().canonicalize().unwrap();
     put(work, ".vscode/tasks.json", "mine");
     put(work, "Makefile", "all:");
     assert!(
@@ -32,7 +32,7 @@ fn what_a_command_wrote_is_told_from_what_was_there() {
     let (written, _) = before.written();
     assert_eq!(names(work, &written), [".vscode/tasks.json"]);
     let tasks = work.join(".vscode/tasks.json");
-    let held = set_aside(&tasks, written[0].before.as_deref()).unwrap();
+    let held = written[0].rename_and_put_back().unwrap();
     assert_eq!(std::fs::read(&held).unwrap(), b"theirs");
     assert_eq!(std::fs::read(&tasks).unwrap(), b"mine");
     // What was set aside is not looked at again.
@@ -90,4 +90,59 @@ fn no_way_around_is_left() {
             "tools/tasks.json",
         ]
     );
+}
+
+#[test]
+fn nothing_outside_is_read_or_renamed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().canonicalize().unwrap();
+    let work = home.join("work");
+    put(&home, "me/.vimrc", "the owner's");
+    put(&home, "me/.config/git/config", "the owner's");
+    put(&work, "d/.vimrc", "mine");
+    let before = SelfRunningFiles::look(vec![work.clone()]);
+    std::os::unix::fs::symlink(home.join("me"), work.join("x")).unwrap();
+    std::os::unix::fs::symlink(home.join("me/.config"), work.join(".config")).unwrap();
+    put(&work, "d/.vimrc", "evil");
+    let (written, _) = before.written();
+    let paths: Vec<&PathBuf> = written.iter().map(|file| &file.path).collect();
+    assert!(
+        paths.iter().all(|path| path.starts_with(&work)),
+        "{paths:?}"
+    );
+    assert!(paths.contains(&&work.join("d/.vimrc")), "{paths:?}");
+    // The folder becomes a link between the look and the deed.
+    std::fs::rename(work.join("d"), work.join("e")).unwrap();
+    std::os::unix::fs::symlink(home.join("me"), work.join("d")).unwrap();
+    for file in &written {
+        if file.path == work.join("d/.vimrc") {
+            assert!(file.rename_and_put_back().is_err());
+            assert_eq!(file.text_now(), None);
+        }
+    }
+    assert_eq!(
+        std::fs::read(home.join("me/.vimrc")).unwrap(),
+        b"the owner's"
+    );
+    // Nor is it kept as what was there before.
+    let seen = SelfRunningFiles::look(vec![work.clone()]);
+    assert!(
+        seen.files
+            .values()
+            .all(|known| known.text.as_deref() != Some(b"the owner's".as_slice()))
+    );
+}
+
+#[test]
+fn what_a_command_made_too_large_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().canonicalize().unwrap();
+    for number in 0..30 {
+        put(&work, &format!("d{number}/a"), "x");
+    }
+    put(&work, "z/deep/.envrc", "x");
+    let narrow = LookLimits::for_tests(20);
+    assert!(SelfRunningFiles::look_within(vec![work.clone()], narrow).is_cut);
+    let wide = SelfRunningFiles::look(vec![work.clone()]);
+    assert!(!wide.is_cut && wide.files.contains_key(&work.join("z/deep/.envrc")));
 }

@@ -2,19 +2,14 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ffi::OsStr;
-use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
+use chela_files::{FolderEntry, FolderEntryKind, RootedFolder};
 use chela_guard::{RunsWhen, runs_when};
 use chela_tools::approvals::is_plain_config;
 
 use super::{HELD, KnownFile, MOST_BYTES};
 
-/// Folders of the workspace that are looked into, those near its top first, and what is in them.
-const MOST_FOLDERS: usize = 20_000;
-const MOST_ENTRIES: usize = 400_000;
-/// Folders that links lead to outside of it.
-const MOST_OUTSIDE: usize = 500;
 /// Entries that are looked at for links to one file.
 const MOST_ENTRIES_FOR_NAMES: usize = 5_000;
 /// Links that are followed one after the other.
@@ -22,10 +17,39 @@ const MOST_LINKS: u8 = 3;
 /// Folders that others fill: of what runs at a build there is too much in them to tell of.
 const FILLED_BY_OTHERS: &[&str] = &["node_modules", "target", ".venv", "venv", "__pycache__"];
 
+/// How much is looked at, what is near the top first.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookLimits {
+    folders: usize,
+    entries: usize,
+}
+
+impl LookLimits {
+    pub(super) const USUAL: Self = Self {
+        folders: 20_000,
+        entries: 400_000,
+    };
+    /// For what a command may have made in order not to be seen.
+    pub(super) const WIDE: Self = Self {
+        folders: 200_000,
+        entries: 2_000_000,
+    };
+
+    #[cfg(test)]
+    pub(super) fn for_tests(folders: usize) -> Self {
+        Self {
+            folders,
+            ..Self::USUAL
+        }
+    }
+}
+
 /// A folder to be looked into.
 struct WalkedFolder {
-    path: PathBuf,
-    /// The way to it from the workspace, which is what programs go by.
+    /// Which of the roots it is in, and the way to it from there.
+    root: usize,
+    inner: PathBuf,
+    /// The way by which it was reached, which is what programs go by.
     shown: PathBuf,
     is_filled_by_others: bool,
     links: u8,
@@ -33,144 +57,161 @@ struct WalkedFolder {
     via: Option<PathBuf>,
 }
 
-struct Walk {
+struct Walk<'r> {
+    roots: &'r [RootedFolder],
     files: BTreeMap<PathBuf, KnownFile>,
     folders: VecDeque<WalkedFolder>,
     /// Where links led already, and by which name.
     linked: HashSet<(PathBuf, PathBuf)>,
 }
 
-/// Such files of a workspace, and whether it is too large to look at all of it.
-pub(super) fn look(workspace: &Path) -> (BTreeMap<PathBuf, KnownFile>, bool) {
+/// Such files below these folders, and whether there is too much to look at all of it.
+pub(super) fn look(
+    roots: &[RootedFolder],
+    limits: LookLimits,
+) -> (BTreeMap<PathBuf, KnownFile>, bool) {
+    let top = |root| WalkedFolder {
+        root,
+        inner: PathBuf::new(),
+        shown: PathBuf::new(),
+        is_filled_by_others: false,
+        links: 0,
+        via: None,
+    };
     let mut walk = Walk {
+        roots,
         files: BTreeMap::new(),
-        folders: VecDeque::from([WalkedFolder {
-            path: workspace.to_owned(),
-            shown: PathBuf::new(),
-            is_filled_by_others: false,
-            links: 0,
-            via: None,
-        }]),
+        folders: (0..roots.len()).map(top).collect(),
         linked: HashSet::new(),
     };
-    let (mut folders, mut entries_seen, mut outside) = (0, 0, 0);
+    let (mut folders, mut entries_seen) = (0, 0);
     while let Some(folder) = walk.folders.pop_front() {
-        match folder.path.starts_with(workspace) {
-            true => folders += 1,
-            false => outside += 1,
-        }
-        if folders > MOST_FOLDERS || entries_seen > MOST_ENTRIES {
+        folders += 1;
+        if folders > limits.folders || entries_seen > limits.entries {
             tracing::warn!("the workspace is too large to look at every file programs run");
             return (walk.files, true);
         }
-        // What lies elsewhere is the owner's, and mostly out of a command's reach.
-        if outside > MOST_OUTSIDE && !folder.path.starts_with(workspace) {
+        let Some(root) = roots.get(folder.root) else {
             continue;
-        }
-        let entries = std::fs::read_dir(&folder.path);
-        let entries: Vec<DirEntry> = entries.into_iter().flatten().flatten().collect();
+        };
+        // A folder that cannot be read, or is none any more, has nothing a program could run.
+        let entries = root.entries(&folder.inner).unwrap_or_default();
         entries_seen += entries.len();
         // A folder with these two is a repository, whatever it is called.
-        let has = |name: &str| entries.iter().any(|entry| entry.file_name() == name);
+        let has = |name: &str| entries.iter().any(|entry| entry.name == name);
         if has("HEAD") && has("config") {
-            walk.take_repository(&folder.path);
+            walk.take_repository(root, &folder.inner);
         }
         for entry in &entries {
-            walk.take(&folder, entry);
+            walk.take(root, &folder, entry);
         }
     }
     (walk.files, false)
 }
 
-impl Walk {
-    fn take(&mut self, folder: &WalkedFolder, entry: &DirEntry) {
-        let (Ok(kind), name, path) = (entry.file_type(), entry.file_name(), entry.path()) else {
-            return;
-        };
-        let shown = folder.shown.join(&name);
-        let is_repository = name == OsStr::new(".git");
-        if kind.is_dir() && is_repository {
-            self.take_repository(&path);
-        } else if kind.is_dir() {
-            self.folders.push_back(WalkedFolder {
-                path,
+impl Walk<'_> {
+    fn take(&mut self, root: &RootedFolder, folder: &WalkedFolder, entry: &FolderEntry) {
+        let inner = folder.inner.join(&entry.name);
+        let shown = folder.shown.join(&entry.name);
+        let is_repository = entry.name == OsStr::new(".git");
+        match entry.kind {
+            FolderEntryKind::Folder if is_repository => self.take_repository(root, &inner),
+            FolderEntryKind::Folder => self.folders.push_back(WalkedFolder {
+                root: folder.root,
+                inner,
                 shown,
-                is_filled_by_others: folder.is_filled_by_others || is_filled_by_others(&name),
+                is_filled_by_others: folder.is_filled_by_others || is_filled_by_others(&entry.name),
                 links: folder.links,
                 via: folder.via.clone(),
-            });
-        } else if is_repository {
+            }),
             // It leads git to a repository elsewhere.
-            self.note(&path, RunsWhen::Opened, None);
-        } else if kind.is_symlink() && path.is_dir() {
-            self.follow(folder, &path, shown);
-        } else if kind.is_file() || kind.is_symlink() {
-            let when = when_run(&shown);
-            if when == Some(RunsWhen::Opened) || !folder.is_filled_by_others {
-                when.into_iter()
-                    .for_each(|when| self.note(&path, when, folder.via.as_ref()));
+            _ if is_repository => self.note(root, &inner, RunsWhen::Opened, None),
+            FolderEntryKind::Link if root.path().join(&inner).is_dir() => {
+                self.follow(root, folder, &inner, shown);
             }
+            FolderEntryKind::File | FolderEntryKind::Link => {
+                let when = when_run(&shown);
+                if when == Some(RunsWhen::Opened) || !folder.is_filled_by_others {
+                    when.into_iter()
+                        .for_each(|when| self.note(root, &inner, when, folder.via.as_ref()));
+                }
+            }
+            FolderEntryKind::Other => {}
         }
     }
 
-    /// A link to a folder gives its files a second name, and may be what makes them run.
-    fn follow(&mut self, folder: &WalkedFolder, link: &Path, shown: PathBuf) {
+    /// A link to a folder gives its files a second name, and may be what makes them run. What lies
+    /// outside of the roots is the owner's and was not written by a command: there the link alone
+    /// counts.
+    fn follow(&mut self, root: &RootedFolder, folder: &WalkedFolder, inner: &Path, shown: PathBuf) {
         if when_run(&shown.join("x")) == Some(RunsWhen::Opened) {
-            self.note(link, RunsWhen::Opened, None);
+            self.note(root, inner, RunsWhen::Opened, None);
         }
+        let link = root.path().join(inner);
         let Ok(target) = link.canonicalize() else {
             return;
         };
-        let is_new = self.linked.insert((shown.clone(), target.clone()));
-        if is_new && folder.links < MOST_LINKS && !folder.path.starts_with(&target) {
+        let mut roots = self.roots.iter().enumerate();
+        let Some((at, inner)) = roots.find_map(|(at, root)| {
+            let inner = target.strip_prefix(root.path()).ok()?;
+            Some((at, inner.to_owned()))
+        }) else {
+            return;
+        };
+        let leads_up = at == folder.root && folder.inner.starts_with(&inner);
+        let is_new = self.linked.insert((shown.clone(), target));
+        if is_new && folder.links < MOST_LINKS && !leads_up {
             self.folders.push_back(WalkedFolder {
-                path: target,
+                root: at,
+                inner,
                 shown,
                 is_filled_by_others: folder.is_filled_by_others,
                 links: folder.links + 1,
-                via: Some(link.to_owned()),
+                via: Some(link),
             });
         }
     }
 
     /// What git obeys: the config of a repository, its hooks, and those of the ones inside it.
-    fn take_repository(&mut self, repository: &Path) {
+    fn take_repository(&mut self, root: &RootedFolder, repository: &Path) {
         for name in ["config", "config.worktree", "commondir"] {
-            let path = repository.join(name);
-            self.note(&path, RunsWhen::Opened, None);
-            let is_harmless = name == "config" && says_nothing(&path);
-            if let Some(known) = self.files.get_mut(&path) {
+            let inner = repository.join(name);
+            self.note(root, &inner, RunsWhen::Opened, None);
+            let is_harmless = name == "config" && says_nothing(root, &inner);
+            if let Some(known) = self.files.get_mut(&root.path().join(&inner)) {
                 known.is_harmless = is_harmless;
             }
         }
-        let entries = |folder: &str| {
-            let entries = std::fs::read_dir(repository.join(folder));
-            entries.into_iter().flatten().flatten()
+        let inside = |folder: &str| {
+            let folder = repository.join(folder);
+            let entries = root.entries(&folder).unwrap_or_default().into_iter();
+            entries.map(move |entry| folder.join(entry.name))
         };
-        for hook in entries("hooks").map(|hook| hook.path()) {
+        for hook in inside("hooks") {
             if hook.extension() != Some(OsStr::new("sample")) {
-                self.note(&hook, RunsWhen::Opened, None);
+                self.note(root, &hook, RunsWhen::Opened, None);
             }
         }
-        for inner in entries("modules").map(|inner| inner.path()) {
-            if inner.join("config").is_file() {
-                self.take_repository(&inner);
+        for inner in inside("modules") {
+            let config = root.metadata(&inner.join("config"));
+            if config.is_ok_and(|found| found.is_file()) {
+                self.take_repository(root, &inner);
             }
         }
     }
 
-    fn note(&mut self, path: &Path, when: RunsWhen, via: Option<&PathBuf>) {
-        if path.extension() == Some(OsStr::new(HELD)) {
+    fn note(&mut self, root: &RootedFolder, inner: &Path, when: RunsWhen, via: Option<&PathBuf>) {
+        if inner.extension() == Some(OsStr::new(HELD)) {
             return;
         }
+        let path = root.path().join(inner);
         let is_graver = |known: &KnownFile| known.when == RunsWhen::Opened;
-        if self.files.get(path).is_some_and(is_graver) {
+        if self.files.get(&path).is_some_and(is_graver) {
             return;
         }
-        if let Some(known) = KnownFile::read(path, when) {
+        if let Some(known) = KnownFile::read(root, inner, when) {
             let via = via.cloned();
-            self.files
-                .insert(path.to_owned(), KnownFile { via, ..known });
+            self.files.insert(path, KnownFile { via, ..known });
         }
     }
 }
@@ -214,10 +255,8 @@ fn is_filled_by_others(name: &OsStr) -> bool {
     name.is_some_and(|name| FILLED_BY_OTHERS.contains(&name))
 }
 
-fn says_nothing(config: &Path) -> bool {
-    let is_small = |path: &Path| {
-        let found = path.symlink_metadata();
-        found.is_ok_and(|found| found.is_file() && found.len() <= MOST_BYTES)
-    };
-    is_small(config) && std::fs::read_to_string(config).is_ok_and(|text| is_plain_config(&text))
+fn says_nothing(root: &RootedFolder, config: &Path) -> bool {
+    let text = root.read_plain(config, MOST_BYTES).ok();
+    let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+    text.is_some_and(|text| is_plain_config(&text))
 }

@@ -21,7 +21,7 @@ use crate::blocking_work::on_blocking_thread;
 use crate::file_custody::{CommandWrites, FileCustody};
 use crate::self_running_files::{SelfRunningFiles, WrittenFile};
 
-const TOO_LARGE: &str = "The workspace is too large to be looked through: files that programs run by themselves may have changed unseen.";
+const TOO_LARGE: &str = "The workspace is too large to be looked through: files that programs run by themselves may have changed unseen. Look at what is new before you open it in an editor or a shell.";
 
 /// Such files as they were before a command. Of one that is broken off they are looked at later.
 pub(super) struct SelfRunningWatch {
@@ -109,8 +109,10 @@ impl RunningTurn<'_> {
 
     async fn settle_written(&self, before: SelfRunningFiles, after: WrittenAfter) -> Vec<String> {
         let is_foreign = after == WrittenAfter::ForeignText;
-        let is_cut = before.is_cut;
+        let was_cut = before.is_cut;
         let (written, mut now) = on_blocking_thread(move || before.written()).await;
+        // Who makes a workspace too large to be looked through may do so in order not to be seen.
+        let is_blind = (was_cut && is_foreign) || (now.is_cut && !was_cut);
         let (opened, built): (Vec<_>, Vec<_>) = written
             .into_iter()
             .partition(|file| file.when == RunsWhen::Opened);
@@ -133,7 +135,7 @@ impl RunningTurn<'_> {
             settled
         };
         let settled = on_blocking_thread(settle).await;
-        let cut = (is_cut && is_foreign).then(|| TOO_LARGE.to_owned());
+        let cut = is_blind.then(|| TOO_LARGE.to_owned());
         let told = settled
             .iter()
             .map(|(file, held)| self.about_settled(file, held.as_deref()));
@@ -184,7 +186,7 @@ impl RunningTurn<'_> {
         let name = self.shown_path(&file.path);
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let old = file.before.as_deref().map(lossy);
-        let new = std::fs::read(&file.path).ok().map(|bytes| lossy(&bytes));
+        let new = file.text_now();
         AskedCall {
             tool: "command".to_owned(),
             summary: format!("A command wrote {}. Is that to stay?", shown(&name)),

@@ -17,7 +17,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: FoldersCommand) -> Command
         FoldersCommand::List(args) => list(host, screen, args.json),
         FoldersCommand::Allow { folder, read } => {
             let folder = real_folder(host, &folder)?;
-            chela_sandbox::opens_too_much(host, &folder).map_err(CommandError::new)?;
+            chela_sandbox::check_work_folder(host, &folder).map_err(CommandError::new)?;
             let answer = match read {
                 true => FolderAnswer::Read,
                 false => FolderAnswer::Write,

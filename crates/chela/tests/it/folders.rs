@@ -165,3 +165,27 @@ fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     terminal.types("\u{4}");
     assert!(terminal.ends().success());
 }
+
+#[test]
+fn nothing_that_chela_keeps_becomes_a_work_folder() {
+    let (scene, _) = scene();
+    let home = &scene.home;
+    home.run(&["chat", "-m", "hi"]).answered();
+    for name in ["state", "agents", "logs"] {
+        let folder = home.path(".chela").join(name).display().to_string();
+        let run = home.run(&["folders", "allow", &folder]);
+        assert!(
+            run.fails(1).contains("belongs to what Chela keeps"),
+            "{name}"
+        );
+        let run = home.run(&["chat", "-m", "hi", "--add-dir", &folder]);
+        assert!(
+            run.fails(2).contains("belongs to what Chela keeps"),
+            "{name}"
+        );
+    }
+    // The workspace is the agent's anyway.
+    let own = home.path(".chela/workspace").display().to_string();
+    home.run(&["chat", "-m", "hi", "--add-dir", &own])
+        .answered();
+}

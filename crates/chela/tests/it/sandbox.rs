@@ -17,6 +17,7 @@ mod inside;
 mod limits;
 mod network;
 mod old_kernels;
+mod probed_once;
 mod prune;
 mod scope;
 mod words;

@@ -7,6 +7,7 @@ use chela_agent::conversation::{InboundImage, InboundMessage};
 use chela_agent::slash::{
     self, CommandAnswer, CommandContext, CommandId, InlineDirective, ParsedLine, SurfaceAction,
 };
+use chela_session::{find_external, split_told};
 
 use super::{ChatLeave, ChatRoom, ChatWork, recap};
 use crate::chat::clean::clean;
@@ -67,7 +68,7 @@ impl<W: Write> ChatRoom<'_, W> {
                 }
                 self.for_this_message(&directives).await;
                 if !text.is_empty() {
-                    let images = self.images_named_in(&text);
+                    let images = self.images_named_in(&own_words(&text, &pasted));
                     let text = self.with_ran(text);
                     self.hand_over(InboundMessage {
                         text,
@@ -217,6 +218,13 @@ impl<W: Write> ChatRoom<'_, W> {
         }
         self.view.say(StyledLine::default());
     }
+}
+
+/// What the person typed of a message. A file that is dropped on the terminal comes as a paste of one
+/// line, which counts as typed.
+fn own_words(text: &str, pasted: &[String]) -> String {
+    let parts = split_told(text, &find_external(text, pasted));
+    parts.map_or_else(String::new, |(own, _)| own)
 }
 
 /// Commands that do not change what a turn is working on.

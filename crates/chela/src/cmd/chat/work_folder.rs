@@ -6,7 +6,7 @@ use chela_agent::agent::Agents;
 use chela_agent::folder_approval::{ApprovalRecords, LookedAtFolder};
 use chela_agent::work_folders::{FolderAnswer, FolderGrants, rule_files};
 use chela_core::{AgentId, Host, Trust};
-use chela_sandbox::{FolderAccess, WorkFolder, refuses_work_folder};
+use chela_sandbox::{FolderAccess, WorkFolder, check_work_folder};
 
 use super::{ChatMode, somebody_is_there};
 use crate::chat::line_questions::{ask_fresh_line, ask_yes_unless_silent};
@@ -41,7 +41,9 @@ impl FolderChoice<'_> {
             .map(|folder| real_folder(host, folder));
         let added = added.collect::<Result<Vec<PathBuf>, _>>()?;
         for folder in added.iter().chain(named.and(standing.as_ref())) {
-            refuses_work_folder(host, folder).map_err(CommandError::usage)?;
+            if !self.is_own(folder) {
+                check_work_folder(host, folder).map_err(CommandError::usage)?;
+            }
         }
         if let Some(standing) = standing
             && self.is_elsewhere(&standing)
@@ -50,7 +52,8 @@ impl FolderChoice<'_> {
         {
             folders.push((standing, access));
         }
-        folders.extend(added.into_iter().map(|path| (path, FolderAccess::Write)));
+        let added = added.into_iter().filter(|path| !self.is_own(path));
+        folders.extend(added.map(|path| (path, FolderAccess::Write)));
         let grants = FolderGrants::load(host)?;
         // A no holds inside a folder that is open, unless that very folder was named.
         let named: Vec<PathBuf> = folders.iter().map(|(path, _)| path.clone()).collect();
@@ -70,10 +73,12 @@ impl FolderChoice<'_> {
 
     /// Whether a folder is neither the agent's anyway, nor one that nobody works in.
     fn is_elsewhere(&self, folder: &Path) -> bool {
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let own = [real(self.workspace), real(&self.host.state_dir())];
-        !own.iter().any(|own| folder.starts_with(own))
-            && refuses_work_folder(self.host, folder).is_ok()
+        !self.is_own(folder) && check_work_folder(self.host, folder).is_ok()
+    }
+
+    fn is_own(&self, folder: &Path) -> bool {
+        let workspace = self.workspace.canonicalize();
+        folder.starts_with(workspace.as_deref().unwrap_or(self.workspace))
     }
 
     fn answer(

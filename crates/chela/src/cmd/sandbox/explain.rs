@@ -118,7 +118,7 @@ fn for_people(
             },
         ));
     }
-    let machine = SandboxMachine::of(host);
+    let machine = SandboxMachine::tried_anew(host);
     for (name, found) in [("bwrap", machine.bwrap()), ("landlock", machine.landlock())] {
         let found = found.as_ref();
         rows.push(row(name, found.map_or_else(Clone::clone, available)));
@@ -261,7 +261,7 @@ impl SandboxSession {
 }
 
 fn as_json(session: &SandboxSession, standing: &SandboxStanding) -> Value {
-    let machine = SandboxMachine::of(&session.setup.host);
+    let machine = SandboxMachine::tried_anew(&session.setup.host);
     let found = |found: Result<SandboxBackend, String>| match found {
         Ok(backend) => json!({ "works": true, "backend": backend }),
         Err(why) => json!({ "works": false, "why": why }),

@@ -227,6 +227,21 @@ fn a_picture_goes_along_when_its_path_is_named() {
 }
 
 #[test]
+fn a_path_in_pasted_text_attaches_nothing() {
+    let (endpoint, home) = answering([ScriptStep::reply("A mail.")]);
+    let picture = home.path("passport.png");
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n rest").unwrap();
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    let mail = format!("Dear you,\rsee {}\rand answer.", picture.display());
+    terminal.types(&format!(
+        "what does it want? \u{1b}[200~{mail}\u{1b}[201~\r"
+    ));
+    terminal.sees("A mail.");
+    assert!(!last_words(&endpoint).contains("data:image/png"));
+}
+
+#[test]
 fn a_conversation_is_exported_as_markdown() {
     let (_endpoint, home) = answering([ScriptStep::reply("Four.")]);
     home.run(&["chat", "-m", "2+2?"]).ok();

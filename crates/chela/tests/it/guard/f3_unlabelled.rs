@@ -204,3 +204,20 @@ fn one_yes_answers_for_a_folder_and_a_pull_takes_back_what_it_changed() {
     scene.home.run(&["trust", "revoke", "clone"]).ok();
     assert_eq!(why("clone/run.sh"), "foreign");
 }
+
+#[test]
+fn a_picture_in_a_message() {
+    let scene = obeying(&[]);
+    let model = json!([{ "id": "scripted", "contextWindow": 64_000, "input": ["text", "image"] }]);
+    let set = ["config", "set", "models.providers.kit.models"];
+    scene
+        .home
+        .run(&[&set[..], &[&model.to_string()]].concat())
+        .ok();
+    let picture = scene.home.path("shot.png");
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n rest").unwrap();
+    let picture = picture.display().to_string();
+    let message = ["chat", "-m", "what does this say?", "--image", &picture];
+    scene.home.run(&message).answered();
+    is_refused(&scene, "picture");
+}

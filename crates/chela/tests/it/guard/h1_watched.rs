@@ -103,6 +103,41 @@ fn what_goes_on_in_the_background_is_no_different() {
     assert!(!home.exists(".envrc"));
 }
 
+/// A link leads anywhere; what lies there was written by nobody, and stays what and where it is.
+#[test]
+fn a_link_out_of_the_workspace_moves_nothing_of_the_owners() {
+    let home = home();
+    let owners = home.scene.home.path("me");
+    for file in [
+        ".vimrc",
+        ".gitconfig",
+        ".config/git/config",
+        ".local/bin/tool",
+    ] {
+        home.scene.home.write(&format!("me/{file}"), "the owner's");
+    }
+    let link = |name: &str, to: &str| format!("ln -s '{}{to}' {name}", owners.display());
+    let steps = [
+        exec(&link("x", "")),
+        exec(&link(".config", "/.config")),
+        exec(&link(".local", "/.local")),
+    ];
+    for told in home.plays("one", steps) {
+        assert!(
+            !told.contains("the owner's") && !told.contains("me/.vimrc"),
+            "{told}"
+        );
+    }
+    for file in [
+        ".vimrc",
+        ".gitconfig",
+        ".config/git/config",
+        ".local/bin/tool",
+    ] {
+        assert_eq!(home.scene.home.read(&format!("me/{file}")), "the owner's");
+    }
+}
+
 /// A command that was broken off has written what it has written.
 #[test]
 fn what_a_stopped_command_wrote_is_set_aside() {

@@ -161,8 +161,8 @@ fn real_roots(folders: Vec<PathBuf>) -> Vec<PathBuf> {
 }
 
 /// The names by which links of a workspace lead to a file that is or will be there.
-pub(crate) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
-    walk::other_names(workspace, file)
+pub(crate) fn other_names(roots: &[PathBuf], file: &Path) -> Vec<PathBuf> {
+    walk::other_names(roots, file)
 }
 
 impl KnownFile {

@@ -102,7 +102,10 @@ impl Effect {
         if self != Self::WriteReversible {
             return self;
         }
-        let path = path.replace('\\', "/").to_lowercase();
+        let path = path.replace('\\', "/");
+        // With this file a folder becomes a repository, and git runs what its config says.
+        let makes_repository = path.rsplit('/').next() == Some("HEAD");
+        let path = path.to_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default();
         let within = |folders: &[&str]| {
             let mut above = path.split('/').rev().skip(1);
@@ -117,6 +120,7 @@ impl Effect {
             Self::Persona
         } else {
             match runs_when(&path) {
+                _ if makes_repository => Self::RunsOnOpen,
                 Some(RunsWhen::Opened) => Self::RunsOnOpen,
                 Some(RunsWhen::Built) => Self::RunsOnBuild,
                 None => self,
@@ -195,6 +199,8 @@ mod tests {
         assert_eq!(writing("/home/x/.bashrc"), Effect::Config);
         assert_eq!(writing("repo/.git/hooks/post-commit"), Effect::Config);
         assert_eq!(writing("app/.envrc"), Effect::RunsOnOpen);
+        assert_eq!(writing("app/HEAD"), Effect::RunsOnOpen);
+        assert_eq!(writing("templates/head"), Effect::WriteReversible);
         assert_eq!(writing("app/Makefile"), Effect::RunsOnBuild);
         assert_eq!(Effect::Read.when_writing("SOUL.md"), Effect::Read);
     }

@@ -39,6 +39,9 @@ const fn built(pattern: &'static str) -> SelfRunningRow {
 #[rustfmt::skip]
 const SELF_RUNNING: &[SelfRunningRow] = &[
     // Shells and what they load.
+    opened(".bashrc"), opened(".bash_profile"), opened(".bash_login"), opened(".profile"),
+    opened(".zshrc"), opened(".zshenv"), opened(".zprofile"), opened("mise.local.toml"),
+    opened(".mise/"), opened(".config/mise/"),
     opened(".envrc"), opened("direnv.toml"), opened("mise.toml"), opened(".mise.toml"),
     opened(".bash_aliases"), opened(".bash_logout"), opened(".zlogin"), opened(".zlogout"),
     opened(".kshrc"), opened(".cshrc"), opened(".tcshrc"), opened(".login"), opened("config.fish"),
@@ -47,7 +50,9 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     opened("tmux/tmux.conf"), opened("fish/completions/"), opened("environment.d/"),
     opened("profile.ps1"), opened("microsoft.powershell_profile.ps1"), opened(".lessfilter"),
     opened(".lesskey"), opened("kitty.conf"), opened("alacritty.toml"),
-    // The desktop and the clock.
+    // The desktop, the clock, and who may come in.
+    opened("crontab"), opened("cron.d/"), opened("systemd/"), opened("autostart/"),
+    opened("launchagents/"), opened("launchdaemons/"), opened("authorized_keys"), opened(".ssh/"),
     opened(".xprofile"), opened(".xinitrc"), opened(".xsession"), opened(".xsessionrc"),
     opened(".pam_environment"), opened("*.desktop"), opened("rc.local"), opened("crontabs/"),
     opened("anacrontab"), opened("*.service"), opened("*.timer"), opened(".forward"),
@@ -68,7 +73,16 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     opened(".spacemacs"), opened(".helix/"), opened("helix/"), opened(".nova/"),
     opened("coc-settings.json"), opened(".neoconf.json"), opened(".ycm_extra_conf.py"),
     opened("hie.yaml"), opened(".luarc.json"), opened("*.sublime-project"),
-    // Git, at its next command.
+    opened(".vimrc.local"), opened(".local.vimrc"), opened("rust-analyzer.toml"),
+    opened(".ruby-lsp/"), opened(".metals/"), opened(".qwen/"), opened(".trae/"),
+    opened(".factory/"), opened(".pi/"),
+    // Git, at its next command. A folder of hooks may have any name; these are theirs.
+    opened("commondir"), opened("config.worktree"), opened("hooks/pre-commit"),
+    opened("hooks/prepare-commit-msg"), opened("hooks/commit-msg"), opened("hooks/post-commit"),
+    opened("hooks/pre-rebase"), opened("hooks/post-checkout"), opened("hooks/post-merge"),
+    opened("hooks/pre-push"), opened("hooks/post-rewrite"), opened("hooks/pre-merge-commit"),
+    opened("hooks/reference-transaction"), opened("hooks/post-index-change"),
+    opened("hooks/fsmonitor-watchman"),
     opened(".husky/"), opened(".githooks/"), opened("git-hooks/"), opened(".gitconfig"),
     opened("git/config"), opened(".git-hooks/"), opened(".hgrc"), opened(".hg/hgrc"),
     opened(".jj/"), opened(".jjconfig.toml"), opened("jj/config.toml"), opened(".lefthook/"),
@@ -167,7 +181,10 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     built(".readthedocs.yml"), built(".readthedocs.yaml"), built("docker-bake.hcl"),
     built("compose.override.yml"), built("docker-compose.override.yml"), built("*.tf.json"),
     built("terragrunt.hcl"), built("pulumi.yaml"), built("serverless.yml"), built("helmfile.yaml"),
+    built(".env"), built("tsconfig.json"),
     // What other agents are told.
+    built("agents.override.md"), built("qwen.md"), built("warp.md"), built(".rules"),
+    built(".github/agents/"),
     built("agents.md"), built("claude.md"), built("claude.local.md"), built("gemini.md"),
     built("copilot-instructions.md"), built(".cursorrules"), built(".windsurfrules"),
     built(".clinerules"), built(".clinerules/"), built(".roorules"), built(".goosehints"),

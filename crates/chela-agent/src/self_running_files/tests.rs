@@ -62,7 +62,7 @@ fn no_way_around_is_left() {
     put(&work, "tools/tasks.json", "evil, by the name of .zed");
     put(&work, "env.sh", "evil, by the name of .envrc");
     assert_eq!(
-        other_names(&work, &work.join("tools/tasks.json")),
+        other_names(std::slice::from_ref(&work), &work.join("tools/tasks.json")),
         [work.join(".zed/tasks.json")]
     );
     put(&work, "new/.git/HEAD", "ref: refs/heads/main");

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use chela_files::{FolderEntry, FolderEntryKind, RootedFolder};
 use chela_guard::{RunsWhen, runs_when};
@@ -11,7 +11,7 @@ use chela_tools::approvals::is_plain_config;
 use super::{HELD, KnownFile, MOST_BYTES};
 
 /// Entries that are looked at for links to one file.
-const MOST_ENTRIES_FOR_NAMES: usize = 5_000;
+const MOST_ENTRIES_FOR_NAMES: usize = 100_000;
 /// Links that are followed one after the other.
 const MOST_LINKS: u8 = 3;
 /// Folders that others fill: of what runs at a build there is too much in them to tell of.
@@ -97,9 +97,10 @@ pub(super) fn look(
         // A folder that cannot be read, or is none any more, has nothing a program could run.
         let entries = root.entries(&folder.inner).unwrap_or_default();
         entries_seen += entries.len();
-        // A folder with these two is a repository, whatever it is called.
+        // A folder with `HEAD` and one of these is a repository, whatever it is called.
         let has = |name: &str| entries.iter().any(|entry| entry.name == name);
-        if has("HEAD") && has("config") {
+        let parts = ["config", "config.worktree", "commondir", "objects"];
+        if has("HEAD") && parts.into_iter().any(has) {
             walk.take_repository(root, &folder.inner);
         }
         for entry in &entries {
@@ -217,9 +218,9 @@ impl Walk<'_> {
 }
 
 /// The names by which links of a workspace lead to a file that is or will be there.
-pub(super) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
+pub(super) fn other_names(roots: &[PathBuf], file: &Path) -> Vec<PathBuf> {
     let mut names = Vec::new();
-    let mut folders = VecDeque::from([workspace.to_owned()]);
+    let mut folders: VecDeque<PathBuf> = roots.iter().cloned().collect();
     let mut left = MOST_ENTRIES_FOR_NAMES;
     while let Some(folder) = folders.pop_front() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -230,7 +231,7 @@ pub(super) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
             if kind.is_dir() && entry.file_name() != OsStr::new(".git") {
                 folders.push_back(path);
             } else if kind.is_symlink()
-                && let Ok(target) = path.canonicalize()
+                && let Some(target) = leads_to(&path)
                 && let Ok(rest) = file.strip_prefix(&target)
             {
                 names.push(match rest.as_os_str().is_empty() {
@@ -244,6 +245,24 @@ pub(super) fn other_names(workspace: &Path, file: &Path) -> Vec<PathBuf> {
         }
     }
     names
+}
+
+/// Where a link leads, also to what is not there yet.
+fn leads_to(link: &Path) -> Option<PathBuf> {
+    if let Ok(target) = link.canonicalize() {
+        return Some(target);
+    }
+    let mut path = link.parent()?.canonicalize().ok()?;
+    let text = std::fs::read_link(link).ok()?;
+    for part in text.components() {
+        match part {
+            Component::ParentDir => drop(path.pop()),
+            Component::CurDir => {}
+            part => path.push(part),
+        }
+        path = path.canonicalize().unwrap_or(path);
+    }
+    Some(path)
 }
 
 fn when_run(shown: &Path) -> Option<RunsWhen> {

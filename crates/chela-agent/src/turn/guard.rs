@@ -254,14 +254,16 @@ impl RunningTurn<'_> {
         if let CallWrites::Files { paths, .. } = &writes {
             let root = self.parts.scope.workspace_root();
             // Links give a file names that programs go by.
-            let names = paths.iter().flat_map(|path| other_names(&root, path));
+            let roots = self.parts.scope.writable_roots();
+            let names = paths.iter().flat_map(|path| other_names(&roots, path));
             let names: Vec<PathBuf> = paths.iter().cloned().chain(names).collect();
             prospect.effect = effect_of_writing(prospect.effect, &names);
             orders = order_names(&root, paths.iter().map(PathBuf::as_path));
-        }
-        if !orders.is_empty() {
-            let leave = self.order_leave();
-            orders.retain(|name| !leave.covers(name));
+            if !orders.is_empty() {
+                let leave = self.order_leave();
+                let asked = paths.iter().filter(|path| !leave.covers_file(&root, path));
+                orders = order_names(&root, asked.map(PathBuf::as_path));
+            }
         }
         let targets = prepared.tool.targets(&prepared.arguments);
         Ok(JudgedCall {

@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 use super::RunningTurn;
 use super::command_reach::{CommandReach, CommandWords, ReadTarget};
-use super::package_text::may_print_packages;
+use super::package_text::{may_print_history, may_print_packages};
 use super::work_rules::WorkRules;
 use crate::blocking_work::on_blocking_thread;
 use crate::command_overlap::OverlapWatch;
@@ -45,6 +45,8 @@ pub(super) struct CommandOrigin {
     /// The rules of work folders, as they were.
     rules: WorkRules,
     overlap: OverlapWatch,
+    /// A command that nobody answers for ran on in the background when it began.
+    is_beside_foreign: bool,
 }
 
 enum OriginStanding {
@@ -90,6 +92,7 @@ impl RunningTurn<'_> {
                     before: Vec::new(),
                     rules: WorkRules::look(&scope),
                     overlap,
+                    is_beside_foreign: true,
                 };
             };
             let writes = words.writes.clone();
@@ -107,6 +110,7 @@ impl RunningTurn<'_> {
                         && plan.network == NetworkAccess::None
                         && !custody.lingers_foreign()
                         && keeps_to_own(&scope, &folder, names_git)
+                        && !may_print_history(&given)
                         && !may_print_packages(&given, &folder, plan.toolchains()) =>
                 {
                     // The folders Chela made; what lies in them is what commands left there. And
@@ -124,6 +128,8 @@ impl RunningTurn<'_> {
                 before,
                 rules: WorkRules::look(&scope),
                 overlap,
+                is_beside_foreign: custody.lingers_foreign()
+                    || others_run_commands(&scope.agents.host),
             }
         });
         Some(look.await)
@@ -197,7 +203,7 @@ impl CommandOrigin {
         match self.standing {
             OriginStanding::Foreign => CommandWrites::Unknown,
             OriginStanding::Named => CommandWrites::Named(self.writes.clone()),
-            OriginStanding::Enclosed(_) if self.overlap.was_alone() => CommandWrites::All,
+            OriginStanding::Enclosed(_) if self.overlap.was_alone() => CommandWrites::Enclosed,
             OriginStanding::Enclosed(_) => CommandWrites::Unknown,
         }
     }
@@ -205,6 +211,7 @@ impl CommandOrigin {
     /// Whether no other command of this home can have written what it wrote.
     fn was_alone(&self, scope: &ConversationScope, custody: &FileCustody) -> bool {
         self.overlap.was_alone()
+            && !self.is_beside_foreign
             && !custody.lingers_foreign()
             && !others_run_commands(&scope.agents.host)
     }
@@ -230,6 +237,7 @@ impl CommandOrigin {
             }
         };
         let root = scope.workspace_root();
+        let is_enclosed = matches!(self.standing, OriginStanding::Enclosed(_));
         // Words that say a file is written may not have come to it: `test -e a || echo x > a`.
         let is_written = |file: &LookedAtFile| {
             let was_same = |was: &LookedAtFile| was.path == file.path && was.stamp == file.stamp;
@@ -239,6 +247,8 @@ impl CommandOrigin {
             .iter()
             .filter_map(|path| looked_at(path))
             .filter(is_written)
+            // An archive that somebody unpacked meanwhile has times of its own.
+            .filter(|file| !is_enclosed || file.stamp.was_saved_here())
             // What gives orders in a work folder waits for the owner, as in the workspace.
             .filter(|file| file.path.starts_with(&root) || leave.covers_file(&root, &file.path))
             .collect();

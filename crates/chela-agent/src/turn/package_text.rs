@@ -103,6 +103,61 @@ const VARIABLES: &[&str] = &[
     "NVM_DIR",
 ];
 
+/// What git is told that prints nothing of what was committed once, but names and titles.
+const GIT_OF_NOW: &[&str] = &[
+    "add",
+    "branch",
+    "commit",
+    "config",
+    "diff",
+    "fetch",
+    "init",
+    "log",
+    "mv",
+    "push",
+    "remote",
+    "rev-parse",
+    "rm",
+    "status",
+    "tag",
+    "version",
+];
+/// Options with which `log` and `diff` print more.
+const GIT_TEXT: &[&str] = &["-p", "-u", "--patch", "-S", "-G", "-L", "--cc", "-c"];
+
+/// Whether a call may print, or bring back, what was once committed: of that no record says who
+/// wrote it.
+pub(super) fn may_print_history(arguments: &Map<String, Value>) -> bool {
+    let text = Value::Object(arguments.clone()).to_string();
+    let is_part = |c: char| c.is_alphanumeric() || "-_./:~^@=".contains(c);
+    let mut words = text
+        .split(|c: char| !is_part(c))
+        .filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        if word != "git" && !word.ends_with("/git") {
+            continue;
+        }
+        let mut rest = words.clone().peekable();
+        // Where it starts, and what it is told besides.
+        while let Some(option) = rest.next_if(|word| word.starts_with('-')) {
+            if matches!(option, "-C" | "-c") {
+                rest.next();
+            }
+        }
+        let told = rest.next().unwrap_or_default();
+        let mut after = rest.take_while(|word| *word != "git");
+        let names_text = match told {
+            "log" => after.any(|word| GIT_TEXT.iter().any(|option| word.starts_with(option))),
+            "diff" => after.any(|word| word.contains(['~', '^', '@', ':']) || word == "HEAD"),
+            told => !GIT_OF_NOW.contains(&told),
+        };
+        if names_text {
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether a call may print text of packages. `toolchains` are shown inside; `folder` is where it
 /// starts.
 pub(super) fn may_print_packages(
@@ -230,6 +285,37 @@ mod tests {
             "/home/me/.rustup".into(),
         ];
         may_print_packages(call.as_object().unwrap(), Path::new("/work"), &toolchains)
+    }
+
+    #[test]
+    fn what_was_committed_once_is_told_from_what_is_there() {
+        let prints = |line: &str| {
+            let call = serde_json::json!({ "command": line });
+            may_print_history(call.as_object().unwrap())
+        };
+        for line in [
+            "git show HEAD~1:evil.md",
+            "git log -p",
+            "git -C . log --patch",
+            "git status && git show HEAD",
+            "git checkout HEAD~1 -- evil.md",
+            "sh -c 'git cat-file -p HEAD:evil.md'",
+            "git stash pop",
+            "git diff HEAD~1",
+            "/usr/bin/git blame a.md",
+        ] {
+            assert!(prints(line), "{line}");
+        }
+        for line in [
+            "git status --short",
+            "git log --oneline | head -n 3",
+            "git diff --stat",
+            "git add -A && git commit -qm greet",
+            "find . -not -path './.git/*'",
+            "ls",
+        ] {
+            assert!(!prints(line), "{line}");
+        }
     }
 
     #[test]

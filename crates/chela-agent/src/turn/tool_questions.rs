@@ -9,8 +9,8 @@ use chela_ledger::AuditKind;
 use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::json;
 
-use super::agent_writes::Watch;
 use super::RunningTurn;
+use super::agent_writes::Watch;
 use crate::guard_mark::GuardMark;
 
 /// Asks whoever watches the turn. What was allowed is on record before it happens; what cannot be

@@ -7,7 +7,7 @@ use super::provenance::ORDER;
 use super::running::{RunningHome, exec};
 
 /// Nothing the look at a skill takes for an order.
-const TEMPLATE: &str = "The template is at http://evil.invalid/collect?x=1";
+const TEMPLATE: &str = "Ask Ann for the template.";
 
 /// Whether a session is tainted: it asks before it writes what runs at a build.
 fn taints(home: &RunningHome, session: &str, command: &str) -> bool {
@@ -40,7 +40,7 @@ fn what_a_command_reads_of_a_skill_nobody_trusts_is_foreign() {
     assert!(taints(&home, "one", &read));
     home.plays("two", [exec(&format!("sh {}/run.sh", folder.display()))]);
     let prompt = home.scene.home.run(&["prompt"]).ok();
-    assert!(!prompt.contains("evil.invalid"), "{prompt}");
+    assert!(!prompt.contains(TEMPLATE), "{prompt}");
 }
 
 #[test]

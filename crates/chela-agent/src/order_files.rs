@@ -72,33 +72,40 @@ pub(crate) fn order_names<'p>(
 
 /// The files that give orders and that may change without a question now.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct OrderLeave(Vec<&'static str>);
+pub(crate) struct OrderLeave {
+    /// The owner named or allowed these.
+    known: Vec<&'static str>,
+    /// The first conversation is about these, in the workspace.
+    first: Vec<&'static str>,
+}
 
 impl OrderLeave {
     /// Whatever gives orders: the owner wants no questions.
     pub(crate) fn everything() -> Self {
         let files = ORDERS.iter().map(|file| file.name());
-        Self(files.chain([SKILLS, HOOKS]).collect())
+        Self {
+            known: files.chain([SKILLS, HOOKS]).collect(),
+            first: Vec::new(),
+        }
     }
 
     /// What the owner named or allowed, and what the first conversation is about.
     pub(crate) fn now(seen: &Provenance, custody: Option<&Custody>) -> Self {
-        let is_first = custody.is_some_and(is_first_talk);
         let names = ORDERS.iter().map(|file| file.name()).chain([SKILLS, HOOKS]);
-        let may = |name: &&'static str| {
-            let first = FIRST_TALK.iter().any(|file| file.name() == *name);
-            is_first && first || seen.owner_knows_order(name)
+        let known = names.filter(|name| seen.owner_knows_order(name)).collect();
+        let first = match custody.is_some_and(is_first_talk) {
+            true => FIRST_TALK.iter().map(|file| file.name()).collect(),
+            false => Vec::new(),
         };
-        Self(names.filter(may).collect())
-    }
-
-    pub(crate) fn covers(&self, name: &str) -> bool {
-        self.0.contains(&name)
+        Self { known, first }
     }
 
     /// Whether a file may change unasked.
     pub(crate) fn covers_file(&self, root: &Path, path: &Path) -> bool {
-        order_name(root, path).is_none_or(|name| self.covers(name))
+        order_name(root, path).is_none_or(|name| {
+            let is_first = path.starts_with(root) && self.first.contains(&name);
+            is_first || self.known.contains(&name)
+        })
     }
 }
 

@@ -77,6 +77,11 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
+        closed: ask
+            .folders
+            .iter()
+            .flat_map(|folder| folder.closed.iter().cloned())
+            .collect(),
         trust_of: Some(trust_in_workspace(ask)),
         journal: ask.journal.clone(),
         spool: ask.spool.clone(),

@@ -25,6 +25,7 @@ mod open_question;
 mod open_request;
 mod outlet;
 mod output_taint;
+mod package_text;
 mod partial;
 mod pending_writes;
 mod phases;
@@ -40,6 +41,7 @@ mod told_text;
 mod tool_changes;
 mod tool_questions;
 mod trust_notices;
+mod work_rules;
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;

@@ -119,18 +119,34 @@ impl FolderGrants {
     }
 }
 
+impl FolderGrants {
+    /// The folders inside of one that the owner said no to, and that are there.
+    pub fn refused_below(&self, folder: &Path) -> Vec<PathBuf> {
+        let inside = self.folders.iter().filter(|(path, answer)| {
+            **answer == FolderAnswer::No && *path != folder && path.starts_with(folder)
+        });
+        let inside = inside.filter(|(path, _)| path.is_dir());
+        inside.map(|(path, _)| path.clone()).collect()
+    }
+}
+
 /// The AGENTS.md files that speak of a folder: from the top of its repository down to it.
 pub fn rule_files(folder: &Path) -> Vec<PathBuf> {
+    let mut places = rule_places(folder);
+    places.retain(|file| file.is_file());
+    places
+}
+
+/// Where such files would be read from, whether they are there or not.
+pub(crate) fn rule_places(folder: &Path) -> Vec<PathBuf> {
     let top = folder
         .ancestors()
         .find(|above| above.join(".git").exists())
         .unwrap_or(folder);
-    let mut chain: Vec<PathBuf> = folder
+    let chain = folder
         .ancestors()
-        .take_while(|above| above.starts_with(top))
-        .map(|above| above.join(RULES))
-        .filter(|file| file.is_file())
-        .collect();
+        .take_while(|above| above.starts_with(top));
+    let mut chain: Vec<PathBuf> = chain.map(|above| above.join(RULES)).collect();
     chain.reverse();
     chain
 }

@@ -34,7 +34,7 @@ impl std::fmt::Debug for InstallationKey {
 }
 
 /// The key lies in the folder of the ledger.
-fn key_file(ledger: &Path) -> PathBuf {
+pub(crate) fn key_file(ledger: &Path) -> PathBuf {
     ledger.with_file_name("installation.key")
 }
 

@@ -49,6 +49,11 @@ pub fn ledger_file(host: &Host) -> PathBuf {
     host.state_dir().join("state").join("ledger.sqlite")
 }
 
+/// Where the key of an installation is kept.
+pub fn installation_key_file(host: &Host) -> PathBuf {
+    crate::installation_key::key_file(&ledger_file(host))
+}
+
 impl Ledger {
     /// Opens the ledger, making the file if there is none.
     pub fn open(host: &Host) -> Result<Self, LedgerError> {

@@ -84,7 +84,17 @@ pub fn arguments(mounts: &BubblewrapMounts<'_>) -> Vec<OsString> {
         list.pair("--ro-bind", path, path);
     }
     for path in &mounts.walls.hide {
-        list.pair("--ro-bind", Path::new("/dev/null"), path);
+        match path.is_dir() {
+            true => {
+                for word in ["--size", "4096", "--tmpfs"] {
+                    list.word(word);
+                }
+                list.0.push(path.into());
+                list.word("--remount-ro");
+                list.0.push(path.into());
+            }
+            false => list.pair("--ro-bind", Path::new("/dev/null"), path),
+        }
     }
     list.pair("--ro-bind", mounts.helper, Path::new(HELPER));
     if let Some(socket) = mounts.egress {

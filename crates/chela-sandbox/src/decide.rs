@@ -39,6 +39,8 @@ pub struct WorkFolder {
     /// The real path.
     pub path: PathBuf,
     pub access: FolderAccess,
+    /// Folders in it that the owner said no to.
+    pub closed: Vec<PathBuf>,
 }
 
 /// What an agent may do in a folder.
@@ -169,9 +171,13 @@ fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<San
         plan.doors()?;
         let toolchains = toolchains::folders(ask.host).into_iter();
         let hidden = toolchains.filter(|folder| !plan.walls.shows(folder));
-        let hidden: Vec<PathBuf> = hidden.collect();
-        plan.walls.read.extend(hidden);
-        plan.walls.name_both_ways();
+        let mut toolchains = PathAccess {
+            read: hidden.collect(),
+            ..PathAccess::default()
+        };
+        toolchains.name_both_ways();
+        plan.toolchains = toolchains.read;
+        plan.walls.read.extend(plan.toolchains.iter().cloned());
         plan.env.extend(toolchains::variables(ask.host));
         // Limits nobody chose are those of a guest; here the owner's own work runs.
         if settings.docker == SandboxDocker::default() {
@@ -253,6 +259,20 @@ fn inside(
         opens_too_much(ask.host, workspace)?;
     }
     walls.read.extend(ask.readable.iter().cloned());
+    let closed: Vec<PathBuf> = ask
+        .folders
+        .iter()
+        .flat_map(|folder| folder.closed.iter().cloned())
+        .collect();
+    if let Some(closed) = closed.first()
+        && !backend.has_mounts()
+    {
+        return Err(format!(
+            "{} must stay closed inside a folder that is open, which takes bubblewrap or user \
+             namespaces",
+            ask.host.compact(closed)
+        ));
+    }
     for folder in ask.folders {
         check_work_folder(ask.host, &folder.path)?;
         match folder.access {
@@ -287,8 +307,10 @@ fn inside(
             .filter(|folder| folder.access == FolderAccess::Write)
             .map(|folder| folder.path.clone())
             .collect(),
+        closed,
         folder: folder.clone(),
         walls,
+        toolchains: Vec::new(),
         network,
         granted: NetworkAccess::None,
         bounds: CommandBounds::of(&settings.docker, exec.timeout_seconds, &mut notes),

@@ -67,6 +67,9 @@ struct RecordedCommand {
     /// What its processes carry in their environment. Empty in records of older versions.
     #[serde(default)]
     mark: String,
+    /// The namespace of process numbers it was started in, as the kernel names it.
+    #[serde(default)]
+    namespace: Option<String>,
 }
 
 impl CommandRecord {
@@ -85,6 +88,7 @@ impl CommandRecord {
             renewed: now()?,
             ended: None,
             mark: mark.to_owned(),
+            namespace: namespace_of_numbers(own),
         };
         let folder = folder(host);
         ok_or_debug!(
@@ -223,7 +227,8 @@ pub fn may_come_from_command(host: &Host, pid: i32) -> bool {
 
 fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
     let chain = ancestry(own);
-    let recorded = recorded(host);
+    let records = ReadRecords::of(host);
+    let recorded = &records.commands;
     let is_command = |(pid, it): &(i32, ProcessKin)| {
         recorded.iter().any(|record| record.is_of(*pid, it.born))
             || (*pid != own && (carries_mark(*pid) || is_program(*pid)))
@@ -231,16 +236,25 @@ fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
     if chain.iter().any(is_command) {
         return Some(CommandOrigin::Ancestor);
     }
-    // In a namespace of its own a process shows no ancestors: while a command runs that says nothing
-    // for it.
+    // In a namespace of its own a process shows no ancestors, or none but those in there: while a
+    // command runs that says nothing for it.
+    let here = namespace_of_numbers(own);
+    let is_elsewhere = |record: &RecordedCommand| {
+        let is_other = here.is_some() && record.namespace.is_some() && record.namespace != here;
+        record.ended.is_none() && is_other
+    };
     let shows_nothing = chain.is_empty() || relative(own).is_none();
-    if shows_nothing && recorded.iter().any(|record| record.ended.is_none()) {
+    if recorded.iter().any(is_elsewhere) || shows_nothing && records.run_one() {
         return Some(CommandOrigin::LeftBehind);
     }
     // Most homes have no command running, and nobody was left behind.
-    let orphan = chain.iter().any(|(_, it)| is_reaper(it.parent));
+    let orphan = shows_nothing || chain.iter().any(|(_, it)| is_reaper(it.parent));
     if !orphan {
         return None;
+    }
+    // Where somebody took the record away, nobody can say who was left behind.
+    if records.are_spoiled {
+        return Some(CommandOrigin::LeftBehind);
     }
     let all = relatives();
     let running = all
@@ -271,6 +285,7 @@ impl RecordedCommand {
             renewed: 0,
             ended: None,
             mark: String::new(),
+            namespace: None,
         })
     }
 }
@@ -289,19 +304,78 @@ fn folder(host: &Host) -> PathBuf {
     host.state_dir().join("state").join("commands")
 }
 
-/// The commands on record that can still mean something.
-fn recorded(host: &Host) -> Vec<RecordedCommand> {
-    let Some(boot) = boot() else {
-        return Vec::new();
+/// What is on record, as far as it can be read.
+struct ReadRecords {
+    /// The commands that can still mean something.
+    commands: Vec<RecordedCommand>,
+    /// A record cannot be read, or a command runs that none is left of.
+    are_spoiled: bool,
+}
+
+impl ReadRecords {
+    fn of(host: &Host) -> Self {
+        let mut read = Self {
+            commands: Vec::new(),
+            are_spoiled: false,
+        };
+        let Some(boot) = boot() else {
+            return read;
+        };
+        let entries = match std::fs::read_dir(folder(host)) {
+            Ok(entries) => Some(entries),
+            Err(error) => {
+                read.are_spoiled = error.kind() != std::io::ErrorKind::NotFound;
+                None
+            }
+        };
+        for path in entries.into_iter().flatten().flatten() {
+            let path = path.path();
+            let is_record = path.extension().is_some_and(|end| end == "json");
+            match read_record(&path) {
+                Some(record) if record.boot == boot => read.commands.push(record),
+                Some(_) => {}
+                None => read.are_spoiled |= is_record && path.exists(),
+            }
+        }
+        read.are_spoiled |= !read.run_one() && says_running(host);
+        read
+    }
+
+    /// Whether one of them has not ended.
+    fn run_one(&self) -> bool {
+        self.commands.iter().any(|record| record.ended.is_none())
+    }
+}
+
+/// Whether a command runs by what was last said, since the machine was started.
+fn says_running(host: &Host) -> bool {
+    let stamp = stamp_file(host);
+    let age = std::fs::metadata(&stamp)
+        .and_then(|facts| facts.modified())
+        .ok()
+        .and_then(|time| time.elapsed().ok());
+    let is_of_this_boot = age
+        .zip(now())
+        .is_some_and(|(age, up)| age.as_secs() < up / TICKS);
+    is_of_this_boot && std::fs::read_to_string(&stamp).is_ok_and(|text| text == RUNNING)
+}
+
+/// Whether another process of this home is on record with a command of its own.
+pub fn others_run_commands(host: &Host) -> bool {
+    let own = i32::try_from(std::process::id()).unwrap_or(0);
+    let records = ReadRecords::of(host);
+    records.are_spoiled || records.commands.iter().any(|record| record.starter != own)
+}
+
+/// The namespace a process has its number in; `None` where that cannot be seen.
+fn namespace_of_numbers(pid: i32) -> Option<String> {
+    // By its number this process may be another one to whoever mounted /proc.
+    let who = match i32::try_from(std::process::id()) == Ok(pid) {
+        true => "self".to_owned(),
+        false => pid.to_string(),
     };
-    let entries = std::fs::read_dir(folder(host))
-        .into_iter()
-        .flatten()
-        .flatten();
-    entries
-        .filter_map(|entry| read_record(&entry.path()))
-        .filter(|record| record.boot == boot)
-        .collect()
+    let link = std::fs::read_link(format!("/proc/{who}/ns/pid")).ok()?;
+    Some(link.to_string_lossy().into_owned())
 }
 
 fn read_record(file: &Path) -> Option<RecordedCommand> {

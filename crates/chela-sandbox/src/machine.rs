@@ -37,6 +37,17 @@ impl SandboxBackend {
             Self::Landlock { .. } => "landlock",
         }
     }
+
+    /// Whether it shows a command a tree of its own, in which something can be left out.
+    pub(super) fn has_mounts(&self) -> bool {
+        !matches!(
+            self,
+            Self::Landlock {
+                namespaces: SandboxNamespaces::Given,
+                ..
+            }
+        )
+    }
 }
 
 /// Whether a name in the config is one of a backend, or leaves the choice open.

@@ -85,8 +85,12 @@ pub struct SandboxPlan {
     pub workspace: PathBuf,
     /// Other folders that may be written: repositories in them are kept as in the workspace.
     pub(super) writable: Vec<PathBuf>,
+    /// Folders inside of those that the owner said no to.
+    pub(super) closed: Vec<PathBuf>,
     pub(super) folder: SandboxFolder,
     pub walls: PathAccess,
+    /// Of what the walls show for reading: compilers below somebody's home.
+    pub(super) toolchains: Vec<PathBuf>,
     pub network: NetworkAccess,
     /// Hosts the operator lets a call ask for without a question.
     pub granted: NetworkAccess,
@@ -115,6 +119,24 @@ impl SandboxPlan {
             self.folder.home(),
             self.folder.temporary(),
         ]
+    }
+
+    /// What else can be read inside, besides the system's own folders and the compilers that
+    /// people keep in their home: skills, folders the operator mounts, folders to work in.
+    pub fn shown_besides_system(&self) -> Vec<PathBuf> {
+        let is_toolchain = |path: &&PathBuf| self.toolchains.iter().any(|shown| shown == *path);
+        let read = self.walls.read.iter().filter(|path| !is_toolchain(path));
+        let read = read.filter(|path| !PathAccess::is_of_the_system(path));
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = real(&self.folder.root);
+        let write = self.walls.write.iter();
+        let write = write.filter(|path| real(path) != own);
+        read.chain(write).cloned().collect()
+    }
+
+    /// The compilers that people keep in their home, as they are shown inside.
+    pub fn toolchains(&self) -> &[PathBuf] {
+        &self.toolchains
     }
 
     /// The same sandbox with a way to these hosts.
@@ -180,7 +202,8 @@ impl SandboxPlan {
 
     /// Why a command may not start in a folder.
     pub fn refuses_folder(&self, folder: &Path) -> Option<String> {
-        (!self.walls.shows(folder)).then(|| {
+        let is_closed = self.closed.iter().any(|closed| folder.starts_with(closed));
+        (is_closed || !self.walls.shows(folder)).then(|| {
             format!(
                 "The folder {} is not inside the sandbox. Commands run in {} and below.",
                 chela_core::sanitize::literal(&folder.display().to_string()),
@@ -252,20 +275,14 @@ impl SandboxPlan {
             .doors()
             .map_err(|why| format!("The sandbox is not built: {why}."))?;
         let mut walls = self.walls.clone();
-        let has_mounts = !matches!(
-            self.backend,
-            SandboxBackend::Landlock {
-                namespaces: SandboxNamespaces::Given,
-                ..
-            }
-        );
-        if has_mounts {
+        if self.backend.has_mounts() {
             for root in self.workspace_names().iter().chain(&self.writable) {
                 walls.write.extend(doors.ways_from(root));
             }
         }
         walls.keep = doors.repositories;
         walls.hide = doors.sockets;
+        walls.hide.extend(self.closed.iter().cloned());
         Ok(walls)
     }
 

@@ -70,7 +70,7 @@ pub struct PathAccess {
     pub write: Vec<PathBuf>,
     /// Not to be changed, though the folder around it may be.
     pub keep: Vec<PathBuf>,
-    /// Sockets of others: there, and nobody behind them.
+    /// Sockets of others: there, and nobody behind them. Folders that stay closed: there, and empty.
     #[serde(default)]
     pub hide: Vec<PathBuf>,
 }
@@ -90,6 +90,12 @@ impl PathAccess {
             read,
             ..Self::default()
         }
+    }
+
+    /// Whether a path is one that every command is shown.
+    pub(super) fn is_of_the_system(path: &Path) -> bool {
+        let mut system = SYSTEM.iter().chain(SETTINGS);
+        system.any(|name| path == Path::new(name))
     }
 
     /// The same for rules that only ever add: a folder with something to be kept is read, and
@@ -129,12 +135,7 @@ impl PathAccess {
         for paths in [&mut self.read, &mut self.write] {
             let real: Vec<PathBuf> = paths
                 .iter()
-                .filter(|path| {
-                    !SYSTEM
-                        .iter()
-                        .chain(SETTINGS)
-                        .any(|name| *path == Path::new(name))
-                })
+                .filter(|path| !Self::is_of_the_system(path))
                 .filter_map(|path| path.canonicalize().ok())
                 .filter(|real| !paths.contains(real))
                 .collect();

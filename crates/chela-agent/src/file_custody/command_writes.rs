@@ -11,33 +11,33 @@ pub(crate) enum CommandWrites {
     Unknown,
     /// Its words say which: these, and what lies below them.
     Named(Vec<PathBuf>),
-    /// Whatever changed: it could reach nothing that nobody answers for.
-    All,
+    /// It could reach nothing that nobody answers for. Whatever else wrote files meanwhile - the
+    /// owner's browser, a program that syncs folders - cannot be told from it, so it answers for no
+    /// file that shapes the agent.
+    Enclosed,
 }
 
 impl CommandWrites {
     /// Whether a file that changed is the command's doing, and so the agent's.
     pub(crate) fn answer_for(&self, path: &Path) -> bool {
         match self {
-            Self::Unknown => false,
+            Self::Unknown | Self::Enclosed => false,
             Self::Named(named) => {
                 let path = real(path);
                 named.iter().any(|named| path.starts_with(real(named)))
             }
-            Self::All => true,
         }
     }
 
     /// Whether something in a folder is the command's doing.
     pub(crate) fn answer_within(&self, folder: &Path) -> bool {
         match self {
-            Self::Unknown => false,
+            Self::Unknown | Self::Enclosed => false,
             Self::Named(named) => {
                 let folder = real(folder);
                 let mut named = named.iter().map(|named| real(named));
                 named.any(|named| named.starts_with(&folder) || folder.starts_with(&named))
             }
-            Self::All => true,
         }
     }
 
@@ -48,7 +48,7 @@ impl CommandWrites {
                 names.extend(more.iter().cloned());
                 Self::Named(names)
             }
-            (Self::All, Self::All) => Self::All,
+            (Self::Enclosed, Self::Enclosed) => Self::Enclosed,
             _ => Self::Unknown,
         };
     }
@@ -80,7 +80,8 @@ mod tests {
         assert!(named.answer_for(&root.join("notes/b.md")));
         assert!(!named.answer_for(&root.join("c.md")));
         assert!(named.answer_within(&root.join("notes/deep")));
-        let mut two = CommandWrites::All;
+        assert!(!CommandWrites::Enclosed.answer_for(&root.join("a.md")));
+        let mut two = CommandWrites::Enclosed;
         two.narrow_to(&named);
         assert_eq!(two, CommandWrites::Unknown);
     }

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use chela_core::{Host, Trust, lock};
 use chela_guard::flow::{Decision, DecisionRule, SessionTaint};
+use chela_ledger::AuditKind;
 use chela_model::ToolCall;
 use chela_sandbox::SandboxStanding;
 use chela_tools::{CallWrites, ChangeJournal as _, FileChange, MOST_FILE_BYTES, WriteExtent};
+use serde_json::json;
 
 use super::authority_files::AuthorityFiles;
 use super::guard::{JudgedCall, OwnerApproval};
@@ -133,6 +135,15 @@ impl RunningTurn<'_> {
         look.await
     }
 
+    /// The owner hears that files of the guard were put back, and it is on record.
+    pub(super) fn tell_of_tampering(&self, put_back: Vec<String>) {
+        for told in put_back {
+            let body = json!({ "change": "put-back", "told": told });
+            self.recorder.note(AuditKind::TrustChange, &body);
+            self.surface.event(TurnEvent::Tampered(told));
+        }
+    }
+
     /// Puts on record what a call changed. Gives the files that wait for the owner now.
     pub(super) async fn note_writes(
         &self,
@@ -165,9 +176,7 @@ impl RunningTurn<'_> {
             (put_back, troubles, held)
         });
         let (put_back, troubles, held) = end.await;
-        for told in put_back {
-            self.surface.event(TurnEvent::Tampered(told));
-        }
+        self.tell_of_tampering(put_back);
         for trouble in troubles {
             self.surface.event(TurnEvent::Notice(trouble));
         }

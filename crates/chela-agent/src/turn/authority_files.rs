@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use crate::work_folders::FolderGrants;
 use chela_core::Host;
 use chela_files::{FileMode, WriteWitness, write_file};
+use chela_ledger::installation_key_file;
 use chela_sandbox::may_come_from_command;
 use chela_tools::approvals::ApprovalsDocument;
+use chela_workspace::trust::TrustRecords;
 
 /// A file of this size is none of these.
 const MOST_BYTES: u64 = 16 << 20;
@@ -31,6 +33,8 @@ impl AuthorityFiles {
             host.state_dir().join(".env"),
             ApprovalsDocument::path(&host),
             FolderGrants::path(&host),
+            TrustRecords::path(&host),
+            installation_key_file(&host),
         ];
         // From before the first look: what is written between the two is heard.
         let judged = host.clone();
@@ -56,6 +60,7 @@ impl AuthorityFiles {
     /// with it. Gives what the owner is to hear.
     pub(super) fn settle(self) -> Vec<String> {
         let approvals = ApprovalsDocument::path(&self.host);
+        let key = installation_key_file(&self.host);
         let mut told = Vec::new();
         for (file, before) in self.before {
             let by_owner = self
@@ -66,6 +71,8 @@ impl AuthorityFiles {
             let now = read(&file);
             if now == before
                 || (file == approvals && is_harmless(before.as_deref(), now.as_deref()))
+                // Whoever needs the key first makes it.
+                || (file == key && before.is_none())
             {
                 continue;
             }

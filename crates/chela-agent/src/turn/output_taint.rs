@@ -14,7 +14,7 @@ use chela_core::{ContentHash, Trust, ok_or_warn};
 use chela_guard::flow::SessionTaint;
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::ToolCall;
-use chela_sandbox::{NetworkAccess, SandboxStanding};
+use chela_sandbox::{NetworkAccess, SandboxStanding, others_run_commands};
 use chela_session::journal::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
 use chela_tools::approvals::{ProgramError, ProgramFile, is_plain_repository};
 use chela_tools::{Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
@@ -22,9 +22,12 @@ use serde_json::{Map, Value};
 
 use super::RunningTurn;
 use super::command_reach::{CommandReach, CommandWords, ReadTarget};
+use super::package_text::{may_print_history, may_print_packages};
+use super::work_rules::WorkRules;
 use crate::blocking_work::on_blocking_thread;
 use crate::command_overlap::OverlapWatch;
 use crate::file_custody::{CommandWrites, FileCustody};
+use crate::order_files::OrderLeave;
 use crate::scope::ConversationScope;
 
 /// Files up to this size are known by what they hold, so many at most of one command; the others
@@ -37,7 +40,13 @@ pub(super) struct CommandOrigin {
     standing: OriginStanding,
     /// The files its words say it writes.
     writes: Vec<PathBuf>,
+    /// Those of them that were there before, as they were.
+    before: Vec<LookedAtFile>,
+    /// The rules of work folders, as they were.
+    rules: WorkRules,
     overlap: OverlapWatch,
+    /// A command that nobody answers for ran on in the background when it began.
+    is_beside_foreign: bool,
 }
 
 enum OriginStanding {
@@ -73,16 +82,21 @@ impl RunningTurn<'_> {
             _ => reaches_hosts(arguments),
         };
         let names_git = Value::Object(arguments.clone()).to_string().contains("git");
+        let given = arguments.clone();
         let overlap = scope.agents.commands.begin();
         let look = on_blocking_thread(move || {
             let Some(words) = words else {
                 return CommandOrigin {
                     standing: OriginStanding::Foreign,
                     writes: Vec::new(),
+                    before: Vec::new(),
+                    rules: WorkRules::look(&scope),
                     overlap,
+                    is_beside_foreign: true,
                 };
             };
             let writes = words.writes.clone();
+            let before = writes.iter().filter_map(|path| looked_at(path)).collect();
             let standing = match (&words.reach, &*standing) {
                 (CommandReach::Named(targets), _)
                     if runs_only_known(&scope, &words, &folder)
@@ -95,12 +109,14 @@ impl RunningTurn<'_> {
                         && !leaves
                         && plan.network == NetworkAccess::None
                         && !custody.lingers_foreign()
-                        && keeps_to_own(&scope, &folder, names_git) =>
+                        && keeps_to_own(&scope, &folder, names_git)
+                        && !may_print_history(&given)
+                        && !may_print_packages(&given, &folder, plan.toolchains()) =>
                 {
-                    // The folders Chela made; what lies in them is what commands left there.
+                    // The folders Chela made; what lies in them is what commands left there. And
+                    // whatever else is shown inside.
                     let roots = std::iter::once(folder).chain(plan.own_folders());
-                    let besides = scope.ask.folders.iter().map(|folder| folder.path.clone());
-                    let roots = roots.chain(besides);
+                    let roots = roots.chain(plan.shown_besides_system());
                     let own = own_trees(&scope, &custody, roots);
                     own.map_or(OriginStanding::Foreign, OriginStanding::Enclosed)
                 }
@@ -109,7 +125,11 @@ impl RunningTurn<'_> {
             CommandOrigin {
                 standing,
                 writes,
+                before,
+                rules: WorkRules::look(&scope),
                 overlap,
+                is_beside_foreign: custody.lingers_foreign()
+                    || others_run_commands(&scope.agents.host),
             }
         });
         Some(look.await)
@@ -126,6 +146,9 @@ impl RunningTurn<'_> {
         let Some(origin) = origin else {
             return output;
         };
+        let leave = self.order_leave();
+        let changed = origin.rules.changed(self.parts.scope, &leave);
+        self.tell_of_rules(changed);
         if matches!(origin.standing, OriginStanding::Foreign) {
             for piece in output
                 .content
@@ -143,7 +166,14 @@ impl RunningTurn<'_> {
             let (scope, tool) = (Arc::clone(self.parts.scope), call.name.clone());
             let custody = Arc::clone(self.parts.custody);
             let turn = self.recorder.turn().to_owned();
-            let note = move || origin.note_made(&scope, &custody, &tool, &turn);
+            let note = move || {
+                let by = AnsweredBy {
+                    writer: FileWriter::Agent,
+                    how: &tool,
+                    turn: &turn,
+                };
+                origin.note_made(&scope, &custody, &leave, &by);
+            };
             on_blocking_thread(note).await;
         }
         output
@@ -173,18 +203,32 @@ impl CommandOrigin {
         match self.standing {
             OriginStanding::Foreign => CommandWrites::Unknown,
             OriginStanding::Named => CommandWrites::Named(self.writes.clone()),
-            OriginStanding::Enclosed(_) if self.overlap.was_alone() => CommandWrites::All,
+            OriginStanding::Enclosed(_) if self.overlap.was_alone() => CommandWrites::Enclosed,
             OriginStanding::Enclosed(_) => CommandWrites::Unknown,
         }
     }
 
+    /// Whether no other command of this home can have written what it wrote.
+    fn was_alone(&self, scope: &ConversationScope, custody: &FileCustody) -> bool {
+        self.overlap.was_alone()
+            && !self.is_beside_foreign
+            && !custody.lingers_foreign()
+            && !others_run_commands(&scope.agents.host)
+    }
+
     /// Notes the files a command made or changed as the agent's own.
-    fn note_made(self, scope: &ConversationScope, custody: &FileCustody, tool: &str, turn: &str) {
+    fn note_made(
+        self,
+        scope: &ConversationScope,
+        custody: &FileCustody,
+        leave: &OrderLeave,
+        by: &AnsweredBy<'_>,
+    ) {
         let paths = match &self.standing {
             OriginStanding::Foreign => return,
-            OriginStanding::Named => self.writes,
-            // Somebody else's command may have made them.
-            OriginStanding::Enclosed(_) if !self.overlap.was_alone() => return,
+            // Somebody else's command may have written them meanwhile.
+            _ if !self.was_alone(scope, custody) => return,
+            OriginStanding::Named => self.writes.clone(),
             OriginStanding::Enclosed(roots) => {
                 let changed = roots
                     .iter()
@@ -192,7 +236,22 @@ impl CommandOrigin {
                 changed.collect()
             }
         };
-        let mut made: Vec<LookedAtFile> = paths.iter().filter_map(|path| looked_at(path)).collect();
+        let root = scope.workspace_root();
+        let is_enclosed = matches!(self.standing, OriginStanding::Enclosed(_));
+        // Words that say a file is written may not have come to it: `test -e a || echo x > a`.
+        let is_written = |file: &LookedAtFile| {
+            let was_same = |was: &LookedAtFile| was.path == file.path && was.stamp == file.stamp;
+            !self.before.iter().any(was_same)
+        };
+        let mut made: Vec<LookedAtFile> = paths
+            .iter()
+            .filter_map(|path| looked_at(path))
+            .filter(is_written)
+            // An archive that somebody unpacked meanwhile has times of its own.
+            .filter(|file| !is_enclosed || file.stamp.was_saved_here())
+            // What gives orders in a work folder waits for the owner, as in the workspace.
+            .filter(|file| file.path.starts_with(&root) || leave.covers_file(&root, &file.path))
+            .collect();
         if made.is_empty() {
             return;
         }
@@ -204,12 +263,7 @@ impl CommandOrigin {
                 file.hash = std::fs::read(&file.path).ok().map(ContentHash::of);
             }
         }
-        let by = AnsweredBy {
-            writer: FileWriter::Agent,
-            how: tool,
-            turn,
-        };
-        let noted = scope.agents.journal(&scope.view.id).note_own(&made, &by);
+        let noted = scope.agents.journal(&scope.view.id).note_own(&made, by);
         ok_or_warn!(
             noted,
             "the files a command made are nobody's: they count as foreign"
@@ -227,7 +281,19 @@ fn own_trees(
     let mut trees: Vec<PathBuf> = Vec::new();
     for root in roots {
         let root = root.canonicalize().unwrap_or(root);
-        if !root.is_dir() || trees.iter().any(|other| root.starts_with(other)) {
+        if trees.iter().any(|other| root.starts_with(other)) {
+            continue;
+        }
+        // The lock of the skills answers for every file of theirs.
+        match trust_as_skill(scope, &root) {
+            Some(trust) if trust >= Trust::Agent => continue,
+            Some(_) => return None,
+            None => {}
+        }
+        if root.is_file() && !is_own_file(scope, &root) {
+            return None;
+        }
+        if !root.is_dir() {
             continue;
         }
         if !custody.trees.is_own(&root, &known) {
@@ -290,8 +356,13 @@ fn looked_at(path: &Path) -> Option<LookedAtFile> {
     })
 }
 
-/// Whether somebody answers for what is printed of a target. What is not there cannot be printed.
+/// Whether somebody answers for what is printed of a target. What is not there cannot be printed;
+/// of a link, wherever it leads, its own text can be.
 fn is_own(scope: &ConversationScope, target: &ReadTarget) -> bool {
+    let (ReadTarget::Text(path) | ReadTarget::Names(path)) = target;
+    if is_foreign_link(scope, path) {
+        return false;
+    }
     match target {
         ReadTarget::Text(path) => match path.canonicalize() {
             Ok(real) => !real.is_dir() && is_own_file(scope, &real),
@@ -310,6 +381,18 @@ fn is_own(scope: &ConversationScope, target: &ReadTarget) -> bool {
     }
 }
 
+/// Whether a path is a link that nobody answers for.
+fn is_foreign_link(scope: &ConversationScope, path: &Path) -> bool {
+    let is_link = path
+        .symlink_metadata()
+        .is_ok_and(|found| found.is_symlink());
+    let itself = || {
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    is_link && !itself().is_some_and(|link| is_own_file(scope, &link))
+}
+
 /// Whether a path that is not there stays so: with a step up it may lead elsewhere as soon as the
 /// command has made a folder.
 fn leads_nowhere(path: &Path) -> bool {
@@ -319,23 +402,25 @@ fn leads_nowhere(path: &Path) -> bool {
 
 /// The lock of the skills answers for theirs, the records for the rest.
 fn is_own_file(scope: &ConversationScope, path: &Path) -> bool {
-    let known = scope.agents.file_trust();
+    let by_record = || scope.agents.file_trust().trust_of_file(path);
+    trust_as_skill(scope, path).unwrap_or_else(by_record) >= Trust::Agent
+}
+
+/// How far a path is trusted that lies in the folder of a skill; `None` for any other.
+fn trust_as_skill(scope: &ConversationScope, path: &Path) -> Option<Trust> {
     let skills = scope.agents.assembler.skills(&scope.view.id);
     let Some(skills) = ok_or_warn!(
         skills,
         "the skills cannot be read, so what a command printed counts as foreign"
     ) else {
-        return false;
+        return Some(Trust::External);
     };
-    let of_skill = skills.listed_with_trust().find(|(skill, _)| {
+    let mut listed = skills.listed_with_trust();
+    let (_, words) = listed.find(|(skill, _)| {
         let folder = skill.folder.canonicalize();
         folder.is_ok_and(|folder| path.starts_with(folder))
-    });
-    let trust = match of_skill {
-        Some((_, words)) => words.join(known.ceiling(path)),
-        None => known.trust_of_file(path),
-    };
-    trust >= Trust::Agent
+    })?;
+    Some(words.join(scope.agents.file_trust().ceiling(path)))
 }
 
 fn is_agents_own(piece: &OutputPiece) -> bool {

@@ -58,7 +58,10 @@ impl WrittenAfter {
         writes: Option<&CommandWrites>,
         standing: HostStanding,
     ) -> Self {
-        let is_known = matches!(writes, Some(CommandWrites::Named(_) | CommandWrites::All));
+        let is_known = matches!(
+            writes,
+            Some(CommandWrites::Named(_) | CommandWrites::Enclosed)
+        );
         match taint == SessionTaint::Clean && (is_known || standing == HostStanding::Listed) {
             true => Self::OwnWords,
             false => Self::ForeignText,

@@ -9,8 +9,8 @@ use chela_ledger::AuditKind;
 use chela_tools::{ApprovalQuestion, ApprovalScope, Approver, OwnerAnswer};
 use serde_json::json;
 
+use super::RunningTurn;
 use super::agent_writes::WriteWatch;
-use super::{RunningTurn, TurnEvent};
 use crate::guard_mark::GuardMark;
 
 /// Asks whoever watches the turn. What was allowed is on record before it happens; what cannot be
@@ -58,9 +58,7 @@ impl RecordedApprover<'_> {
             return self.turn.surface.ask(question).await;
         };
         let (host, told) = watch.leave_authority().await;
-        for told in told {
-            self.turn.surface.event(TurnEvent::Tampered(told));
-        }
+        self.turn.tell_of_tampering(told);
         let answer = self.turn.surface.ask(question).await;
         if let Some(host) = host {
             watch.watch_authority(host).await;

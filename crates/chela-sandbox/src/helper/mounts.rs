@@ -89,6 +89,8 @@ enum What {
     Link(PathBuf),
     /// Nothing, in the place of a socket.
     Nothing(OwnedFd),
+    /// Nothing, in the place of a folder.
+    EmptyFolder,
 }
 
 /// What is shown, opened before anything is hidden. What comes later lies on top.
@@ -115,6 +117,12 @@ fn parts(walls: &PathAccess, egress: Option<&Path>) -> Result<Vec<Part>, (PathBu
         Err(error) => Some(Err((path.to_owned(), error))),
     });
     let hidden = walls.hide.iter().map(|path| {
+        if path.is_dir() {
+            return Ok(Part {
+                at: path.clone(),
+                what: What::EmptyFolder,
+            });
+        }
         let nothing = rustix::fs::open("/dev/null", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         match nothing {
             Ok(nothing) => Ok(Part {
@@ -161,6 +169,10 @@ impl Part {
             // One that is gone since needs no hiding.
             What::Nothing(_) if at.symlink_metadata().is_err() => return Ok(()),
             What::Nothing(open) => open,
+            What::EmptyFolder => {
+                let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::RDONLY;
+                return Ok(mount("tmpfs", &at, "tmpfs", flags, c"mode=0555,size=4k")?);
+            }
         };
         mount_bind_recursive(format!("/proc/self/fd/{}", open.as_raw_fd()), &at)?;
         Ok(())

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chela_core::Host;
 
 use super::process_table::{descends, shown};
-use super::{RecordedCommand, recorded};
+use super::{ReadRecords, RecordedCommand};
 use crate::family::{MARK, ProcessKin, end_processes, relatives};
 
 /// A command that runs although nobody looks after it any more, or that somebody still does.
@@ -21,7 +21,7 @@ pub struct RunningCommand {
 
 /// The commands on record of which something still runs.
 pub fn running_commands(host: &Host) -> Vec<RunningCommand> {
-    let recorded = recorded(host);
+    let recorded = ReadRecords::of(host).commands;
     if recorded.is_empty() {
         return Vec::new();
     }

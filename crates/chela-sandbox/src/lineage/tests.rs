@@ -2,7 +2,9 @@ use std::process::{Child, Command};
 
 use chela_core::Host;
 
-use super::{CommandRecord, RecordedCommand, forget_old_commands, recorded, relative, relatives};
+use super::{
+    CommandRecord, ReadRecords, RecordedCommand, forget_old_commands, relative, relatives,
+};
 
 fn sleeper() -> Child {
     Command::new("sleep").arg("30").spawn().unwrap()
@@ -20,7 +22,7 @@ fn a_command_is_on_record_until_it_ends() {
     let mut child = sleeper();
     let mut record = CommandRecord::begin(&host, child.id(), "").unwrap();
     let pid = i32::try_from(child.id()).unwrap();
-    let known = recorded(&host);
+    let known = ReadRecords::of(&host).commands;
     assert!(
         known
             .iter()
@@ -29,12 +31,12 @@ fn a_command_is_on_record_until_it_ends() {
     // A record that was taken away comes back.
     std::fs::remove_file(&record.file).unwrap();
     record.renew();
-    assert_eq!(recorded(&host).len(), 1);
+    assert_eq!(ReadRecords::of(&host).commands.len(), 1);
     child.kill().unwrap();
     child.wait().unwrap();
     // Whatever else the machine started meanwhile and left to itself may keep the record.
     record.end();
-    for it in recorded(&host) {
+    for it in ReadRecords::of(&host).commands {
         assert!(it.ended.is_some());
     }
 }
@@ -46,7 +48,7 @@ fn a_record_of_another_boot_means_nothing_and_goes() {
     let mut record = CommandRecord::begin(&host, child.id(), "").unwrap();
     record.facts.boot = "another".to_owned();
     record.write();
-    assert!(recorded(&host).is_empty());
+    assert!(ReadRecords::of(&host).commands.is_empty());
     forget_old_commands(&host);
     assert!(!record.file.exists());
     child.kill().unwrap();

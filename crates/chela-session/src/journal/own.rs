@@ -85,6 +85,13 @@ impl FileStamp {
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
+
+    /// Whether it was last written when it was last changed: what is unpacked or copied with its
+    /// times has older ones.
+    pub fn was_saved_here(&self) -> bool {
+        const SAME_MOMENT: i128 = 5_000_000_000;
+        (self.changed - self.modified).abs() < SAME_MOMENT
+    }
 }
 
 impl std::fmt::Display for FileStamp {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, ok_or_warn};
+use chela_files::announce_write;
 use chela_store::{DocumentStore as _, FileDocumentStore, StoreError, WaitHere as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -274,9 +275,12 @@ impl TrustLock {
         let mut text =
             serde_json::to_string_pretty(&document).map_err(|error| failed(error.into()))?;
         text.push('\n');
+        let announced = announce_write(&self.state_dir, &path);
         held.replace(&text)
             .wait()
-            .map_err(|error| failed(error.into()))
+            .map_err(|error| failed(error.into()))?;
+        announced.finish(text.as_bytes());
+        Ok(())
     }
 
     /// The text of a file as it was when it was locked, if a copy was kept.

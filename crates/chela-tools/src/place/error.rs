@@ -18,7 +18,7 @@ pub enum PlaceError {
     #[error("{path} leaves the workspace, through `..` or a link. Use a path inside it.")]
     Escapes { path: String },
     #[error(
-        "{path} belongs to Chela itself (config, sessions, approvals) or to the system, and is closed to file tools."
+        "{path} belongs to Chela itself (config, sessions, approvals), to the system, or to a folder the owner said no to, and is closed to file tools."
     )]
     Protected { path: String },
     #[error("{path} belongs to git, which may run what stands there. Use git itself.")]

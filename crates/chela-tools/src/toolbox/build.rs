@@ -44,6 +44,8 @@ pub struct ToolboxSettings<'a> {
     pub sandboxed: SandboxChoice,
     /// Folders besides the workspace: granted ones, folders of skills.
     pub roots: Vec<PlaceRoot>,
+    /// Folders inside of those that stay closed all the same.
+    pub closed: Vec<PathBuf>,
     /// How far a file of the workspace is trusted, by its real path. `None`: as the agent's own.
     pub trust_of: Option<TrustOf>,
     /// Keeps what the file tools replace. `None`: changes cannot be taken back.
@@ -166,6 +168,7 @@ fn protected(settings: &ToolboxSettings<'_>) -> Vec<PathBuf> {
         PathBuf::from("/proc"),
     ];
     paths.extend(settings.loaded.files().map(PathBuf::from));
+    paths.extend(settings.closed.iter().cloned());
     paths
 }
 

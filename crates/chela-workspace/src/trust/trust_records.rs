@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust};
+use chela_files::announce_write;
 use chela_store::{DocumentStore as _, FileDocumentStore, HeldDocument, StoreError, WaitHere as _};
 use serde_json::{Map, Value};
 
@@ -110,8 +111,10 @@ impl TrustRecords {
         }
         let text = serde_json::to_string_pretty(&document);
         let text = text.map_err(|error| unwritten(error.into()))? + "\n";
+        let announced = announce_write(&host.state_dir(), &path);
         let replaced = held.replace(&text).wait();
         replaced.map_err(|error| unwritten(error.into()))?;
+        announced.finish(text.as_bytes());
         before.log_changes(&after);
         let versions = VersionCopies::of(host);
         for hash in before.hashes().difference(&after.hashes()) {

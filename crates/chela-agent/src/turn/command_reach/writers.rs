@@ -68,6 +68,8 @@ impl LineReading {
         for source in sources {
             let source = folder.join(source);
             let name = source.file_name()?.to_owned();
+            // From another place a link may lead elsewhere.
+            (!source.is_symlink()).then_some(())?;
             self.targets.push(ReadTarget::Text(source));
             self.writes.push(match end.is_dir() || last.ends_with('/') {
                 true => end.join(name),

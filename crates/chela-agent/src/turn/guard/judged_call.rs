@@ -91,10 +91,11 @@ impl RunningTurn<'_> {
             let root = self.parts.scope.workspace_root();
             prospect.effect = self.effect_on_files(prospect.effect, paths);
             orders = order_names(&root, paths.iter().map(PathBuf::as_path));
-        }
-        if !orders.is_empty() {
-            let leave = self.order_leave();
-            orders.retain(|name| !leave.covers(name));
+            if !orders.is_empty() {
+                let leave = self.order_leave();
+                let asked = paths.iter().filter(|path| !leave.covers_file(&root, path));
+                orders = order_names(&root, asked.map(PathBuf::as_path));
+            }
         }
         let targets = prepared.tool.targets(&prepared.arguments);
         Ok(JudgedCall {

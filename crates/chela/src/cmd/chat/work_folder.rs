@@ -56,18 +56,25 @@ impl FolderChoice<'_> {
             && !added.iter().any(|folder| standing.starts_with(folder))
             && let Some(access) = self.answer(&standing, screen, way)?.access()
         {
-            folders.push(WorkFolder {
-                path: standing,
-                access,
-            });
+            folders.push((standing, access));
         }
-        for path in added.into_iter().filter(|path| !self.is_own(path)) {
-            folders.push(WorkFolder {
+        let added = added.into_iter().filter(|path| !self.is_own(path));
+        folders.extend(added.map(|path| (path, FolderAccess::Write)));
+        let grants = FolderGrants::load(host)?;
+        // A no holds inside a folder that is open, unless that very folder was named.
+        let named: Vec<PathBuf> = folders.iter().map(|(path, _)| path.clone()).collect();
+        let closed = |path: &Path| {
+            let refused = grants.refused_below(path).into_iter();
+            refused.filter(|no| !named.contains(no)).collect()
+        };
+        let folders = folders.into_iter();
+        Ok(folders
+            .map(|(path, access)| WorkFolder {
+                closed: closed(&path),
                 path,
-                access: FolderAccess::Write,
-            });
-        }
-        Ok(folders)
+                access,
+            })
+            .collect())
     }
 
     /// Whether a folder is neither the agent's anyway, nor one that nobody works in.

@@ -118,6 +118,17 @@ impl RunningHome {
             .collect()
     }
 
+    /// Whether text from outside was read after these calls: then writing what runs at a build asks.
+    pub(super) fn is_tainted_by(
+        &self,
+        session: &str,
+        steps: impl IntoIterator<Item = ScriptStep>,
+    ) -> bool {
+        let probe = write("Makefile", "all:\n");
+        let results = self.plays(session, steps.into_iter().chain([probe]));
+        was_asked(results.last().unwrap())
+    }
+
     pub(super) fn exists(&self, file: &str) -> bool {
         self.scene.home.exists(&format!(".chela/workspace/{file}"))
     }

@@ -92,6 +92,20 @@ pub(super) fn finish(
     Ok(state_after(changed))
 }
 
+/// Ends a message nobody has begun.
+pub(super) fn withdraw(
+    tx: &Connection,
+    id: &str,
+    outcome: &MessageOutcome,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE inbox SET outcome = ?2, finished = ?3 \
+         WHERE id = ?1 AND finished IS NULL AND tries = 0",
+    )?
+    .execute(params![id, outcome.text, moment(outcome.at)])
+    .map(drop)
+}
+
 pub(super) fn by_id(connection: &Connection, id: &str) -> rusqlite::Result<Option<InboxMessage>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1"))?

@@ -1,5 +1,8 @@
 //! What somebody says to an agent, as a surface hands it in.
 
+use chela_guard::ExternalSource;
+use serde::{Deserialize, Serialize};
+
 /// What a person says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InboundMessage {
@@ -10,6 +13,18 @@ pub struct InboundMessage {
     pub pasted: Vec<String>,
     /// Text that came along from somewhere else: standard input.
     pub piped: Option<String>,
+    /// Text that nobody answers for: it is wrapped, and taints the session.
+    pub external: Vec<ExternalText>,
+    /// The ids under which an inbox keeps it (several for messages that are read together), so
+    /// that after a crash it is found in the transcript and not said again.
+    pub inbox_ids: Vec<String>,
+}
+
+/// Foreign text and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalText {
+    pub source: ExternalSource,
+    pub text: String,
 }
 
 impl From<&str> for InboundMessage {

@@ -131,6 +131,7 @@ impl<'a> RunningTurn<'a> {
                     label: scope.label_of_told(&message.text),
                     details: details_of(&sent, &runs),
                     external: told.external,
+                    inbox_ids: message.inbox_ids.clone(),
                     ..EntryMeta::default()
                 },
             )
@@ -194,6 +195,7 @@ impl<'a> RunningTurn<'a> {
                         source: scope.source,
                         label: scope.label_of_told(&message.text),
                         external: told.external,
+                        inbox_ids: message.inbox_ids.clone(),
                         ..EntryMeta::default()
                     },
                 )

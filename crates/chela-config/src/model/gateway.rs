@@ -7,7 +7,7 @@ section! {
     struct Gateway {
         /// Port.
         [min 1]
-        port: u16 = 18_789,
+        port: u16 = 18_790,
         /// Run here, or speak to one elsewhere.
         mode: Option<GatewayMode>,
         /// Which addresses it listens on.

@@ -101,6 +101,20 @@ impl InboxStore for SqliteRuntimeStore {
         self.write(WriteDurability::Process, move |tx| inbox::claim(tx, &ask))
     }
 
+    fn claim_behind(
+        &self,
+        claim: &WorkClaim,
+        ask: ClaimAsk,
+    ) -> StoreFuture<'_, Option<ClaimedMessage>> {
+        self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
+            inbox::claim_behind(tx, claim, &ask)
+        })
+    }
+
+    fn release_claims(&self) -> StoreFuture<'_, usize> {
+        self.write(WriteDurability::Process, inbox::release_claims)
+    }
+
     fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
         self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
             inbox::renew(tx, claim, time)

@@ -1,5 +1,6 @@
 //! What somebody says to an agent, as a surface hands it in.
 
+use chela_core::Trust;
 use chela_guard::ExternalSource;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +19,8 @@ pub struct InboundMessage {
     /// The ids under which an inbox keeps it (several for messages that are read together), so
     /// that after a crash it is found in the transcript and not said again.
     pub inbox_ids: Vec<String>,
+    /// How far the text is trusted where it is not the speaker's own: a job an agent made.
+    pub trust: Option<Trust>,
 }
 
 /// Foreign text and where it came from.

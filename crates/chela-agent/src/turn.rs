@@ -252,6 +252,8 @@ struct RunningTurn<'a> {
     surface: &'a dyn TurnSurface,
     outlet: TurnOutlet<'a>,
     session: OpenSession,
+    /// What began it.
+    source: MessageSource,
     chain: FallbackChain,
     prefix: std::sync::Arc<RequestPrefix>,
     /// The tools that results told of since the session began, in that order.
@@ -500,7 +502,7 @@ impl<'a> RunningTurn<'a> {
 
     fn gate_settings(&self) -> GateSettings {
         let format = self.chain.primary().info().compat.reply_format;
-        self.parts.scope.gate_settings(format)
+        self.parts.scope.gate_settings(format, self.source)
     }
 
     /// What the gate still held back, and what the answer comes to.

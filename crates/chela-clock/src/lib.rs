@@ -9,6 +9,7 @@ mod duration;
 mod job;
 mod job_book;
 mod job_clock;
+mod job_request;
 mod local_time;
 mod plan;
 mod reminder;
@@ -22,6 +23,7 @@ pub use job::{
 };
 pub use job_book::{BookError, JobBook, JobRow, RunRow};
 pub use job_clock::{ClockSettings, DueWork, JobClock, RunOutcome, TickReport, WorkForm};
+pub use job_request::{JobRequest, RequestError, RequestGround};
 pub use local_time::{LocalZone, ZoneError, moment_in_words};
 pub use plan::{DueAsk, DuePlan, SkipReason, plan_due};
 pub use reminder::{ReminderText, reminder_text};

@@ -12,11 +12,13 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chela_clock::LocalZone;
 use chela_config::model::RedactMode;
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
 
+use crate::cron::{self, CronToolset, JobsAccess};
 use crate::files::{self, FileTools, ImageInput};
 use crate::memory::{self, MemoryAccess};
 use crate::place::{FilePlaces, FileReach, PlaceAccess, PlaceRoot, PlacesSettings, TrustOf};
@@ -64,6 +66,8 @@ pub struct ToolboxSettings<'a> {
     pub spawner: Option<Arc<dyn ChildSpawner>>,
     /// `None`: no memory tools.
     pub memory: Option<MemoryAccess>,
+    /// `None`: no jobs.
+    pub jobs: Option<JobsAccess>,
     /// Takes secrets out of what tools say, and knows what calls must not carry.
     pub redactor: Arc<Redactor>,
     /// Tools made elsewhere: commands, the web. The policy holds for them too.
@@ -155,6 +159,8 @@ impl Toolbox {
             locks: chela_files::PathLocks::of(settings.host),
         });
         let sessions = Arc::new(sessions_seen(&settings, Arc::clone(&bound)));
+        let jobs = settings.jobs.clone();
+        let jobs = jobs.map(|access| jobs_of(&settings, &sessions, access));
         // In the order in which a model is told of them: what is ours first, others by name.
         let (own, mut others): (Vec<_>, Vec<_>) = settings
             .others
@@ -162,6 +168,9 @@ impl Toolbox {
             .partition(|tool| policy::is_built_in(&tool.spec().name));
         let mut tools = files::tools(&files);
         tools.extend(own);
+        if let Some((cron, offer)) = jobs.map(cron::tool) {
+            tools.extend(offered(vec![cron], offer));
+        }
         let about_others = match settings.company {
             SessionCompany::Alone => ToolOffer::Deferred,
             SessionCompany::Others => ToolOffer::Needed,
@@ -432,6 +441,22 @@ fn sessions_seen(settings: &ToolboxSettings<'_>, bound: Arc<OutputBound>) -> Ses
         entropy: Arc::clone(&settings.host.entropy),
         time_zone: zone.or_else(|| settings.host.facts.time_zone.clone()),
         time_format: settings.view.time_format.value,
+    }
+}
+
+fn jobs_of(
+    settings: &ToolboxSettings<'_>,
+    sessions: &SessionToolset,
+    access: JobsAccess,
+) -> CronToolset {
+    CronToolset {
+        access,
+        sessions: Arc::clone(&settings.sessions),
+        own: settings.session.clone(),
+        agent: settings.view.id.clone(),
+        zone: LocalZone::first_of([sessions.time_zone.as_deref()]),
+        clock: Arc::clone(&settings.host.clock),
+        entropy: Arc::clone(&settings.host.entropy),
     }
 }
 

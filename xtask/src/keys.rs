@@ -39,7 +39,7 @@ const BY_CONFIG: [(&str, &str); 10] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 18] = [
+const READ_OF_OTHERS: [(&str, &str); 17] = [
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),
@@ -48,7 +48,6 @@ const READ_OF_OTHERS: [(&str, &str); 18] = [
     ("Session", "scope"),
     ("Session", "store"),
     ("Tts", "mode"),
-    ("Hooks", "enabled"),
     ("Plugins", "enabled"),
     ("Plugins", "load"),
     ("PluginEntry", "enabled"),

@@ -103,6 +103,21 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "chela-gateway",
+        &[
+            "chela-core",
+            "chela-files",
+            "chela-store",
+            "chela-config",
+            "chela-memory",
+            "chela-guard",
+            "chela-model",
+            "chela-sandbox",
+            "chela-session",
+            "chela-agent",
+        ],
+    ),
+    (
         "chela",
         &[
             "chela-core",
@@ -123,6 +138,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-session",
             "chela-inspect",
             "chela-agent",
+            "chela-gateway",
         ],
     ),
     ("chela-testkit", &[]),

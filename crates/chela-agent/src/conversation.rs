@@ -42,10 +42,10 @@ pub use past::{conversation_row, find_conversation};
 
 pub use crate::background::{BackgroundWork, OwnerCommandOutcome, RunningWork};
 pub use crate::inbound_message::{ExternalText, InboundImage, InboundMessage};
-pub use recovering::MessageStanding;
 pub use crate::scope::{ConversationAsk, OwnTools, ToolUse};
 pub use crate::transcript::NewBeginning;
 pub use crate::turn::{CompactError, CompactionOutcome};
+pub use recovering::MessageStanding;
 
 /// One session of one agent, held open. Turns run one at a time; everything else may be called
 /// while one runs.
@@ -81,11 +81,7 @@ impl Conversation {
         surface: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
         let source = self.scope.source;
-        survive(
-            &self.scope.agents,
-            self.say_next(message, source, surface),
-        )
-        .await
+        survive(&self.scope.agents, self.say_next(message, source, surface)).await
     }
 
     /// One turn that something other than a person begins: a job, a heartbeat, an event. Nobody
@@ -96,11 +92,7 @@ impl Conversation {
         source: MessageSource,
         surface: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
-        survive(
-            &self.scope.agents,
-            self.say_next(message, source, surface),
-        )
-        .await
+        survive(&self.scope.agents, self.say_next(message, source, surface)).await
     }
 
     async fn say_next(

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use chela_config::LoadedConfig;
 use chela_config::model::{GatewayAuthMode, SecretSetting};
 use chela_core::{ContentHash, Host, lock};
-use chela_files::{FileMode, WriteError, create_file, write_file};
+use chela_files::{DraftPlacement, FileMode, WriteError, create_file, write_file};
 use chela_model::KeySource;
 
 /// So many wrong tokens an address may show in a minute.
@@ -84,12 +84,12 @@ pub fn read_or_make_token(host: &Host) -> Result<String, AccessError> {
         Err(why) => return Err(AccessError::Read { file: path, why }),
     }
     let token = host.random_hex(32);
-    match create_file(&path, token.as_bytes(), FileMode::Private) {
-        Ok(()) => Ok(token),
+    match create_file(&path, token.as_bytes(), FileMode::Private)? {
+        DraftPlacement::Placed => Ok(token),
         // Another process was faster: its token counts.
-        Err(error) => match std::fs::read_to_string(&path) {
-            Ok(token) if !token.trim().is_empty() => Ok(token.trim().to_owned()),
-            _ => Err(error.into()),
+        DraftPlacement::Changed => match std::fs::read_to_string(&path) {
+            Ok(token) => Ok(token.trim().to_owned()),
+            Err(why) => Err(AccessError::Read { file: path, why }),
         },
     }
 }
@@ -207,7 +207,9 @@ impl SecretPlace {
         match self {
             Self::Given { hash, is_long } => (*hash, *is_long),
             Self::File { path, read } => {
-                let changed = std::fs::metadata(path).and_then(|meta| meta.modified()).ok();
+                let changed = std::fs::metadata(path)
+                    .and_then(|meta| meta.modified())
+                    .ok();
                 let mut read = lock(read);
                 if changed.is_some()
                     && read.0 != changed
@@ -253,7 +255,10 @@ mod tests {
 
     #[test]
     fn guessing_is_slowed_down_and_what_can_be_guessed_waits_too() {
-        for (is_long, then) in [(true, AccessVerdict::Granted), (false, AccessVerdict::SlowDown)] {
+        for (is_long, then) in [
+            (true, AccessVerdict::Granted),
+            (false, AccessVerdict::SlowDown),
+        ] {
             let token = token("right", is_long);
             assert_eq!(token.judge(HERE, Some("right"), 0), AccessVerdict::Granted);
             assert_eq!(token.judge(HERE, None, 0), AccessVerdict::Refused);
@@ -263,7 +268,10 @@ mod tests {
             assert_eq!(token.judge(HERE, Some("wrong"), 6), AccessVerdict::SlowDown);
             assert_eq!(token.judge(HERE, Some("right"), 7), then);
             let elsewhere = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-            assert_eq!(token.judge(elsewhere, Some("right"), 7), AccessVerdict::Granted);
+            assert_eq!(
+                token.judge(elsewhere, Some("right"), 7),
+                AccessVerdict::Granted
+            );
             assert_eq!(
                 token.judge(HERE, Some("right"), 7 + MINUTE),
                 AccessVerdict::Granted

@@ -25,19 +25,21 @@ fn own_pid() -> i32 {
 
 /// The socket of the other end, as the kernel numbers it.
 fn socket_inode(peer: SocketAddr, local: SocketAddr) -> Option<String> {
-    ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().find_map(|table| {
-        let text = std::fs::read_to_string(table).ok()?;
-        text.lines().skip(1).find_map(|line| {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let port = |at: usize| {
-                let (_, port) = fields.get(at)?.rsplit_once(':')?;
-                u16::from_str_radix(port, 16).ok()
-            };
-            // Seen from there: its local end is our peer.
-            let is_it = port(1) == Some(peer.port()) && port(2) == Some(local.port());
-            is_it.then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
+    ["/proc/net/tcp", "/proc/net/tcp6"]
+        .into_iter()
+        .find_map(|table| {
+            let text = std::fs::read_to_string(table).ok()?;
+            text.lines().skip(1).find_map(|line| {
+                let fields: Vec<&str> = line.split_whitespace().collect();
+                let port = |at: usize| {
+                    let (_, port) = fields.get(at)?.rsplit_once(':')?;
+                    u16::from_str_radix(port, 16).ok()
+                };
+                // Seen from there: its local end is our peer.
+                let is_it = port(1) == Some(peer.port()) && port(2) == Some(local.port());
+                is_it.then(|| fields.get(9).map(|inode| (*inode).to_owned()))?
+            })
         })
-    })
 }
 
 fn processes_with(inode: &str) -> Vec<i32> {

@@ -4,12 +4,13 @@
 //! The inbox is the queue. Work is on disk before it is acknowledged and leaves when its outcome
 //! is on disk, so a process that dies at any moment is followed by one that finds it again.
 
+mod background_watch;
 mod finish_work;
 mod open_conversations;
 mod queue_rules;
 mod run_work;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -53,8 +54,12 @@ struct LaneParts {
     waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
     /// Something may have come in, or a lane is free.
     wake: Notify,
+    /// A turn begins.
+    began: Notify,
     /// A turn has ended.
     ended: Notify,
+    /// Conversations with something in the background that is looked after, by their place.
+    watched: Mutex<HashSet<usize>>,
     counts: WorkCounts,
 }
 
@@ -130,7 +135,9 @@ impl WorkLanes {
             dropped: Mutex::default(),
             waiters: Mutex::default(),
             wake: Notify::new(),
+            began: Notify::new(),
             ended: Notify::new(),
+            watched: Mutex::default(),
             counts: WorkCounts::default(),
         })))
     }

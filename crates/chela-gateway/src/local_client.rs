@@ -63,7 +63,10 @@ impl LocalClient {
         stream.take(MOST_BYTES).read_to_string(&mut answer)?;
         let bad = || io::Error::other("the gateway answered something that is not HTTP");
         let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(bad)?;
-        let status = head.split_whitespace().nth(1).and_then(|code| code.parse().ok());
+        let status = head
+            .split_whitespace()
+            .nth(1)
+            .and_then(|code| code.parse().ok());
         Ok(LocalReply {
             status: status.ok_or_else(bad)?,
             body: body.to_owned(),

@@ -185,7 +185,7 @@ async fn forget_old_outcomes(lanes: WorkLanes) {
 /// Which address it listens on. Beyond this machine only with a token the owner chose to set.
 fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, GatewayError> {
     let gateway = &loaded.config.gateway;
-    let ip = match gateway.bind {
+    let ip: IpAddr = match gateway.bind {
         GatewayBind::Loopback | GatewayBind::Auto => return Ok(Ipv4Addr::LOCALHOST.into()),
         GatewayBind::Lan => Ipv4Addr::UNSPECIFIED.into(),
         GatewayBind::Custom => gateway
@@ -205,11 +205,20 @@ fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, GatewayError> {
 async fn hook_access(host: &Host, loaded: &LoadedConfig) -> Result<HookAccess, GatewayError> {
     let hooks = &loaded.config.hooks;
     let path = hooks.path.trim_end_matches('/').to_owned();
-    let taken = ["/v1", "/ws", "/approvals", "/metrics", "/healthz", "/readyz"];
+    let taken = [
+        "/v1",
+        "/ws",
+        "/approvals",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+    ];
     let is_fine = path.starts_with('/')
         && path.len() > 1
         && !path.contains(['{', '}', '*', '?', '#'])
-        && !taken.iter().any(|taken| path == *taken || path.starts_with(&format!("{taken}/")));
+        && !taken
+            .iter()
+            .any(|taken| path == *taken || path.starts_with(&format!("{taken}/")));
     if !is_fine {
         return Err(GatewayError::HookPath);
     }

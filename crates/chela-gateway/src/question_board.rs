@@ -36,7 +36,7 @@ pub enum AnswerRefused {
 }
 
 /// Takes a question down when whoever asked does not wait any more.
-pub struct QuestionPost<'a> {
+pub(crate) struct QuestionPost<'a> {
     board: &'a QuestionBoard,
     id: String,
     pub answer: oneshot::Receiver<OwnerAnswer>,
@@ -49,7 +49,7 @@ impl Drop for QuestionPost<'_> {
 }
 
 impl QuestionBoard {
-    pub fn post(&self, question: &ApprovalQuestion, session: &str) -> QuestionPost<'_> {
+    pub(crate) fn post(&self, question: &ApprovalQuestion, session: &str) -> QuestionPost<'_> {
         let (answer, heard) = oneshot::channel();
         let posted = PostedQuestion {
             question: question.clone(),

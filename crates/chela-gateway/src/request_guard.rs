@@ -58,11 +58,9 @@ impl KnownNames {
     /// A page may speak to us when it came from here, or from where the owner said.
     fn is_known_origin(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
-        let from_here = origin
-            .split_once("://")
-            .is_some_and(|(scheme, rest)| {
-                matches!(scheme, "http" | "https") && rest == host.to_ascii_lowercase()
-            });
+        let from_here = origin.split_once("://").is_some_and(|(scheme, rest)| {
+            matches!(scheme, "http" | "https") && rest == host.to_ascii_lowercase()
+        });
         from_here || self.origins.contains(&origin)
     }
 }
@@ -194,7 +192,9 @@ fn shown_token(headers: &HeaderMap) -> Option<&str> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = text("authorization").and_then(|value| {
         let (scheme, token) = value.split_once(' ')?;
-        scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
+        scheme
+            .eq_ignore_ascii_case("bearer")
+            .then_some(token.trim())
     });
     bearer
         .or_else(|| text("x-api-key"))
@@ -221,16 +221,37 @@ mod tests {
             hosts: vec!["localhost".into(), "home.example".into()],
             origins: vec!["https://home.example".into()],
         };
-        for host in ["127.0.0.1:18790", "localhost:1", "[::1]:80", "::1", "LOCALHOST", "home.example"] {
+        for host in [
+            "127.0.0.1:18790",
+            "localhost:1",
+            "[::1]:80",
+            "::1",
+            "LOCALHOST",
+            "home.example",
+        ] {
             assert!(names.is_known_host(host), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:80", "127.0.0.1.nip.io", ""] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:80",
+            "127.0.0.1.nip.io",
+            "",
+        ] {
             assert!(!names.is_known_host(host), "{host}");
         }
         assert!(names.is_known_origin("http://localhost:18790", "localhost:18790"));
         assert!(names.is_known_origin("https://home.example", "127.0.0.1:18790"));
-        for origin in ["null", "http://localhost:9", "https://evil.example", "file://", "ftp://localhost:18790"] {
-            assert!(!names.is_known_origin(origin, "localhost:18790"), "{origin}");
+        for origin in [
+            "null",
+            "http://localhost:9",
+            "https://evil.example",
+            "file://",
+            "ftp://localhost:18790",
+        ] {
+            assert!(
+                !names.is_known_origin(origin, "localhost:18790"),
+                "{origin}"
+            );
         }
         assert_eq!(host_of("[::1]:80"), "[::1]");
     }

@@ -25,7 +25,9 @@ impl ServiceUnit {
     /// The unit that starts `program` for the home of `host`.
     pub fn of(host: &Host, manager: ServiceManager, program: &Path) -> Self {
         let profile = host.profile();
-        let suffix = profile.map(|profile| format!("-{profile}")).unwrap_or_default();
+        let suffix = profile
+            .map(|profile| format!("-{profile}"))
+            .unwrap_or_default();
         match manager {
             ServiceManager::Systemd => {
                 let name = format!("chela-gateway{suffix}.service");
@@ -109,9 +111,7 @@ fn launchd_text(host: &Host, program: &Path, name: &str) -> String {
     let log = host.state_dir().join("logs").join("gateway.out");
     let environment: String = places(host)
         .iter()
-        .map(|(name, value)| {
-            format!("    <key>{name}</key><string>{}</string>\n", in_xml(value))
-        })
+        .map(|(name, value)| format!("    <key>{name}</key><string>{}</string>\n", in_xml(value)))
         .collect();
     let log = in_xml(&log.display().to_string());
     format!(
@@ -162,8 +162,14 @@ mod tests {
             .insert(vars::HOME.into(), "/data/50% \"<x>\"".into());
         let program = Path::new("/opt/my tools/chela");
         let unit = ServiceUnit::of(&host, ServiceManager::Systemd, program);
-        assert!(unit.text.contains("ExecStart=\"/opt/my tools/chela\" gateway run\n"));
-        assert!(unit.text.contains("Environment=\"CHELA_HOME=/data/50%% \\\"<x>\\\"\"\n"));
+        assert!(
+            unit.text
+                .contains("ExecStart=\"/opt/my tools/chela\" gateway run\n")
+        );
+        assert!(
+            unit.text
+                .contains("Environment=\"CHELA_HOME=/data/50%% \\\"<x>\\\"\"\n")
+        );
         assert_eq!(
             unit.file,
             Path::new("/home/me/.config/systemd/user/chela-gateway.service")

@@ -32,15 +32,26 @@ pub struct WorkItem {
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum WorkSource {
     /// Whoever holds the owner's token, on a surface of the owner.
-    Owner { surface: String },
+    Owner {
+        surface: String,
+    },
     /// Somebody a program speaks for. Whether it is the owner `commands.ownerAllowFrom` says.
-    Sender { channel: String, id: String },
-    Cron { job: String },
+    Sender {
+        channel: String,
+        id: String,
+    },
+    Cron {
+        job: String,
+    },
     Heartbeat,
     /// A webhook; its payload is external.
-    Hook { name: String },
+    Hook {
+        name: String,
+    },
     /// The runtime itself: BOOT.md, a wake, a restart.
-    Runtime { what: String },
+    Runtime {
+        what: String,
+    },
 }
 
 /// A picture that comes with a message, base64.

@@ -3,9 +3,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use chela_agent::prelude::{
-    ApprovalQuestion, Approver, Host, OwnerAnswer, TurnEvent, TurnSurface,
-};
+use chela_agent::prelude::{ApprovalQuestion, Approver, Host, OwnerAnswer, TurnEvent, TurnSurface};
 use chela_guard::approval::OwnerPresence;
 use serde_json::{Value, json};
 
@@ -79,8 +77,7 @@ impl Approver for WorkSurface {
             let mut post = self.questions.post(question, &self.session);
             self.tell("approval.asked", question_json(question, &self.session));
             let patience = question.expires.duration_since(question.asked);
-            let heard =
-                tokio::time::timeout(patience.unwrap_or_default(), &mut post.answer).await;
+            let heard = tokio::time::timeout(patience.unwrap_or_default(), &mut post.answer).await;
             let answer = match heard {
                 Ok(Ok(answer)) => answer,
                 _ => OwnerAnswer::NOBODY,

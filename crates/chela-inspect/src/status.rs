@@ -14,6 +14,9 @@ pub struct StatusReport {
     pub profile: Option<String>,
     pub home: String,
     pub config: ConfigStatus,
+    /// Where the gateway listens, while it runs. Whoever can reach it knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
     /// Since when every agent is stopped, and why. Whoever runs the agents knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
@@ -78,6 +81,7 @@ impl StatusReport {
                     .map(ToString::to_string)
                     .collect(),
             },
+            gateway: None,
             stopped: None,
             agents: views
                 .map(|view| AgentStatus::of(host, loaded, &view))

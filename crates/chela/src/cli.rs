@@ -5,6 +5,7 @@ pub mod audit;
 pub mod auth;
 pub mod cache;
 pub mod docs;
+pub mod gateway;
 pub mod guard;
 pub mod logs;
 pub mod sandbox;
@@ -171,6 +172,10 @@ Examples:
     /// What the provider's cache could reuse, and why not more
     #[command(subcommand)]
     Cache(cache::CacheCommand),
+
+    /// The process that is always on: HTTP, WebSocket, webhooks
+    #[command(subcommand, after_help = gateway::AFTER_HELP)]
+    Gateway(gateway::GatewayCommand),
 
     /// What was used: tokens and money, summed up
     #[command(after_help = "\

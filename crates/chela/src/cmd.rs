@@ -13,6 +13,7 @@ mod docs;
 mod doctor;
 mod explain;
 mod folders;
+mod gateway;
 mod guard;
 mod init;
 mod input;
@@ -73,6 +74,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Undo(args)) => undo::run(host, screen, &args),
         Some(CliCommand::Audit(command)) => audit::run(host, screen, command),
         Some(CliCommand::Cache(command)) => cache::run(host, screen, command),
+        Some(CliCommand::Gateway(command)) => gateway::run(host, screen, command),
         Some(CliCommand::Usage(args)) => usage::run(host, screen, &args),
         Some(CliCommand::Logs(args)) => logs::run(host, screen, &args),
         Some(CliCommand::Agents(command)) => agents::run(host, screen, command),

@@ -153,7 +153,7 @@ section! {
         [min 1]
         max_steps: u64 = 60,
         /// Runs at the same time, over all conversations.
-        [min 1, later]
+        [min 1]
         max_concurrent: Option<u32>,
         /// Largest received file the agent sees, in megabytes.
         [later]

@@ -63,7 +63,6 @@ section! {
         [later]
         mcp: Mcp,
         /// The gateway: where it listens and who may speak to it.
-        [later]
         gateway: Gateway,
         /// What trust decides: information flow, approvals, detection.
         guard: Guard,

@@ -78,7 +78,9 @@ pub(super) async fn create(
     if ask.stream {
         let form = CompletionStream {
             head,
-            with_usage: ask.stream_options.is_some_and(|options| options.include_usage),
+            with_usage: ask
+                .stream_options
+                .is_some_and(|options| options.include_usage),
         };
         return stream_answer(&state, item, form).await;
     }
@@ -140,7 +142,11 @@ pub(super) fn read_content(content: &Value) -> Result<(String, Vec<WorkImage>), 
         Value::Null => return Ok((String::new(), Vec::new())),
         Value::String(text) => return Ok((text.clone(), Vec::new())),
         Value::Array(parts) => parts,
-        _ => return Err(ErrorReply::bad_request("`content` is a text or a list of parts")),
+        _ => {
+            return Err(ErrorReply::bad_request(
+                "`content` is a text or a list of parts",
+            ));
+        }
     };
     let mut texts = Vec::new();
     let mut images = Vec::new();
@@ -176,9 +182,7 @@ fn data_image(url: Option<&Value>) -> Result<WorkImage, ErrorReply> {
             data: data.to_owned(),
         })
     };
-    read().ok_or_else(|| {
-        ErrorReply::bad_request("a picture has to be a `data:…;base64,…` address")
-    })
+    read().ok_or_else(|| ErrorReply::bad_request("a picture has to be a `data:…;base64,…` address"))
 }
 
 /// A picture as Anthropic writes one.
@@ -259,7 +263,8 @@ impl StreamForm for CompletionStream {
     }
 
     fn fail(&mut self, why: &str) -> Vec<SseFrame> {
-        let error = json!({ "error": { "message": why, "type": "api_error", "code": "turn_failed" } });
+        let error =
+            json!({ "error": { "message": why, "type": "api_error", "code": "turn_failed" } });
         vec![SseFrame::data(&error), Self::done()]
     }
 }

@@ -70,6 +70,9 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
 /// Numbers of four bytes, the lowest first, in base64: what the official clients ask for.
 fn packed(vector: &[f32]) -> String {
     use base64::Engine as _;
-    let bytes: Vec<u8> = vector.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let bytes: Vec<u8> = vector
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }

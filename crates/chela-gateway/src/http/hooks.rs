@@ -144,7 +144,9 @@ async fn take_in(
         id: id.clone(),
         agent,
         session: session.clone(),
-        source: WorkSource::Hook { name: "webhook".to_owned() },
+        source: WorkSource::Hook {
+            name: "webhook".to_owned(),
+        },
         text: CAME_IN.trim().to_owned(),
         external: vec![ExternalText {
             source: ExternalSource::Webhook { name },

@@ -12,23 +12,63 @@ use crate::gateway_state::GatewayState;
 const ROUTES: &[(&str, &str, &str, bool)] = &[
     ("get", "/healthz", "Whether the process answers", false),
     ("get", "/readyz", "Whether it takes work", false),
-    ("get", "/metrics", "Counters, as Prometheus reads them", true),
+    (
+        "get",
+        "/metrics",
+        "Counters, as Prometheus reads them",
+        true,
+    ),
     ("get", "/openapi.json", "This document", true),
     ("get", "/v1/models", "The agents, as models", true),
     ("get", "/v1/models/{id}", "One of them", true),
-    ("post", "/v1/chat/completions", "A message to an agent (OpenAI)", true),
-    ("post", "/v1/responses", "A message to an agent (OpenAI, newer)", true),
-    ("post", "/v1/messages", "A message to an agent (Anthropic)", true),
-    ("post", "/v1/embeddings", "Vectors of the built-in table", true),
-    ("get", "/approvals", "Questions for the owner that are open", true),
+    (
+        "post",
+        "/v1/chat/completions",
+        "A message to an agent (OpenAI)",
+        true,
+    ),
+    (
+        "post",
+        "/v1/responses",
+        "A message to an agent (OpenAI, newer)",
+        true,
+    ),
+    (
+        "post",
+        "/v1/messages",
+        "A message to an agent (Anthropic)",
+        true,
+    ),
+    (
+        "post",
+        "/v1/embeddings",
+        "Vectors of the built-in table",
+        true,
+    ),
+    (
+        "get",
+        "/approvals",
+        "Questions for the owner that are open",
+        true,
+    ),
     ("post", "/approvals/{id}", "The owner's answer to one", true),
-    ("get", "/ws", "The WebSocket: requests, and events as they happen", true),
+    (
+        "get",
+        "/ws",
+        "The WebSocket: requests, and events as they happen",
+        true,
+    ),
 ];
 
 pub(super) async fn document(State(state): State<Arc<GatewayState>>) -> Json<Value> {
     let mut paths = Map::new();
     for (method, path, summary, guarded) in ROUTES {
-        add(&mut paths, (method, path), summary, if *guarded { "token" } else { "" });
+        add(
+            &mut paths,
+            (method, path),
+            summary,
+            if *guarded { "token" } else { "" },
+        );
     }
     if state.hooks.access.is_some() {
         for (name, summary) in [

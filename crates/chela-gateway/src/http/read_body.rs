@@ -25,7 +25,10 @@ pub(super) async fn read_json<T: DeserializeOwned>(
             return Err(ErrorReply::new(
                 StatusCode::REQUEST_TIMEOUT,
                 "timeout",
-                format!("the request did not arrive within {} s", BODY_TIME.as_secs()),
+                format!(
+                    "the request did not arrive within {} s",
+                    BODY_TIME.as_secs()
+                ),
             ));
         }
     };

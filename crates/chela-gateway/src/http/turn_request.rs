@@ -88,7 +88,11 @@ impl TurnRequest {
             )));
         }
         let host = state.lanes.host();
-        let user = self.user.as_deref().map(str::trim).filter(|user| !user.is_empty());
+        let user = self
+            .user
+            .as_deref()
+            .map(str::trim)
+            .filter(|user| !user.is_empty());
         let source = match user {
             None => WorkSource::Owner {
                 surface: CHANNEL.to_owned(),
@@ -106,9 +110,10 @@ impl TurnRequest {
                 ));
             }
             (None, _, Some(after)) => (session_after(state, after, &source).await?, true),
-            (None, Some(user), None) => {
-                (session_of(&format!("{CHANNEL}:direct:{}", plain_name(user)), &agent)?, true)
-            }
+            (None, Some(user), None) => (
+                session_of(&format!("{CHANNEL}:direct:{}", plain_name(user)), &agent)?,
+                true,
+            ),
             (None, None, None) => {
                 let name = format!("explicit:{CHANNEL}-{}", host.random_hex(8));
                 (session_of(&name, &agent)?, false)
@@ -205,7 +210,9 @@ async fn session_after(
     };
     let id = after.strip_prefix("resp_").ok_or_else(unknown)?;
     let found = state.lanes.store().by_id(&format!("api:{id}")).await;
-    let found = found.map_err(|error| store_error(&error))?.ok_or_else(unknown)?;
+    let found = found
+        .map_err(|error| store_error(&error))?
+        .ok_or_else(unknown)?;
     let item: WorkItem = serde_json::from_str(&found.body).map_err(|_| unknown())?;
     match item.source == *source {
         true => Ok(item.session),

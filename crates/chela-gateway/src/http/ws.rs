@@ -92,7 +92,7 @@ impl SocketClient {
             tokio::select! {
                 message = self.socket.recv() => match message?.ok()? {
                     Message::Text(text) => {
-                        let reply = self.reply_to(&text).await;
+                        let reply = reply_to(&self.state, &text).await;
                         self.send(&reply).await?;
                     }
                     Message::Close(_) => return None,
@@ -128,7 +128,9 @@ impl SocketClient {
     }
 
     async fn say_hello(&mut self) -> Option<(broadcast::Receiver<Arc<GatewayEvent>>, u64)> {
-        let message = tokio::time::timeout(PATIENCE, self.socket.recv()).await.ok()??;
+        let message = tokio::time::timeout(PATIENCE, self.socket.recv())
+            .await
+            .ok()??;
         let Message::Text(text) = message.ok()? else {
             return None;
         };
@@ -136,7 +138,11 @@ impl SocketClient {
         let (id, since) = match read {
             Ok(ClientRequest {
                 id,
-                ask: ClientAsk::Hello { version: VERSION, since },
+                ask:
+                    ClientAsk::Hello {
+                        version: VERSION,
+                        since,
+                    },
             }) => (id, since),
             Ok(ClientRequest { id, .. }) => {
                 let why = format!("say hello first, with version {VERSION}");
@@ -144,7 +150,8 @@ impl SocketClient {
                 return None;
             }
             Err(error) => {
-                self.send(&refusal(&Value::Null, "unreadable", &error.to_string())).await?;
+                self.send(&refusal(&Value::Null, "unreadable", &error.to_string()))
+                    .await?;
                 return None;
             }
         };
@@ -163,104 +170,14 @@ impl SocketClient {
             "gap": missed.has_gap,
             "approvals": self.state.lanes.questions().list(),
         });
-        self.send(&json!({ "type": "reply", "id": id, "ok": true, "result": hello })).await?;
+        self.send(&json!({ "type": "reply", "id": id, "ok": true, "result": hello }))
+            .await?;
         let mut newest = last;
         for event in missed.events {
             newest = event.seq;
             self.send_event(&event).await?;
         }
         Some((live, newest))
-    }
-
-    async fn reply_to(&self, text: &str) -> Value {
-        let request = match serde_json::from_str::<ClientRequest>(text) {
-            Ok(request) => request,
-            Err(error) => return refusal(&Value::Null, "unreadable", &error.to_string()),
-        };
-        match self.carry_out(request.ask).await {
-            Ok(result) => {
-                json!({ "type": "reply", "id": request.id, "ok": true, "result": result })
-            }
-            Err((code, why)) => refusal(&request.id, code, &why),
-        }
-    }
-
-    async fn carry_out(&self, ask: ClientAsk) -> Result<Value, (&'static str, String)> {
-        let state = &self.state;
-        match ask {
-            ClientAsk::Hello { .. } => Err(("hello", "once is enough".to_owned())),
-            ClientAsk::Send {
-                text,
-                agent,
-                session,
-                idempotency_key,
-            } => {
-                let (agent, session) = self.place(agent.as_deref(), session.as_deref())?;
-                let id = match idempotency_key {
-                    Some(key) => format!("ws:{}", ContentHash::of(key)),
-                    None => format!("ws:{}", state.lanes.host().random_hex(16)),
-                };
-                let item = WorkItem {
-                    id: id.clone(),
-                    agent,
-                    session: session.clone(),
-                    source: WorkSource::Owner {
-                        surface: "ws".to_owned(),
-                    },
-                    text,
-                    external: Vec::new(),
-                    images: Vec::new(),
-                    delivery: DeliveryTarget::None,
-                    options: WorkOptions::default(),
-                };
-                let receipt = submit(state, item).await;
-                let receipt = receipt.map_err(|error| (error.code, error.message))?;
-                let (repeated, outcome) = match receipt {
-                    WorkReceipt::New => (false, None),
-                    WorkReceipt::Known { outcome } => (true, outcome),
-                };
-                Ok(json!({
-                    "work": id, "session": session, "repeated": repeated, "outcome": outcome,
-                }))
-            }
-            ClientAsk::Stop { agent, session } => {
-                let (agent, session) = self.place(agent.as_deref(), session.as_deref())?;
-                let stopped = state.lanes.stop_turn(&format!("{agent}/{session}"));
-                Ok(json!({ "stopped": stopped }))
-            }
-            ClientAsk::Questions => Ok(json!({ "open": state.lanes.questions().list() })),
-            ClientAsk::Answer { question, answer } => {
-                let taken = state.lanes.questions().answer(&question, &answer);
-                taken.map_err(|refused| ("not_taken", refused.to_string()))?;
-                tracing::info!(question, answer, "answered over the WebSocket");
-                Ok(json!({ "answered": question }))
-            }
-            ClientAsk::Status => Ok(json!({
-                "pid": state.running.pid,
-                "version": state.running.version,
-                "started": state.running.started,
-                "openConversations": state.lanes.open_count(),
-            })),
-        }
-    }
-
-    /// The agent and the session a client means: the default agent, its main session.
-    fn place(
-        &self,
-        agent: Option<&str>,
-        session: Option<&str>,
-    ) -> Result<(chela_agent::prelude::AgentId, SessionKey), (&'static str, String)> {
-        let model = agent.map_or_else(|| "chela".to_owned(), |agent| format!("chela/{agent}"));
-        let agent = agent_of_model(&self.state, &model);
-        let agent = agent.map_err(|error| (error.code, error.message))?;
-        let session = match session {
-            Some(key) => {
-                let session = session_of(key, &agent);
-                session.map_err(|error| (error.code, error.message))?
-            }
-            None => SessionKey::main(&agent),
-        };
-        Ok((agent, session))
     }
 
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
@@ -273,6 +190,99 @@ impl SocketClient {
         let sent = self.socket.send(Message::Text(told.to_string().into()));
         tokio::time::timeout(PATIENCE, sent).await.ok()?.ok()
     }
+}
+
+async fn reply_to(state: &Arc<GatewayState>, text: &str) -> Value {
+    let request = match serde_json::from_str::<ClientRequest>(text) {
+        Ok(request) => request,
+        Err(error) => return refusal(&Value::Null, "unreadable", &error.to_string()),
+    };
+    match carry_out(state, request.ask).await {
+        Ok(result) => {
+            json!({ "type": "reply", "id": request.id, "ok": true, "result": result })
+        }
+        Err((code, why)) => refusal(&request.id, code, &why),
+    }
+}
+
+async fn carry_out(
+    state: &Arc<GatewayState>,
+    ask: ClientAsk,
+) -> Result<Value, (&'static str, String)> {
+    match ask {
+        ClientAsk::Hello { .. } => Err(("hello", "once is enough".to_owned())),
+        ClientAsk::Send {
+            text,
+            agent,
+            session,
+            idempotency_key,
+        } => {
+            let (agent, session) = place_of(state, agent.as_deref(), session.as_deref())?;
+            let id = match idempotency_key {
+                Some(key) => format!("ws:{}", ContentHash::of(key)),
+                None => format!("ws:{}", state.lanes.host().random_hex(16)),
+            };
+            let item = WorkItem {
+                id: id.clone(),
+                agent,
+                session: session.clone(),
+                source: WorkSource::Owner {
+                    surface: "ws".to_owned(),
+                },
+                text,
+                external: Vec::new(),
+                images: Vec::new(),
+                delivery: DeliveryTarget::None,
+                options: WorkOptions::default(),
+            };
+            let receipt = submit(state, item).await;
+            let receipt = receipt.map_err(|error| (error.code, error.message))?;
+            let (repeated, outcome) = match receipt {
+                WorkReceipt::New => (false, None),
+                WorkReceipt::Known { outcome } => (true, outcome),
+            };
+            Ok(json!({
+                "work": id, "session": session, "repeated": repeated, "outcome": outcome,
+            }))
+        }
+        ClientAsk::Stop { agent, session } => {
+            let (agent, session) = place_of(state, agent.as_deref(), session.as_deref())?;
+            let stopped = state.lanes.stop_turn(&format!("{agent}/{session}"));
+            Ok(json!({ "stopped": stopped }))
+        }
+        ClientAsk::Questions => Ok(json!({ "open": state.lanes.questions().list() })),
+        ClientAsk::Answer { question, answer } => {
+            let taken = state.lanes.questions().answer(&question, &answer);
+            taken.map_err(|refused| ("not_taken", refused.to_string()))?;
+            tracing::info!(question, answer, "answered over the WebSocket");
+            Ok(json!({ "answered": question }))
+        }
+        ClientAsk::Status => Ok(json!({
+            "pid": state.running.pid,
+            "version": state.running.version,
+            "started": state.running.started,
+            "openConversations": state.lanes.open_count(),
+        })),
+    }
+}
+
+/// The agent and the session a client means: the default agent, its main session.
+fn place_of(
+    state: &GatewayState,
+    agent: Option<&str>,
+    session: Option<&str>,
+) -> Result<(chela_agent::prelude::AgentId, SessionKey), (&'static str, String)> {
+    let model = agent.map_or_else(|| "chela".to_owned(), |agent| format!("chela/{agent}"));
+    let agent = agent_of_model(state, &model);
+    let agent = agent.map_err(|error| (error.code, error.message))?;
+    let session = match session {
+        Some(key) => {
+            let session = session_of(key, &agent);
+            session.map_err(|error| (error.code, error.message))?
+        }
+        None => SessionKey::main(&agent),
+    };
+    Ok((agent, session))
 }
 
 fn refusal(id: &Value, code: &str, why: &str) -> Value {

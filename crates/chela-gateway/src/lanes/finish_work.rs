@@ -19,10 +19,18 @@ impl WorkLanes {
         for again in 0..TRIES {
             let text = outcome.to_text();
             let at = self.0.host.unix_millis();
-            match self.0.store.finish(claim, MessageOutcome { text, at }).await {
+            match self
+                .0
+                .store
+                .finish(claim, MessageOutcome { text, at })
+                .await
+            {
                 Ok(ClaimState::Held) => break,
                 Ok(ClaimState::Lost) => {
-                    tracing::warn!(work = claim.name, "its outcome was written by somebody else");
+                    tracing::warn!(
+                        work = claim.name,
+                        "its outcome was written by somebody else"
+                    );
                     break;
                 }
                 Err(error) => {

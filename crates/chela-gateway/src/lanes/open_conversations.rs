@@ -74,7 +74,12 @@ impl OpenConversations {
         lock(&self.0).retain(|place, held| {
             let is_idle = now.saturating_sub(held.used) > IDLE_MILLIS
                 && Arc::strong_count(&held.conversation) == 1
-                && held.conversation.background().running().in_words().is_empty();
+                && held
+                    .conversation
+                    .background()
+                    .running()
+                    .in_words()
+                    .is_empty();
             if is_idle {
                 tracing::debug!(lane = place.lane, "an idle conversation leaves memory");
             }

@@ -1,6 +1,7 @@
 //! What happens with a message that comes while its session is busy: `messages.queue`.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use chela_config::model::{Queue, QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
@@ -18,15 +19,21 @@ const TOLD_OF_DROPPED: usize = 160;
 
 impl WorkLanes {
     pub(super) fn queue_mode(&self, source: &WorkSource) -> QueueMode {
-        let queue = &self.agents().loaded().config.messages.queue;
-        let channel = match source {
-            WorkSource::Sender { channel, .. } => channel.as_str(),
-            WorkSource::Owner { surface } => surface.as_str(),
-            // Nobody waits who could want to be heard at once.
-            _ => return QueueMode::Followup,
+        let agents = self.agents();
+        let queue = &agents.loaded().config.messages.queue;
+        // Nobody waits who could want to be heard at once.
+        let Some(channel) = channel_name(source) else {
+            return QueueMode::Followup;
         };
         let own = queue.by_channel.get(channel);
         own.copied().unwrap_or(queue.mode)
+    }
+
+    fn debounce(&self, source: &WorkSource) -> Duration {
+        let agents = self.agents();
+        let queue = &agents.loaded().config.messages.queue;
+        let own = channel_name(source).and_then(|name| queue.debounce_ms_by_channel.get(name));
+        Duration::from_millis(own.copied().unwrap_or(queue.debounce_ms))
     }
 
     /// Sees to it that a session does not hold more than `messages.queue.cap`.
@@ -57,7 +64,11 @@ impl WorkLanes {
     }
 
     async fn drop_message(&self, lane: &str, oldest: ClaimedMessage, rule: QueueDrop) {
-        tracing::warn!(work = oldest.message.id, lane, "too many messages wait: dropped");
+        tracing::warn!(
+            work = oldest.message.id,
+            lane,
+            "too many messages wait: dropped"
+        );
         self.0.counts.dropped.fetch_add(1, Ordering::Relaxed);
         if rule == QueueDrop::Summarize
             && let Ok(item) = serde_json::from_str::<WorkItem>(&oldest.message.body)
@@ -163,9 +174,9 @@ impl WorkLanes {
         if seen < 2 {
             return Ok(Vec::new());
         }
-        let debounce = self.agents().loaded().config.messages.queue.debounce_ms;
+        let debounce = self.debounce(&item.source);
         loop {
-            tokio::time::sleep(std::time::Duration::from_millis(debounce)).await;
+            tokio::time::sleep(debounce).await;
             let now = self.0.store.unanswered(Some(&lane)).await?.len();
             if now <= seen {
                 break;
@@ -187,5 +198,14 @@ impl WorkLanes {
                 }
             }
         }
+    }
+}
+
+/// The channel a person speaks on, as `messages.queue` names it.
+fn channel_name(source: &WorkSource) -> Option<&str> {
+    match source {
+        WorkSource::Sender { channel, .. } => Some(channel),
+        WorkSource::Owner { surface } => Some(surface),
+        _ => None,
     }
 }

@@ -42,13 +42,8 @@ impl WorkLanes {
         if before.is_some() {
             tracing::error!(lane, "two turns in one lane");
         }
-        let surface = WorkSurface {
-            host: self.0.host.clone(),
-            hub: Arc::clone(&self.0.hub),
-            questions: Arc::clone(&self.0.questions),
-            work: item.id.clone(),
-            session: item.session.to_string(),
-        };
+        self.0.began.notify_waiters();
+        let surface = self.surface_of(&item);
         surface.tell("work.began", json!({ "source": item.source }));
         let collected = self.collect_behind(&claimed, &item).await;
         let collected = collected.unwrap_or_else(|error| {
@@ -59,8 +54,22 @@ impl WorkLanes {
             .turn_of(&claimed, &item, &collected, &surface)
             .await
             .unwrap_or_else(|error| WorkOutcome::failed(&error.to_string()));
-        self.end_lane(&lane, &claimed, outcome, collected, &surface)
+        let conversation = self
+            .end_lane(&claimed, (&item, outcome), collected, &surface)
             .await;
+        if let Some(conversation) = conversation {
+            self.watch_background(&conversation, &item);
+        }
+    }
+
+    pub(super) fn surface_of(&self, item: &WorkItem) -> WorkSurface {
+        WorkSurface {
+            host: self.0.host.clone(),
+            hub: Arc::clone(&self.0.hub),
+            questions: Arc::clone(&self.0.questions),
+            work: item.id.clone(),
+            session: item.session.to_string(),
+        }
     }
 
     /// Runs the turn, or goes on with it, or finds that it has ended already.
@@ -118,17 +127,16 @@ impl WorkLanes {
 
     async fn end_lane(
         &self,
-        lane: &str,
         claimed: &ClaimedMessage,
-        outcome: WorkOutcome,
+        (item, outcome): (&WorkItem, WorkOutcome),
         collected: Vec<(ClaimedMessage, WorkItem)>,
         surface: &WorkSurface,
-    ) {
-        let ended = lock(&self.0.running).remove(lane);
+    ) -> Option<Arc<Conversation>> {
+        let ended = lock(&self.0.running).remove(&item.lane());
         let (conversation, steered) =
             ended.map_or((None, Vec::new()), |lane| (lane.conversation, lane.steered));
         // Said too late for the turn: each comes in its turn.
-        let unheard = conversation.map(|conversation| conversation.take_unheard());
+        let unheard = conversation.as_ref().map(|talk| talk.take_unheard());
         let unheard: Vec<String> = unheard
             .into_iter()
             .flatten()
@@ -148,7 +156,10 @@ impl WorkLanes {
             joined: Some(claimed.message.id.clone()),
             ..outcome.clone()
         };
-        for other in steered.into_iter().chain(collected.into_iter().map(|one| one.0)) {
+        for other in steered
+            .into_iter()
+            .chain(collected.into_iter().map(|one| one.0))
+        {
             match unheard.contains(&other.message.id) {
                 true => self.give_back(other).await,
                 false => self.finish_work(&other.claim, joined.clone()).await,
@@ -156,6 +167,7 @@ impl WorkLanes {
         }
         surface.tell("work.ended", told);
         self.finish_work(&claimed.claim, outcome).await;
+        conversation
     }
 }
 

@@ -9,6 +9,7 @@ use super::change_records;
 
 use crate::cli::approvals::ApprovalsCommand;
 use crate::cli::auth::AuthCommand;
+use crate::cli::gateway::GatewayCommand;
 use crate::cli::guard::GuardCommand;
 use crate::cli::sandbox::SandboxCommand;
 use crate::cli::security::SecurityCommand;
@@ -151,6 +152,10 @@ fn only_looks(command: Option<&CliCommand>) -> bool {
         CliCommand::Auth(command) => matches!(command, AuthCommand::List(_)),
         CliCommand::Folders(command) => matches!(command, FoldersCommand::List(_)),
         CliCommand::Sandbox(command) => matches!(command, SandboxCommand::Explain { .. }),
+        CliCommand::Gateway(command) => matches!(
+            command,
+            GatewayCommand::Status { .. } | GatewayCommand::Logs(_)
+        ),
         CliCommand::Init(_)
         | CliCommand::Setup(_)
         | CliCommand::Chat(_)

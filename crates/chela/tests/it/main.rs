@@ -21,6 +21,7 @@ mod economy;
 mod faults;
 mod first_use;
 mod folders;
+mod gateway;
 mod guard;
 mod hostile;
 mod imported;

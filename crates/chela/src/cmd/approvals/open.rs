@@ -69,7 +69,12 @@ pub(super) fn show(screen: &mut Screen, question: &OpenQuestion, json: bool) -> 
     screen.table("", &rows)?;
     screen.paragraph(
         "",
-        "It is open in another terminal, and is answered there. Esc there says no to it.",
+        &format!(
+            "It is open in another process. One of the gateway is answered here: `chela approvals \
+             allow {0}` or `chela approvals revoke {0}`. One of another terminal is answered \
+             there; Esc there says no to it.",
+            shown(&question.id)
+        ),
     )?;
     Ok(CommandExit::Fine)
 }

@@ -18,12 +18,8 @@ pub struct JobSpec {
     pub schedule: JobSchedule,
     pub session: SessionTarget,
     pub payload: JobPayload,
-    #[serde(default)]
-    pub delivery: JobDelivery,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub thinking: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
     #[serde(default)]
@@ -92,28 +88,6 @@ impl JobPayload {
     pub fn text(&self) -> &str {
         match self {
             Self::Message { text } | Self::Event { text } => text,
-        }
-    }
-}
-
-/// Where the answer goes besides the conversation it is given in.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "kind")]
-pub enum JobDelivery {
-    #[default]
-    None,
-    /// Told in another conversation of the agent.
-    Session { key: SessionKey },
-    /// To a chat.
-    Channel { channel: String, to: String },
-}
-
-impl JobDelivery {
-    pub fn in_words(&self) -> String {
-        match self {
-            Self::None => "stays in its conversation".to_owned(),
-            Self::Session { key } => format!("told in {key}"),
-            Self::Channel { channel, to } => format!("sent to {channel}:{to}"),
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use chela_core::{AgentId, SessionKey};
 
-use crate::job::{
-    JobDelivery, JobOrigin, JobPayload, JobSpec, MissedPolicy, SessionTarget, USUAL_GRACE,
-};
+use crate::job::{JobOrigin, JobPayload, JobSpec, MissedPolicy, SessionTarget, USUAL_GRACE};
 use crate::schedule::{JobSchedule, ScheduleError};
 use crate::{DurationError, LocalZone, UnixMillis, ZoneError, parse_duration};
 
@@ -22,8 +20,6 @@ pub struct JobRequest {
     pub session: Option<String>,
     /// The text is an event, and not a message.
     pub event: Option<bool>,
-    /// `none`, `main` or a session key.
-    pub deliver: Option<String>,
     pub model: Option<String>,
     pub timeout_seconds: Option<u64>,
     pub missed: Option<MissedPolicy>,
@@ -82,15 +78,8 @@ impl JobRequest {
             None if self.event == Some(true) => SessionTarget::Main,
             None => match &ground.session {
                 Some(key) => SessionTarget::Named { key: key.clone() },
-                None => SessionTarget::Isolated,
+                None => SessionTarget::Main,
             },
-        };
-        let delivery = match self.delivery(ground)? {
-            Some(delivery) => delivery,
-            None if session == SessionTarget::Isolated => JobDelivery::Session {
-                key: SessionKey::main(&ground.agent),
-            },
-            None => JobDelivery::None,
         };
         let name = self.name.clone().unwrap_or_else(|| first_words(&text));
         Ok(JobSpec {
@@ -102,9 +91,7 @@ impl JobRequest {
                 Some(true) => JobPayload::Event { text },
                 _ => JobPayload::Message { text },
             },
-            delivery,
             model: self.model.clone(),
-            thinking: None,
             timeout_seconds: self.timeout_seconds,
             missed: self.missed.unwrap_or_default(),
             grace: self.grace()?.unwrap_or(USUAL_GRACE),
@@ -142,9 +129,6 @@ impl JobRequest {
         }
         if let Some(session) = self.session(ground)? {
             changed.session = session;
-        }
-        if let Some(delivery) = self.delivery(ground)? {
-            changed.delivery = delivery;
         }
         if let Some(model) = &self.model {
             changed.model = (model != "default").then(|| model.clone());
@@ -206,21 +190,6 @@ impl JobRequest {
                 key: ground.session.clone().ok_or(RequestError::NoCurrent)?,
             },
             key => SessionTarget::Named {
-                key: session_key(key, ground)?,
-            },
-        }))
-    }
-
-    fn delivery(&self, ground: &RequestGround) -> Result<Option<JobDelivery>, RequestError> {
-        let Some(wanted) = self.deliver.as_deref().map(str::trim) else {
-            return Ok(None);
-        };
-        Ok(Some(match wanted {
-            "none" => JobDelivery::None,
-            "main" => JobDelivery::Session {
-                key: SessionKey::main(&ground.agent),
-            },
-            key => JobDelivery::Session {
                 key: session_key(key, ground)?,
             },
         }))

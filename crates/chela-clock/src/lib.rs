@@ -6,6 +6,7 @@
 //! transaction of the store; [`JobBook`] is what people and agents change jobs with.
 
 mod duration;
+mod heartbeat;
 mod job;
 mod job_book;
 mod job_clock;
@@ -17,9 +18,13 @@ mod run_note;
 mod schedule;
 
 pub use duration::{DurationError, duration_in_words, parse_duration};
+pub use heartbeat::{
+    BeatAnswer, BeatAsk, BeatFacts, BeatSettings, BeatSkip, BeatState, BeatVerdict,
+    HeartbeatChecklist, HeartbeatTask, judge_beat,
+};
 pub use job::{
-    ContextLine, JobDelivery, JobEnd, JobMaker, JobOrigin, JobPayload, JobSpec, JobState, LastRun,
-    MissedPolicy, SessionTarget, USUAL_GRACE,
+    ContextLine, JobEnd, JobMaker, JobOrigin, JobPayload, JobSpec, JobState, LastRun, MissedPolicy,
+    SessionTarget, USUAL_GRACE,
 };
 pub use job_book::{BookError, JobBook, JobRow, RunRow};
 pub use job_clock::{ClockSettings, DueWork, JobClock, RunOutcome, TickReport, WorkForm};

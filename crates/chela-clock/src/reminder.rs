@@ -100,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::JobSchedule;
-    use crate::job::{ContextLine, JobDelivery, JobOrigin, MissedPolicy, SessionTarget};
+    use crate::job::{ContextLine, JobOrigin, MissedPolicy, SessionTarget};
 
     fn spec(trust: Trust) -> JobSpec {
         let agent = AgentId::normalize("main");
@@ -113,9 +113,7 @@ mod tests {
             payload: JobPayload::Message {
                 text: "Dentist at nine.".to_owned(),
             },
-            delivery: JobDelivery::None,
             model: None,
-            thinking: None,
             timeout_seconds: None,
             missed: MissedPolicy::Once,
             grace: 0,

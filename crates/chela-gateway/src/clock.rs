@@ -3,6 +3,8 @@
 //! When something is due, and what was decided about it, is `chela-clock`'s business and on disk;
 //! here it becomes a [`crate::WorkItem`], and time is looked at.
 
+mod beats;
+mod boot;
 mod by_hand;
 mod job_work;
 
@@ -16,7 +18,10 @@ use tokio::sync::watch;
 
 use crate::lanes::WorkLanes;
 
-pub use by_hand::{HandRun, HandRunError, RunPlace, run_job_by_hand};
+pub use beats::{AgentBeat, beat_id, beat_settings, owner_zone, read_state};
+pub use by_hand::{
+    BeatChecks, HandBeat, HandRun, HandRunError, RunPlace, run_beat_by_hand, run_job_by_hand,
+};
 pub use job_work::{JobWork, clock_settings};
 
 /// The longest the clock sleeps: a job that another process made, or a clock that was set, is
@@ -28,6 +33,7 @@ const FORGET_EVERY: u64 = 3_600_000;
 /// Looks at the clock until the process ends.
 pub async fn run_clock(lanes: WorkLanes, mut shutdown: watch::Receiver<bool>) {
     let mut forgotten = 0;
+    boot::ask_to_boot(&lanes).await;
     while !*shutdown.borrow() {
         let now = lanes.host().unix_millis();
         let agents = lanes.agents();
@@ -50,8 +56,9 @@ pub async fn run_clock(lanes: WorkLanes, mut shutdown: watch::Receiver<bool>) {
 async fn tick(lanes: &WorkLanes, now: u64) -> Result<(), StoreError> {
     let clock = job_clock(lanes);
     let report = clock.tick(now).await?;
-    if report.sent > 0 {
-        tracing::info!(sent = report.sent, "jobs are due");
+    let beats = beats::tick_beats(lanes, now).await?;
+    if report.sent + beats > 0 {
+        tracing::info!(jobs = report.sent, beats, "work is due");
         lanes.look_again();
     }
     for job in &report.given_up {

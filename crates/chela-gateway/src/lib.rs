@@ -12,6 +12,7 @@
 
 mod access_token;
 mod caller_process;
+pub mod clock;
 mod error_reply;
 mod event_hub;
 mod gateway_state;

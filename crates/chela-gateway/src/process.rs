@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access_token::{AccessError, AccessToken, read_secret};
+use crate::clock::run_clock;
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
@@ -141,13 +142,14 @@ impl Gateway {
             tokio::spawn(async move { lanes.run(is_stopping).await })
         };
         let forgetting = tokio::spawn(forget_old_outcomes(lanes.clone()));
-        // The clock goes here: cron and heartbeats hand work to the lanes.
+        let clock = tokio::spawn(run_clock(lanes.clone(), is_stopping.clone()));
         stop.await;
         tracing::info!("the gateway shuts down: what runs comes to its end");
         self.state.draining.store(true, Ordering::SeqCst);
         stopping.send_replace(true);
         let drained = tokio::time::timeout(patience, working).await;
         forgetting.abort();
+        clock.abort();
         serving.abort();
         let outcome = match drained {
             Ok(_) => DrainOutcome::Drained,

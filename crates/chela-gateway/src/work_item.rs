@@ -1,7 +1,7 @@
 //! A piece of work for an agent, as whoever brings it hands it in: a person over HTTP, a cron job,
 //! a heartbeat, a webhook. It is kept in the inbox in this form.
 
-use chela_agent::prelude::{AgentId, ExternalText, SessionKey};
+use chela_agent::prelude::{AgentId, ExternalText, SessionKey, Trust};
 use chela_store::NewMessage;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,9 @@ pub struct WorkItem {
     pub delivery: DeliveryTarget,
     #[serde(default, skip_serializing_if = "WorkOptions::is_default")]
     pub options: WorkOptions,
+    /// How far the text is trusted where it is not the owner's: a job an agent made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_trust: Option<Trust>,
 }
 
 /// Who or what brings work. It decides who speaks.

@@ -108,7 +108,7 @@ impl AgentStatus {
         let spelling = CoreSpelling::of(folder);
         let heartbeat = match view.heartbeat.value.every_in_words() {
             None => "off".to_owned(),
-            Some(every) => format!("every {every} is kept; nothing runs it yet"),
+            Some(every) => format!("every {every} while the gateway runs"),
         };
         let model = view.model.value.as_ref().and_then(ModelChoice::primary);
         let (name, identity) = (&view.name.value, &view.identity.value);

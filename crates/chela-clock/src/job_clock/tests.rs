@@ -8,9 +8,7 @@ use chela_core::{AgentId, FixedEntropy, Trust};
 use chela_store::{ClaimAsk, InboxStore as _, LeaseTime, SqliteRuntimeStore, block_on};
 
 use super::*;
-use crate::job::{
-    JobDelivery, JobMaker, JobOrigin, JobPayload, MissedPolicy, SessionTarget, USUAL_GRACE,
-};
+use crate::job::{JobMaker, JobOrigin, JobPayload, MissedPolicy, SessionTarget, USUAL_GRACE};
 use crate::{JobBook, JobRow, JobSchedule, LocalZone};
 
 pub const MINUTE: u64 = 60_000;
@@ -67,9 +65,7 @@ pub fn spec(name: &str, schedule: JobSchedule) -> JobSpec {
         payload: JobPayload::Message {
             text: name.to_owned(),
         },
-        delivery: JobDelivery::None,
         model: None,
-        thinking: None,
         timeout_seconds: None,
         missed: MissedPolicy::Once,
         grace: USUAL_GRACE,

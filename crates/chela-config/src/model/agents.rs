@@ -165,7 +165,6 @@ section! {
         [later]
         image_quality: ImageQuality,
         /// Periodic runs without a message.
-        [later]
         heartbeat: Heartbeat,
         /// Agents started by agents.
         subagents: Subagents,
@@ -265,7 +264,6 @@ section! {
         [later]
         human_delay: Option<HumanDelay>,
         /// Periodic runs of this agent. If any agent has this, only those agents run them.
-        [later]
         heartbeat: Option<Heartbeat>,
         /// When the agent reacts in groups.
         [later]

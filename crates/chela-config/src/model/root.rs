@@ -53,7 +53,6 @@ section! {
         [later]
         surfaces: BTreeMap<String, Surface>,
         /// Timed work.
-        [later]
         cron: Cron,
         /// Webhooks and internal hooks.
         hooks: Hooks,

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use chela_agent::prelude::{ExternalSource, ExternalText, Host, LoadedConfig, SessionKey, Trust};
+use chela_agent::prelude::{ExternalSource, ExternalText, Host, LoadedConfig, Trust};
 use chela_clock::{
-    ClockSettings, DueWork, JobDelivery, JobMaker, LocalZone, RunOutcome, RunStatus, WorkForm,
-    reminder_text,
+    ClockSettings, DueWork, JobMaker, LocalZone, RunOutcome, RunStatus, WorkForm, reminder_text,
 };
 use chela_store::NewMessage;
 
@@ -51,7 +50,7 @@ impl JobWork {
             text: text.told,
             external: external.into_iter().collect(),
             images: Vec::new(),
-            delivery: delivery_of(&spec.delivery),
+            delivery: DeliveryTarget::None,
             options: WorkOptions {
                 model: spec.model.clone(),
                 timeout_seconds: spec.timeout_seconds,
@@ -60,19 +59,6 @@ impl JobWork {
             // What the agent wrote names nothing; what the owner wrote is the owner's.
             text_trust: (spec.made.by == JobMaker::Agent).then_some(Trust::Agent),
         })
-    }
-}
-
-fn delivery_of(delivery: &JobDelivery) -> DeliveryTarget {
-    match delivery {
-        JobDelivery::None => DeliveryTarget::None,
-        JobDelivery::Session { key } => DeliveryTarget::Session {
-            key: SessionKey::clone(key),
-        },
-        JobDelivery::Channel { channel, to } => DeliveryTarget::Channel {
-            channel: channel.clone(),
-            to: to.clone(),
-        },
     }
 }
 
@@ -112,5 +98,65 @@ pub fn clock_settings(loaded: &LoadedConfig) -> ClockSettings {
             false => retry.backoff_ms.clone(),
         },
         most_failures: usual.most_failures,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chela_agent::prelude::{AgentId, load_text};
+    use chela_clock::{JobOrigin, JobPayload, JobSchedule, JobSpec, MissedPolicy, SessionTarget};
+
+    use super::*;
+
+    fn item(by: JobMaker, trust: Trust) -> WorkItem {
+        let host = Host::fixed("/nowhere");
+        let form = JobWork::new(host.clone(), Arc::new(load_text(&host, "{}")));
+        let spec = JobSpec {
+            name: "tea".to_owned(),
+            agent: AgentId::main(),
+            schedule: JobSchedule::At { at: 1_000 },
+            session: SessionTarget::Isolated,
+            payload: JobPayload::Message {
+                text: "Mail it to ann@example.org".to_owned(),
+            },
+            model: None,
+            timeout_seconds: None,
+            missed: MissedPolicy::Once,
+            grace: 0,
+            retries: None,
+            made: JobOrigin {
+                by,
+                at: 0,
+                session: None,
+                trust,
+                context: Vec::new(),
+            },
+        };
+        let due = DueWork {
+            job: "3f2a",
+            spec: &spec,
+            planned: 1_000,
+            now: 1_000,
+            message: "cron:3f2a:1000",
+        };
+        form.item(&due).unwrap()
+    }
+
+    #[test]
+    fn the_words_of_a_job_are_trusted_as_far_as_whoever_made_it() {
+        let owner = item(JobMaker::Owner, Trust::Operator);
+        assert!(owner.text.contains("ann@example.org") && owner.external.is_empty());
+        assert_eq!(owner.text_trust, None);
+        let agent = item(JobMaker::Agent, Trust::Agent);
+        assert!(agent.text.contains("ann@example.org"));
+        assert_eq!(agent.text_trust, Some(Trust::Agent));
+        let foreign = item(JobMaker::Agent, Trust::External);
+        assert!(
+            !foreign.text.contains("ann@example.org"),
+            "{}",
+            foreign.text
+        );
+        assert!(foreign.external[0].text.contains("ann@example.org"));
+        assert_eq!(foreign.session.to_string(), "agent:main:cron:3f2a:1000");
     }
 }

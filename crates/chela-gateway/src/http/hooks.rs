@@ -154,6 +154,7 @@ async fn take_in(
         }],
         images: Vec::new(),
         delivery: DeliveryTarget::None,
+        text_trust: None,
         options: WorkOptions {
             model: call.model,
             timeout_seconds: call.timeout_seconds,

@@ -152,6 +152,7 @@ impl TurnRequest {
             external,
             images: self.images,
             delivery: DeliveryTarget::None,
+            text_trust: None,
             options: WorkOptions {
                 model: header("x-chela-model").map(str::to_owned),
                 ..WorkOptions::default()

@@ -233,6 +233,7 @@ async fn carry_out(
                 external: Vec::new(),
                 images: Vec::new(),
                 delivery: DeliveryTarget::None,
+                text_trust: None,
                 options: WorkOptions::default(),
             };
             let receipt = submit(state, item).await;

@@ -199,6 +199,7 @@ pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
         images: item.images.iter().map(image).collect(),
         external: item.external.clone(),
         inbox_ids: vec![item.id.clone()],
+        trust: item.text_trust,
         ..InboundMessage::default()
     }
 }

@@ -10,6 +10,7 @@ mod security;
 mod agents;
 mod approvals;
 mod auth;
+mod automation;
 mod bad_input;
 mod broken_home;
 mod chat;

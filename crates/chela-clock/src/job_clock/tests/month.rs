@@ -54,7 +54,7 @@ fn run_month(start: &str, days: u64) -> (Home, Vec<JobSpec>) {
 
 #[test]
 fn over_both_changes_of_the_clocks_every_job_runs_as_planned() {
-    for (start, both_passes) in [("2026-03-05T00:00:00Z", 0), ("2026-10-10T00:00:00Z", 2)] {
+    for (start, both_passes) in [("2026-03-05T12:00:00Z", 0), ("2026-10-10T12:00:00Z", 2)] {
         let (home, jobs) = run_month(start, 31);
         assert_eq!(jobs.len(), 20);
         for job in &jobs {

@@ -74,10 +74,9 @@ fn a_key_says_what_becomes_of_it() {
         "{mode}"
     );
     let told = home.run(&["config", "set", "cron.enabled", "true"]).ok();
-    assert!(
-        told.contains("`cron` is kept; nothing runs it yet"),
-        "{told}"
-    );
+    assert!(!told.contains("nothing runs it yet"), "{told}");
+    let told = home.run(&["config", "set", "cron.store", "x"]).ok();
+    assert!(told.contains("nothing uses it yet"), "{told}");
     let help = home.run(&["config", "set", "--help"]).ok();
     assert!(
         !help.contains("heartbeat") && !help.contains("gateway"),

@@ -21,7 +21,7 @@ const NOTES: &str = "Meta";
 const ONLY_LOOKS: [&str; 2] = ["chela-config/", "chela-inspect/src/security"];
 
 /// Keys that `chela-config` itself obeys.
-const BY_CONFIG: [(&str, &str); 10] = [
+const BY_CONFIG: [(&str, &str); 12] = [
     // An address for editors.
     ("Config", "schema"),
     ("Config", "meta"),
@@ -36,10 +36,13 @@ const BY_CONFIG: [(&str, &str); 10] = [
     // Says which agent answers what nobody else claims.
     ("AgentEntry", "default"),
     ("ModelChain", "primary"),
+    // Put together in the view of an agent.
+    ("AgentDefaults", "heartbeat"),
+    ("AgentEntry", "heartbeat"),
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 17] = [
+const READ_OF_OTHERS: [(&str, &str); 18] = [
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),
@@ -57,6 +60,7 @@ const READ_OF_OTHERS: [(&str, &str); 17] = [
     ("AgentEntry", "plugins"),
     ("AgentEntry", "runtime"),
     ("Memory", "backend"),
+    ("Cron", "jobs"),
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.

@@ -142,8 +142,21 @@ impl WorkLanes {
         })))
     }
 
-    /// Takes work in: when this returns, it is on disk.
+    /// Takes work in: when this returns, it is on disk. Whoever asked may go meanwhile, such as a
+    /// caller who hangs up: what was begun is brought to its end.
     pub async fn submit(&self, item: WorkItem) -> Result<WorkReceipt, SubmitError> {
+        let lanes = self.clone();
+        let submitted = tokio::spawn(async move { lanes.submit_whole(item).await });
+        match submitted.await {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                tracing::error!(%error, "work was not taken in");
+                Err(SubmitError::ShuttingDown)
+            }
+        }
+    }
+
+    async fn submit_whole(&self, item: WorkItem) -> Result<WorkReceipt, SubmitError> {
         let agents = self.agents();
         if !agents.loaded().agents().contains(&item.agent) {
             return Err(SubmitError::NoAgent(item.agent.to_string()));

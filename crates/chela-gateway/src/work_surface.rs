@@ -74,6 +74,9 @@ impl Approver for WorkSurface {
         question: &'a ApprovalQuestion,
     ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
         Box::pin(async move {
+            if self.presence() == OwnerPresence::Away {
+                return OwnerAnswer::NOBODY;
+            }
             let mut post = self.questions.post(question, &self.session);
             self.tell("approval.asked", question_json(question, &self.session));
             let patience = question.expires.duration_since(question.asked);

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::sessions_view::{HistoryAsk, ToolMessages};
-use crate::{CallSink, Effect, SessionsView, SinkKind, Tool, ToolOffer, ToolOutput, ToolSpec};
+use crate::{CallSink, Effect, SessionsView, SinkKind, Tool, ToolOutput, ToolSpec};
 
 /// The jobs of a home, opened when somebody asks for them.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ impl JobsFile {
         }
     }
 
-    /// Whether there ever was one.
+    /// Whether a gateway ran here, or a job was made.
     pub fn is_there(&self) -> bool {
         self.path.exists()
     }
@@ -108,11 +108,7 @@ pub(crate) struct CronArguments {
 const CONTEXT_LINES: usize = 4;
 const CONTEXT_CHARS: usize = 220;
 
-pub(crate) fn tool(with: CronToolset) -> (Arc<dyn Tool>, ToolOffer) {
-    let offer = match with.access.jobs.is_there() {
-        true => ToolOffer::Needed,
-        false => ToolOffer::Deferred,
-    };
+pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
     let actions = ["list", "add", "update", "remove", "pause", "resume", "runs"];
     let tool = BlockingTool {
         spec: ToolSpec {
@@ -187,7 +183,7 @@ pub(crate) fn tool(with: CronToolset) -> (Arc<dyn Tool>, ToolOffer) {
         writes: Some((crate::WriteExtent::Whole, |_: &CronToolset, _| Vec::new())),
         ..CallForesight::default()
     });
-    (Arc::new(tool), offer)
+    Arc::new(tool)
 }
 
 fn run(with: &CronToolset, arguments: CronArguments, _: &BlockingJob) -> ToolOutput {

@@ -159,7 +159,9 @@ impl Toolbox {
             locks: chela_files::PathLocks::of(settings.host),
         });
         let sessions = Arc::new(sessions_seen(&settings, Arc::clone(&bound)));
+        // Before a gateway ran or a job was made nothing would run what it is asked for.
         let jobs = settings.jobs.clone();
+        let jobs = jobs.filter(|access| access.jobs.is_there());
         let jobs = jobs.map(|access| jobs_of(&settings, &sessions, access));
         // In the order in which a model is told of them: what is ours first, others by name.
         let (own, mut others): (Vec<_>, Vec<_>) = settings
@@ -168,9 +170,7 @@ impl Toolbox {
             .partition(|tool| policy::is_built_in(&tool.spec().name));
         let mut tools = files::tools(&files);
         tools.extend(own);
-        if let Some((cron, offer)) = jobs.map(cron::tool) {
-            tools.extend(offered(vec![cron], offer));
-        }
+        tools.extend(jobs.map(cron::tool));
         let about_others = match settings.company {
             SessionCompany::Alone => ToolOffer::Deferred,
             SessionCompany::Others => ToolOffer::Needed,

@@ -146,7 +146,7 @@ impl CronDesk {
     }
 
     fn run(&self, screen: &mut Screen, job: &str, json: bool) -> CommandOutcome {
-        let row = self.book()?.find(job)?;
+        let row = self.kept_book()?.find(job)?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
             .enable_all()
@@ -182,6 +182,17 @@ impl CronDesk {
                 )
             }
         }
+    }
+
+    /// To look: nothing is made where there is nothing.
+    fn kept_book(&self) -> Result<JobBook, CommandError> {
+        let path = SqliteRuntimeStore::path_in(&self.setup.host.state_dir());
+        let kept = SqliteRuntimeStore::open_existing(&path).map_err(CommandError::new)?;
+        let store = match kept {
+            Some(kept) => kept,
+            None => SqliteRuntimeStore::open_in_memory().map_err(CommandError::new)?,
+        };
+        Ok(JobBook::new(Arc::new(store)))
     }
 
     fn book(&self) -> Result<JobBook, CommandError> {

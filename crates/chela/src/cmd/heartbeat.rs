@@ -120,8 +120,11 @@ fn why(setup: &Setup, screen: &mut Screen, agent: &AgentId, json: bool) -> Comma
         return tell_off(screen, agent, json);
     };
     let path = SqliteRuntimeStore::path_in(&setup.host.state_dir());
-    let store = SqliteRuntimeStore::open(&path).map_err(CommandError::new)?;
-    let store = Arc::new(store);
+    let kept = SqliteRuntimeStore::open_existing(&path).map_err(CommandError::new)?;
+    let store = Arc::new(match kept {
+        Some(kept) => kept,
+        None => SqliteRuntimeStore::open_in_memory().map_err(CommandError::new)?,
+    });
     let record = block_on(store.job(&beat_id(agent))).map_err(CommandError::new)?;
     let state: BeatState = record.as_ref().map(read_state).unwrap_or_default();
     let beat = AgentBeat {

@@ -53,7 +53,7 @@ impl CronDesk {
     }
 
     pub(super) fn list(&self, screen: &mut Screen, json: bool) -> CommandOutcome {
-        let rows = self.book()?.list()?;
+        let rows = self.kept_book()?.list()?;
         if json {
             let jobs: Vec<Value> = rows.iter().map(|row| self.row_json(row)).collect();
             screen.json(&json!({ "jobs": jobs, "notice": self.running_word() }))?;
@@ -85,7 +85,7 @@ impl CronDesk {
     }
 
     pub(super) fn show(&self, screen: &mut Screen, job: &str, json: bool) -> CommandOutcome {
-        let row = self.book()?.find(job)?;
+        let row = self.kept_book()?.find(job)?;
         if json {
             screen.json(&self.row_json(&row))?;
             return Ok(CommandExit::Fine);
@@ -152,7 +152,7 @@ impl CronDesk {
         limit: usize,
         json: bool,
     ) -> CommandOutcome {
-        let book = self.book()?;
+        let book = self.kept_book()?;
         let id = match job {
             // One that is gone is still on record by its id.
             Some(job) => Some(book.find(job).map_or(job.to_owned(), |row| row.id)),

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::{TestGateway, message};
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
-/// Asks and hangs up: the message is accepted, nobody waits.
-fn leave_message(gateway: &TestGateway, key: &str, text: &str) {
+/// Asks, and does not wait for the answer.
+fn leave_message(gateway: &TestGateway, key: &str, text: &str) -> std::net::TcpStream {
     use std::io::Write as _;
     let body = message(text).to_string();
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
@@ -17,6 +17,7 @@ fn leave_message(gateway: &TestGateway, key: &str, text: &str) {
         body.len()
     );
     stream.write_all(head.as_bytes()).unwrap();
+    stream
 }
 
 fn ask_again(gateway: &TestGateway, key: &str, text: &str) -> String {
@@ -37,7 +38,7 @@ fn a_message_whose_turn_was_killed_is_answered_once_after_the_start() {
     };
     let scene = ScriptedHome::new(script);
     let gateway = TestGateway::start(&scene.home);
-    leave_message(&gateway, "k1", "what is it?");
+    let _asked = leave_message(&gateway, "k1", "what is it?");
     wait_until("the model is asked", || scene.endpoint.calls().len() == 1);
     gateway.kill();
 
@@ -83,7 +84,7 @@ fn what_a_killed_turn_did_is_not_done_again() {
         json!({ "tools": { "exec": { "mode": "full" } } }),
     );
     let gateway = TestGateway::start(&scene.home);
-    leave_message(&gateway, "k2", "please act");
+    let _asked = leave_message(&gateway, "k2", "please act");
     wait_until("the command ran and the model heard of it", || {
         scene.endpoint.calls().len() == 2
     });
@@ -109,8 +110,10 @@ fn what_waited_in_line_is_answered_in_its_order() {
         json!({ "messages": { "queue": { "mode": "followup" } } }),
     );
     let gateway = TestGateway::start(&scene.home);
+    let mut asked = Vec::new();
     for at in 1..=4 {
-        leave_message(&gateway, &format!("q{at}"), &format!("message number {at}"));
+        let text = format!("message number {at}");
+        asked.push(leave_message(&gateway, &format!("q{at}"), &text));
         gateway.wait_for_metric("chela_work_accepted_total", at);
     }
     wait_until("the model is asked", || scene.endpoint.calls().len() == 1);

@@ -1,76 +1,27 @@
 //! Moves jobs on: what came of runs, what is tried again, what is due. Each decision is one
 //! transaction, so whoever dies between two of them has done the first and not the second.
 
+mod clock_job;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use chela_core::ok_or_warn;
 use chela_store::{
-    JobAdvance, JobChanged, JobRecord, JobStore, MessageOutcome, MessageStanding, NewMessage,
+    JobAdvance, JobChanged, JobStore, MessageOutcome, MessageStanding, NewMessage,
     OccurrenceChange, OccurrenceStep, OpenOccurrence, StoreError,
 };
 
 use crate::UnixMillis;
-use crate::job::{JobEnd, JobSpec, JobState, LastRun};
+use crate::job::{JobEnd, LastRun};
 use crate::plan::{DueAsk, SkipReason, plan_due};
 use crate::run_note::{RunNote, RunStatus};
+use crate::work_form::{ClockSettings, DueWork, WorkForm};
+use clock_job::ClockJob;
 
 /// A clock that shows this much less than it did was set back.
 const SET_BACK: u64 = 5 * 60_000;
 /// The most of an answer that the record keeps.
 const MOST_REPLY: usize = 2_000;
-
-/// What a job becomes when it is due, and what its outcome says: known to whoever works it off.
-pub trait WorkForm: Send + Sync {
-    /// The message of a run.
-    fn message(&self, due: &DueWork<'_>) -> Result<NewMessage, String>;
-
-    /// What came of it.
-    fn outcome(&self, text: &str) -> RunOutcome;
-}
-
-/// A run that is to begin.
-#[derive(Debug, Clone, Copy)]
-pub struct DueWork<'a> {
-    pub job: &'a str,
-    pub spec: &'a JobSpec,
-    pub planned: UnixMillis,
-    pub now: UnixMillis,
-    /// The id of its message: the same run has the same.
-    pub message: &'a str,
-}
-
-/// What came of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunOutcome {
-    pub status: RunStatus,
-    pub why: Option<String>,
-    pub reply: String,
-    pub model: Option<String>,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub micro_dollars: Option<u64>,
-}
-
-/// How often what failed is tried again, and when it is given up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClockSettings {
-    pub retries: u32,
-    /// The pauses before each further try; the last one counts for all after it.
-    pub pauses: Vec<u64>,
-    /// After so many failures in a row a job is switched off.
-    pub most_failures: u32,
-}
-
-impl Default for ClockSettings {
-    fn default() -> Self {
-        Self {
-            retries: 3,
-            pauses: vec![30_000, 60_000, 300_000],
-            most_failures: 10,
-        }
-    }
-}
 
 /// What one look at the clock led to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -432,77 +383,6 @@ impl JobClock {
             }
         }
         Ok(changed)
-    }
-}
-
-/// A job as it was read, and as it is to be.
-struct ClockJob {
-    record: JobRecord,
-    spec: JobSpec,
-    state: JobState,
-}
-
-impl ClockJob {
-    /// `None` for what is no job of this form.
-    fn read(record: JobRecord) -> Option<Self> {
-        // Heartbeats are jobs of another form.
-        if record.plan.id.contains(':') {
-            return None;
-        }
-        let spec = serde_json::from_str(&record.plan.spec);
-        let spec = ok_or_warn!(spec, "a job cannot be read")?;
-        let state = serde_json::from_str(&record.plan.state);
-        let state = ok_or_warn!(state, "what is known of a job cannot be read");
-        Some(Self {
-            spec,
-            state: state.unwrap_or_default(),
-            record,
-        })
-    }
-
-    fn session_of(&self, planned: UnixMillis) -> String {
-        let (spec, id) = (&self.spec, &self.record.plan.id);
-        spec.session.key(&spec.agent, id, planned).to_string()
-    }
-
-    fn end(&self, planned: UnixMillis, at: UnixMillis, note: &RunNote) -> OccurrenceStep {
-        OccurrenceStep {
-            planned,
-            at,
-            change: OccurrenceChange::End {
-                note: note.to_text(),
-            },
-        }
-    }
-
-    fn skip(&self, planned: UnixMillis, reason: SkipReason, at: UnixMillis) -> OccurrenceStep {
-        let note = RunNote {
-            why: Some(reason.in_words().to_owned()),
-            ..RunNote::new(&self.spec.name, RunStatus::Skipped)
-        };
-        self.end(planned, at, &note)
-    }
-
-    fn count_failure(
-        &mut self,
-        planned: UnixMillis,
-        at: UnixMillis,
-        why: Option<String>,
-        settings: &ClockSettings,
-    ) {
-        self.state.failures = self.state.failures.saturating_add(1);
-        self.state.last = Some(LastRun {
-            planned,
-            at,
-            status: RunStatus::Failed,
-            why,
-        });
-        let failures = self.state.failures;
-        if self.spec.schedule.is_once() {
-            self.state.end = Some(JobEnd::FailedOnce);
-        } else if failures >= settings.most_failures {
-            self.state.end = Some(JobEnd::FailedTooOften { failures });
-        }
     }
 }
 

@@ -16,6 +16,7 @@ mod plan;
 mod reminder;
 mod run_note;
 mod schedule;
+mod work_form;
 
 pub use duration::{DurationError, duration_in_words, parse_duration};
 pub use heartbeat::{
@@ -27,13 +28,14 @@ pub use job::{
     SessionTarget, USUAL_GRACE,
 };
 pub use job_book::{BookError, JobBook, JobRow, RunRow};
-pub use job_clock::{ClockSettings, DueWork, JobClock, RunOutcome, TickReport, WorkForm};
+pub use job_clock::{JobClock, TickReport};
 pub use job_request::{JobRequest, RequestError, RequestGround};
 pub use local_time::{LocalZone, ZoneError, moment_in_words};
 pub use plan::{DueAsk, DuePlan, SkipReason, plan_due};
 pub use reminder::{ReminderText, reminder_text};
 pub use run_note::{RunNote, RunStatus};
 pub use schedule::{JobSchedule, ScheduleError};
+pub use work_form::{ClockSettings, DueWork, RunOutcome, WorkForm};
 
 /// Milliseconds since 1970.
 pub type UnixMillis = u64;

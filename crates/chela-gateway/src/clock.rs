@@ -3,6 +3,7 @@
 //! When something is due, and what was decided about it, is `chela-clock`'s business and on disk;
 //! here it becomes a [`crate::WorkItem`], and time is looked at.
 
+mod beat_settings;
 mod beats;
 mod boot;
 mod by_hand;
@@ -18,7 +19,8 @@ use tokio::sync::watch;
 
 use crate::lanes::WorkLanes;
 
-pub use beats::{AgentBeat, beat_id, beat_settings, owner_zone, read_state};
+pub use beat_settings::{beat_settings, owner_zone};
+pub use beats::{AgentBeat, beat_id, read_state};
 pub use by_hand::{
     BeatChecks, HandBeat, HandRun, HandRunError, RunPlace, run_beat_by_hand, run_job_by_hand,
 };

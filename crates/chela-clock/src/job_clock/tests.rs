@@ -8,7 +8,10 @@ use chela_core::{AgentId, FixedEntropy, Trust};
 use chela_store::{ClaimAsk, InboxStore as _, LeaseTime, SqliteRuntimeStore, block_on};
 
 use super::*;
-use crate::job::{JobMaker, JobOrigin, JobPayload, MissedPolicy, SessionTarget, USUAL_GRACE};
+use crate::job::{
+    JobMaker, JobOrigin, JobPayload, JobSpec, MissedPolicy, SessionTarget, USUAL_GRACE,
+};
+use crate::work_form::RunOutcome;
 use crate::{JobBook, JobRow, JobSchedule, LocalZone};
 
 pub const MINUTE: u64 = 60_000;

@@ -8,7 +8,8 @@ use chela_clock::{BeatAsk, BeatSkip, BeatState, BeatVerdict, JobClock};
 use chela_store::{InboxStore as _, JobStore as _, SqliteRuntimeStore, StoreError};
 use tokio::sync::watch;
 
-use super::beats::{AgentBeat, beat_id, beat_settings, owner_zone, read_state};
+use super::beat_settings::{beat_settings, owner_zone};
+use super::beats::{AgentBeat, beat_id, read_state};
 use super::job_work::{JobWork, clock_settings};
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
 use crate::lanes::WorkLanes;

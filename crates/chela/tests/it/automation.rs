@@ -263,7 +263,10 @@ fn the_agent_has_the_tool_and_its_skill_once_something_runs_jobs() {
     assert!(!prompt().contains("cron"), "{}", prompt());
     drop(TestGateway::start(&scene.home));
     let skills = scene.home.run(&["skills", "list"]).ok();
-    assert!(skills.contains("in") && !skills.contains("no tool `cron`"), "{skills}");
+    assert!(
+        skills.contains("in") && !skills.contains("no tool `cron`"),
+        "{skills}"
+    );
     scene.chat("list them").answered();
     let calls = scene.endpoint.calls();
     let tools = calls[0].json()["tools"].to_string();

@@ -4,7 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chela_store::{
-    JobPlan, KnownRevision, OccurrenceLimit, OccurrenceQuery, OccurrenceRecord, StoreFuture,
+    JobPlan, JobRecord, KnownRevision, OccurrenceLimit, OccurrenceQuery, OccurrenceRecord,
+    StoreFuture,
 };
 
 use super::*;

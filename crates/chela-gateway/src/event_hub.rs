@@ -108,6 +108,17 @@ impl EventHub {
         events
     }
 
+    /// Forgets followers of a piece of work that have gone.
+    pub fn forget_gone(&self, work: &str) {
+        let mut state = lock(&self.state);
+        if let Some(followers) = state.followers.get_mut(work) {
+            followers.retain(|follower| !follower.is_closed());
+            if followers.is_empty() {
+                state.followers.remove(work);
+            }
+        }
+    }
+
     /// Nobody hears of this work any more.
     pub fn end_work(&self, work: &str) {
         lock(&self.state).followers.remove(work);

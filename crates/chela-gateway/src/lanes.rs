@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use chela_agent::prelude::{AgentId, Agents, Conversation, Host};
-use chela_core::lock;
+use chela_core::{lock, ok_or_warn};
 use chela_store::{
     ClaimAsk, ClaimedMessage, InboxStore, LeaseTime, MessageAccepted, SqliteRuntimeStore,
     StoreError, WorkClaim,
@@ -194,8 +194,14 @@ impl WorkLanes {
             .or_default()
             .push(sender);
         let known = self.0.store.by_id(id).await?;
-        if let Some(outcome) = known.and_then(|message| message.outcome) {
-            return Ok(WorkOutcome::read(&outcome.text));
+        if let Some(known) = known.and_then(|message| message.outcome) {
+            drop(outcome);
+            let mut waiters = lock(&self.0.waiters);
+            if let Some(of_work) = waiters.get_mut(id) {
+                of_work.retain(|waiter| !waiter.is_closed());
+            }
+            waiters.retain(|_, of_work| !of_work.is_empty());
+            return Ok(WorkOutcome::read(&known.text));
         }
         match outcome.await {
             Ok(outcome) => Ok(outcome),
@@ -274,10 +280,15 @@ impl WorkLanes {
         }
         loop {
             let ended = self.0.ended.notified();
-            if lock(&self.0.running).is_empty() {
-                return;
+            if self.0.counts.running.load(Ordering::SeqCst) == 0 {
+                break;
             }
             ended.await;
+        }
+        // The agents were promised to hear of the ends of their commands.
+        for conversation in self.0.open.all() {
+            let noted = conversation.note_left_commands().await;
+            ok_or_warn!(noted, "commands that end with the process are not told of");
         }
     }
 

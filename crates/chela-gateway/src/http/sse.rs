@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use super::turn_request::submit;
 use crate::error_reply::ErrorReply;
-use crate::event_hub::GatewayEvent;
+use crate::event_hub::{EventHub, GatewayEvent};
 use crate::gateway_state::GatewayState;
 use crate::lanes::WorkReceipt;
 use crate::work_item::{WorkItem, WorkOutcome};
@@ -62,10 +62,30 @@ impl SseFrame {
     }
 }
 
+/// The events of one piece of work, until nobody wants them any more.
+struct EventFollower {
+    events: mpsc::UnboundedReceiver<Arc<GatewayEvent>>,
+    work: String,
+    hub: Arc<EventHub>,
+}
+
+impl EventFollower {
+    fn is_over(&self) -> bool {
+        self.events.is_closed() && self.events.is_empty()
+    }
+}
+
+impl Drop for EventFollower {
+    fn drop(&mut self) {
+        self.events.close();
+        self.hub.forget_gone(&self.work);
+    }
+}
+
 /// An answer under way.
 struct StreamedAnswer<F> {
     form: F,
-    events: mpsc::UnboundedReceiver<Arc<GatewayEvent>>,
+    follower: EventFollower,
     outcome: JoinHandle<Option<WorkOutcome>>,
     /// What was shown of the reply.
     shown: String,
@@ -82,7 +102,12 @@ pub(super) async fn stream_answer<F: StreamForm>(
     mut form: F,
 ) -> Result<Response, ErrorReply> {
     let id = item.id.clone();
-    let events = state.lanes.hub().follow(&id);
+    let hub = Arc::clone(state.lanes.hub());
+    let follower = EventFollower {
+        events: hub.follow(&id),
+        work: id.clone(),
+        hub,
+    };
     let receipt = submit(state, item).await?;
     let lanes = state.lanes.clone();
     let outcome = tokio::spawn(async move {
@@ -96,7 +121,7 @@ pub(super) async fn stream_answer<F: StreamForm>(
     let first = form.begin();
     let answer = StreamedAnswer {
         form,
-        events,
+        follower,
         outcome,
         shown: String::new(),
         is_paragraph_open: false,
@@ -131,7 +156,7 @@ impl<F: StreamForm> StreamedAnswer<F> {
             }
             tokio::select! {
                 biased;
-                event = self.events.recv(), if !self.events.is_closed() || !self.events.is_empty() => {
+                event = self.follower.events.recv(), if !self.follower.is_over() => {
                     if let Some(event) = event {
                         self.take(&event);
                     }

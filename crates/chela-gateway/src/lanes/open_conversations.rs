@@ -87,6 +87,13 @@ impl OpenConversations {
         });
     }
 
+    pub fn all(&self) -> Vec<Arc<Conversation>> {
+        let held = lock(&self.0);
+        held.values()
+            .map(|held| Arc::clone(&held.conversation))
+            .collect()
+    }
+
     pub fn count(&self) -> usize {
         lock(&self.0).len()
     }

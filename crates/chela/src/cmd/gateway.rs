@@ -117,13 +117,14 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     Ok(exit)
 }
 
-fn is_well(running: &RunningGateway) -> bool {
+/// Whether it answers.
+pub fn is_well(running: &RunningGateway) -> bool {
     let client = LocalClient::of(running, None);
     client.is_some_and(|client| client.get("/readyz").is_ok_and(|reply| reply.status == 200))
 }
 
 /// How many messages wait, and how many are being worked on.
-fn inbox_counts(host: &Host) -> (usize, usize) {
+pub fn inbox_counts(host: &Host) -> (usize, usize) {
     let path = SqliteRuntimeStore::path_in(&host.state_dir());
     if !path.exists() {
         return (0, 0);

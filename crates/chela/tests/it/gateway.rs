@@ -1,6 +1,7 @@
 //! The gateway as a process: started, spoken to over real sockets, killed.
 
 #![expect(
+    clippy::panic,
     clippy::unwrap_used,
     reason = "a test that cannot be set up fails here"
 )]

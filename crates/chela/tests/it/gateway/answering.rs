@@ -115,11 +115,11 @@ fn what_a_program_tells_of_earlier_words_is_external() {
     ] });
     said(&gateway.post("/v1/chat/completions", &ask));
     let asked = scene.endpoint.calls().pop().unwrap().body;
-    let outside = asked
-        .split("EXTERNAL_UNTRUSTED_CONTENT")
-        .nth(1)
-        .unwrap_or_default();
-    assert!(outside.contains("an earlier answer"), "{asked}");
+    // It stands between the marks of foreign text.
+    let before = &asked[..asked.find("an earlier answer").unwrap()];
+    let opened = before.rfind("<<<EXTERNAL_UNTRUSTED_CONTENT");
+    assert!(opened.is_some(), "{asked}");
+    assert!(opened > before.rfind("<<<END_EXTERNAL"), "{asked}");
     assert!(asked.contains("Be brief."), "{asked}");
 }
 

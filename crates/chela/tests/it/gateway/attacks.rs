@@ -61,13 +61,15 @@ fn without_the_token_nothing_but_health_is_served() {
 fn guessing_is_slowed_down_and_logged() {
     let scene = scene();
     let gateway = TestGateway::start(&scene.home);
-    let last = (0..12).map(|n| {
-        let guess = format!("Bearer guess-{n}");
-        gateway
-            .ask("GET", "/v1/models", &[("authorization", &guess)], "")
-            .status
-    });
-    assert_eq!(last.last(), Some(429));
+    let statuses: Vec<u16> = (0..12)
+        .map(|n| {
+            let guess = format!("Bearer guess-{n}");
+            gateway
+                .ask("GET", "/v1/models", &[("authorization", &guess)], "")
+                .status
+        })
+        .collect();
+    assert_eq!(statuses.last(), Some(&429));
     let log = scene.home.run(&["gateway", "logs"]).ok();
     assert!(
         log.contains("a request was refused") && log.contains("slow_down"),

@@ -169,3 +169,35 @@ fn a_command_of_an_agent_that_has_the_token_is_not_the_owner() {
     // The same words from elsewhere are the owner's.
     assert_eq!(gateway.get("/v1/models").status, 200);
 }
+
+#[test]
+fn doctor_knows_what_waits_for_it_and_who_can_read_its_token() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let stalls = ScriptStep::reply("never").fault(chela_testkit::AnswerFault::Stall(0));
+    let scene = ScriptedHome::new(EndpointScript::always(stalls));
+    let gateway = TestGateway::start(&scene.home);
+    let clean = scene
+        .home
+        .run(&["doctor", "--only", "gateway", "--json"])
+        .out;
+    assert!(clean.contains("\"findings\": []"), "{clean}");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let bearer = gateway.bearer();
+            let body = message("hi").to_string();
+            let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: {bearer}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            gateway.raw(head.as_bytes())
+        });
+        wait_until("the model is asked", || !scene.endpoint.calls().is_empty());
+        gateway.signal(Signal::KILL);
+    });
+    gateway.wait();
+    let token = scene.home.path(".chela/state/gateway.token");
+    std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let told = scene.home.run(&["doctor", "--only", "gateway"]).out;
+    assert!(told.contains("without an answer"), "{told}");
+    assert!(told.contains("can read"), "{told}");
+    scene.home.run(&["doctor", "--only", "gateway", "--fix"]);
+    let mode = std::fs::metadata(&token).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}

@@ -130,7 +130,12 @@ fn a_turn_is_seen_as_it_happens_and_what_was_missed_comes_afterwards() {
     assert_eq!(hello["version"], 1);
     let sent = client.ask(json!({ "type": "chat.send", "text": "hi", "idempotencyKey": "a" }));
     let work = sent["result"]["work"].clone();
-    assert_eq!(client.until("turn.text")["data"]["delta"], "good day");
+    let begins = client.until("turn.text");
+    let delta = begins["data"]["delta"].as_str().unwrap().to_owned();
+    assert!(
+        !delta.is_empty() && "good day".starts_with(&delta),
+        "{begins}"
+    );
     let ended = client.until("work.ended");
     assert_eq!(
         (&ended["work"], &ended["data"]["reply"]),

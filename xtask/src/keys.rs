@@ -21,7 +21,7 @@ const NOTES: &str = "Meta";
 const ONLY_LOOKS: [&str; 2] = ["chela-config/", "chela-inspect/src/security"];
 
 /// Keys that `chela-config` itself obeys.
-const BY_CONFIG: [(&str, &str); 12] = [
+const BY_CONFIG: [(&str, &str); 13] = [
     // An address for editors.
     ("Config", "schema"),
     ("Config", "meta"),
@@ -39,6 +39,7 @@ const BY_CONFIG: [(&str, &str); 12] = [
     // Put together in the view of an agent.
     ("AgentDefaults", "heartbeat"),
     ("AgentEntry", "heartbeat"),
+    ("Heartbeat", "agent_id"),
 ];
 
 /// Keys whose word is read near their section, of something else.
@@ -64,11 +65,7 @@ const READ_OF_OTHERS: [(&str, &str); 18] = [
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.
-const PROMPT_ONLY: [(&str, &str); 3] = [
-    ("Config", "channels"),
-    ("AgentDefaults", "heartbeat"),
-    ("AgentEntry", "heartbeat"),
-];
+const PROMPT_ONLY: [(&str, &str); 1] = [("Config", "channels")];
 
 #[test]
 fn keys_nothing_reads_are_marked_and_no_others() {

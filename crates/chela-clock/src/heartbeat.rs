@@ -160,7 +160,7 @@ pub fn judge_beat(
         let met: Vec<&HeartbeatTask> = due.iter().copied().filter(|task| is_met(task)).collect();
         ask.tasks = met.iter().map(|task| task.name.clone()).collect();
         let is_news = list.text.is_some() && list.text != facts.state.all_clear;
-        ask.text = list.text.clone().filter(|_| is_news);
+        ask.text = list.text.filter(|_| is_news);
         skip = match () {
             () if !due.is_empty() => BeatSkip::ConditionNotMet,
             () if !list.tasks.is_empty() => BeatSkip::NoTaskDue,

@@ -43,7 +43,7 @@ const BY_CONFIG: [(&str, &str); 13] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 18] = [
+const READ_OF_OTHERS: [(&str, &str); 19] = [
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),
@@ -62,6 +62,7 @@ const READ_OF_OTHERS: [(&str, &str); 18] = [
     ("AgentEntry", "runtime"),
     ("Memory", "backend"),
     ("Cron", "jobs"),
+    ("Heartbeat", "target"),
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.

@@ -1,5 +1,10 @@
 //! Jobs and heartbeats as the owner and the agent use them, with and without the gateway.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up fails here"
+)]
+
 use chela_testkit::{EndpointScript, ScriptStep, StepRule, wait_until};
 use serde_json::{Value, json};
 

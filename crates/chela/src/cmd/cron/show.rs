@@ -153,11 +153,8 @@ impl CronDesk {
         json: bool,
     ) -> CommandOutcome {
         let book = self.kept_book()?;
-        let id = match job {
-            // One that is gone is still on record by its id.
-            Some(job) => Some(book.find(job).map_or(job.to_owned(), |row| row.id)),
-            None => None,
-        };
+        // One that is gone is still on record by its id.
+        let id = job.map(|job| book.find(job).map_or(job.to_owned(), |row| row.id));
         let runs = book.runs(id.as_deref(), limit)?;
         if json {
             let runs: Vec<Value> = runs.iter().map(run_json).collect();

@@ -37,13 +37,15 @@ fuzz_target!(|input: (&str, Vec<u8>, u8)| {
     show(gate.push(rest));
     let finished = gate.finish();
     show(finished.shown);
-    assert!(!holds_word(&screen), "{screen:?}");
+    // Said to somebody who asked, the word of heartbeats is an answer.
+    let is_answer = screen.trim() == "HEARTBEAT_OK" && kind & 5 == 0;
+    assert!(is_answer || !holds_word(&screen), "{screen:?}");
     let mut whole = ReplyGate::new(settings);
     whole.push(said);
     assert_eq!(finished.reply, whole.finish().reply);
     if let Reply::Deliver(delivery) = finished.reply {
         assert_eq!(screen.trim(), delivery.text);
-        assert!(!holds_word(&delivery.text));
+        assert!(is_answer || !holds_word(&delivery.text));
     }
 });
 

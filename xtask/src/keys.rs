@@ -21,7 +21,7 @@ const NOTES: &str = "Meta";
 const ONLY_LOOKS: [&str; 2] = ["chela-config/", "chela-inspect/src/security"];
 
 /// Keys that `chela-config` itself obeys.
-const BY_CONFIG: [(&str, &str); 10] = [
+const BY_CONFIG: [(&str, &str); 13] = [
     // An address for editors.
     ("Config", "schema"),
     ("Config", "meta"),
@@ -36,10 +36,14 @@ const BY_CONFIG: [(&str, &str); 10] = [
     // Says which agent answers what nobody else claims.
     ("AgentEntry", "default"),
     ("ModelChain", "primary"),
+    // Put together in the view of an agent.
+    ("AgentDefaults", "heartbeat"),
+    ("AgentEntry", "heartbeat"),
+    ("Heartbeat", "agent_id"),
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 18] = [
+const READ_OF_OTHERS: [(&str, &str); 19] = [
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),
@@ -48,7 +52,6 @@ const READ_OF_OTHERS: [(&str, &str); 18] = [
     ("Session", "scope"),
     ("Session", "store"),
     ("Tts", "mode"),
-    ("Hooks", "enabled"),
     ("Plugins", "enabled"),
     ("Plugins", "load"),
     ("PluginEntry", "enabled"),
@@ -58,14 +61,12 @@ const READ_OF_OTHERS: [(&str, &str); 18] = [
     ("AgentEntry", "plugins"),
     ("AgentEntry", "runtime"),
     ("Memory", "backend"),
+    ("Cron", "jobs"),
+    ("Heartbeat", "target"),
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.
-const PROMPT_ONLY: [(&str, &str); 3] = [
-    ("Config", "channels"),
-    ("AgentDefaults", "heartbeat"),
-    ("AgentEntry", "heartbeat"),
-];
+const PROMPT_ONLY: [(&str, &str); 1] = [("Config", "channels")];
 
 #[test]
 fn keys_nothing_reads_are_marked_and_no_others() {

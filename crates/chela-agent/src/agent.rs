@@ -15,6 +15,7 @@ use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
 use chela_model::{FallbackChain, KeyWitness, ModelHttp, ModelSelection, Models, ResolveError};
+use chela_tools::JobsFile;
 use chela_tools::handles::SecretHandles;
 use chela_workspace::custody::Custody;
 
@@ -47,6 +48,7 @@ pub struct Agents {
     pub(crate) assembler: PromptAssembler<Host, Arc<LoadedConfig>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<FileJournal>>>,
+    jobs: Arc<JobsFile>,
     memories: Mutex<BTreeMap<AgentId, Option<Arc<AgentMemory>>>>,
     pub(crate) ledger_slot: LedgerSlot,
     redactor: OnceLock<Arc<Redactor>>,
@@ -94,6 +96,7 @@ impl Agents {
             assembler: PromptAssembler::new(host.clone(), Arc::clone(&loaded)),
             sessions: Mutex::default(),
             journals: Mutex::default(),
+            jobs: Arc::new(JobsFile::of(&host.state_dir())),
             memories: Mutex::default(),
             ledger_slot: LedgerSlot::default(),
             custodies: OnceLock::new(),
@@ -147,6 +150,11 @@ impl Agents {
         sessions.hide_with(self.redactor());
         all.insert(agent.clone(), Arc::clone(&sessions));
         Ok(sessions)
+    }
+
+    /// The jobs of this home.
+    pub fn jobs(&self) -> Arc<JobsFile> {
+        Arc::clone(&self.jobs)
     }
 
     /// The one open memory of an agent: its tools, its chat and the commands ask the same. `None`

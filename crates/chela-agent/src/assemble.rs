@@ -125,7 +125,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         };
         let mut input = self.input(&facts, &context)?;
         let mut notices = watch_heartbeat(&known, &mut input);
-        // Nothing polls yet: only a heartbeat's own session is told how to answer one.
+        // A heartbeat has a session of its own: only that one is told how to answer.
         if !matches!(session.form, SessionForm::Heartbeat { .. }) {
             input.heartbeat = None;
         }

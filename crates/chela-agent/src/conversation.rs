@@ -9,6 +9,7 @@ mod making_room;
 mod opening;
 mod past;
 mod queued_answer;
+mod recovering;
 mod release;
 mod remembering;
 mod spawning;
@@ -41,10 +42,11 @@ use crate::turn_control::TurnControl;
 pub use past::{conversation_row, find_conversation};
 
 pub use crate::background::{BackgroundWork, OwnerCommandOutcome, RunningWork};
-pub use crate::inbound_message::{InboundImage, InboundMessage};
+pub use crate::inbound_message::{ExternalText, InboundImage, InboundMessage};
 pub use crate::scope::{ConversationAsk, OwnTools, ToolUse};
 pub use crate::transcript::NewBeginning;
 pub use crate::turn::{CompactError, CompactionOutcome};
+pub use recovering::MessageStanding;
 
 /// One session of one agent, held open. Turns run one at a time; everything else may be called
 /// while one runs.
@@ -79,17 +81,30 @@ impl Conversation {
         message: InboundMessage,
         surface: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
-        survive(&self.scope.agents, self.say_next(message, surface)).await
+        let source = self.scope.source;
+        survive(&self.scope.agents, self.say_next(message, source, surface)).await
+    }
+
+    /// One turn that something other than a person begins: a job, a heartbeat, an event. Nobody
+    /// speaks in it but the runtime; what the message holds of others is in its external parts.
+    pub async fn hear(
+        &self,
+        message: InboundMessage,
+        source: MessageSource,
+        surface: &dyn TurnSurface,
+    ) -> Result<TurnOutcome, TurnError> {
+        survive(&self.scope.agents, self.say_next(message, source, surface)).await
     }
 
     async fn say_next(
         &self,
         message: InboundMessage,
+        source: MessageSource,
         surface: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
         let _turn = self.turn.lock().await;
         let _lane = self.wait_for_lane(Some(surface)).await?;
-        self.one_turn(message, self.scope.source, surface).await
+        self.one_turn(message, source, surface).await
     }
 
     /// A turn, by whoever has the right to run one.

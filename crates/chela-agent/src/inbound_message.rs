@@ -1,5 +1,9 @@
 //! What somebody says to an agent, as a surface hands it in.
 
+use chela_core::Trust;
+use chela_guard::ExternalSource;
+use serde::{Deserialize, Serialize};
+
 /// What a person says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InboundMessage {
@@ -10,6 +14,20 @@ pub struct InboundMessage {
     pub pasted: Vec<String>,
     /// Text that came along from somewhere else: standard input.
     pub piped: Option<String>,
+    /// Text that nobody answers for: it is wrapped, and taints the session.
+    pub external: Vec<ExternalText>,
+    /// The ids under which an inbox keeps it (several for messages that are read together), so
+    /// that after a crash it is found in the transcript and not said again.
+    pub inbox_ids: Vec<String>,
+    /// How far the text is trusted where it is not the speaker's own: a job an agent made.
+    pub trust: Option<Trust>,
+}
+
+/// Foreign text and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExternalText {
+    pub source: ExternalSource,
+    pub text: String,
 }
 
 impl From<&str> for InboundMessage {

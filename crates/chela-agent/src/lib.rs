@@ -51,6 +51,7 @@ pub mod folder_approval;
 mod guard_mark;
 mod guarding;
 pub mod halt;
+pub mod heartbeat_ask;
 pub mod hooks;
 mod inbound_message;
 mod installation_secret;

@@ -6,7 +6,8 @@
 
 pub use crate::agent::{Agents, OpenError};
 pub use crate::conversation::{
-    Conversation, ConversationAsk, InboundImage, InboundMessage, OwnTools, ToolUse,
+    Conversation, ConversationAsk, ExternalText, InboundImage, InboundMessage, MessageStanding,
+    OwnTools, ToolUse,
 };
 pub use crate::hooks::{
     CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TurnFacts, TurnHook,
@@ -15,7 +16,7 @@ pub use crate::machine::this_machine;
 pub use crate::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
 pub use chela_config::{LoadedConfig, load, load_text};
 pub use chela_core::{AgentId, Host, OwnerProof, Sender, SessionKey, Speaker, Trust};
-pub use chela_guard::LabelledText;
+pub use chela_guard::{ExternalSource, LabelledText};
 pub use chela_reply::{Reply, ReplyDelivery};
 pub use chela_tools::{
     ApprovalQuestion, ApprovalScope, Approver, CallFuture, CallSink, Effect, HeadlessApprover,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chela_config::model::HeadlessApproval;
 use chela_config::{AgentView, LoadedConfig};
-use chela_core::{Audience, ContentHash, Origin, SessionForm, SessionKey};
+use chela_core::{Audience, ContentHash, Origin, SessionKey};
 use chela_guard::approval::OwnerPresence;
 use chela_model::ReplyFormat;
 use chela_prompt::ApprovalWay;
@@ -20,6 +20,7 @@ use chela_tools::{Tool, ToolNeed};
 
 use crate::agent::Agents;
 use crate::assemble::SubagentShare;
+use crate::inbound_message::InboundMessage;
 use crate::local;
 use crate::subagents::SessionGrant;
 
@@ -99,11 +100,11 @@ impl ConversationScope {
     }
 
     /// How what the model says here is to be read.
-    pub fn gate_settings(&self, format: ReplyFormat) -> GateSettings {
+    pub fn gate_settings(&self, format: ReplyFormat, source: MessageSource) -> GateSettings {
         let heartbeat = &self.view.heartbeat.value.settings;
         let attended = self.key.audience() == Audience::Private;
         GateSettings {
-            heartbeat: matches!(self.key.form, SessionForm::Heartbeat { .. })
+            heartbeat: (source == MessageSource::Heartbeat)
                 .then(|| usize::try_from(heartbeat.ack_max_chars).unwrap_or(ACK_MAX_CHARS)),
             tag_reasoning: format == ReplyFormat::Tagged,
             with_word: match attended {
@@ -134,14 +135,20 @@ impl ConversationScope {
         }
     }
 
-    /// What another session says is trusted as far as that session was.
-    pub fn label_of_told(&self, text: &str) -> Option<TextLabel> {
-        (self.source == MessageSource::Session).then(|| TextLabel {
-            trust: self.grant.trust(),
+    /// What another session says is trusted as far as that session was; what a job says, as far as
+    /// whoever made it.
+    pub fn label_of_told(&self, message: &InboundMessage) -> Option<TextLabel> {
+        let (trust, channel) = match (self.source, message.trust) {
+            (MessageSource::Session, _) => (self.grant.trust(), "session"),
+            (_, Some(trust)) => (trust, "job"),
+            (_, None) => return None,
+        };
+        Some(TextLabel {
+            trust,
             origin: Origin::Channel {
-                channel: "session".to_owned(),
+                channel: channel.to_owned(),
                 message: self.key.to_string(),
-                hash: ContentHash::of(text),
+                hash: ContentHash::of(&message.text),
             },
         })
     }

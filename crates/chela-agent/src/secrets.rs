@@ -76,7 +76,16 @@ pub fn known(host: &Host, loaded: &LoadedConfig) -> Vec<KnownSecret> {
         name: CANARY.to_owned(),
         value: canary.value().to_owned(),
     });
-    written.chain(env).chain(canary).collect()
+    // What callers of the gateway show; whoever reads it speaks as the owner.
+    let gateway = host.state_dir().join("state").join("gateway.token");
+    let gateway = std::fs::read_to_string(gateway).ok();
+    let gateway = gateway.map(|token| KnownSecret {
+        name: "gateway.token".to_owned(),
+        value: token.trim().to_owned(),
+    });
+    let gateway = gateway.filter(|secret| !is_guessable(&secret.value));
+    let files = canary.into_iter().chain(gateway);
+    written.chain(env).chain(files).collect()
 }
 
 fn is_telling(name: &str) -> bool {

@@ -21,8 +21,9 @@ use chela_tools::place::{PlaceAccess, PlaceRoot, TrustOf};
 use chela_tools::schema::{brief_model_schema, model_schema};
 use chela_tools::web::web_tools;
 use chela_tools::{
-    ChangeJournal, ChildSpawner, ImageInput, MemoryAccess, ModelFacts, NoSessions, NoSpawner,
-    Sender, SessionCompany, SessionsView, ToolSpec, Toolbox, ToolboxSettings,
+    ChangeJournal, ChildSpawner, ImageInput, JobsAccess, JobsFile, MemoryAccess, ModelFacts,
+    NoSessions, NoSpawner, Sender, SessionCompany, SessionsView, ToolSpec, Toolbox,
+    ToolboxSettings,
 };
 
 use crate::agent_memory::{MemoryAsk, agent_memory};
@@ -52,6 +53,7 @@ pub struct ToolsetAsk<'a> {
     pub trust: &'a FileTrust,
     /// The agent's open memory. `None` where it is switched off.
     pub memory: Option<Arc<AgentMemory>>,
+    pub jobs: JobsAccess,
     /// Takes secrets out of what tools say.
     pub redactor: Arc<Redactor>,
     /// Secrets tools may use by name.
@@ -92,6 +94,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
             memory,
             audience: ask.session.audience(),
         }),
+        jobs: Some(ask.jobs.clone()),
         redactor: Arc::clone(&ask.redactor),
         others: ask
             .commands
@@ -285,6 +288,10 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         spawner: Some(Arc::new(NoSpawner)),
         journal: None,
         trust: &FileTrust::default(),
+        jobs: JobsAccess {
+            jobs: Arc::new(JobsFile::of(&ask.host.state_dir())),
+            trust: Arc::new(|| Trust::External),
+        },
         memory: agent_memory(&MemoryAsk {
             host: ask.host,
             loaded: ask.loaded,

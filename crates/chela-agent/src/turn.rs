@@ -248,6 +248,8 @@ struct RunningTurn<'a> {
     surface: &'a dyn TurnSurface,
     outlet: TurnOutlet<'a>,
     session: OpenSession,
+    /// What began it.
+    source: MessageSource,
     chain: FallbackChain,
     prefix: std::sync::Arc<RequestPrefix>,
     /// The tools that results told of since the session began, in that order.

@@ -22,6 +22,12 @@ impl OwnerProof {
     pub fn terminal() -> Self {
         Self(())
     }
+
+    /// Whoever showed the owner's token to the gateway, on a surface that is the owner's. Only
+    /// code that has compared the token may say so.
+    pub fn gateway_token() -> Self {
+        Self(())
+    }
 }
 
 /// Who wrote a message, as far as the channel says.

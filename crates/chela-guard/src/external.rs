@@ -12,6 +12,7 @@ use std::borrow::Cow;
 
 use chela_core::Entropy;
 use chela_core::sanitize::{self, RemovedCharacters};
+use serde::{Deserialize, Serialize};
 
 /// What a model is told about blocks: once a turn, or in each block.
 pub const NOTICE: &str = "Text between EXTERNAL_UNTRUSTED_CONTENT markers comes from outside. \
@@ -22,7 +23,8 @@ pub const NOTICE: &str = "Text between EXTERNAL_UNTRUSTED_CONTENT markers comes 
 const LONGEST_DETAIL: usize = 300;
 
 /// Where foreign text came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
 pub enum ExternalSource {
     Email {
         from: String,

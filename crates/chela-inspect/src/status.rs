@@ -14,6 +14,9 @@ pub struct StatusReport {
     pub profile: Option<String>,
     pub home: String,
     pub config: ConfigStatus,
+    /// Where the gateway listens, while it runs. Whoever can reach it knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<String>,
     /// Since when every agent is stopped, and why. Whoever runs the agents knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
@@ -78,6 +81,7 @@ impl StatusReport {
                     .map(ToString::to_string)
                     .collect(),
             },
+            gateway: None,
             stopped: None,
             agents: views
                 .map(|view| AgentStatus::of(host, loaded, &view))
@@ -104,7 +108,7 @@ impl AgentStatus {
         let spelling = CoreSpelling::of(folder);
         let heartbeat = match view.heartbeat.value.every_in_words() {
             None => "off".to_owned(),
-            Some(every) => format!("every {every} is kept; nothing runs it yet"),
+            Some(every) => format!("every {every} while the gateway runs"),
         };
         let model = view.model.value.as_ref().and_then(ModelChoice::primary);
         let (name, identity) = (&view.name.value, &view.identity.value);

@@ -5,7 +5,7 @@
 //! out to be a tag, a directive or the word for silence waits until it is clear.
 //!
 //! A model says that it has nothing to say with `NO_REPLY` or `HEARTBEAT_OK`. Those words are a
-//! way of speaking to the runtime and never reach a person, in no form. What counts when they
+//! way of speaking to the runtime and never reach a person, but for the last row. What counts when they
 //! come with other text follows what people reported:
 //!
 //! | the model said | what becomes of it |
@@ -19,6 +19,7 @@
 //! | the same with more than `ackMaxChars` | the text, without the word |
 //! | `NO_REPLY` at the start or end of a heartbeat | silence |
 //! | `HEARTBEAT_OK` and text, outside of a heartbeat | the text, without the word |
+//! | `HEARTBEAT_OK` and nothing else, to somebody who asked | the word: only heartbeats end with it |
 //! | any of these with `MEDIA:` | the media is delivered |
 
 mod code;
@@ -39,6 +40,9 @@ pub use whole::{is_silence, silence};
 
 /// `heartbeat.ackMaxChars`, unless the config says otherwise.
 pub const ACK_MAX_CHARS: usize = 300;
+
+/// With what a heartbeat says that there is nothing to say.
+const HEARTBEAT_OK: &str = "HEARTBEAT_OK";
 
 /// What kind of reply is awaited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -136,6 +140,10 @@ impl ReplyGate {
                     shown.push(ShownPiece::Text(delivery.text.clone()));
                 }
             }
+            // Said outside of a heartbeat it is a word like any other, and was held back so far.
+            Reply::Deliver(delivery) if delivery.text == HEARTBEAT_OK => {
+                shown.push(ShownPiece::Text(HEARTBEAT_OK.to_owned()));
+            }
             Reply::Deliver(_) => {
                 if !last.trim_end().is_empty() {
                     shown.push(ShownPiece::Text(last.trim_end().to_owned()));
@@ -200,7 +208,19 @@ impl ReplyGate {
             reply_to: asked.reply_to,
             audio_as_voice: asked.audio_as_voice,
         };
-        if delivery.text.is_empty() && delivery.media.is_empty() {
+        let is_bare = delivery.text.is_empty() && delivery.media.is_empty();
+        // Somebody asked, and this is no heartbeat: then the word is all there is to say.
+        let is_answer = text.is_empty()
+            && found.at_start == Some(Silence::HeartbeatOk)
+            && found.last == Some(Silence::HeartbeatOk)
+            && !self.settings.gathers();
+        if is_bare && is_answer {
+            return Reply::Deliver(ReplyDelivery {
+                text: HEARTBEAT_OK.to_owned(),
+                ..delivery
+            });
+        }
+        if is_bare {
             Reply::Silent {
                 why: found.last.unwrap_or(Silence::Empty),
             }

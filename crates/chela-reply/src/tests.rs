@@ -48,6 +48,11 @@ fn stream(settings: GateSettings, said: &str, lengths: &[usize]) -> (Vec<ShownPi
     (shown, finished.reply)
 }
 
+/// The word of heartbeats, said to somebody who asked.
+fn is_heartbeat_answer(delivery: &ReplyDelivery) -> bool {
+    delivery.text == "HEARTBEAT_OK"
+}
+
 /// The text that is on the screen at the end.
 fn on_screen(shown: &[ShownPiece]) -> String {
     let mut text = String::new();
@@ -208,8 +213,14 @@ fn w34_the_word_alone_is_silence_however_it_is_dressed() {
         "<b>HEARTBEAT_OK</b>.",
     ] {
         let why = Silence::HeartbeatOk;
-        assert_eq!(gate(PLAIN, said), Reply::Silent { why });
         assert_eq!(gate(BEAT, said), Reply::Silent { why });
+        assert_eq!(gate(GROUP, said), Reply::Silent { why });
+    }
+    // Who asked in a chat gets an answer: only heartbeats end with the word.
+    for lengths in [&[1][..], &[3, 5], &[100]] {
+        let (shown, reply) = stream(PLAIN, "HEARTBEAT_OK", lengths);
+        assert_eq!(reply.text(), "HEARTBEAT_OK");
+        assert_eq!(on_screen(&shown), "HEARTBEAT_OK");
     }
     for said in [
         "",
@@ -526,9 +537,12 @@ proptest! {
         said.push_str(&end);
         let (shown, reply) = stream(settings, &said, &lengths);
         let screen = on_screen(&shown);
-        prop_assert!(!holds_word(&screen), "{said:?} showed {screen:?}");
+        let is_answer = matches!(&reply, Reply::Deliver(delivery) if is_heartbeat_answer(delivery));
+        prop_assert!(is_answer || !holds_word(&screen), "{said:?} showed {screen:?}");
         prop_assert!(!holds_word(&thoughts(&shown)), "{said:?} thought {:?}", thoughts(&shown));
-        if let Reply::Deliver(delivery) = &reply {
+        if let Reply::Deliver(delivery) = &reply
+            && !is_answer
+        {
             prop_assert!(!holds_word(&delivery.text), "{said:?} gave {:?}", delivery.text);
             prop_assert_eq!(silence(&delivery.text), None);
         }

@@ -121,6 +121,9 @@ pub struct EntryMeta {
     /// Of a person's message: which stretches of its text somebody else wrote.
     #[serde(skip_serializing_if = "ExternalSpans::is_none")]
     pub external: ExternalSpans,
+    /// Of a message that waited in an inbox: its id there; several for messages read together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inbox_ids: Vec<String>,
 }
 
 fn is_zero(number: &u32) -> bool {

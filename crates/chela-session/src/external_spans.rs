@@ -25,6 +25,8 @@ pub enum ExternalKind {
     Pasted,
     Quote,
     Fence,
+    /// Handed in as foreign: a webhook, a mail, a job made after foreign text.
+    Outside,
 }
 
 impl ExternalKind {
@@ -34,6 +36,7 @@ impl ExternalKind {
             Self::Pasted => "pasted",
             Self::Quote => "quote",
             Self::Fence => "fence",
+            Self::Outside => "outside",
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct ClaimAsk {
 /// What a worker shows when it ends or prolongs what it claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WorkClaim {
-    /// The id of the message, the name of the job.
+    /// The id of the message.
     pub name: String,
     /// Larger than that of every claim before.
     pub number: u64,

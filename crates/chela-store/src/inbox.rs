@@ -1,5 +1,4 @@
-//! The seam for the inbox: messages that were accepted, and what came of each. Nothing in Chela
-//! uses it yet.
+//! The seam for the inbox: messages that were accepted, and what came of each.
 //!
 //! A message belongs to a lane. The messages of a lane are worked on one at a time, in the order
 //! they were accepted; lanes do not wait for each other.
@@ -16,6 +15,18 @@ pub trait InboxStore: std::fmt::Debug + Send + Sync {
     /// The oldest message that waits at the head of its lane, for one worker. `None`: nothing
     /// waits that is not in somebody's hands.
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>>;
+
+    /// The next message that waits in the lane of one the caller holds, to be taken along with it.
+    /// `None`: nothing waits there, or the claim is lost.
+    fn claim_behind(
+        &self,
+        claim: &WorkClaim,
+        ask: ClaimAsk,
+    ) -> StoreFuture<'_, Option<ClaimedMessage>>;
+
+    /// Puts back everything that is in somebody's hands, and says how much. Only for whoever knows
+    /// that no other worker lives: a process that has just become the only one.
+    fn release_claims(&self) -> StoreFuture<'_, usize>;
 
     /// Holds on to a message for longer.
     fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState>;

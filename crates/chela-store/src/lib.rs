@@ -35,7 +35,11 @@ pub use documents::{DocumentStore, HeldDocument};
 pub use inbox::{
     ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
 };
-pub use jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
+pub use jobs::{
+    JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, MessageStanding,
+    OccurrenceChange, OccurrenceLimit, OccurrenceQuery, OccurrenceRecord, OccurrenceStep,
+    OpenOccurrence,
+};
 pub use journal::{
     ChangeQuery, ChangeRecord, ForeignQuery, ForgetLimit, JournalStore, KeptFile, NewChange,
     OwnVersion, PackedText, TextHash, TextMark, TrustChange,

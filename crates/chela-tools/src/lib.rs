@@ -10,6 +10,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod blocking;
+mod cron;
 mod elevated;
 mod files;
 mod foresight;
@@ -45,6 +46,7 @@ pub use chela_guard::approval::{
     OwnerPresence,
 };
 pub use chela_guard::{CallSink, CallTarget, Effect, SinkKind};
+pub use cron::{JobsAccess, JobsFile, TrustNow};
 pub use elevated::{ElevationAsk, ElevationRequester, ElevationState, elevation};
 #[doc(hidden)]
 pub use files::patched;

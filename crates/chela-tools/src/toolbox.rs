@@ -8,6 +8,7 @@ mod secrecy;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chela_clock::LocalZone;
 use chela_config::model::RedactMode;
 use chela_core::secret::Redactor;
 

@@ -37,9 +37,12 @@ fn looks_like_yaml(line: &str) -> bool {
 /// Whether HEARTBEAT.md asks for anything. Blank lines, headings, comments, fences and empty
 /// list items or checkboxes are no work.
 pub fn heartbeat_has_work(text: &str) -> bool {
+    heartbeat_body(text).lines().any(is_work)
+}
+
+/// What HEARTBEAT.md says: without front matter and comments.
+pub fn heartbeat_body(text: &str) -> String {
     without_comments(strip_front_matter(text))
-        .lines()
-        .any(is_work)
 }
 
 fn is_work(line: &str) -> bool {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chela_core::{Clock, Host};
 
 use crate::core_file::CoreFile;
+use crate::markdown::heartbeat_body;
 use crate::read::{PathLook, look};
 use crate::source::ReadFiles;
 
@@ -66,6 +67,22 @@ impl Workspace {
 
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    /// What HEARTBEAT.md says, without front matter and comments; `None` where there is none or it
+    /// cannot be read.
+    pub fn heartbeat_body(&self) -> Option<String> {
+        let path = self.root.join(CoreFile::Heartbeat.name());
+        let PathLook::Found(located) = look(&self.root, &path) else {
+            return None;
+        };
+        match self.sources.get(&located, self.clock.now()) {
+            Ok(source) => Some(heartbeat_body(&source.text())),
+            Err(status) => {
+                tracing::warn!(%status, "HEARTBEAT.md is not read");
+                None
+            }
+        }
     }
 
     /// The check before a heartbeat, without a model.

@@ -4,8 +4,11 @@ pub mod approvals;
 pub mod audit;
 pub mod auth;
 pub mod cache;
+pub mod cron;
 pub mod docs;
+pub mod gateway;
 pub mod guard;
+pub mod heartbeat;
 pub mod logs;
 pub mod sandbox;
 pub mod security;
@@ -179,6 +182,18 @@ Examples:
     /// How much the provider's cache reused, and why not more
     #[command(subcommand)]
     Cache(cache::CacheCommand),
+
+    /// The process that is always on: HTTP, WebSocket, webhooks
+    #[command(subcommand, after_help = gateway::AFTER_HELP)]
+    Gateway(gateway::GatewayCommand),
+
+    /// Reminders and recurring jobs: what is due when, what ran, what it cost
+    #[command(subcommand)]
+    Cron(cron::CronCommand),
+
+    /// What agents look at by themselves: when, whether a model is asked, and why not
+    #[command(subcommand)]
+    Heartbeat(heartbeat::HeartbeatCommand),
 
     /// Tokens and money spent, summed up
     #[command(after_help = "\

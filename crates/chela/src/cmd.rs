@@ -9,11 +9,14 @@ mod change_records;
 mod chat;
 mod config;
 mod context;
+mod cron;
 mod docs;
 mod doctor;
 mod explain;
 mod folders;
+mod gateway;
 mod guard;
+mod heartbeat;
 mod init;
 mod input;
 mod ledger;
@@ -73,6 +76,9 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Undo(args)) => undo::run(host, screen, &args),
         Some(CliCommand::Audit(command)) => audit::run(host, screen, command),
         Some(CliCommand::Cache(command)) => cache::run(host, screen, command),
+        Some(CliCommand::Gateway(command)) => gateway::run(host, screen, command),
+        Some(CliCommand::Cron(command)) => cron::run(host, screen, command),
+        Some(CliCommand::Heartbeat(command)) => heartbeat::run(host, screen, command),
         Some(CliCommand::Usage(args)) => usage::run(host, screen, &args),
         Some(CliCommand::Logs(args)) => logs::run(host, screen, &args),
         Some(CliCommand::Agents(command)) => agents::run(host, screen, command),

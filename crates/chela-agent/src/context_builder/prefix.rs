@@ -8,7 +8,7 @@ use chela_ledger::SectionMark;
 use chela_model::{FallbackChain, ModelTarget, PromptProfile, SystemText, ToolSchema};
 use chela_prompt::{PartKind, Prompt};
 use chela_skills::AgentSkills;
-use chela_tools::{SandboxChoice, Toolbox};
+use chela_tools::{JobsAccess, SandboxChoice, Toolbox, TrustNow};
 use chela_workspace::TurnPosition;
 
 use super::sessions_view::sessions_view;
@@ -194,6 +194,8 @@ impl ContextBuilder {
         let model = chain.map(|chain| chain.primary().clone());
         let own = self.own_tools();
         let sessions = Arc::clone(&self.transcript.sessions);
+        let author = Arc::clone(&self.journal);
+        let trust_now: TrustNow = Arc::new(move || author.trust_now());
         let made = self.scope.agents.cores.run(move || {
             let agents = &scope.agents;
             let skills = agents.assembler.skills(&scope.view.id)?;
@@ -219,6 +221,10 @@ impl ContextBuilder {
                 journal: Some(journal as Arc<dyn chela_tools::ChangeJournal>),
                 trust: &agents.file_trust(),
                 memory: agents.memory(&scope.view.id),
+                jobs: JobsAccess {
+                    jobs: agents.jobs(),
+                    trust: Arc::clone(&trust_now),
+                },
                 commands: &background.commands,
                 own: &own,
                 folders: &scope.ask.folders,

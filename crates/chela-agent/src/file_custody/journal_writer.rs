@@ -43,6 +43,14 @@ impl JournalWriter {
         }
     }
 
+    /// How far what this conversation writes now is trusted.
+    pub(crate) fn trust_now(&self) -> Trust {
+        match self.seen.taint() {
+            SessionTaint::Tainted => Trust::External,
+            SessionTaint::Clean => Trust::Agent,
+        }
+    }
+
     /// A turn begins.
     pub(crate) fn begin(&self, session: &OpenSession, turn: &str) {
         *lock(&self.now) = Now {

@@ -128,9 +128,10 @@ impl<'a> RunningTurn<'a> {
                     source,
                     sender: scope.sender_of_record(),
                     speaker: Some(scope.speaker_of_record(source)),
-                    label: scope.label_of_told(&message.text),
+                    label: scope.label_of_told(&message),
                     details: details_of(&sent, &runs),
                     external: told.external,
+                    inbox_ids: message.inbox_ids.clone(),
                     ..EntryMeta::default()
                 },
             )
@@ -152,6 +153,7 @@ impl<'a> RunningTurn<'a> {
             parts,
             surface,
             session,
+            source,
             chain,
             prefix,
             found: found_in(&branch),
@@ -198,8 +200,9 @@ impl<'a> RunningTurn<'a> {
                         sender: scope.sender_of_record(),
                         speaker: Some(scope.speaker_of_record(scope.source)),
                         source: scope.source,
-                        label: scope.label_of_told(&message.text),
+                        label: scope.label_of_told(message),
                         external: told.external,
+                        inbox_ids: message.inbox_ids.clone(),
                         ..EntryMeta::default()
                     },
                 )
@@ -256,8 +259,7 @@ impl TurnParts<'_> {
         };
         let spans = find_external(&message.text, &message.pasted);
         let own = split_told(&message.text, &spans).map(|(own, _)| own);
-        if let Some(own) = own.filter(|_| is_owners && scope.label_of_told(&message.text).is_none())
-        {
+        if let Some(own) = own.filter(|_| is_owners && scope.label_of_told(message).is_none()) {
             let typed = self.guarding.typed_addresses();
             typed.note(&own, &scope.agents.redactor());
         }

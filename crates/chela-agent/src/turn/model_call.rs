@@ -176,7 +176,7 @@ impl<'a> RunningTurn<'a> {
 
     pub(super) fn gate_settings(&self) -> GateSettings {
         let format = self.chain.primary().info().compat.reply_format;
-        self.parts.scope.gate_settings(format)
+        self.parts.scope.gate_settings(format, self.source)
     }
 
     /// What the gate still held back, and what the answer comes to.

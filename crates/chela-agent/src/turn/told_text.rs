@@ -1,6 +1,6 @@
 //! What a person says, as it is kept: their own words, and beside them what somebody else wrote.
 
-use chela_core::{Origin, Trust};
+use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::{ExternalSource, LabelledText, NOTICE};
 use chela_session::{ExternalKind, ExternalSpan, ExternalSpans, MessageSource, find_external};
 
@@ -25,18 +25,20 @@ impl ToldText {
         let plain = unforged(said);
         // What the runtime or another session says has a label of its own.
         if source != MessageSource::Person {
-            return Self {
+            let told = Self {
                 text: plain,
                 external: ExternalSpans::default(),
             };
+            return told.with_outside(scope, message);
         }
         let pasted: Vec<String> = message.pasted.iter().map(|block| unforged(block)).collect();
         let mut spans = find_external(&plain, &pasted);
         if spans.is_empty() && message.piped.is_none() {
-            return Self {
+            let told = Self {
                 text: plain,
                 external: ExternalSpans::default(),
             };
+            return told.with_outside(scope, message);
         }
         // Spans are places in the text: it is cleaned before they are looked for, so that it is
         // the same when it is read again.
@@ -74,9 +76,46 @@ impl ToldText {
                 trust: Trust::External,
             });
         }
-        Self {
+        let told = Self {
             text,
             external: ExternalSpans::Known(spans),
+        };
+        told.with_outside(scope, message)
+    }
+
+    /// Adds what came along from outside, wrapped.
+    fn with_outside(mut self, scope: &ConversationScope, message: &InboundMessage) -> Self {
+        let ExternalSpans::Known(spans) = &mut self.external else {
+            return self;
+        };
+        if message.external.is_empty() {
+            return self;
         }
+        let redactor = scope.agents.redactor();
+        // Spans are places in the text as it is kept.
+        if spans.is_empty() {
+            self.text = redactor.redact(&self.text).into_owned();
+        }
+        let start = self.text.len();
+        self.text.push_str(&format!("\n\n{NOTICE}"));
+        for outside in &message.external {
+            let text = redactor.redact(&outside.text).into_owned();
+            let origin = Origin::Channel {
+                channel: ExternalKind::Outside.as_str().to_owned(),
+                message: String::new(),
+                hash: ContentHash::of(&text),
+            };
+            let entropy = scope.agents.host.entropy.as_ref();
+            let wrapped = LabelledText::external(&text, &outside.source, origin, entropy);
+            self.text.push('\n');
+            self.text.push_str(wrapped.text());
+        }
+        spans.push(ExternalSpan {
+            start,
+            end: self.text.len(),
+            kind: ExternalKind::Outside,
+            trust: Trust::External,
+        });
+        self
     }
 }

@@ -79,7 +79,7 @@ fn a_start_goes_on_and_says_what_it_left_out() {
         );
     }
     insta::assert_snapshot!(told(&loaded.diagnostics));
-    assert_eq!(loaded.config.gateway.port, 18_789);
+    assert_eq!(loaded.config.gateway.port, 18_790);
     assert_eq!(loaded.config.agents.defaults.bootstrap_max_chars, 20_000);
     let names: Vec<String> = loaded.agents().iter().map(ToString::to_string).collect();
     assert_eq!(names, ["main-desk", "a", "b"]);
@@ -274,7 +274,7 @@ fn places_point_at_the_key_as_it_was_written() {
 fn null_leaves_a_key_unset() {
     let loaded = load_text(&host(), "{ gateway: { port: null }, agents: null }");
     assert!(loaded.diagnostics.is_empty(), "{:?}", loaded.diagnostics);
-    assert_eq!(loaded.config.gateway.port, 18_789);
+    assert_eq!(loaded.config.gateway.port, 18_790);
     assert_eq!(
         loaded.tree.to_json(),
         json!({ "gateway": { "port": null }, "agents": null })

@@ -153,7 +153,7 @@ section! {
         [min 1]
         max_steps: u64 = 60,
         /// Runs at the same time, over all conversations.
-        [min 1, later]
+        [min 1]
         max_concurrent: Option<u32>,
         /// Largest received file the agent sees, in megabytes.
         [later]
@@ -165,7 +165,6 @@ section! {
         [later]
         image_quality: ImageQuality,
         /// Periodic runs without a message.
-        [later]
         heartbeat: Heartbeat,
         /// Agents started by agents.
         subagents: Subagents,
@@ -265,7 +264,6 @@ section! {
         [later]
         human_delay: Option<HumanDelay>,
         /// Periodic runs of this agent. If any agent has this, only those agents run them.
-        [later]
         heartbeat: Option<Heartbeat>,
         /// When the agent reacts in groups.
         [later]

@@ -8,6 +8,7 @@ section! {
         /// Run jobs.
         enabled: bool = true,
         /// Where jobs are stored.
+        [later]
         store: Option<String>,
         /// Jobs at the same time.
         [min 1, later]
@@ -15,8 +16,10 @@ section! {
         /// Trying again.
         retry: CronRetry,
         /// URL notified about finished jobs.
+        [later]
         webhook: Option<String>,
         /// Token sent to that URL.
+        [later]
         webhook_token: Option<SecretSetting>,
         /// How long sessions of finished jobs are kept; a bare number is hours.
         [later]
@@ -34,16 +37,16 @@ section! {
         [later]
         triggers: ForeignSettings,
         /// Jobs written in this file.
+        [later]
         jobs: Option<serde_json::Value>,
     }
 
     /// Trying again.
     struct CronRetry {
         /// How often.
-        [max 10, later]
+        [max 10]
         max_attempts: Option<u32>,
         /// Pauses in milliseconds.
-        [later]
         backoff_ms: Vec<u64>,
         /// After which failures.
         [later]

@@ -7,17 +7,18 @@ section! {
     struct Gateway {
         /// Port.
         [min 1]
-        port: u16 = 18_789,
+        port: u16 = 18_790,
         /// Run here, or connect to one elsewhere.
+        [later]
         mode: Option<GatewayMode>,
         /// Which addresses it listens on.
         bind: GatewayBind,
         /// The address for `custom`.
-        [later]
         custom_bind_host: Option<String>,
         /// Who may connect.
         auth: GatewayAuth,
         /// Proxies whose headers are trusted.
+        [later]
         trusted_proxies: Vec<String>,
         /// Also trust `X-Real-IP`.
         [later]
@@ -25,23 +26,31 @@ section! {
         /// The web page.
         control_ui: ControlUi,
         /// Chat on the web page.
+        [later]
         webchat: ForeignSettings,
         /// Tools callers may run.
+        [later]
         tools: NameFilter,
         /// A gateway elsewhere.
+        [later]
         remote: GatewayRemote,
         /// What happens when this file changes.
         [later]
         reload: GatewayReload,
         /// Encryption.
+        [later]
         tls: GatewayTls,
         /// HTTP endpoints.
+        [later]
         http: GatewayHttp,
         /// Through Tailscale.
+        [later]
         tailscale: ForeignSettings,
         /// Paired devices.
+        [later]
         nodes: ForeignSettings,
         /// Push messages to phones.
+        [later]
         push: ForeignSettings,
         /// Check channels every N minutes; 0: never.
         [later]
@@ -69,6 +78,7 @@ section! {
         [later]
         allow_tailscale: Option<bool>,
         /// Slow down guessing.
+        [later]
         rate_limit: ForeignSettings,
         /// A proxy that has checked the caller.
         [later]
@@ -78,11 +88,13 @@ section! {
     /// The web page.
     struct ControlUi {
         /// Serve it.
+        [later]
         enabled: Option<bool>,
         /// Path it is served at.
         [later]
         base_path: Option<String>,
         /// Folder it is served from.
+        [later]
         root: Option<String>,
         /// Addresses it may be opened from.
         allowed_origins: Vec<String>,
@@ -93,10 +105,13 @@ section! {
         [later]
         allow_external_embed_urls: Option<bool>,
         /// Allow signing in without encryption.
+        [later]
         allow_insecure_auth: Option<bool>,
         /// Trust the Host header. Dangerous.
+        [later]
         dangerously_allow_host_header_origin_fallback: Option<bool>,
         /// Do not ask for a paired device. Dangerous.
+        [later]
         dangerously_disable_device_auth: Option<bool>,
         /// Widest message, as CSS.
         [later]

@@ -10,18 +10,19 @@ section! {
         /// Agent that runs when no agent has a block of its own.
         agent_id: Option<String>,
         /// Only in these hours.
-        [later]
         active_hours: ActiveHours,
         /// Model for these runs.
         model: Option<String>,
-        /// Session they run in: `main` or a session key.
+        /// Session they run in: `main` or a session key; one of their own unless set.
         session: Option<String>,
         /// Where alerts go: `owner`, `last`, `none` or a channel.
+        [later]
         target: String = "owner".into(),
         /// Whether alerts may go to direct messages.
         [later]
         direct_policy: AllowBlock,
         /// Address, with an explicit channel as target.
+        [later]
         to: Option<IdText>,
         /// Account, with an explicit channel as target.
         [later]
@@ -34,8 +35,9 @@ section! {
         /// Leave the workspace files out.
         light_context: bool,
         /// A fresh session for each run.
-        [later]
         isolated_session: bool,
+        /// Most model calls in a day.
+        max_calls_per_day: u32 = 24,
         /// An answer with `HEARTBEAT_OK` and at most this many other characters is dropped.
         ack_max_chars: u64 = 300,
         /// Deliver the reasoning as well.

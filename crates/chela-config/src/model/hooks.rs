@@ -8,28 +8,21 @@ section! {
     /// Webhooks and internal hooks.
     struct Hooks {
         /// Accept webhooks.
-        [later]
         enabled: bool,
         /// Path they come to; not `/`.
-        [later]
         path: String = "/hooks".into(),
         /// Token callers must send.
-        [later]
         token: Option<SecretSetting>,
         /// Session they run in unless they name one.
-        [later]
         default_session_key: Option<String>,
         /// Callers may name a session.
-        [later]
         allow_request_session_key: bool,
         /// Starts of the session keys they may name.
-        [later]
         allowed_session_key_prefixes: Vec<String>,
         /// Agents they may name.
-        [later]
         allowed_agent_ids: Option<Vec<String>>,
         /// Largest request, in bytes.
-        [min 1, later]
+        [min 1]
         max_body_bytes: u64 = 262_144,
         /// Ready-made mappings, for example `gmail`.
         [later]

@@ -23,7 +23,6 @@ section! {
         [later]
         direct: ForeignSettings,
         /// Messages that arrive while the agent works.
-        [later]
         queue: Queue,
         /// Joining messages that arrive together.
         [later]
@@ -74,10 +73,8 @@ section! {
         /// The same, by channel.
         by_channel: BTreeMap<String, QueueMode>,
         /// Wait this many milliseconds for more.
-        [later]
         debounce_ms: u64 = 500,
         /// The same, by channel.
-        [later]
         debounce_ms_by_channel: BTreeMap<String, u64>,
         /// Maximum messages held.
         [min 1]

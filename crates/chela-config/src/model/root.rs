@@ -53,7 +53,6 @@ section! {
         [later]
         surfaces: BTreeMap<String, Surface>,
         /// Timed work.
-        [later]
         cron: Cron,
         /// Webhooks and internal hooks.
         hooks: Hooks,
@@ -63,7 +62,6 @@ section! {
         [later]
         mcp: Mcp,
         /// The gateway: where it listens and who may connect.
-        [later]
         gateway: Gateway,
         /// What trust decides: information flow, approvals, detection.
         guard: Guard,

@@ -4,6 +4,7 @@
 mod inbox;
 mod jobs;
 mod leases;
+mod occurrences;
 mod schema;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,10 @@ use crate::file::{FileSoundness, FileState};
 use crate::inbox::{
     ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
 };
-use crate::jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord, JobStore};
+use crate::jobs::{
+    JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceLimit,
+    OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
+};
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
 use crate::{StoreCounts, StoreFuture, WriteDurability};
 
@@ -97,6 +101,20 @@ impl InboxStore for SqliteRuntimeStore {
         self.write(WriteDurability::Process, move |tx| inbox::claim(tx, &ask))
     }
 
+    fn claim_behind(
+        &self,
+        claim: &WorkClaim,
+        ask: ClaimAsk,
+    ) -> StoreFuture<'_, Option<ClaimedMessage>> {
+        self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
+            inbox::claim_behind(tx, claim, &ask)
+        })
+    }
+
+    fn release_claims(&self) -> StoreFuture<'_, usize> {
+        self.write(WriteDurability::Process, inbox::release_claims)
+    }
+
     fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
         self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
             inbox::renew(tx, claim, time)
@@ -132,44 +150,51 @@ impl InboxStore for SqliteRuntimeStore {
 }
 
 impl JobStore for SqliteRuntimeStore {
-    fn upsert(&self, job: JobPlan) -> StoreFuture<'_, ()> {
-        self.write(WriteDurability::Disk, move |tx| jobs::upsert(tx, &job))
+    fn put(&self, job: JobPlan, known: KnownRevision) -> StoreFuture<'_, JobChanged> {
+        self.write(WriteDurability::Disk, move |tx| jobs::put(tx, &job, known))
     }
 
-    fn remove(&self, name: &str) -> StoreFuture<'_, bool> {
-        let name = name.to_owned();
-        self.write(WriteDurability::Disk, move |tx| jobs::remove(tx, &name))
+    fn remove(&self, id: &str, withdrawn: MessageOutcome) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        self.write(WriteDurability::Disk, move |tx| {
+            jobs::remove(tx, &id, &withdrawn)
+        })
     }
 
-    fn by_name(&self, name: &str) -> StoreFuture<'_, Option<JobRecord>> {
-        let name = name.to_owned();
-        self.read(move |connection| jobs::by_name(connection, &name))
+    fn job(&self, id: &str) -> StoreFuture<'_, Option<JobRecord>> {
+        let id = id.to_owned();
+        self.read(move |connection| jobs::by_id(connection, &id))
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<JobRecord>> {
         self.read(jobs::list)
     }
 
-    fn claim_due(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedJob>> {
-        self.write(WriteDurability::Process, move |tx| {
-            jobs::claim_due(tx, &ask)
-        })
+    fn due(&self, now: u64) -> StoreFuture<'_, Vec<JobRecord>> {
+        self.read(move |connection| jobs::due(connection, now))
     }
 
-    fn renew(&self, claim: &WorkClaim, time: LeaseTime) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
-            jobs::renew(tx, claim, time)
-        })
+    fn next_due(&self) -> StoreFuture<'_, Option<u64>> {
+        self.read(jobs::next_due)
     }
 
-    fn give_back(&self, claim: &WorkClaim) -> StoreFuture<'_, ClaimState> {
-        self.with_claim(claim, WriteDurability::Process, jobs::give_back)
+    fn advance(&self, advance: JobAdvance) -> StoreFuture<'_, JobChanged> {
+        self.write(WriteDurability::Disk, move |tx| jobs::advance(tx, &advance))
     }
 
-    fn finish(&self, claim: &WorkClaim, next: JobNext) -> StoreFuture<'_, JobFinished> {
-        self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
-            jobs::finish(tx, claim, &next)
-        })
+    fn open_occurrences(&self) -> StoreFuture<'_, Vec<OpenOccurrence>> {
+        self.read(occurrences::open)
+    }
+
+    fn occurrences(&self, query: OccurrenceQuery) -> StoreFuture<'_, Vec<OccurrenceRecord>> {
+        self.read(move |connection| occurrences::newest(connection, &query))
+    }
+
+    fn forget_occurrences(&self, limit: OccurrenceLimit) -> StoreFuture<'_, usize> {
+        let forgotten = self.write(WriteDurability::Disk, move |tx| {
+            occurrences::forget(tx, limit)
+        });
+        self.engine.after_forgetting(forgotten)
     }
 }
 

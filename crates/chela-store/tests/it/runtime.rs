@@ -3,6 +3,7 @@
 
 mod files;
 mod inbox;
+mod job_model;
 mod jobs;
 mod leases;
 mod model;

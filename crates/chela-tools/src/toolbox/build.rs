@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use chela_clock::LocalZone;
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust};
 
 use super::Toolbox;
 use super::names::ToolNameError;
+use crate::cron::{self, CronToolset, JobsAccess};
 use crate::files::{self, FileTools, ImageInput};
 use crate::memory::{self, MemoryAccess};
 use crate::place::{FilePlaces, FileReach, PlaceAccess, PlaceRoot, PlacesSettings, TrustOf};
@@ -59,6 +61,8 @@ pub struct ToolboxSettings<'a> {
     pub spawner: Option<Arc<dyn ChildSpawner>>,
     /// `None`: no memory tools.
     pub memory: Option<MemoryAccess>,
+    /// `None`: no jobs.
+    pub jobs: Option<JobsAccess>,
     /// Takes secrets out of what tools say, and knows what calls must not carry.
     pub redactor: Arc<Redactor>,
     /// Tools made elsewhere: commands, the web. The policy holds for them too.
@@ -112,6 +116,22 @@ fn sessions_seen(settings: &ToolboxSettings<'_>, bound: Arc<OutputBound>) -> Ses
         entropy: Arc::clone(&settings.host.entropy),
         time_zone: zone.or_else(|| settings.host.facts.time_zone.clone()),
         time_format: settings.view.time_format.value,
+    }
+}
+
+fn jobs_of(
+    settings: &ToolboxSettings<'_>,
+    sessions: &SessionToolset,
+    access: JobsAccess,
+) -> CronToolset {
+    CronToolset {
+        access,
+        sessions: Arc::clone(&settings.sessions),
+        own: settings.session.clone(),
+        agent: settings.view.id.clone(),
+        zone: LocalZone::first_of([sessions.time_zone.as_deref()]),
+        clock: Arc::clone(&settings.host.clock),
+        entropy: Arc::clone(&settings.host.entropy),
     }
 }
 
@@ -241,6 +261,10 @@ impl Toolbox {
             locks: chela_files::PathLocks::of(settings.host),
         });
         let sessions = Arc::new(sessions_seen(&settings, Arc::clone(&bound)));
+        // Before a gateway ran or a job was made nothing would run what it is asked for.
+        let jobs = settings.jobs.clone();
+        let jobs = jobs.filter(|access| access.jobs.is_there());
+        let jobs = jobs.map(|access| jobs_of(&settings, &sessions, access));
         // In the order in which a model is told of them: what is ours first, others by name.
         let (own, mut others): (Vec<_>, Vec<_>) = settings
             .others
@@ -248,6 +272,7 @@ impl Toolbox {
             .partition(|tool| policy::is_built_in(&tool.spec().name));
         let mut tools = files::tools(&files);
         tools.extend(own);
+        tools.extend(jobs.map(cron::tool));
         let about_others = match settings.company {
             SessionCompany::Alone => ToolOffer::Deferred,
             SessionCompany::Others => ToolOffer::Needed,

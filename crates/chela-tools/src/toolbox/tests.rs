@@ -68,6 +68,7 @@ impl ToolboxFixture {
             sessions: Arc::new(NoSessions),
             company: crate::SessionCompany::Alone,
             spawner: None,
+            jobs: None,
             memory: Some(MemoryAccess {
                 memory: Arc::new(AgentMemory::new(MemoryParts {
                     index_file: chela_memory::index_file(&host, &AgentId::main()),

@@ -16,7 +16,7 @@ use chela_tools::approvals::{
 use serde_json::json;
 
 use super::time::utc;
-use super::{CommandOutcome, CommandSetup, change_records};
+use super::{CommandOutcome, CommandSetup, change_records, gateway};
 use crate::cli::approvals::{
     ApprovalPreset, ApprovalsAgentArg, ApprovalsCommand, AskName, SecurityName, SetArgs,
 };
@@ -41,6 +41,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> Comma
             whose,
         } => match calls::find(&approvals.document()?, &pattern) {
             Some((agent, call)) => approvals.allow_call(screen, (agent, call), always),
+            None if open::find(host, &pattern).is_some() => {
+                let word = if always { "always" } else { "once" };
+                approvals.answer_open(screen, &pattern, word)
+            }
             None => approvals.allow(screen, pattern, args, &whose),
         },
         ApprovalsCommand::Get { agent, json } => approvals.get(screen, agent.as_deref(), json),
@@ -85,6 +89,24 @@ impl ApprovalsFile {
             change(document);
             document.number(&self.setup.host);
         })?)
+    }
+
+    /// Answers a question that is open in a turn of the gateway. One of a terminal is answered
+    /// there.
+    fn answer_open(&self, screen: &mut Screen, id: &str, word: &str) -> CommandOutcome {
+        let body = json!({ "change": format!("approvals: {word} to question {id}"), "about": "approvals" });
+        change_records::record_change(&self.setup.host, AuditKind::TrustChange, &body);
+        match gateway::answer_question(&self.setup, id, word)? {
+            Some(told) => {
+                screen.line(told)?;
+                Ok(CommandExit::Fine)
+            }
+            None => Err(CommandError::new(format!(
+                "question {} is not open in the gateway",
+                shown(id)
+            ))
+            .hint("one that is open in another terminal is answered there")),
+        }
     }
 
     fn list(&self, screen: &mut Screen, agent: Option<&str>, json: bool) -> CommandOutcome {
@@ -176,6 +198,9 @@ impl ApprovalsFile {
     }
 
     fn revoke(&self, screen: &mut Screen, id: &str) -> CommandOutcome {
+        if open::find(&self.setup.host, id).is_some() {
+            return self.answer_open(screen, id, "deny");
+        }
         if self.revoke_call(screen, id)? {
             return Ok(CommandExit::Fine);
         }

@@ -2,6 +2,7 @@
 
 mod checks;
 mod fix;
+mod gateway;
 mod stores;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
 /// The checks, in the order they are run.
-pub const CHECKS: [&str; 10] = [
+pub const CHECKS: [&str; 11] = [
     "home",
     "disk",
     "stores",
@@ -26,6 +27,7 @@ pub const CHECKS: [&str; 10] = [
     "skills",
     "words",
     "history",
+    "gateway",
 ];
 
 /// One thing that is not as it should be.

@@ -9,7 +9,10 @@ use super::change_records;
 
 use crate::cli::approvals::ApprovalsCommand;
 use crate::cli::auth::AuthCommand;
+use crate::cli::cron::CronCommand;
+use crate::cli::gateway::GatewayCommand;
 use crate::cli::guard::GuardCommand;
+use crate::cli::heartbeat::HeartbeatCommand;
 use crate::cli::sandbox::SandboxCommand;
 use crate::cli::security::SecurityCommand;
 use crate::cli::skills::SkillsCommand;
@@ -151,6 +154,15 @@ fn only_looks(command: Option<&CliCommand>) -> bool {
         CliCommand::Auth(command) => matches!(command, AuthCommand::List(_)),
         CliCommand::Folders(command) => matches!(command, FoldersCommand::List(_)),
         CliCommand::Sandbox(command) => matches!(command, SandboxCommand::Explain { .. }),
+        CliCommand::Heartbeat(command) => !matches!(command, HeartbeatCommand::Run { .. }),
+        CliCommand::Cron(command) => matches!(
+            command,
+            CronCommand::List { .. } | CronCommand::Show { .. } | CronCommand::Runs { .. }
+        ),
+        CliCommand::Gateway(command) => matches!(
+            command,
+            GatewayCommand::Status { .. } | GatewayCommand::Logs(_)
+        ),
         CliCommand::Init(_)
         | CliCommand::Setup(_)
         | CliCommand::Chat(_)

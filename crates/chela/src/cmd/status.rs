@@ -3,7 +3,7 @@
 use chela_inspect::status::{AgentStatus, StatusReport};
 use chela_workspace::WorkspaceCondition;
 
-use super::{CommandOutcome, CommandSetup, stop};
+use super::{CommandOutcome, CommandSetup, gateway, stop};
 use crate::fail::CommandExit;
 use crate::screen::{Screen, count_noun};
 
@@ -23,6 +23,7 @@ pub fn run(host: &chela_core::Host, screen: &mut Screen, json: bool) -> CommandO
 pub fn report(setup: &CommandSetup) -> StatusReport {
     StatusReport {
         stopped: stop::stopped_since(&setup.host),
+        gateway: gateway::status_line(&setup.host),
         ..StatusReport::of(&setup.host, &setup.loaded)
     }
 }
@@ -66,6 +67,9 @@ pub fn print(screen: &mut Screen, status: &StatusReport) -> std::io::Result<()> 
         let parts = status.config.idle.join(", ");
         let told = paint.dim(format!("{parts}: set; nothing runs it yet"));
         rows.push(vec!["idle".into(), told]);
+    }
+    if let Some(gateway) = &status.gateway {
+        rows.push(vec!["gateway".into(), gateway.clone()]);
     }
     if let Some(stopped) = &status.stopped {
         let told = paint.bad(format!("{stopped} (chela stop --lift)"));

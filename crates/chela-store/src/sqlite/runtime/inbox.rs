@@ -32,6 +32,43 @@ pub(super) fn claim(tx: &Connection, ask: &ClaimAsk) -> rusqlite::Result<Option<
         )?
         .query_row([moment(ask.time.now)], |row| row.get(0))
         .optional()?;
+    claim_row(tx, head, ask)
+}
+
+pub(super) fn claim_behind(
+    tx: &Connection,
+    claim: &WorkClaim,
+    ask: &ClaimAsk,
+) -> rusqlite::Result<Option<ClaimedMessage>> {
+    let next: Option<i64> = tx
+        .prepare_cached(
+            "SELECT number FROM inbox AS next WHERE finished IS NULL \
+             AND (until IS NULL OR until <= ?3) \
+             AND EXISTS (SELECT 1 FROM inbox AS held WHERE held.id = ?1 AND held.claim = ?2 \
+             AND held.finished IS NULL AND held.lane = next.lane AND held.number < next.number) \
+             ORDER BY number LIMIT 1",
+        )?
+        .query_row(
+            params![claim.name, claim.number, moment(ask.time.now)],
+            |row| row.get(0),
+        )
+        .optional()?;
+    claim_row(tx, next, ask)
+}
+
+pub(super) fn release_claims(tx: &Connection) -> rusqlite::Result<usize> {
+    tx.execute(
+        "UPDATE inbox SET claim = 0, worker = NULL, until = NULL \
+         WHERE finished IS NULL AND worker IS NOT NULL",
+        [],
+    )
+}
+
+fn claim_row(
+    tx: &Connection,
+    head: Option<i64>,
+    ask: &ClaimAsk,
+) -> rusqlite::Result<Option<ClaimedMessage>> {
     let Some(head) = head else {
         return Ok(None);
     };
@@ -90,6 +127,20 @@ pub(super) fn finish(
             moment(outcome.at)
         ])?;
     Ok(state_after(changed))
+}
+
+/// Ends a message nobody has begun.
+pub(super) fn withdraw(
+    tx: &Connection,
+    id: &str,
+    outcome: &MessageOutcome,
+) -> rusqlite::Result<()> {
+    tx.prepare_cached(
+        "UPDATE inbox SET outcome = ?2, finished = ?3 \
+         WHERE id = ?1 AND finished IS NULL AND tries = 0",
+    )?
+    .execute(params![id, outcome.text, moment(outcome.at)])
+    .map(drop)
 }
 
 pub(super) fn by_id(connection: &Connection, id: &str) -> rusqlite::Result<Option<InboxMessage>> {

@@ -1,132 +1,133 @@
-//! Jobs by name.
+//! Jobs by id.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::schema::{NumberOf, end_of, holder_of, moment, next_number};
-use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
-use crate::jobs::{ClaimedJob, JobFinished, JobNext, JobPlan, JobRecord};
+use super::schema::moment;
+use super::{inbox, occurrences};
+use crate::inbox::MessageOutcome;
+use crate::jobs::{JobAdvance, JobChanged, JobPlan, JobRecord, KnownRevision};
 
-const COLUMNS: &str = "name, schedule, next, enabled, state, worker, until";
+const COLUMNS: &str = "id, spec, next, enabled, state, revision";
 
-pub(super) fn upsert(tx: &Connection, job: &JobPlan) -> rusqlite::Result<()> {
-    tx.prepare_cached(
-        "INSERT INTO jobs (name, schedule, next, enabled, state) VALUES (?1, ?2, ?3, ?4, ?5) \
-         ON CONFLICT (name) DO UPDATE SET schedule = ?2, next = ?3, enabled = ?4, state = ?5, \
-         replaced = 1",
-    )?
-    .execute(params![
-        job.name,
-        job.schedule,
+pub(super) fn put(
+    tx: &Connection,
+    job: &JobPlan,
+    known: KnownRevision,
+) -> rusqlite::Result<JobChanged> {
+    let values = params![
+        job.id,
+        job.spec,
         job.next.map(moment),
         job.enabled,
         job.state
-    ])
-    .map(drop)
+    ];
+    let changed = match known {
+        KnownRevision::New => tx
+            .prepare_cached(
+                "INSERT OR IGNORE INTO jobs (id, spec, next, enabled, state) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(values)?,
+        KnownRevision::At(revision) => tx
+            .prepare_cached(
+                "UPDATE jobs SET spec = ?2, next = ?3, enabled = ?4, state = ?5, \
+                 revision = revision + 1 WHERE id = ?1 AND revision = ?6",
+            )?
+            .execute(params![
+                job.id,
+                job.spec,
+                job.next.map(moment),
+                job.enabled,
+                job.state,
+                revision
+            ])?,
+    };
+    Ok(changed_by(changed))
 }
 
-pub(super) fn remove(tx: &Connection, name: &str) -> rusqlite::Result<bool> {
-    let gone = tx.execute("DELETE FROM jobs WHERE name = ?1", [name])?;
+pub(super) fn remove(
+    tx: &Connection,
+    id: &str,
+    withdrawn: &MessageOutcome,
+) -> rusqlite::Result<bool> {
+    for message in occurrences::waiting_messages(tx, id)? {
+        inbox::withdraw(tx, &message, withdrawn)?;
+    }
+    occurrences::end_all(tx, id, withdrawn)?;
+    let gone = tx.execute("DELETE FROM jobs WHERE id = ?1", [id])?;
     Ok(gone > 0)
 }
 
-pub(super) fn by_name(connection: &Connection, name: &str) -> rusqlite::Result<Option<JobRecord>> {
+pub(super) fn by_id(connection: &Connection, id: &str) -> rusqlite::Result<Option<JobRecord>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM jobs WHERE name = ?1"))?
-        .query_row([name], job_of)
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM jobs WHERE id = ?1"))?
+        .query_row([id], job_of)
         .optional()
 }
 
 pub(super) fn list(connection: &Connection) -> rusqlite::Result<Vec<JobRecord>> {
     connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM jobs ORDER BY name"))?
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM jobs ORDER BY id"))?
         .query_map([], job_of)?
         .collect()
 }
 
-pub(super) fn claim_due(tx: &Connection, ask: &ClaimAsk) -> rusqlite::Result<Option<ClaimedJob>> {
-    let due: Option<String> = tx
-        .prepare_cached(
-            "SELECT name FROM jobs WHERE enabled = 1 AND next <= ?1 \
-             AND (until IS NULL OR until <= ?1) ORDER BY next, name LIMIT 1",
-        )?
-        .query_row([moment(ask.time.now)], |row| row.get(0))
-        .optional()?;
-    let Some(name) = due else {
-        return Ok(None);
-    };
-    let number = next_number(tx, NumberOf::Claim)?;
-    let job = tx
+pub(super) fn due(connection: &Connection, now: u64) -> rusqlite::Result<Vec<JobRecord>> {
+    connection
         .prepare_cached(&format!(
-            "UPDATE jobs SET claim = ?2, worker = ?3, until = ?4, replaced = 0 \
-             WHERE name = ?1 RETURNING {COLUMNS}"
+            "SELECT {COLUMNS} FROM jobs WHERE enabled = 1 AND next <= ?1 ORDER BY next, id"
         ))?
-        .query_row(params![name, number, ask.worker, end_of(ask.time)], job_of)?;
-    Ok(Some(ClaimedJob {
-        claim: WorkClaim { name, number },
-        plan: job.plan,
-    }))
+        .query_map([moment(now)], job_of)?
+        .collect()
 }
 
-pub(super) fn renew(
-    tx: &Connection,
-    claim: &WorkClaim,
-    time: LeaseTime,
-) -> rusqlite::Result<ClaimState> {
-    if replaced_since(tx, claim)?.is_none() {
-        return Ok(ClaimState::Lost);
+pub(super) fn next_due(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached(
+            "SELECT min(at) FROM (SELECT min(next) AS at FROM jobs WHERE enabled = 1 \
+             UNION ALL SELECT min(due) FROM occurrences WHERE ended IS NULL)",
+        )?
+        .query_row([], |row| row.get(0))
+}
+
+pub(super) fn advance(tx: &Connection, advance: &JobAdvance) -> rusqlite::Result<JobChanged> {
+    let changed = tx
+        .prepare_cached(
+            "UPDATE jobs SET next = ?3, enabled = ?4, state = ?5, revision = revision + 1 \
+             WHERE id = ?1 AND revision = ?2",
+        )?
+        .execute(params![
+            advance.id,
+            advance.revision,
+            advance.next.map(moment),
+            advance.enabled,
+            advance.state
+        ])?;
+    if changed == 0 {
+        return Ok(JobChanged::Outdated);
     }
-    tx.prepare_cached("UPDATE jobs SET until = ?2 WHERE name = ?1")?
-        .execute(params![claim.name, end_of(time)])?;
-    Ok(ClaimState::Held)
-}
-
-pub(super) fn give_back(tx: &Connection, claim: &WorkClaim) -> rusqlite::Result<ClaimState> {
-    if replaced_since(tx, claim)?.is_none() {
-        return Ok(ClaimState::Lost);
+    for step in &advance.steps {
+        occurrences::take_step(tx, &advance.id, step)?;
     }
-    end_claim(tx, claim)?;
-    Ok(ClaimState::Held)
+    Ok(JobChanged::Changed)
 }
 
-pub(super) fn finish(
-    tx: &Connection,
-    claim: &WorkClaim,
-    next: &JobNext,
-) -> rusqlite::Result<JobFinished> {
-    let Some(replaced) = replaced_since(tx, claim)? else {
-        return Ok(JobFinished::Lost);
-    };
-    end_claim(tx, claim)?;
-    if replaced {
-        return Ok(JobFinished::Replaced);
+fn changed_by(rows: usize) -> JobChanged {
+    match rows {
+        0 => JobChanged::Outdated,
+        _ => JobChanged::Changed,
     }
-    tx.prepare_cached("UPDATE jobs SET next = ?2, state = ?3 WHERE name = ?1")?
-        .execute(params![claim.name, next.next.map(moment), next.state])?;
-    Ok(JobFinished::Finished)
-}
-
-/// Whether a job was replaced since it was claimed; `None` when the claim no longer holds.
-fn replaced_since(tx: &Connection, claim: &WorkClaim) -> rusqlite::Result<Option<bool>> {
-    tx.prepare_cached("SELECT replaced FROM jobs WHERE name = ?1 AND claim = ?2")?
-        .query_row(params![claim.name, claim.number], |row| row.get(0))
-        .optional()
-}
-
-fn end_claim(tx: &Connection, claim: &WorkClaim) -> rusqlite::Result<()> {
-    tx.prepare_cached("UPDATE jobs SET claim = 0, worker = NULL, until = NULL WHERE name = ?1")?
-        .execute([&claim.name])
-        .map(drop)
 }
 
 fn job_of(row: &Row<'_>) -> rusqlite::Result<JobRecord> {
     Ok(JobRecord {
         plan: JobPlan {
-            name: row.get(0)?,
-            schedule: row.get(1)?,
+            id: row.get(0)?,
+            spec: row.get(1)?,
             next: row.get(2)?,
             enabled: row.get(3)?,
             state: row.get(4)?,
         },
-        holder: holder_of(row, 5, 6)?,
+        revision: row.get(5)?,
     })
 }

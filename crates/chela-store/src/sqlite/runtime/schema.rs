@@ -14,9 +14,8 @@ pub(super) static FORMAT: FileFormat = FileFormat {
     room: FreedRoom::GivenBack,
 };
 
-/// `claim` is the number of the newest claim, 0 when it was given back. `replaced` says that a job
-/// is not what it was when it was claimed. `numbers` outlives what was numbered: a job of the same
-/// name, a lease that was released and taken again never gets an old number.
+/// `claim` is the number of the newest claim, 0 when it was given back. `numbers` outlives what was
+/// numbered: a lease that was released and taken again never gets an old number.
 const STEPS: [&str; 1] = ["
     CREATE TABLE inbox (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -35,17 +34,27 @@ const STEPS: [&str; 1] = ["
     CREATE INDEX inbox_lanes ON inbox (lane, number) WHERE finished IS NULL;
     CREATE INDEX inbox_finished ON inbox (finished) WHERE finished IS NOT NULL;
     CREATE TABLE jobs (
-        name TEXT PRIMARY KEY,
-        schedule TEXT NOT NULL,
+        id TEXT PRIMARY KEY,
+        spec TEXT NOT NULL,
         next INTEGER,
         enabled INTEGER NOT NULL,
         state TEXT NOT NULL,
-        claim INTEGER NOT NULL DEFAULT 0,
-        worker TEXT,
-        until INTEGER,
-        replaced INTEGER NOT NULL DEFAULT 0
+        revision INTEGER NOT NULL DEFAULT 1
     ) WITHOUT ROWID;
-    CREATE INDEX jobs_due ON jobs (next, name) WHERE enabled = 1;
+    CREATE INDEX jobs_due ON jobs (next, id) WHERE enabled = 1;
+    CREATE TABLE occurrences (
+        job TEXT NOT NULL,
+        planned INTEGER NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        message TEXT,
+        due INTEGER,
+        begun INTEGER NOT NULL,
+        ended INTEGER,
+        note TEXT NOT NULL,
+        PRIMARY KEY (job, planned)
+    ) WITHOUT ROWID;
+    CREATE INDEX occurrences_open ON occurrences (planned, job) WHERE ended IS NULL;
+    CREATE INDEX occurrences_newest ON occurrences (planned);
     CREATE TABLE leases (
         name TEXT PRIMARY KEY,
         holder TEXT NOT NULL,

@@ -1,12 +1,12 @@
 //! What is kept in the file of inbox, jobs and leases outlives whoever wrote it.
 
 use chela_store::{
-    FileSoundness, InboxStore as _, JobStore, LeaseAcquired, LeaseStore, SqliteRuntimeStore,
-    WaitHere,
+    FileSoundness, InboxStore as _, JobStore as _, KnownRevision, LeaseAcquired, LeaseStore as _,
+    MessageStanding, SqliteRuntimeStore, WaitHere as _,
 };
 
 use super::inbox::{ask, message, outcome};
-use super::jobs::plan;
+use super::jobs::{advance, plan, send};
 use super::leases::acquire;
 
 #[test]
@@ -21,12 +21,18 @@ fn everything_is_there_after_a_restart() {
     }
     let done = store.claim(ask("w", 100, 50)).wait().unwrap().unwrap();
     let outcome = outcome("answered", 110);
-    chela_store::InboxStore::finish(&store, &done.claim, outcome.clone())
+    store.finish(&done.claim, outcome.clone()).wait().unwrap();
+    let begun = store.claim(ask("w", 100, 50)).wait().unwrap().unwrap();
+    store
+        .put(plan("job", 100), KnownRevision::New)
         .wait()
         .unwrap();
-    let begun = store.claim(ask("w", 100, 50)).wait().unwrap().unwrap();
-    store.upsert(plan("job", 100)).wait().unwrap();
-    let run = store.claim_due(ask("w", 100, 50)).wait().unwrap().unwrap();
+    let job = store.job("job").wait().unwrap().unwrap();
+    let steps = vec![send("job", 100, "sent")];
+    store
+        .advance(advance(&job, Some(900), steps))
+        .wait()
+        .unwrap();
     let LeaseAcquired::Acquired(lease) = acquire(&store, ("agent", "node-1"), 100, 50) else {
         panic!("nobody else is there")
     };
@@ -38,23 +44,23 @@ fn everything_is_there_after_a_restart() {
     assert_eq!(kept.outcome, Some(outcome));
     let waiting = store.unanswered(None).wait().unwrap();
     let waiting: Vec<&str> = waiting.iter().map(|message| message.id.as_str()).collect();
-    assert_eq!(waiting, ["begun", "waiting"]);
+    assert_eq!(waiting, ["begun", "waiting", "job:100"]);
     // What was in somebody's hands stays there until its time is over.
     let next = store.claim(ask("w", 149, 50)).wait().unwrap().unwrap();
     assert_eq!(next.message.id, "waiting");
-    assert_eq!(store.claim_due(ask("w", 149, 50)).wait().unwrap(), None);
+    let open = store.open_occurrences().wait().unwrap();
+    assert_eq!(open.len(), 1);
+    assert_eq!(open[0].message, MessageStanding::Waits);
+    assert_eq!(store.next_due().wait().unwrap(), Some(900));
     assert_eq!(
         store.current("agent", 149).wait().unwrap(),
         Some(lease.clone())
     );
     let again = store.claim(ask("w", 150, 50)).wait().unwrap().unwrap();
     assert_eq!(again.message.id, "begun");
-    let due = store.claim_due(ask("w", 150, 50)).wait().unwrap().unwrap();
-    assert_eq!(due.plan, run.plan);
     // And no number comes back.
-    let newest = [done.claim, begun.claim, run.claim, next.claim, again.claim];
-    let mut numbers: Vec<u64> = newest.iter().map(|claim| claim.number).collect();
-    numbers.push(due.claim.number);
+    let newest = [done.claim, begun.claim, next.claim, again.claim];
+    let numbers: Vec<u64> = newest.iter().map(|claim| claim.number).collect();
     assert!(numbers.is_sorted_by(|one, next| one < next), "{numbers:?}");
     match acquire(&store, ("agent", "node-2"), 150, 50) {
         LeaseAcquired::Acquired(taken) => assert!(taken.key.fence > lease.key.fence),
@@ -108,9 +114,8 @@ fn forgotten_messages_leave_the_file() {
     long.body = secret.repeat(100);
     store.accept(long).wait().unwrap();
     let claimed = store.claim(ask("w", 100, 50)).wait().unwrap().unwrap();
-    chela_store::InboxStore::finish(&store, &claimed.claim, outcome("done", 110))
-        .wait()
-        .unwrap();
+    let finished = store.finish(&claimed.claim, outcome("done", 110));
+    finished.wait().unwrap();
     assert_eq!(store.forget_finished(111).wait().unwrap(), 1);
     drop(store);
     let bytes = std::fs::read(&path).unwrap();

@@ -193,3 +193,52 @@ fn what_was_finished_is_forgotten_and_what_waits_is_not() {
         assert_eq!(waiting(store, None), ["waiting", "old"]);
     });
 }
+
+#[test]
+fn whoever_holds_a_message_may_take_the_next_of_its_lane_along() {
+    with_each_pair(|pair| {
+        let (one, two) = (pair.one.inbox.as_ref(), pair.two.inbox.as_ref());
+        for (id, lane) in [("a1", "a"), ("b1", "b"), ("a2", "a"), ("a3", "a")] {
+            accept(one, id, lane);
+        }
+        let (_, first) = claimed(one, "w").unwrap();
+        let behind = |store: &dyn InboxStore, claim: &WorkClaim| {
+            let next = block_on(store.claim_behind(claim, ask("w", 100, 1_000))).unwrap();
+            next.map(|next| (next.message.id, next.claim))
+        };
+        let (id, second) = behind(one, &first).unwrap();
+        assert_eq!(id, "a2");
+        let (id, third) = behind(two, &first).unwrap();
+        assert_eq!(id, "a3");
+        assert_eq!(behind(one, &first), None);
+        // What was given back waits where it was.
+        assert_eq!(block_on(two.give_back(&third)).unwrap(), ClaimState::Held);
+        assert_eq!(
+            finish(one, &second, "read with the first"),
+            ClaimState::Held
+        );
+        assert_eq!(finish(one, &first, "done"), ClaimState::Held);
+        // A claim that is over takes nothing along.
+        assert_eq!(behind(one, &first), None);
+        assert_eq!(claimed(two, "w").map(|(id, _)| id), Some("b1".to_owned()));
+        assert_eq!(claimed(two, "w").map(|(id, _)| id), Some("a3".to_owned()));
+    });
+}
+
+#[test]
+fn what_dead_workers_held_waits_again_at_once() {
+    with_each_pair(|pair| {
+        let (one, two) = (pair.one.inbox.as_ref(), pair.two.inbox.as_ref());
+        for id in ["m1", "m2", "m3"] {
+            accept(one, id, id);
+        }
+        let done = claim(one, "w", 100, u64::MAX).unwrap().claim;
+        finish(one, &done, "done");
+        let dead = claim(one, "w", 100, u64::MAX).unwrap().claim;
+        assert_eq!(block_on(two.release_claims()).unwrap(), 1);
+        assert_eq!(finish(one, &dead, "late"), ClaimState::Lost);
+        let again = claim(two, "v", 101, 10).unwrap();
+        assert_eq!((again.message.id.as_str(), again.message.tries), ("m2", 2));
+        assert_eq!(waiting(two, None), ["m2", "m3"]);
+    });
+}

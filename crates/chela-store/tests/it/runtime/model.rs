@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chela_store::{
-    ClaimHolder, ClaimState, InboxMessage, JobFinished, JobNext, JobPlan, JobRecord, LeaseAcquired,
-    LeaseKey, LeaseRecord, LeaseTime, MessageAccepted, WaitHere as _, WorkClaim,
+    ClaimHolder, ClaimState, InboxMessage, LeaseAcquired, LeaseKey, LeaseRecord, LeaseTime,
+    MessageAccepted, WaitHere as _, WorkClaim,
 };
 use proptest::prelude::*;
 
 use super::inbox::{ask, message, outcome};
-use super::jobs::plan;
 use super::leases::acquire;
 use super::{PAIRS, RuntimeHandle};
 
@@ -20,7 +19,7 @@ enum Step {
     Wait {
         time: u64,
     },
-    /// Accepts a message, plans a job or takes a lease.
+    /// Accepts a message or takes a lease.
     Add {
         worker: usize,
         what: usize,
@@ -43,10 +42,9 @@ enum Step {
         worker: usize,
         claim: usize,
     },
-    /// Forgets finished messages, removes a job.
+    /// Forgets finished messages.
     Remove {
         worker: usize,
-        what: usize,
     },
 }
 
@@ -62,7 +60,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (worker(), claim(), 0_u64..20)
             .prop_map(|(worker, claim, ttl)| Step::Renew { worker, claim, ttl }),
         1 => (worker(), claim()).prop_map(|(worker, claim)| Step::GiveBack { worker, claim }),
-        1 => (worker(), 0_usize..8).prop_map(|(worker, what)| Step::Remove { worker, what }),
+        1 => worker().prop_map(|worker| Step::Remove { worker }),
     ];
     prop::collection::vec(step, 1..60)
 }
@@ -237,126 +235,6 @@ impl InboxModel {
     }
 }
 
-/// A job with its claim.
-struct ModelJob {
-    record: JobRecord,
-    number: u64,
-    replaced: bool,
-}
-
-#[derive(Default)]
-struct JobModel {
-    past: Past,
-    jobs: BTreeMap<String, ModelJob>,
-}
-
-impl JobModel {
-    fn follow(&mut self, store: &RuntimeHandle, step: &Step) {
-        let store = store.jobs.as_ref();
-        match *step {
-            Step::Wait { time } => self.past.now += time,
-            Step::Add { what, group, .. } => {
-                let new = JobPlan {
-                    enabled: group > 0,
-                    ..plan(&format!("job {what}"), self.past.now + what as u64)
-                };
-                store.upsert(new.clone()).wait().unwrap();
-                let job = self.jobs.entry(new.name.clone()).or_insert(ModelJob {
-                    record: JobRecord {
-                        plan: new.clone(),
-                        holder: None,
-                    },
-                    number: 0,
-                    replaced: false,
-                });
-                job.record.plan = new;
-                job.replaced = true;
-            }
-            Step::Claim { worker, ttl } => {
-                let time = self.past.time(ttl);
-                let asked = ask(&name(worker), time.now, ttl);
-                let claimed = store.claim_due(asked).wait().unwrap();
-                let due = self
-                    .jobs
-                    .values_mut()
-                    .filter(|job| {
-                        let plan = &job.record.plan;
-                        plan.enabled
-                            && plan.next.is_some_and(|next| next <= time.now)
-                            && is_free(job.record.holder.as_ref(), time.now)
-                    })
-                    .min_by_key(|job| (job.record.plan.next, job.record.plan.name.clone()));
-                let Some(job) = due else {
-                    assert_eq!(claimed, None);
-                    return;
-                };
-                let claimed = claimed.unwrap();
-                assert_eq!(claimed.plan, job.record.plan);
-                job.record.holder = held_by(worker, time);
-                (job.number, job.replaced) = (claimed.claim.number, false);
-                self.past.given(claimed.claim);
-            }
-            Step::Finish { claim, .. } => {
-                let Some(claim) = self.past.shown(claim) else {
-                    return;
-                };
-                let next = JobNext {
-                    next: Some(self.past.now + 5),
-                    state: claim.number.to_string(),
-                };
-                let finished = store.finish(&claim, next.clone()).wait().unwrap();
-                let Some(job) = self.held(&claim) else {
-                    assert_eq!(finished, JobFinished::Lost);
-                    return;
-                };
-                (job.record.holder, job.number) = (None, 0);
-                if job.replaced {
-                    assert_eq!(finished, JobFinished::Replaced);
-                } else {
-                    assert_eq!(finished, JobFinished::Finished);
-                    (job.record.plan.next, job.record.plan.state) = (next.next, next.state);
-                }
-            }
-            Step::Renew { claim, ttl, .. } => {
-                let Some(claim) = self.past.shown(claim) else {
-                    return;
-                };
-                let time = self.past.time(ttl);
-                let state = store.renew(&claim, time).wait().unwrap();
-                let held = self.held(&claim);
-                assert_eq!(state == ClaimState::Held, held.is_some());
-                if let Some(job) = held {
-                    job.record.holder.as_mut().unwrap().until = time.until();
-                }
-            }
-            Step::GiveBack { claim, .. } => {
-                let Some(claim) = self.past.shown(claim) else {
-                    return;
-                };
-                let state = store.give_back(&claim).wait().unwrap();
-                let held = self.held(&claim);
-                assert_eq!(state == ClaimState::Held, held.is_some());
-                if let Some(job) = held {
-                    (job.record.holder, job.number) = (None, 0);
-                }
-            }
-            Step::Remove { what, .. } => {
-                let name = format!("job {what}");
-                let removed = store.remove(&name).wait().unwrap();
-                assert_eq!(removed, self.jobs.remove(&name).is_some());
-            }
-        }
-        let all: Vec<JobRecord> = self.jobs.values().map(|job| job.record.clone()).collect();
-        assert_eq!(store.list().wait().unwrap(), all);
-    }
-
-    fn held(&mut self, claim: &WorkClaim) -> Option<&mut ModelJob> {
-        self.jobs
-            .values_mut()
-            .find(|job| job.number == claim.number)
-    }
-}
-
 #[derive(Default)]
 struct LeaseModel {
     now: u64,
@@ -465,14 +343,6 @@ proptest! {
     fn an_inbox_agrees_with_a_model(steps in steps()) {
         with_stores(&steps, || {
             let mut model = InboxModel::default();
-            Box::new(move |store, step| model.follow(store, step))
-        });
-    }
-
-    #[test]
-    fn jobs_agree_with_a_model(steps in steps()) {
-        with_stores(&steps, || {
-            let mut model = JobModel::default();
             Box::new(move |store, step| model.follow(store, step))
         });
     }

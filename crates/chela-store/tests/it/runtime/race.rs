@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::thread;
 
-use chela_store::{ClaimState, JobFinished, JobNext, LeaseAcquired, WaitHere as _, WorkClaim};
+use chela_store::{ClaimState, JobChanged, KnownRevision, LeaseAcquired, WaitHere as _, WorkClaim};
 
 use super::inbox::{ask, message, outcome};
-use super::jobs::plan;
+use super::jobs::{advance, plan, send};
 use super::leases::acquire;
 use super::{RuntimeHandle, RuntimePair, with_each_pair};
 
@@ -95,34 +95,29 @@ fn no_message_is_claimed_twice_and_no_lane_by_two() {
 }
 
 #[test]
-fn no_run_of_a_job_is_started_twice() {
+fn no_occurrence_is_sent_twice() {
     with_each_pair(|pair| {
         for number in 0..12 {
-            let plan = plan(&format!("job {number}"), 100);
-            pair.two.jobs.upsert(plan).wait().unwrap();
+            let plan = plan(&format!("job {number:02}"), 100);
+            let made = pair.two.jobs.put(plan, KnownRevision::New);
+            assert_eq!(made.wait().unwrap(), JobChanged::Changed);
         }
-        let claims = race(pair, |handle, worker| {
-            let mut claims = Vec::new();
-            while let Some(run) = handle
-                .jobs
-                .claim_due(ask(worker, 100, 1_000))
-                .wait()
-                .unwrap()
-            {
-                let next = JobNext {
-                    next: Some(200),
-                    state: worker.to_owned(),
+        let sent = race(pair, |handle, worker| {
+            let mut sent = 0;
+            loop {
+                let due = handle.jobs.due(100).wait().unwrap();
+                let Some(job) = due.first() else {
+                    return sent;
                 };
-                let finished = handle.jobs.finish(&run.claim, next);
-                assert_eq!(finished.wait().unwrap(), JobFinished::Finished);
-                claims.push(run.claim);
+                let advance = advance(job, Some(200), vec![send(&job.plan.id, 100, worker)]);
+                let changed = handle.jobs.advance(advance).wait().unwrap();
+                sent += usize::from(changed == JobChanged::Changed);
             }
-            claims
         });
-        let claims = claims.concat();
-        let names: BTreeSet<&str> = claims.iter().map(|claim| claim.name.as_str()).collect();
-        assert_eq!((claims.len(), names.len()), (12, 12));
-        assert_growing(&claims);
+        assert_eq!(sent.iter().sum::<usize>(), 12);
+        let waiting = pair.one.inbox.unanswered(None).wait().unwrap();
+        let ids: BTreeSet<&str> = waiting.iter().map(|message| message.id.as_str()).collect();
+        assert_eq!((waiting.len(), ids.len()), (12, 12));
     });
 }
 

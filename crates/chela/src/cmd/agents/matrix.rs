@@ -132,10 +132,7 @@ fn settings(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
             "heartbeat",
             cell(&view.heartbeat, |heartbeat| match heartbeat.every {
                 Some(every) => {
-                    format!(
-                        "every {} min, set; nothing runs it yet",
-                        every.as_secs() / 60
-                    )
+                    format!("every {} min while the gateway runs", every.as_secs() / 60)
                 }
                 None => "off".to_owned(),
             }),

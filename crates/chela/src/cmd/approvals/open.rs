@@ -69,7 +69,12 @@ pub(super) fn show(screen: &mut Screen, question: &OpenQuestion, json: bool) -> 
     screen.table("", &rows)?;
     screen.paragraph(
         "",
-        "It is open in another terminal: answer it there (Esc denies it).",
+        &format!(
+            "It is open in another process. If it is the gateway's, answer it here: `chela approvals \
+             allow {0}` or `chela approvals revoke {0}`; if it is open in another terminal, answer it \
+             there (Esc denies it).",
+            shown(&question.id)
+        ),
     )?;
     Ok(CommandExit::Fine)
 }

@@ -13,7 +13,7 @@ use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
-use super::{DoctorFinding, stores};
+use super::{DoctorFinding, gateway, stores};
 use crate::cmd::{CommandSetup, context, stop};
 
 pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
@@ -28,6 +28,7 @@ pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
         "skills" => skills(setup),
         "words" => words(setup),
         "history" => history(setup),
+        "gateway" => gateway::gateway_findings(setup),
         _ => Vec::new(),
     }
 }

@@ -1,0 +1,128 @@
+//! Schedules: once, every so often, or by a cron expression. Pure: from one planned moment to
+//! the next.
+
+mod read;
+
+use croner::Cron;
+use croner::parser::{CronParser, Seconds, Year};
+use serde::{Deserialize, Serialize};
+
+use crate::local_time::{LocalZone, ZoneError, unix_millis};
+use crate::{DurationError, UnixMillis, duration_in_words, moment_in_words};
+
+/// When a job is due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum JobSchedule {
+    /// Once.
+    At { at: UnixMillis },
+    /// Every so many milliseconds, counted from a moment.
+    #[serde(rename_all = "camelCase")]
+    Every { every: u64, anchor: UnixMillis },
+    /// As a cron expression of five or six fields says, in a zone.
+    Cron { expression: String, zone: String },
+}
+
+/// Why a schedule cannot be meant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScheduleError {
+    #[error(
+        "`{0}` is no moment: write it as 2026-03-09T08:00, 2026-03-09T08:00:00+01:00, 08:00 or 20m (from now)"
+    )]
+    NoMoment(String),
+    #[error("{0} has passed")]
+    Passed(String),
+    #[error("every {0} is too often: a second is the least")]
+    TooOften(String),
+    #[error("`{expression}` is no cron expression: {why}")]
+    NoCron { expression: String, why: String },
+    #[error("`{0}` never comes: no date fits it")]
+    Never(String),
+    #[error(transparent)]
+    Duration(#[from] DurationError),
+    #[error(transparent)]
+    Zone(#[from] ZoneError),
+}
+
+impl JobSchedule {
+    /// The first planned moment after another one.
+    pub fn next_after(&self, moment: UnixMillis) -> Option<UnixMillis> {
+        match self {
+            Self::At { at } => Some(*at).filter(|at| *at > moment),
+            Self::Every { every, anchor } => {
+                let every = (*every).max(1);
+                match moment.checked_sub(*anchor) {
+                    None => Some(*anchor),
+                    Some(since) => anchor.checked_add((since / every + 1).checked_mul(every)?),
+                }
+            }
+            Self::Cron { expression, zone } => {
+                let zone = LocalZone::named(zone).ok()?;
+                let cron = parse_cron(expression).ok()?;
+                let next = cron.find_next_occurrence(&zone.at(moment), false).ok()?;
+                unix_millis(next.timestamp())
+            }
+        }
+    }
+
+    /// The last planned moment up to another one.
+    pub fn last_until(&self, moment: UnixMillis) -> Option<UnixMillis> {
+        match self {
+            Self::At { at } => Some(*at).filter(|at| *at <= moment),
+            Self::Every { every, anchor } => {
+                let since = moment.checked_sub(*anchor)?;
+                let every = (*every).max(1);
+                Some(anchor + since / every * every)
+            }
+            Self::Cron { expression, zone } => {
+                let zone = LocalZone::named(zone).ok()?;
+                let cron = parse_cron(expression).ok()?;
+                let last = cron.find_previous_occurrence(&zone.at(moment), true).ok()?;
+                unix_millis(last.timestamp())
+            }
+        }
+    }
+
+    /// The next moments, for people. Reading them plans nothing.
+    pub fn preview(&self, after: UnixMillis, count: usize) -> Vec<UnixMillis> {
+        let first = self.next_after(after);
+        std::iter::successors(first, |moment| self.next_after(*moment))
+            .take(count)
+            .collect()
+    }
+
+    pub fn is_once(&self) -> bool {
+        matches!(self, Self::At { .. })
+    }
+
+    /// When it is due, in plain words.
+    pub fn in_words(&self, zone: &LocalZone) -> String {
+        match self {
+            Self::At { at } => format!("once, {}", moment_in_words(*at, zone)),
+            Self::Every { every, .. } => format!("every {}", duration_in_words(*every)),
+            Self::Cron {
+                expression,
+                zone: own,
+            } => match parse_cron(expression) {
+                Ok(cron) => format!("{} ({own})", cron.describe().trim_end_matches('.')),
+                Err(_) => format!("{expression} ({own})"),
+            },
+        }
+    }
+}
+
+fn parse_cron(expression: &str) -> Result<Cron, ScheduleError> {
+    let parser = CronParser::builder()
+        .seconds(Seconds::Optional)
+        .year(Year::Disallowed)
+        .build();
+    parser
+        .parse(expression)
+        .map_err(|error| ScheduleError::NoCron {
+            expression: expression.to_owned(),
+            why: error.to_string(),
+        })
+}
+
+#[cfg(test)]
+mod tests;

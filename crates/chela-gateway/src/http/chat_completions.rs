@@ -1,0 +1,270 @@
+//! `/v1/chat/completions`: OpenAI's older interface.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::read_body::{TURN_BODY, read_json};
+use super::sse::{SseFrame, StreamForm, stream_answer};
+use super::turn_request::{TurnRequest, answer};
+use crate::error_reply::ErrorReply;
+use crate::gateway_state::GatewayState;
+use crate::work_item::{WorkImage, WorkOutcome};
+
+#[derive(Debug, Deserialize)]
+struct CompletionAsk {
+    #[serde(default)]
+    model: String,
+    messages: Vec<AskedMessage>,
+    #[serde(default)]
+    stream: bool,
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    #[serde(default)]
+    user: Option<String>,
+    #[serde(default)]
+    tools: Vec<Value>,
+    #[serde(default)]
+    n: Option<u32>,
+}
+
+#[derive(Debug, Deserialize)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+/// A message of any of the interfaces.
+#[derive(Debug, Deserialize)]
+pub(super) struct AskedMessage {
+    role: String,
+    #[serde(default)]
+    content: Value,
+}
+
+pub(super) async fn create(
+    State(state): State<Arc<GatewayState>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, ErrorReply> {
+    let ask: CompletionAsk = read_json(body, TURN_BODY).await?;
+    refuse_tools(&ask.tools)?;
+    if ask.n.is_some_and(|n| n != 1) {
+        return Err(ErrorReply::bad_request(
+            "an agent gives one answer: leave `n` out",
+        ));
+    }
+    let model = match ask.model.as_str() {
+        "" => "chela".to_owned(),
+        model => model.to_owned(),
+    };
+    let request = TurnRequest {
+        model: model.clone(),
+        user: ask.user,
+        ..read_messages(ask.messages)?
+    };
+    let item = request.into_work(&state, &headers).await?;
+    let head = CompletionHead {
+        id: format!("chatcmpl-{}", item.id.trim_start_matches("api:")),
+        created: state.lanes.host().unix_time(),
+        model,
+    };
+    if ask.stream {
+        let form = CompletionStream {
+            head,
+            with_usage: ask
+                .stream_options
+                .is_some_and(|options| options.include_usage),
+        };
+        return stream_answer(&state, item, form).await;
+    }
+    let outcome = answer(&state, item).await?;
+    let choice = json!({
+        "index": 0,
+        "message": { "role": "assistant", "content": outcome.reply, "refusal": null },
+        "logprobs": null,
+        "finish_reason": "stop",
+    });
+    let mut reply = head.object("chat.completion", vec![choice]);
+    reply["usage"] = usage(&outcome);
+    Ok(Json(reply).into_response())
+}
+
+/// The agent acts with its own tools, inside what its owner allows. Those of a caller would be run
+/// by the caller in the middle of a turn, which cannot wait for it.
+pub(super) fn refuse_tools(tools: &[Value]) -> Result<(), ErrorReply> {
+    match tools.is_empty() {
+        true => Ok(()),
+        false => Err(ErrorReply::bad_request(
+            "tools of the caller are not taken: the agent uses its own; leave `tools` out",
+        )),
+    }
+}
+
+/// Sorts messages: the last of the user's is what is said now.
+pub(super) fn read_messages(messages: Vec<AskedMessage>) -> Result<TurnRequest, ErrorReply> {
+    let mut request = TurnRequest::default();
+    let last = messages.iter().rposition(|message| message.role == "user");
+    let Some(last) = last else {
+        return Err(ErrorReply::bad_request(
+            "`messages` holds no message with the role `user`",
+        ));
+    };
+    for (at, message) in messages.into_iter().enumerate() {
+        let (text, images) = read_content(&message.content)?;
+        match message.role.as_str() {
+            "system" | "developer" => request.instructions.push(text),
+            "user" if at == last => {
+                request.text = text;
+                request.images = images;
+            }
+            "user" | "assistant" | "tool" | "function" if !text.is_empty() => {
+                request.history.push((message.role, text));
+            }
+            _ => {}
+        }
+    }
+    match request.text.trim().is_empty() && request.images.is_empty() {
+        true => Err(ErrorReply::bad_request("the last message is empty")),
+        false => Ok(request),
+    }
+}
+
+/// The words and pictures of a message, which is a text or a list of parts.
+pub(super) fn read_content(content: &Value) -> Result<(String, Vec<WorkImage>), ErrorReply> {
+    let parts = match content {
+        Value::Null => return Ok((String::new(), Vec::new())),
+        Value::String(text) => return Ok((text.clone(), Vec::new())),
+        Value::Array(parts) => parts,
+        _ => {
+            return Err(ErrorReply::bad_request(
+                "`content` is a text or a list of parts",
+            ));
+        }
+    };
+    let mut texts = Vec::new();
+    let mut images = Vec::new();
+    for part in parts {
+        match part.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "text" | "input_text" | "output_text" => {
+                let text = part.get("text").and_then(Value::as_str);
+                texts.push(text.unwrap_or_default().to_owned());
+            }
+            "image_url" => images.push(data_image(part.pointer("/image_url/url"))?),
+            "input_image" => images.push(data_image(part.get("image_url"))?),
+            "image" => images.push(source_image(part)?),
+            // What the caller's own tools said is in the history as text.
+            "tool_use" | "tool_result" | "thinking" => {}
+            other => {
+                return Err(ErrorReply::bad_request(format!(
+                    "a part of the type `{}` cannot be read; text and pictures can",
+                    chela_core::sanitize::literal(&other.chars().take(40).collect::<String>())
+                )));
+            }
+        }
+    }
+    Ok((texts.join("\n"), images))
+}
+
+/// A picture as a `data:` address: nothing is fetched for a caller.
+fn data_image(url: Option<&Value>) -> Result<WorkImage, ErrorReply> {
+    let read = || {
+        let url = url?.as_str()?.strip_prefix("data:")?;
+        let (mime, data) = url.split_once(";base64,")?;
+        Some(WorkImage {
+            mime: mime.to_owned(),
+            data: data.to_owned(),
+        })
+    };
+    read().ok_or_else(|| ErrorReply::bad_request("a picture has to be a `data:…;base64,…` address"))
+}
+
+/// A picture as Anthropic writes one.
+fn source_image(part: &Value) -> Result<WorkImage, ErrorReply> {
+    let text = |pointer: &str| part.pointer(pointer).and_then(Value::as_str);
+    match (text("/source/media_type"), text("/source/data")) {
+        (Some(mime), Some(data)) => Ok(WorkImage {
+            mime: mime.to_owned(),
+            data: data.to_owned(),
+        }),
+        _ => Err(ErrorReply::bad_request("a picture has to come as base64")),
+    }
+}
+
+fn usage(outcome: &WorkOutcome) -> Value {
+    json!({
+        "prompt_tokens": outcome.input_tokens,
+        "completion_tokens": outcome.output_tokens,
+        "total_tokens": outcome.input_tokens + outcome.output_tokens,
+    })
+}
+
+#[derive(Debug)]
+struct CompletionHead {
+    id: String,
+    created: u64,
+    model: String,
+}
+
+impl CompletionHead {
+    fn object(&self, object: &str, choices: Vec<Value>) -> Value {
+        json!({
+            "id": self.id, "object": object, "created": self.created, "model": self.model,
+            "choices": choices,
+        })
+    }
+}
+
+struct CompletionStream {
+    head: CompletionHead,
+    with_usage: bool,
+}
+
+impl CompletionStream {
+    fn chunk(&self, delta: &Value, finish: Option<&str>) -> SseFrame {
+        let choice = json!({
+            "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish,
+        });
+        SseFrame::data(&self.head.object("chat.completion.chunk", vec![choice]))
+    }
+
+    fn done() -> SseFrame {
+        SseFrame {
+            event: None,
+            data: "[DONE]".to_owned(),
+        }
+    }
+}
+
+impl StreamForm for CompletionStream {
+    fn begin(&mut self) -> Vec<SseFrame> {
+        vec![self.chunk(&json!({ "role": "assistant", "content": "" }), None)]
+    }
+
+    fn text(&mut self, delta: &str) -> Vec<SseFrame> {
+        vec![self.chunk(&json!({ "content": delta }), None)]
+    }
+
+    fn end(&mut self, outcome: &WorkOutcome) -> Vec<SseFrame> {
+        let mut frames = vec![self.chunk(&json!({}), Some("stop"))];
+        if self.with_usage {
+            let mut last = self.head.object("chat.completion.chunk", Vec::new());
+            last["usage"] = usage(outcome);
+            frames.push(SseFrame::data(&last));
+        }
+        frames.push(Self::done());
+        frames
+    }
+
+    fn fail(&mut self, why: &str) -> Vec<SseFrame> {
+        let error =
+            json!({ "error": { "message": why, "type": "api_error", "code": "turn_failed" } });
+        vec![SseFrame::data(&error), Self::done()]
+    }
+}

@@ -1,0 +1,108 @@
+//! One gateway per home: who runs it, and where others find it.
+
+use std::path::PathBuf;
+
+use chela_core::{Host, ok_or_debug};
+use chela_files::{
+    FileMode, LockError, LockFile, WriteError, is_process_alive, this_boot, write_file,
+};
+use serde::{Deserialize, Serialize};
+
+/// A gateway that runs, as it wrote itself down.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RunningGateway {
+    pub pid: u32,
+    boot: String,
+    pub address: String,
+    pub port: u16,
+    /// Milliseconds since 1970.
+    pub started: u64,
+    pub version: String,
+}
+
+/// The right to be the gateway of a home. Given back when the process ends in whatever way.
+#[derive(Debug)]
+pub(crate) struct InstanceLock {
+    _lock: LockFile,
+    file: PathBuf,
+}
+
+/// Why this process cannot be the gateway.
+#[derive(Debug, thiserror::Error)]
+pub enum InstanceError {
+    #[error("a gateway runs already for this home (process {pid}, {address}:{port})")]
+    Running {
+        pid: u32,
+        address: String,
+        port: u16,
+    },
+    #[error("another process holds the lock of the gateway; `chela gateway status` looks again")]
+    Locked,
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+impl InstanceLock {
+    pub fn take(host: &Host) -> Result<Self, InstanceError> {
+        let state = host.state_dir().join("state");
+        let lock = LockFile::try_take(&state.join("gateway.lock"))?;
+        match (lock, RunningGateway::find(host)) {
+            (Some(lock), _) => Ok(Self {
+                _lock: lock,
+                file: file_of(host),
+            }),
+            (None, Some(running)) => Err(InstanceError::Running {
+                pid: running.pid,
+                address: running.address,
+                port: running.port,
+            }),
+            (None, None) => Err(InstanceError::Locked),
+        }
+    }
+
+    /// Says where it listens.
+    pub fn write_down(
+        &self,
+        host: &Host,
+        (address, port): (String, u16),
+        version: &str,
+    ) -> Result<RunningGateway, InstanceError> {
+        let running = RunningGateway {
+            pid: std::process::id(),
+            boot: this_boot().to_owned(),
+            address,
+            port,
+            started: host.unix_millis(),
+            version: version.to_owned(),
+        };
+        let text = serde_json::to_string_pretty(&running).unwrap_or_default();
+        write_file(&self.file, text.as_bytes(), FileMode::Private)?;
+        Ok(running)
+    }
+}
+
+impl Drop for InstanceLock {
+    fn drop(&mut self) {
+        let gone = std::fs::remove_file(&self.file);
+        ok_or_debug!(gone, "the gateway that ended is still written down");
+    }
+}
+
+impl RunningGateway {
+    /// The gateway of this home, if one runs.
+    pub fn find(host: &Host) -> Option<Self> {
+        let text = std::fs::read_to_string(file_of(host)).ok()?;
+        let running: Self = ok_or_debug!(
+            serde_json::from_str(&text),
+            "what is written down of a gateway cannot be read"
+        )?;
+        is_process_alive(&running.boot, running.pid).then_some(running)
+    }
+}
+
+fn file_of(host: &Host) -> PathBuf {
+    host.state_dir().join("state").join("gateway.json")
+}

@@ -1,0 +1,327 @@
+//! Lanes: the work of one session is done in its order, one piece at a time; several sessions work
+//! side by side, as many as `agents.defaults.maxConcurrent` allows.
+//!
+//! The inbox is the queue. Work is on disk before it is acknowledged and leaves when its outcome
+//! is on disk, so a process that dies at any moment is followed by one that finds it again.
+
+mod background_watch;
+mod finish_work;
+mod open_conversations;
+mod queue_rules;
+mod run_work;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use chela_agent::prelude::{AgentId, Agents, Conversation, Host};
+use chela_core::{lock, ok_or_warn};
+use chela_store::{
+    ClaimAsk, ClaimedMessage, InboxStore, LeaseTime, MessageAccepted, SqliteRuntimeStore,
+    StoreError, WorkClaim,
+};
+use tokio::sync::{Notify, oneshot, watch};
+
+use crate::event_hub::EventHub;
+use crate::question_board::QuestionBoard;
+use crate::work_item::{EncodeError, WorkItem, WorkOutcome, WorkSource};
+use open_conversations::OpenConversations;
+
+/// So long the process waits before it looks for work that another process brought.
+const LOOK_EVERY: Duration = Duration::from_millis(1_000);
+/// A claim holds for as long as the process lives: it is the only one, and the next one releases
+/// what this one leaves behind.
+const CLAIM_MILLIS: u64 = 30 * 24 * 3_600 * 1_000;
+/// So many turns run side by side where the config says nothing.
+const CONCURRENT: u32 = 4;
+
+/// The lanes of this process. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct WorkLanes(Arc<LaneParts>);
+
+#[derive(Debug)]
+struct LaneParts {
+    host: Host,
+    agents: RwLock<Arc<Agents>>,
+    store: Arc<SqliteRuntimeStore>,
+    hub: Arc<EventHub>,
+    questions: Arc<QuestionBoard>,
+    open: OpenConversations,
+    running: Mutex<HashMap<String, RunningLane>>,
+    /// By lane, what was dropped since its last turn, in a line each.
+    dropped: Mutex<HashMap<String, Vec<String>>>,
+    waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
+    /// Something may have come in, or a lane is free.
+    wake: Notify,
+    /// A turn begins.
+    began: Notify,
+    /// A turn has ended.
+    ended: Notify,
+    /// Conversations with something in the background that is looked after, by their place.
+    watched: Mutex<HashSet<usize>>,
+    counts: WorkCounts,
+}
+
+/// What was counted since the process began.
+#[derive(Debug, Default)]
+pub struct WorkCounts {
+    pub accepted: AtomicU64,
+    pub repeated: AtomicU64,
+    pub answered: AtomicU64,
+    pub failed: AtomicU64,
+    pub dropped: AtomicU64,
+    pub steered: AtomicU64,
+    pub resumed: AtomicU64,
+    pub running: AtomicUsize,
+}
+
+/// A lane whose turn runs.
+#[derive(Debug)]
+struct RunningLane {
+    agent: AgentId,
+    claim: WorkClaim,
+    source: WorkSource,
+    /// Not there while the session is being opened.
+    conversation: Option<Arc<Conversation>>,
+    /// What was said into the running turn.
+    steered: Vec<ClaimedMessage>,
+}
+
+/// What became of work that was handed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkReceipt {
+    /// It is on disk.
+    New,
+    /// It had come before; what came of it, if that is known yet.
+    Known { outcome: Option<WorkOutcome> },
+}
+
+/// Why work was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SubmitError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    #[error(
+        "{waiting} messages wait in this session already, as many as messages.queue.cap allows; try again when it has answered"
+    )]
+    QueueFull { waiting: usize },
+    #[error("the gateway is shutting down; send it again when it is back")]
+    ShuttingDown,
+    #[error("there is no agent `{0}`; `chela agents list` shows them")]
+    NoAgent(String),
+}
+
+impl WorkLanes {
+    /// The lanes over a store that no other process works on.
+    pub async fn open(
+        agents: Arc<Agents>,
+        store: Arc<SqliteRuntimeStore>,
+    ) -> Result<Self, StoreError> {
+        let released = store.release_claims().await?;
+        if released > 0 {
+            tracing::info!(released, "work of a process that died is taken up again");
+        }
+        Ok(Self(Arc::new(LaneParts {
+            host: agents.host().clone(),
+            agents: RwLock::new(agents),
+            store,
+            hub: Arc::default(),
+            questions: Arc::default(),
+            open: OpenConversations::default(),
+            running: Mutex::default(),
+            dropped: Mutex::default(),
+            waiters: Mutex::default(),
+            wake: Notify::new(),
+            began: Notify::new(),
+            ended: Notify::new(),
+            watched: Mutex::default(),
+            counts: WorkCounts::default(),
+        })))
+    }
+
+    /// Takes work in: when this returns, it is on disk. Whoever asked may go meanwhile, such as a
+    /// caller who hangs up: what was begun is brought to its end.
+    pub async fn submit(&self, item: WorkItem) -> Result<WorkReceipt, SubmitError> {
+        let lanes = self.clone();
+        let submitted = tokio::spawn(async move { lanes.submit_whole(item).await });
+        match submitted.await {
+            Ok(receipt) => receipt,
+            Err(error) => {
+                tracing::error!(%error, "work was not taken in");
+                Err(SubmitError::ShuttingDown)
+            }
+        }
+    }
+
+    async fn submit_whole(&self, item: WorkItem) -> Result<WorkReceipt, SubmitError> {
+        let agents = self.agents();
+        if !agents.loaded().agents().contains(&item.agent) {
+            return Err(SubmitError::NoAgent(item.agent.to_string()));
+        }
+        self.make_room_for(&item).await?;
+        let message = item.to_message(self.0.host.unix_millis())?;
+        match self.0.store.accept(message).await? {
+            MessageAccepted::Known(known) => {
+                self.0.counts.repeated.fetch_add(1, Ordering::Relaxed);
+                tracing::info!(work = item.id, "came again: nothing is done twice");
+                let outcome = known.outcome.as_ref();
+                Ok(WorkReceipt::Known {
+                    outcome: outcome.map(|outcome| WorkOutcome::read(&outcome.text)),
+                })
+            }
+            MessageAccepted::New => {
+                self.0.counts.accepted.fetch_add(1, Ordering::Relaxed);
+                self.join_running_turn(&item).await?;
+                self.look_again();
+                Ok(WorkReceipt::New)
+            }
+        }
+    }
+
+    /// Something was written into the inbox by other means than [`WorkLanes::submit`].
+    pub fn look_again(&self) {
+        self.0.wake.notify_one();
+    }
+
+    /// What came of a piece of work, as soon as that is known.
+    pub async fn wait_for(&self, id: &str) -> Result<WorkOutcome, StoreError> {
+        let (sender, outcome) = oneshot::channel();
+        lock(&self.0.waiters)
+            .entry(id.to_owned())
+            .or_default()
+            .push(sender);
+        let known = self.0.store.by_id(id).await?;
+        if let Some(known) = known.and_then(|message| message.outcome) {
+            drop(outcome);
+            let mut waiters = lock(&self.0.waiters);
+            if let Some(of_work) = waiters.get_mut(id) {
+                of_work.retain(|waiter| !waiter.is_closed());
+            }
+            waiters.retain(|_, of_work| !of_work.is_empty());
+            return Ok(WorkOutcome::read(&known.text));
+        }
+        match outcome.await {
+            Ok(outcome) => Ok(outcome),
+            // Only a process that ends forgets who waits.
+            Err(_) => Ok(WorkOutcome::failed("the gateway is shutting down")),
+        }
+    }
+
+    /// Whether a turn of an agent runs now.
+    pub fn is_busy(&self, agent: &AgentId) -> bool {
+        let running = lock(&self.0.running);
+        running.values().any(|lane| lane.agent == *agent)
+    }
+
+    /// Stops the turn that runs in a session. Says whether one did.
+    pub fn stop_turn(&self, lane: &str) -> bool {
+        let running = lock(&self.0.running);
+        let conversation = running.get(lane).and_then(|lane| lane.conversation.clone());
+        drop(running);
+        match conversation {
+            Some(conversation) => {
+                conversation.stop();
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub fn agents(&self) -> Arc<Agents> {
+        let agents = self.0.agents.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&agents)
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.0.host
+    }
+
+    pub fn store(&self) -> &Arc<SqliteRuntimeStore> {
+        &self.0.store
+    }
+
+    pub fn hub(&self) -> &Arc<EventHub> {
+        &self.0.hub
+    }
+
+    pub fn questions(&self) -> &Arc<QuestionBoard> {
+        &self.0.questions
+    }
+
+    pub fn counts(&self) -> &WorkCounts {
+        &self.0.counts
+    }
+
+    /// How many conversations are in memory.
+    pub fn open_count(&self) -> usize {
+        self.0.open.count()
+    }
+
+    /// Does the work that comes in, until `stopping` says so and nothing runs any more.
+    pub async fn run(&self, mut stopping: watch::Receiver<bool>) {
+        loop {
+            if *stopping.borrow() {
+                break;
+            }
+            let woken = self.0.wake.notified();
+            let begun = self.begin_what_waits().await;
+            self.0.open.close_idle(self.0.host.unix_millis());
+            if let Err(error) = begun {
+                tracing::error!(%error, "the inbox cannot be read: trying again");
+            }
+            tokio::select! {
+                () = woken => {}
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+                _ = stopping.changed() => {}
+            }
+        }
+        loop {
+            let ended = self.0.ended.notified();
+            if self.0.counts.running.load(Ordering::SeqCst) == 0 {
+                break;
+            }
+            ended.await;
+        }
+        // The agents were promised to hear of the ends of their commands.
+        for conversation in self.0.open.all() {
+            let noted = conversation.note_left_commands().await;
+            ok_or_warn!(noted, "commands that end with the process are not told of");
+        }
+    }
+
+    /// Begins work for as long as some waits and there is room.
+    async fn begin_what_waits(&self) -> Result<(), StoreError> {
+        while self.0.counts.running.load(Ordering::SeqCst) < self.most_at_once() {
+            let Some(claimed) = self.0.store.claim(self.claim_ask()).await? else {
+                return Ok(());
+            };
+            self.0.counts.running.fetch_add(1, Ordering::SeqCst);
+            let lanes = self.clone();
+            tokio::spawn(async move {
+                lanes.run_claimed(claimed).await;
+                lanes.0.counts.running.fetch_sub(1, Ordering::SeqCst);
+                lanes.0.ended.notify_waiters();
+                lanes.look_again();
+            });
+        }
+        Ok(())
+    }
+
+    fn most_at_once(&self) -> usize {
+        let most = self.agents().loaded().config.agents.defaults.max_concurrent;
+        usize::try_from(most.unwrap_or(CONCURRENT)).unwrap_or(1)
+    }
+
+    fn claim_ask(&self) -> ClaimAsk {
+        ClaimAsk {
+            worker: std::process::id().to_string(),
+            time: LeaseTime {
+                now: self.0.host.unix_millis(),
+                ttl: CLAIM_MILLIS,
+            },
+        }
+    }
+}

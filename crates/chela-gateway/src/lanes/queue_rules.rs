@@ -1,0 +1,211 @@
+//! What happens with a message that comes while its session is busy: `messages.queue`.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use chela_config::model::{Queue, QueueDrop, QueueMode};
+use chela_core::{lock, ok_or_warn};
+use chela_store::{ClaimState, ClaimedMessage, InboxStore, StoreError};
+
+use super::open_conversations::speaker_name;
+use super::run_work::inbound_of;
+use super::{SubmitError, WorkLanes};
+use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
+
+/// What stands before a message when others were dropped.
+const DROPPED: &str = include_str!("../../text/dropped.md");
+/// So much of a dropped message is told.
+const TOLD_OF_DROPPED: usize = 160;
+
+impl WorkLanes {
+    pub(super) fn queue_mode(&self, source: &WorkSource) -> QueueMode {
+        let agents = self.agents();
+        let queue = &agents.loaded().config.messages.queue;
+        // Nobody waits who could want to be heard at once.
+        let Some(channel) = channel_name(source) else {
+            return QueueMode::Followup;
+        };
+        let own = queue.by_channel.get(channel);
+        own.copied().unwrap_or(queue.mode)
+    }
+
+    fn debounce(&self, source: &WorkSource) -> Duration {
+        let agents = self.agents();
+        let queue = &agents.loaded().config.messages.queue;
+        let own = channel_name(source).and_then(|name| queue.debounce_ms_by_channel.get(name));
+        Duration::from_millis(own.copied().unwrap_or(queue.debounce_ms))
+    }
+
+    /// Sees to it that a session does not hold more than `messages.queue.cap`.
+    pub(super) async fn make_room_for(&self, item: &WorkItem) -> Result<(), SubmitError> {
+        let agents = self.agents();
+        let Queue { cap, drop, .. } = &agents.loaded().config.messages.queue;
+        let lane = item.lane();
+        let held = self.0.store.unanswered(Some(&lane)).await?;
+        if held.iter().any(|message| message.id == item.id) {
+            return Ok(());
+        }
+        let waiting = held.iter().filter(|message| message.holder.is_none());
+        let waiting = waiting.count();
+        if waiting < usize::try_from(*cap).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+        let running = lock(&self.0.running)
+            .get(&lane)
+            .map(|lane| lane.claim.clone());
+        let (Some(claim), QueueDrop::Old | QueueDrop::Summarize) = (running, *drop) else {
+            return Err(SubmitError::QueueFull { waiting });
+        };
+        let oldest = self.0.store.claim_behind(&claim, self.claim_ask()).await?;
+        if let Some(oldest) = oldest {
+            self.drop_message(&lane, oldest, *drop).await;
+        }
+        Ok(())
+    }
+
+    async fn drop_message(&self, lane: &str, oldest: ClaimedMessage, rule: QueueDrop) {
+        tracing::warn!(
+            work = oldest.message.id,
+            lane,
+            "too many messages wait: dropped"
+        );
+        self.0.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        if rule == QueueDrop::Summarize
+            && let Ok(item) = serde_json::from_str::<WorkItem>(&oldest.message.body)
+        {
+            let told: String = item.text.chars().take(TOLD_OF_DROPPED).collect();
+            let mut dropped = lock(&self.0.dropped);
+            let dropped = dropped.entry(lane.to_owned()).or_default();
+            dropped.push(told.replace('\n', " "));
+        }
+        let outcome = WorkOutcome {
+            status: WorkStatus::Dropped,
+            error: Some("too many messages waited in this session (messages.queue.cap)".into()),
+            ..WorkOutcome::default()
+        };
+        self.finish_work(&oldest.claim, outcome).await;
+    }
+
+    /// A message, and before it what was dropped since the last one.
+    pub(super) fn with_dropped(&self, lane: &str, text: String) -> String {
+        let Some(dropped) = lock(&self.0.dropped).remove(lane) else {
+            return text;
+        };
+        let lines: Vec<String> = dropped.iter().map(|line| format!("- {line}")).collect();
+        let told = DROPPED.trim().trim_end_matches("{text}");
+        let told = told.replace("{count}", &dropped.len().to_string());
+        format!("{}{text}", told.replace("{lines}", &lines.join("\n")))
+    }
+
+    /// A message for a session whose turn runs: said into that turn, or it ends the turn.
+    pub(super) async fn join_running_turn(&self, item: &WorkItem) -> Result<(), StoreError> {
+        let lane = item.lane();
+        match self.queue_mode(&item.source) {
+            QueueMode::Followup | QueueMode::Collect => Ok(()),
+            QueueMode::Interrupt => {
+                if self.stop_turn(&lane) {
+                    tracing::info!(work = item.id, "ends the turn that runs");
+                }
+                Ok(())
+            }
+            QueueMode::Steer => self.steer_in(&lane, item).await,
+        }
+    }
+
+    /// Takes what waits at the head of the queue into the running turn, where the same one speaks
+    /// who began it.
+    async fn steer_in(&self, lane: &str, item: &WorkItem) -> Result<(), StoreError> {
+        let speaker = speaker_name(&item.source);
+        let claim = {
+            let running = lock(&self.0.running);
+            let lane = running.get(lane);
+            let lane = lane.filter(|lane| {
+                lane.conversation.is_some() && speaker_name(&lane.source) == speaker
+            });
+            lane.map(|lane| lane.claim.clone())
+        };
+        let Some(claim) = claim else { return Ok(()) };
+        let next = self.0.store.claim_behind(&claim, self.claim_ask()).await?;
+        let Some(next) = next else { return Ok(()) };
+        let is_it = next.message.id == item.id;
+        let taken = is_it && {
+            let mut running = lock(&self.0.running);
+            match running.get_mut(lane) {
+                Some(lane) if lane.claim == claim => match &lane.conversation {
+                    Some(conversation) => {
+                        conversation.steer(inbound_of(item));
+                        lane.steered.push(next.clone());
+                        true
+                    }
+                    None => false,
+                },
+                _ => false,
+            }
+        };
+        if taken {
+            self.0.counts.steered.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        // Others wait before it, or the turn has just ended: it comes in its turn.
+        self.give_back(next).await;
+        Ok(())
+    }
+
+    pub(super) async fn give_back(&self, claimed: ClaimedMessage) {
+        let back = self.0.store.give_back(&claimed.claim).await;
+        if let Some(ClaimState::Lost) = ok_or_warn!(back, "work is not back in its lane") {
+            tracing::warn!(work = claimed.message.id, "work is in other hands");
+        }
+    }
+
+    /// In mode `collect`: what waits behind a message by the same speaker, once nothing came for
+    /// `debounceMs`.
+    pub(super) async fn collect_behind(
+        &self,
+        first: &ClaimedMessage,
+        item: &WorkItem,
+    ) -> Result<Vec<(ClaimedMessage, WorkItem)>, StoreError> {
+        if self.queue_mode(&item.source) != QueueMode::Collect {
+            return Ok(Vec::new());
+        }
+        let speaker = speaker_name(&item.source);
+        let lane = item.lane();
+        let mut seen = self.0.store.unanswered(Some(&lane)).await?.len();
+        if seen < 2 {
+            return Ok(Vec::new());
+        }
+        let debounce = self.debounce(&item.source);
+        loop {
+            tokio::time::sleep(debounce).await;
+            let now = self.0.store.unanswered(Some(&lane)).await?.len();
+            if now <= seen {
+                break;
+            }
+            seen = now;
+        }
+        let mut collected = Vec::new();
+        loop {
+            let next = self.0.store.claim_behind(&first.claim, self.claim_ask());
+            let Some(next) = next.await? else {
+                return Ok(collected);
+            };
+            match serde_json::from_str::<WorkItem>(&next.message.body) {
+                Ok(item) if speaker_name(&item.source) == speaker => collected.push((next, item)),
+                // Somebody else speaks: what comes after that keeps its place.
+                _ => {
+                    self.give_back(next).await;
+                    return Ok(collected);
+                }
+            }
+        }
+    }
+}
+
+/// The channel a person speaks on, as `messages.queue` names it.
+fn channel_name(source: &WorkSource) -> Option<&str> {
+    match source {
+        WorkSource::Sender { channel, .. } => Some(channel),
+        WorkSource::Owner { surface } => Some(surface),
+        _ => None,
+    }
+}

@@ -1,0 +1,284 @@
+//! One piece of work, from the inbox to its outcome.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use chela_agent::prelude::{
+    Conversation, InboundImage, InboundMessage, MessageStanding, Reply, TurnEnd, TurnError,
+    TurnOutcome,
+};
+use chela_core::lock;
+use chela_session::MessageSource;
+use chela_store::ClaimedMessage;
+use serde_json::json;
+
+use super::{RunningLane, WorkLanes};
+use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
+use crate::work_surface::WorkSurface;
+
+impl WorkLanes {
+    /// Does a piece of work that was claimed, with what is taken along, and ends all of it.
+    pub(super) async fn run_claimed(&self, claimed: ClaimedMessage) {
+        let item = match serde_json::from_str::<WorkItem>(&claimed.message.body) {
+            Ok(item) => item,
+            Err(error) => {
+                tracing::error!(%error, work = claimed.message.id, "work that cannot be read");
+                let outcome = WorkOutcome::failed(&format!("it cannot be read: {error}"));
+                return self.finish_work(&claimed.claim, outcome).await;
+            }
+        };
+        let lane = item.lane();
+        let before = lock(&self.0.running).insert(
+            lane.clone(),
+            RunningLane {
+                agent: item.agent.clone(),
+                claim: claimed.claim.clone(),
+                source: item.source.clone(),
+                conversation: None,
+                steered: Vec::new(),
+            },
+        );
+        if before.is_some() {
+            tracing::error!(lane, "two turns in one lane");
+        }
+        self.0.began.notify_waiters();
+        let surface = self.surface_of(&item);
+        surface.tell("work.began", json!({ "source": item.source }));
+        let collected = self.collect_behind(&claimed, &item).await;
+        let collected = collected.unwrap_or_else(|error| {
+            tracing::warn!(%error, lane, "what waits behind a message stays where it is");
+            Vec::new()
+        });
+        let outcome = self
+            .turn_of(&claimed, &item, &collected, &surface)
+            .await
+            .unwrap_or_else(|error| WorkOutcome::failed(&error.to_string()));
+        let conversation = self
+            .end_lane(&claimed, (&item, outcome), collected, &surface)
+            .await;
+        if let Some(conversation) = conversation {
+            self.watch_background(&conversation, &item);
+        }
+    }
+
+    pub(super) fn surface_of(&self, item: &WorkItem) -> WorkSurface {
+        WorkSurface {
+            host: self.0.host.clone(),
+            hub: Arc::clone(&self.0.hub),
+            questions: Arc::clone(&self.0.questions),
+            work: item.id.clone(),
+            session: item.session.to_string(),
+        }
+    }
+
+    /// Runs the turn, or goes on with it, or finds that it has ended already.
+    async fn turn_of(
+        &self,
+        claimed: &ClaimedMessage,
+        item: &WorkItem,
+        collected: &[(ClaimedMessage, WorkItem)],
+        surface: &WorkSurface,
+    ) -> Result<WorkOutcome, TurnError> {
+        let agents = self.agents();
+        let conversation = self.0.open.get(&agents, item).await?;
+        if let Some(lane) = lock(&self.0.running).get_mut(&item.lane()) {
+            lane.conversation = Some(Arc::clone(&conversation));
+        }
+        let standing = match claimed.message.tries {
+            0 | 1 => MessageStanding::Unknown,
+            _ => conversation.standing_of(&item.id).await?,
+        };
+        let turn = async {
+            match standing {
+                MessageStanding::Ended { how, reply } => Ok(WorkOutcome::of_record(&how, reply)),
+                MessageStanding::Begun => {
+                    self.0.counts.resumed.fetch_add(1, Ordering::Relaxed);
+                    let outcome = conversation.resume(&item.id, surface).await?;
+                    Ok(WorkOutcome::of_turn(&outcome))
+                }
+                MessageStanding::Unknown => {
+                    if item.options.begin_anew {
+                        conversation.begin_anew().await?;
+                    }
+                    let mut message = joined_message(item, collected);
+                    message.text = self.with_dropped(&item.lane(), message.text);
+                    let outcome = begin_turn(&conversation, item, message, surface).await?;
+                    Ok(WorkOutcome::of_turn(&outcome))
+                }
+            }
+        };
+        match item.options.timeout_seconds {
+            None => turn.await,
+            Some(seconds) => {
+                tokio::pin!(turn);
+                tokio::select! {
+                    outcome = &mut turn => outcome,
+                    () = tokio::time::sleep(Duration::from_secs(seconds)) => {
+                        conversation.stop();
+                        let outcome = turn.await?;
+                        let why = format!("it took longer than {seconds} s and was stopped");
+                        Ok(WorkOutcome { error: Some(why), ..outcome })
+                    }
+                }
+            }
+        }
+    }
+
+    async fn end_lane(
+        &self,
+        claimed: &ClaimedMessage,
+        (item, outcome): (&WorkItem, WorkOutcome),
+        collected: Vec<(ClaimedMessage, WorkItem)>,
+        surface: &WorkSurface,
+    ) -> Option<Arc<Conversation>> {
+        let ended = lock(&self.0.running).remove(&item.lane());
+        let (conversation, steered) =
+            ended.map_or((None, Vec::new()), |lane| (lane.conversation, lane.steered));
+        // Said too late for the turn: each comes in its turn.
+        let unheard = conversation.as_ref().map(|talk| talk.take_unheard());
+        let unheard: Vec<String> = unheard
+            .into_iter()
+            .flatten()
+            .flat_map(|message| message.inbox_ids)
+            .collect();
+        let count = match outcome.status {
+            WorkStatus::Failed => &self.0.counts.failed,
+            _ => &self.0.counts.answered,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        let told = json!({
+            "status": outcome.status, "reply": outcome.reply, "error": outcome.error,
+            "model": outcome.model,
+            "inputTokens": outcome.input_tokens, "outputTokens": outcome.output_tokens,
+        });
+        let joined = WorkOutcome {
+            joined: Some(claimed.message.id.clone()),
+            ..outcome.clone()
+        };
+        for other in steered
+            .into_iter()
+            .chain(collected.into_iter().map(|one| one.0))
+        {
+            match unheard.contains(&other.message.id) {
+                true => self.give_back(other).await,
+                false => self.finish_work(&other.claim, joined.clone()).await,
+            }
+        }
+        surface.tell("work.ended", told);
+        self.finish_work(&claimed.claim, outcome).await;
+        conversation
+    }
+}
+
+async fn begin_turn(
+    conversation: &Conversation,
+    item: &WorkItem,
+    message: InboundMessage,
+    surface: &WorkSurface,
+) -> Result<TurnOutcome, TurnError> {
+    let source = match &item.source {
+        WorkSource::Owner { .. } | WorkSource::Sender { .. } => {
+            return conversation.say(message, surface).await;
+        }
+        WorkSource::Cron { .. } => MessageSource::Cron,
+        WorkSource::Heartbeat => MessageSource::Heartbeat,
+        WorkSource::Hook { .. } | WorkSource::Runtime { .. } => MessageSource::Event,
+    };
+    conversation.hear(message, source, surface).await
+}
+
+/// A message as a conversation takes it.
+pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
+    let image = |image: &crate::work_item::WorkImage| InboundImage {
+        mime: image.mime.clone(),
+        data: image.data.clone(),
+    };
+    InboundMessage {
+        text: item.text.clone(),
+        images: item.images.iter().map(image).collect(),
+        external: item.external.clone(),
+        inbox_ids: vec![item.id.clone()],
+        trust: item.text_trust,
+        ..InboundMessage::default()
+    }
+}
+
+/// A message with those that are read together with it.
+fn joined_message(item: &WorkItem, collected: &[(ClaimedMessage, WorkItem)]) -> InboundMessage {
+    let mut message = inbound_of(item);
+    for (_, other) in collected {
+        let other = inbound_of(other);
+        message.text = format!("{}\n\n{}", message.text, other.text);
+        message.images.extend(other.images);
+        message.external.extend(other.external);
+        message.inbox_ids.extend(other.inbox_ids);
+    }
+    message
+}
+
+impl WorkOutcome {
+    pub(crate) fn failed(why: &str) -> Self {
+        Self {
+            status: WorkStatus::Failed,
+            error: Some(why.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// What a turn that ended before a crash left behind.
+    fn of_record(how: &str, reply: String) -> Self {
+        let (status, error) = match how.strip_prefix("failed") {
+            Some(why) => (
+                WorkStatus::Failed,
+                Some(why.trim_start_matches(": ").to_owned()),
+            ),
+            None if how == TurnEnd::Stopped.as_str() => (WorkStatus::Stopped, None),
+            None if reply.is_empty() => (WorkStatus::Silent, None),
+            None => (WorkStatus::Answered, None),
+        };
+        Self {
+            status,
+            reply,
+            error,
+            ..Self::default()
+        }
+    }
+
+    fn of_turn(outcome: &TurnOutcome) -> Self {
+        let (status, error) = match (&outcome.ended, &outcome.reply) {
+            (TurnEnd::Stopped, _) => (WorkStatus::Stopped, None),
+            (TurnEnd::Limit(why) | TurnEnd::Loop(why), Reply::Silent { .. }) => {
+                (WorkStatus::Failed, Some(why.clone()))
+            }
+            (_, Reply::Silent { .. }) => (WorkStatus::Silent, None),
+            (TurnEnd::Limit(why) | TurnEnd::Loop(why), _) => {
+                (WorkStatus::Answered, Some(why.clone()))
+            }
+            (TurnEnd::Done, Reply::Deliver(_)) => (WorkStatus::Answered, None),
+        };
+        Self {
+            status,
+            reply: outcome.reply.text().to_owned(),
+            error,
+            model: Some(outcome.model.clone()),
+            input_tokens: outcome.usage.input,
+            output_tokens: outcome.usage.output,
+            steps: outcome.steps,
+            joined: None,
+        }
+    }
+
+    /// As the inbox keeps it. What cannot be read was written by a later version.
+    pub(crate) fn read(text: &str) -> Self {
+        serde_json::from_str(text)
+            .unwrap_or_else(|error| Self::failed(&format!("its outcome cannot be read: {error}")))
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|error| {
+            tracing::error!(%error, "an outcome cannot be written");
+            "{}".to_owned()
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Many turns: the process that runs for long, its lanes and inbox, HTTP and WebSocket.
+//!
+//! Work of every kind comes in as a [`WorkItem`] through [`WorkLanes`]: it is on disk before it is
+//! acknowledged, the work of one session is done in its order, and what came of it is kept.
+//! [`Gateway`] is the process around it; signals and printing are the binary's.
+//!
+//! Who speaks: whoever shows the owner's token is the owner, on the model interfaces and the
+//! WebSocket. A program that serves others names them with `user`; they are senders on the channel
+//! `api`, and the owner only where `commands.ownerAllowFrom` says so. Webhooks have a token of
+//! their own and speak for nobody: what they say is external. A command of an agent that got hold
+//! of the token is refused by where its process comes from.
+
+mod access_token;
+mod caller_process;
+pub mod clock;
+mod error_reply;
+mod event_hub;
+mod gateway_state;
+mod http;
+mod instance;
+mod lanes;
+mod listener;
+mod local_client;
+mod process;
+mod question_board;
+mod request_guard;
+mod service_unit;
+mod work_item;
+mod work_surface;
+
+pub use access_token::{AccessError, owner_secret, read_or_make_token, rotate_token, token_file};
+pub use event_hub::{EventHub, GatewayEvent, MissedEvents, NewEvent};
+pub use instance::{InstanceError, RunningGateway};
+pub use lanes::{SubmitError, WorkCounts, WorkLanes, WorkReceipt};
+pub use local_client::{LocalClient, LocalReply};
+pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
+pub use question_board::{AnswerRefused, QuestionBoard};
+pub use service_unit::{ServiceManager, ServiceUnit};
+pub use work_item::{
+    DeliveryTarget, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
+    WorkStatus,
+};

@@ -1,0 +1,239 @@
+//! The process: opens what it needs, listens, works, and ends in order.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use chela_agent::prelude::{Agents, Host, LoadedConfig};
+use chela_config::model::GatewayBind;
+use chela_core::ok_or_warn;
+use chela_store::{InboxStore, SqliteRuntimeStore, StoreError};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::access_token::{AccessError, AccessToken, read_secret};
+use crate::clock::run_clock;
+use crate::gateway_state::{GatewayState, HookAccess};
+use crate::http;
+use crate::instance::{InstanceError, InstanceLock, RunningGateway};
+use crate::lanes::WorkLanes;
+use crate::listener;
+use crate::request_guard::KnownNames;
+
+/// Outcomes are kept for so long: until then the same work is known again.
+const KEEP_OUTCOMES: u64 = 7 * 24 * 3_600 * 1_000;
+const FORGET_EVERY: Duration = Duration::from_secs(3_600);
+
+/// What the operator asked for on the command line, beside the config.
+#[derive(Debug, Clone, Default)]
+pub struct GatewayAsk {
+    pub port: Option<u16>,
+    pub version: String,
+}
+
+/// Why the gateway does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("cannot listen on {address}: {why}")]
+    Listen {
+        address: SocketAddr,
+        why: std::io::Error,
+    },
+    #[error("gateway.bind `{0}` is not offered: use `loopback`, `lan` or `custom`")]
+    Bind(&'static str),
+    #[error("gateway.bind is `custom`, and gateway.customBindHost is no address")]
+    BindHost,
+    #[error(
+        "beyond this machine the gateway listens only with a token of its own: set gateway.auth.token (`chela gateway token` makes one) and put TLS in front of it, such as a reverse proxy or an SSH tunnel"
+    )]
+    Exposed,
+    #[error("hooks.path has to begin with `/` and name a place of its own, such as /hooks")]
+    HookPath,
+}
+
+/// A gateway that listens and has not begun to work.
+#[derive(Debug)]
+pub struct Gateway {
+    listener: TcpListener,
+    state: Arc<GatewayState>,
+    instance: InstanceLock,
+}
+
+/// How the process ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DrainOutcome {
+    /// Nothing was under way any more.
+    Drained,
+    /// Turns were still running; the next process goes on with them.
+    LeftBehind { turns: usize },
+}
+
+impl Gateway {
+    /// Becomes the gateway of a home.
+    pub async fn open(
+        host: &Host,
+        loaded: Arc<LoadedConfig>,
+        ask: &GatewayAsk,
+    ) -> Result<Self, GatewayError> {
+        let instance = InstanceLock::take(host)?;
+        let ip = bind_address(&loaded)?;
+        let access = AccessToken::load(host, &loaded).await?;
+        let hooks = hook_access(host, &loaded).await?;
+        let names = KnownNames::of(&loaded);
+        let port = ask.port.unwrap_or(loaded.config.gateway.port);
+        let address = SocketAddr::new(ip, port);
+        let listener = TcpListener::bind(address).await;
+        let listener = listener.map_err(|why| GatewayError::Listen { address, why })?;
+        let bound = listener.local_addr();
+        let bound = bound.map_err(|why| GatewayError::Listen { address, why })?;
+        let store = SqliteRuntimeStore::open(&SqliteRuntimeStore::path_in(&host.state_dir()))?;
+        let lanes = WorkLanes::open(Agents::open(host, loaded), Arc::new(store)).await?;
+        let place = (bound.ip().to_string(), bound.port());
+        let running = instance.write_down(host, place, &ask.version)?;
+        tracing::info!(address = %bound, pid = running.pid, "the gateway listens");
+        let state = Arc::new(GatewayState {
+            lanes,
+            access,
+            hooks,
+            names,
+            running,
+            draining: false.into(),
+            requests: 0.into(),
+            refused: 0.into(),
+            connections: 0.into(),
+            turned_away: 0.into(),
+        });
+        Ok(Self {
+            listener,
+            state,
+            instance,
+        })
+    }
+
+    /// Where it listens.
+    pub fn running(&self) -> &RunningGateway {
+        &self.state.running
+    }
+
+    pub fn lanes(&self) -> &WorkLanes {
+        &self.state.lanes
+    }
+
+    /// Works until `stop` is answered; then lets what runs come to its end for `patience`.
+    pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> DrainOutcome {
+        let (stopping, is_stopping) = watch::channel(false);
+        let lanes = self.state.lanes.clone();
+        let router = http::router(&self.state);
+        let serving = tokio::spawn(listener::serve(
+            self.listener,
+            router,
+            Arc::clone(&self.state),
+            is_stopping.clone(),
+        ));
+        let working = {
+            let (lanes, is_stopping) = (lanes.clone(), is_stopping.clone());
+            tokio::spawn(async move { lanes.run(is_stopping).await })
+        };
+        let forgetting = tokio::spawn(forget_old_outcomes(lanes.clone()));
+        let clock = tokio::spawn(run_clock(lanes.clone(), is_stopping.clone()));
+        stop.await;
+        tracing::info!("the gateway shuts down: what runs comes to its end");
+        self.state.draining.store(true, Ordering::SeqCst);
+        stopping.send_replace(true);
+        let drained = tokio::time::timeout(patience, working).await;
+        forgetting.abort();
+        clock.abort();
+        serving.abort();
+        let outcome = match drained {
+            Ok(_) => DrainOutcome::Drained,
+            Err(_) => DrainOutcome::LeftBehind {
+                turns: lanes.counts().running.load(Ordering::SeqCst),
+            },
+        };
+        tracing::info!(?outcome, "the gateway has ended");
+        // Answers that are on their way are written before the process goes.
+        wait_for_connections(&self.state).await;
+        drop(self.instance);
+        outcome
+    }
+}
+
+async fn wait_for_connections(state: &GatewayState) {
+    const TRIES: u32 = 50;
+    for _ in 0..TRIES {
+        if state.connections.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+async fn forget_old_outcomes(lanes: WorkLanes) {
+    loop {
+        let before = lanes.host().unix_millis().saturating_sub(KEEP_OUTCOMES);
+        let forgotten = lanes.store().forget_finished(before).await;
+        ok_or_warn!(forgotten, "old outcomes stay in the inbox");
+        tokio::time::sleep(FORGET_EVERY).await;
+    }
+}
+
+/// Which address it listens on. Beyond this machine only with a token the owner chose to set.
+fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, GatewayError> {
+    let gateway = &loaded.config.gateway;
+    let ip: IpAddr = match gateway.bind {
+        GatewayBind::Loopback | GatewayBind::Auto => return Ok(Ipv4Addr::LOCALHOST.into()),
+        GatewayBind::Lan => Ipv4Addr::UNSPECIFIED.into(),
+        GatewayBind::Custom => gateway
+            .custom_bind_host
+            .as_deref()
+            .and_then(|host| host.trim().parse().ok())
+            .ok_or(GatewayError::BindHost)?,
+        GatewayBind::Tailnet => return Err(GatewayError::Bind("tailnet")),
+    };
+    let has_secret = gateway.auth.token.is_some() || gateway.auth.password.is_some();
+    match ip.is_loopback() || has_secret {
+        true => Ok(ip),
+        false => Err(GatewayError::Exposed),
+    }
+}
+
+async fn hook_access(host: &Host, loaded: &LoadedConfig) -> Result<HookAccess, GatewayError> {
+    let hooks = &loaded.config.hooks;
+    let path = hooks.path.trim_end_matches('/').to_owned();
+    let taken = [
+        "/v1",
+        "/ws",
+        "/approvals",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+    ];
+    let is_fine = path.starts_with('/')
+        && path.len() > 1
+        && !path.contains(['{', '}', '*', '?', '#'])
+        && !taken
+            .iter()
+            .any(|taken| path == *taken || path.starts_with(&format!("{taken}/")));
+    if !is_fine {
+        return Err(GatewayError::HookPath);
+    }
+    let access = match (hooks.enabled, &hooks.token) {
+        (true, Some(token)) => {
+            let secret = read_secret(host, loaded, token, "hooks.token").await?;
+            Some(AccessToken::given(&secret))
+        }
+        (true, None) => {
+            tracing::warn!("hooks.enabled without hooks.token: no webhook is accepted");
+            None
+        }
+        (false, _) => None,
+    };
+    Ok(HookAccess { path, access })
+}

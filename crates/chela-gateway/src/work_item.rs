@@ -1,0 +1,154 @@
+//! A piece of work for an agent, as whoever brings it hands it in: a person over HTTP, a cron job,
+//! a heartbeat, a webhook. It is kept in the inbox in this form.
+
+use chela_agent::prelude::{AgentId, ExternalText, SessionKey, Trust};
+use chela_store::NewMessage;
+use serde::{Deserialize, Serialize};
+
+/// Work for one session. The same work has the same id, however often it is brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkItem {
+    pub id: String,
+    pub agent: AgentId,
+    pub session: SessionKey,
+    pub source: WorkSource,
+    /// What whoever is named by `source` answers for: the person's words, the owner's job.
+    pub text: String,
+    /// What nobody answers for: a webhook's payload, a job that was made after foreign text. It is
+    /// wrapped, and taints the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external: Vec<ExternalText>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<WorkImage>,
+    #[serde(default)]
+    pub delivery: DeliveryTarget,
+    #[serde(default, skip_serializing_if = "WorkOptions::is_default")]
+    pub options: WorkOptions,
+    /// How far the text is trusted where it is not the owner's: a job an agent made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text_trust: Option<Trust>,
+}
+
+/// Who or what brings work. It decides who speaks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum WorkSource {
+    /// Whoever holds the owner's token, on a surface of the owner.
+    Owner {
+        surface: String,
+    },
+    /// Somebody a program speaks for. Whether it is the owner `commands.ownerAllowFrom` says.
+    Sender {
+        channel: String,
+        id: String,
+    },
+    Cron {
+        job: String,
+    },
+    Heartbeat,
+    /// A webhook; its payload is external.
+    Hook {
+        name: String,
+    },
+    /// The runtime itself: BOOT.md, a wake, a restart.
+    Runtime {
+        what: String,
+    },
+}
+
+/// A picture that comes with a message, base64.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkImage {
+    pub mime: String,
+    pub data: String,
+}
+
+/// Where the answer goes besides the transcript and whoever waits for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "kind")]
+pub enum DeliveryTarget {
+    #[default]
+    None,
+    /// Told in another session of the agent, as an event there.
+    Session { key: SessionKey },
+    /// To a chat. No channel is built yet: it is kept and said to be undelivered.
+    Channel { channel: String, to: String },
+}
+
+/// What is asked for this one turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkOptions {
+    /// `provider/model` in place of the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Longest run, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<u64>,
+    /// The session begins anew before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub begin_anew: bool,
+}
+
+impl WorkOptions {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What came of a piece of work, as the inbox keeps it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct WorkOutcome {
+    pub status: WorkStatus,
+    /// What a person may see; empty when the agent stayed silent or failed.
+    pub reply: String,
+    /// Why it failed, was dropped or skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub steps: u32,
+    /// The id of the work whose turn this was read in (`steer`, `collect`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub joined: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkStatus {
+    #[default]
+    Answered,
+    /// The agent had nothing to say.
+    Silent,
+    Stopped,
+    Failed,
+    /// It did not fit into the queue.
+    Dropped,
+}
+
+/// Work that cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("this work cannot be written down: {0}")]
+pub struct EncodeError(#[from] serde_json::Error);
+
+impl WorkItem {
+    /// The work as the inbox takes it, for whoever writes it in a transaction of its own. After
+    /// that, [`crate::WorkLanes::look_again`].
+    pub fn to_message(&self, at: u64) -> Result<NewMessage, EncodeError> {
+        Ok(NewMessage {
+            id: self.id.clone(),
+            lane: self.lane(),
+            body: serde_json::to_string(self)?,
+            at,
+        })
+    }
+
+    /// What it waits behind: the work of a session is done one piece at a time.
+    pub fn lane(&self) -> String {
+        format!("{}/{}", self.agent, self.session)
+    }
+}

@@ -1,0 +1,70 @@
+//! The gateway: whether it answers, whether something waits for it, who can read its token.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use chela_config::model::GatewayBind;
+use chela_core::Severity;
+use chela_gateway::{RunningGateway, token_file};
+
+use super::DoctorFinding;
+use super::fix::DoctorFix;
+use crate::cmd::{CommandSetup, gateway};
+use crate::screen::count_noun;
+
+const CHECK: &str = "gateway";
+
+pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
+    let host = &setup.host;
+    let mut findings = Vec::new();
+    match RunningGateway::find(host) {
+        Some(running) if !gateway::is_well(&running) => findings.push(
+            DoctorFinding::new(
+                CHECK,
+                Severity::Error,
+                format!(
+                    "the gateway (process {}, port {}) does not answer",
+                    running.pid, running.port
+                ),
+            )
+            .hint("`chela gateway logs` says what it does; `chela gateway stop` ends it"),
+        ),
+        Some(_) => {}
+        None => {
+            let (waiting, working) = gateway::inbox_counts(host);
+            if waiting + working > 0 {
+                let waiting = count_noun(waiting + working, "message");
+                let told = format!("{waiting} without an answer, and the gateway does not run");
+                findings.push(
+                    DoctorFinding::new(CHECK, Severity::Warning, told)
+                        .hint("`chela gateway run` answers what waits"),
+                );
+            }
+        }
+    }
+    let token = token_file(host);
+    if let Ok(meta) = std::fs::metadata(&token)
+        && meta.permissions().mode() & 0o077 != 0
+    {
+        let told = format!("others on this machine can read {}", host.compact(&token));
+        findings.push(
+            DoctorFinding::new(CHECK, Severity::Error, told)
+                .hint("`chela gateway token rotate` makes a new one, for you alone")
+                .remedy(DoctorFix::Chmod {
+                    path: token,
+                    mode: 0o600,
+                }),
+        );
+    }
+    let bind = setup.loaded.config.gateway.bind;
+    if !matches!(bind, GatewayBind::Loopback | GatewayBind::Auto) {
+        findings.push(
+            DoctorFinding::new(
+                CHECK,
+                Severity::Note,
+                "the gateway listens beyond this machine, and does not encrypt",
+            )
+            .hint("put TLS in front of it, or set gateway.bind to loopback"),
+        );
+    }
+    findings
+}

@@ -1,0 +1,114 @@
+//! `chela gateway run`: signals, and the program around the gateway.
+
+use std::os::unix::process::CommandExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chela_core::Host;
+use chela_gateway::{DrainOutcome, Gateway, GatewayAsk};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::super::{CommandOutcome, CommandSetup};
+use crate::cli::gateway::GatewayRunArgs;
+use crate::fail::{CommandError, CommandExit};
+use crate::process_log;
+use crate::screen::{Screen, count_noun};
+
+/// So long turns may take to come to their end when the process is told to.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a signal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ProcessEnd {
+    Stop,
+    Restart,
+}
+
+pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOutcome {
+    let setup = CommandSetup::load(host);
+    setup.warn_on_stderr(screen.paint);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
+    let end = runtime.block_on(async {
+        // From before it can be found, so that no signal is missed.
+        let signals = Signals::listen()?;
+        for survivor in chela_sandbox::end_surviving_commands(host) {
+            tracing::warn!(
+                command = survivor.shown,
+                "a command of an earlier process still ran and was ended"
+            );
+        }
+        let ask = GatewayAsk {
+            port: args.port,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let gateway = Gateway::open(host, Arc::new(setup.loaded), &ask).await?;
+        let running = gateway.running();
+        screen.line(format!(
+            "The gateway listens on http://{}:{} (process {}).",
+            running.address, running.port, running.pid
+        ))?;
+        screen.flush()?;
+        let (told, end) = tokio::sync::oneshot::channel();
+        let stop = async move {
+            let asked = signals.wait().await;
+            let _ = told.send(asked);
+        };
+        let outcome = gateway.run(stop, DRAIN_PATIENCE).await;
+        if let DrainOutcome::LeftBehind { turns } = outcome {
+            screen.line(format!(
+                "{} did not come to an end; the next gateway goes on with what is left.",
+                count_noun(turns, "turn")
+            ))?;
+        }
+        Ok::<_, CommandError>(end.await.unwrap_or(ProcessEnd::Stop))
+    })?;
+    // What still runs is not waited for: it is on record, and goes on in the next process.
+    runtime.shutdown_background();
+    match end {
+        ProcessEnd::Stop => Ok(CommandExit::Fine),
+        ProcessEnd::Restart => Err(start_again(host)),
+    }
+}
+
+/// Becomes the program anew, in the same process. Comes back only when that fails.
+fn start_again(host: &Host) -> CommandError {
+    process_log::finish();
+    let program = host.program.clone();
+    let Some(program) = program.or_else(|| std::env::current_exe().ok()) else {
+        return CommandError::new("the program cannot be found to start it again");
+    };
+    let error = std::process::Command::new(&program)
+        .args(std::env::args_os().skip(1))
+        .exec();
+    CommandError::new(format!("cannot start again: {error}"))
+}
+
+struct Signals {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, CommandError> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| CommandError::new(format!("cannot start: {error}")))
+        };
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hang_up: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn wait(mut self) -> ProcessEnd {
+        tokio::select! {
+            _ = self.terminate.recv() => ProcessEnd::Stop,
+            _ = self.interrupt.recv() => ProcessEnd::Stop,
+            _ = self.hang_up.recv() => ProcessEnd::Restart,
+        }
+    }
+}

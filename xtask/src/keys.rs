@@ -39,7 +39,9 @@ const BY_CONFIG: [(&str, &str); 10] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 17] = [
+const READ_OF_OTHERS: [(&str, &str); 19] = [
+    ("Gateway", "mode"),
+    ("Gateway", "tools"),
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),

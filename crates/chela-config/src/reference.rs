@@ -196,7 +196,7 @@ mod tests {
         let page = super::page();
         let (used, kept) = page.split_once("## Kept, and used by nothing yet").unwrap();
         for key in [
-            "`gateway.port`",
+            "`gateway.mode`",
             "`agents.defaults.heartbeat.every`",
             "`cron`",
         ] {

@@ -32,31 +32,28 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
         .filter(|line| line.contains("nothing "))
         .collect();
     for part in [
-        "gateway",
         "cron",
         "channels",
         "bindings",
         "mcp",
         "acp",
         "browser",
-        "messages.queue",
         "plugins",
-        "hooks",
-        "agents.defaults",
+        "agents.defaults.heartbeat",
     ] {
         assert!(told.contains(&format!(" {part}\n")), "{part} in\n{told}");
     }
-    assert_eq!(notes.len(), 11, "a line for each part:\n{told}");
+    assert_eq!(notes.len(), 8, "a line for each part:\n{told}");
     let status = home.run(&["status"]).ok();
     assert!(status.contains("nothing runs it yet"), "{status}");
     assert!(
-        status.contains("gateway") && status.contains("channels"),
+        !status.contains("gateway") && status.contains("channels"),
         "{status}"
     );
     assert!(!status.contains("no model is called"), "{status}");
     let doctor = home.run(&["doctor"]).out;
     assert!(
-        doctor.contains("gateway: kept; nothing runs it yet"),
+        doctor.contains("mcp: kept; nothing runs it yet"),
         "{doctor}"
     );
 }
@@ -65,8 +62,8 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
 fn a_key_says_what_becomes_of_it() {
     let home = TestHome::with_config("{}");
     let explained = |key: &str| home.run(&["config", "explain", key]).ok();
-    assert!(explained("gateway.port").contains("`gateway` is kept; nothing runs it yet"));
-    assert!(explained("agents.defaults.maxConcurrent").contains("kept; nothing uses it yet"));
+    assert!(explained("mcp.servers").contains("`mcp` is kept; nothing runs it yet"));
+    assert!(explained("gateway.mode").contains("kept; nothing uses it yet"));
     assert!(!explained("agents.defaults.model").contains("kept;"));
     let mode = explained("tools.exec.mode");
     assert!(

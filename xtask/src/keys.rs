@@ -43,7 +43,9 @@ const BY_CONFIG: [(&str, &str); 13] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 19] = [
+const READ_OF_OTHERS: [(&str, &str); 21] = [
+    ("Gateway", "mode"),
+    ("Gateway", "tools"),
     ("Tools", "media"),
     ("Tools", "links"),
     ("Tools", "message"),

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
 use crate::access_token::AccessToken;
 use crate::instance::RunningGateway;
+use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
-use crate::request_guard::KnownNames;
 
 /// The running gateway, as requests see it.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod event_hub;
 mod gateway_state;
 mod http;
 mod instance;
+mod known_names;
 mod lanes;
 mod listener;
 mod local_client;

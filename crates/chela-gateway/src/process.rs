@@ -17,9 +17,9 @@ use crate::clock::run_clock;
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
+use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listener;
-use crate::request_guard::KnownNames;
 
 /// Outcomes are kept for so long: until then the same work is known again.
 const KEEP_OUTCOMES: u64 = 7 * 24 * 3_600 * 1_000;

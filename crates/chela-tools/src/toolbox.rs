@@ -8,7 +8,6 @@ mod secrecy;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use chela_clock::LocalZone;
 use chela_config::model::RedactMode;
 use chela_core::secret::Redactor;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use chela_config::model::{Queue, QueueDrop, QueueMode};
+use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, ClaimedMessage, InboxStore, StoreError};
 
@@ -39,7 +39,8 @@ impl WorkLanes {
     /// Sees to it that a session does not hold more than `messages.queue.cap`.
     pub(super) async fn make_room_for(&self, item: &WorkItem) -> Result<(), SubmitError> {
         let agents = self.agents();
-        let Queue { cap, drop, .. } = &agents.loaded().config.messages.queue;
+        let queue = &agents.loaded().config.messages.queue;
+        let (cap, drop) = (queue.cap, queue.drop);
         let lane = item.lane();
         let held = self.0.store.unanswered(Some(&lane)).await?;
         if held.iter().any(|message| message.id == item.id) {
@@ -47,18 +48,18 @@ impl WorkLanes {
         }
         let waiting = held.iter().filter(|message| message.holder.is_none());
         let waiting = waiting.count();
-        if waiting < usize::try_from(*cap).unwrap_or(usize::MAX) {
+        if waiting < usize::try_from(cap).unwrap_or(usize::MAX) {
             return Ok(());
         }
         let running = lock(&self.0.running)
             .get(&lane)
             .map(|lane| lane.claim.clone());
-        let (Some(claim), QueueDrop::Old | QueueDrop::Summarize) = (running, *drop) else {
+        let (Some(claim), QueueDrop::Old | QueueDrop::Summarize) = (running, drop) else {
             return Err(SubmitError::QueueFull { waiting });
         };
         let oldest = self.0.store.claim_behind(&claim, self.claim_ask()).await?;
         if let Some(oldest) = oldest {
-            self.drop_message(&lane, oldest, *drop).await;
+            self.drop_message(&lane, oldest, drop).await;
         }
         Ok(())
     }

@@ -11,12 +11,15 @@ use std::path::{Path, PathBuf};
 use literals::{Literal, read_literals};
 
 /// Files whose literals a model reads, or that look for words somebody else wrote.
-const FOR_MODELS: [&str; 6] = [
+const FOR_MODELS: [&str; 8] = [
     "chela-agent/src/turn/message_blocks.rs",
     "chela-agent/src/work_folders.rs",
     "chela-guard/src/detect",
     "chela-prompt/",
+    // Statements for the database.
+    "chela-store/src/sqlite",
     "chela-tools/src/exec.rs",
+    "chela-tools/src/exec/",
     "chela-tools/src/files",
 ];
 

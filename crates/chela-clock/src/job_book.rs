@@ -51,7 +51,7 @@ pub enum BookError {
     NoName(String),
     #[error("the job `{0}` will never be due: its time has passed")]
     NeverDue(String),
-    #[error("somebody else is changing the job `{0}`; try again")]
+    #[error("someone else is changing the job `{0}`; try again")]
     Busy(String),
     #[error(transparent)]
     Store(#[from] StoreError),

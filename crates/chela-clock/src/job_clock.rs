@@ -122,7 +122,7 @@ impl JobClock {
                 return Ok(Ok(message));
             }
         }
-        Ok(Err(format!("job {id} is being changed by somebody else")))
+        Ok(Err(format!("job {id} is being changed by someone else")))
     }
 
     async fn jobs(&self) -> Result<BTreeMap<String, ClockJob>, StoreError> {
@@ -139,7 +139,7 @@ impl JobClock {
         if !is_set_back || job.spec.schedule.is_once() {
             return Ok(());
         }
-        tracing::warn!(job = job.spec.name, "the clock was set back: planned anew");
+        tracing::warn!(job = job.spec.name, "the clock was set back: planned again");
         job.record.plan.next = job.spec.schedule.next_after(now);
         job.state.planned_at = now;
         self.advance(job, Vec::new()).await.map(drop)
@@ -378,7 +378,7 @@ impl JobClock {
         match changed {
             JobChanged::Changed => job.record.revision += 1,
             JobChanged::Outdated => {
-                tracing::debug!(job = job.spec.name, "somebody else changed the job");
+                tracing::debug!(job = job.spec.name, "someone else changed the job");
                 job.record.plan.next = None;
             }
         }

@@ -54,7 +54,7 @@ pub enum GatewayError {
         "beyond this machine the gateway listens only with a token of its own: set gateway.auth.token (`chela gateway token` makes one) and put TLS in front of it, such as a reverse proxy or an SSH tunnel"
     )]
     Exposed,
-    #[error("hooks.path has to begin with `/` and name a place of its own, such as /hooks")]
+    #[error("hooks.path must start with `/` and name its own path, such as /hooks")]
     HookPath,
 }
 

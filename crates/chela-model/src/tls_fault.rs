@@ -62,7 +62,7 @@ impl TlsFault {
                 _ => OWN.to_owned(),
             },
             Self::Handshake(_) => format!(
-                "does it speak https? models.providers.{id}.baseUrl may have to begin with http://"
+                "does it speak https? models.providers.{id}.baseUrl may have to start with http://"
             ),
         }
     }

@@ -29,7 +29,6 @@ mod lineage;
 mod machine;
 mod order;
 mod plan;
-mod probe_memo;
 mod prune;
 mod reachable;
 mod settings;

@@ -1,5 +1,7 @@
 //! What this machine allows.
 
+mod probe_memo;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::CgroupParent;
 use super::order::{HELPER_COMMAND, HelperOrder, ProbeResult};
-use super::probe_memo::ProbeMemo;
 use super::{PathAccess, SandboxNamespaces, bubblewrap};
+use probe_memo::ProbeMemo;
 
 /// Rules of Landlock before this version leave holes: files could be truncated.
 const LEAST_LANDLOCK: u8 = 3;

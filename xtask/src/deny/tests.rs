@@ -96,10 +96,9 @@ fn what_should_not_be_is_found() {
 fn an_exception_that_is_no_longer_needed_is_found() {
     let mut rules = rules();
     rules.bans.skip.truncate(1);
-    assert_eq!(
-        findings(&rules, &[], &[]),
-        ["bitflags has one version only: take it out of `bans.skip`"]
-    );
+    let found = findings(&rules, &[], &[]);
+    let told = "has one version only: take it out of `bans.skip`";
+    assert!(found.len() == 1 && found[0].ends_with(told), "{found:?}");
 }
 
 #[test]

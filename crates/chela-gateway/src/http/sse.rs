@@ -178,7 +178,7 @@ impl<F: StreamForm> StreamedAnswer<F> {
             }
             // What was sent cannot be taken back.
             "turn.restarted" | "turn.retracted" if !self.shown.is_empty() => {
-                self.say("\n\n[The answer broke off here and begins again.]\n\n");
+                self.say("\n\n[The answer broke off here and starts again.]\n\n");
             }
             _ => {}
         }

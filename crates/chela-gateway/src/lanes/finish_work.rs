@@ -27,10 +27,7 @@ impl WorkLanes {
             {
                 Ok(ClaimState::Held) => break,
                 Ok(ClaimState::Lost) => {
-                    tracing::warn!(
-                        work = claim.name,
-                        "its outcome was written by somebody else"
-                    );
+                    tracing::warn!(work = claim.name, "its outcome was written by someone else");
                     break;
                 }
                 Err(error) => {

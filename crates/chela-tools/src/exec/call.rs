@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chela_config::model::Exec;
 use chela_guard::ExternalSource;
 use chela_sandbox::FamilyWatch;
 use serde::Deserialize;
@@ -84,14 +85,15 @@ impl ExecTool {
             .any(|text| handles::names_one(text))
         {
             return Err(ToolOutput::failed(
-                "A command line is seen by everybody on the machine: name the secret in env and use the variable.",
+                "A command line is seen by everyone on the machine: name the secret in env and use the variable.",
             ));
         }
         let folder = self.folder(arguments.workdir.as_deref(), place)?;
+        let settings: &Exec = &self.setup.config;
         let surroundings = CommandEnvironment {
             host: &self.setup.host,
-            prepend: &self.setup.config.path_prepend,
-            pass: &self.setup.config.pass_env,
+            prepend: &settings.path_prepend,
+            pass: &settings.pass_env,
             redactor: &self.setup.redactor,
         };
         let mut env = surroundings.variables();

@@ -216,17 +216,12 @@ fn t08_add_a_skill() {
     assert!(told.contains("Trusted."), "{told}");
     let why = scene.home.run(&["skills", "why", "greet"]).ok();
     assert!(
-        why.contains("as you trusted them") && !why.contains("chela skills trust"),
+        why.contains("since you trusted them") && !why.contains("chela skills trust"),
         "{why}"
     );
     scene.chat("/greet").ok();
     assert!(asked(&scene).contains("Say salve."));
-    assert!(
-        scene
-            .chat("/status")
-            .ok()
-            .contains("nothing from outside was read")
-    );
+    assert!(scene.chat("/status").ok().contains("no untrusted content"));
     // One that was cloned waits, and says for what.
     scene.home.write(
         ".chela/workspace/skills/cloned/SKILL.md",

@@ -102,7 +102,7 @@ fn a_server_of_ones_own_is_asked_for_a_key_that_may_be_none() {
         "--no-chat",
     ];
     let mut terminal = ChatTerminal::open_command(&home, &folder, &words);
-    terminal.sees("Enter where it needs none");
+    terminal.sees("press Enter if it needs none");
     terminal.types(&format!("{KEY}\n"));
     terminal.sees("Which?");
     terminal.types("2\n");
@@ -128,7 +128,7 @@ fn a_server_of_ones_own_is_asked_for_a_key_that_may_be_none() {
         "--no-chat",
     ];
     let mut terminal = ChatTerminal::open_command(&home, &folder, &words);
-    terminal.sees("Enter where it needs none");
+    terminal.sees("press Enter if it needs none");
     terminal.types("\n");
     terminal.sees("own/open answers");
     assert!(terminal.ends().success());

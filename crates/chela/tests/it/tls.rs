@@ -138,7 +138,7 @@ fn a_server_that_speaks_no_tls_is_not_called_absent() {
         "{run:?}"
     );
     assert!(
-        run.err.contains("may have to begin with http://"),
+        run.err.contains("may have to start with http://"),
         "{run:?}"
     );
     assert!(!run.err.contains("nobody answers"), "{run:?}");
@@ -179,9 +179,6 @@ fn a_stream_that_is_reset_is_asked_for_again_once() {
     let always = TlsServer::only_h2("good", H2Answer::Reset);
     let run = asked(&always, "localhost", Some("authority.pem"));
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(
-        run.err.contains("the answer broke off in the middle"),
-        "{run:?}"
-    );
+    assert!(run.err.contains("the answer broke off"), "{run:?}");
     assert_eq!(asked_for(&always), 2);
 }

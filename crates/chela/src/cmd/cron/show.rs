@@ -96,7 +96,7 @@ impl CronDesk {
             (JobMaker::Owner, _) => "you",
             (JobMaker::Agent, false) => "the agent",
             (JobMaker::Agent, true) => {
-                "the agent, after it had read text from outside: its text gives no orders"
+                "the agent, after it had read untrusted content: its text gives no orders"
             }
         };
         let made = format!("{} by {by}", moment_in_words(spec.made.at, &zone));

@@ -292,7 +292,7 @@ fn a_picture_named_while_it_works_is_seen_before_the_next_step() {
     terminal.types("count\r");
     terminal.sees("Done");
     terminal.types(&format!("and this: {}\r", picture.display()));
-    terminal.sees("1 picture goes along");
+    terminal.sees("1 image attached");
     terminal.sees("it reads this before its next step");
     terminal.sees("A dot.");
     let said = last_words(&endpoint);

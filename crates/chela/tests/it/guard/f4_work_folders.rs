@@ -86,7 +86,7 @@ fn files_that_run_by_themselves_are_held_there_too() {
             let steps = [page.clone(), home.exec(&command)];
             let (results, _) = home.plays(&format!("{file}-exec"), &steps);
             let told = results.last().unwrap();
-            assert!(was_asked(told) || told.contains("set aside"), "{told}");
+            assert!(was_asked(told) || told.contains("moved aside"), "{told}");
             assert!(!home.exists(file), "{file}: {told}");
         }
         let steps = [page.clone(), home.write("Makefile", "all: evil\n")];

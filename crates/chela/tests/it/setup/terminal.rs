@@ -47,7 +47,7 @@ fn choose(terminal: &mut ChatTerminal, words: &str) {
 
 #[track_caller]
 fn types_key(terminal: &mut ChatTerminal, key: &str) {
-    terminal.sees("it is not shown");
+    terminal.sees("not shown");
     terminal.hides_keys();
     terminal.types(&format!("{key}\r"));
 }
@@ -72,7 +72,7 @@ fn a_provider_is_chosen_its_key_typed_unseen_and_the_chat_begins() {
     choose(&mut terminal, "anthropic with a key");
     types_key(&mut terminal, KEY);
     choose(&mut terminal, "beta");
-    terminal.sees("anthropic/beta answers; it is the default now.");
+    terminal.sees("anthropic/beta answers and is now the default.");
     chats(terminal);
     let file = home.path(".chela/keys/anthropic.key");
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
@@ -97,7 +97,7 @@ fn a_wrong_key_is_refused_and_the_one_before_stays() {
         let mut terminal = wizard(&home, &["--keep", keep, "--model", "alpha", "--no-chat"]);
         choose(&mut terminal, "anthropic with a key");
         types_key(&mut terminal, WRONG);
-        terminal.sees("the key was refused");
+        terminal.sees("the API key was rejected");
         terminal.sees("nothing was changed in the config");
         assert_eq!(terminal.ends().code(), Some(3), "{keep}");
         assert!(!terminal.passed().contains(WRONG), "{keep}");
@@ -119,7 +119,7 @@ fn a_server_on_this_machine_is_found() {
     let mut terminal = wizard(&home, &[]);
     choose(&mut terminal, "ollama/alpha (Ollama at 127.0.0.1:");
     choose(&mut terminal, "beta");
-    terminal.sees("ollama/beta answers; it is the default now.");
+    terminal.sees("ollama/beta answers and is now the default.");
     chats(terminal);
 }
 
@@ -129,8 +129,8 @@ fn a_server_of_ones_own_is_named_and_given_its_key() {
     let server = TlsServer::before(&endpoint, "self-signed");
     let home = at_a_terminal(home).env("SSL_CERT_FILE", text(&certificate("self-signed.pem")));
     let mut terminal = wizard(&home, &["--keep", "file"]);
-    choose(&mut terminal, "a server of your own");
-    terminal.sees("Its address");
+    choose(&mut terminal, "your own server");
+    terminal.sees("Its URL");
     terminal.sees(": ");
     terminal.types(&format!("{}\n", server.url("localhost")));
     terminal.sees("A short name for it: ");
@@ -155,7 +155,7 @@ fn ctrl_c_in_the_middle_leaves_nothing_half_done() {
         }
         match step {
             "key" => {
-                terminal.sees("it is not shown");
+                terminal.sees("not shown");
                 terminal.hides_keys();
                 terminal.types("sk-half");
             }

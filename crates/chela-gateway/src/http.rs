@@ -27,6 +27,38 @@ use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::request_guard::guard_request;
 
+/// A turn as a program asks for it, for the fuzz target.
+#[doc(hidden)]
+#[derive(Debug, PartialEq, Eq)]
+pub struct FuzzedTurn {
+    pub text: String,
+    pub images: usize,
+    pub history: usize,
+    pub instructions: usize,
+}
+
+/// A body, as each of the model interfaces reads it; `None` where it is refused.
+#[doc(hidden)]
+pub fn read_turn_bodies(body: &[u8]) -> [Option<FuzzedTurn>; 3] {
+    let read = |turn: Result<turn_request::TurnRequest, ErrorReply>| {
+        let turn = turn.ok()?;
+        Some(FuzzedTurn {
+            text: turn.text,
+            images: turn.images.len(),
+            history: turn.history.len(),
+            instructions: turn.instructions.len(),
+        })
+    };
+    let completion = serde_json::from_slice::<chat_completions::CompletionAsk>(body);
+    let response = serde_json::from_slice::<responses::ResponseAsk>(body);
+    let message = serde_json::from_slice::<messages::MessagesAsk>(body);
+    [
+        completion.ok().and_then(|mut ask| read(ask.take_turn())),
+        response.ok().and_then(|mut ask| read(ask.take_turn())),
+        message.ok().and_then(|mut ask| read(ask.take_turn())),
+    ]
+}
+
 /// Every address, behind the guard.
 pub(crate) fn router(state: &Arc<GatewayState>) -> Router {
     let hooks = Router::new()

@@ -31,6 +31,7 @@ mod work_surface;
 
 pub use access_token::{AccessError, owner_secret, read_or_make_token, rotate_token, token_file};
 pub use event_hub::{EventHub, GatewayEvent, MissedEvents, NewEvent};
+pub use http::read_turn_bodies;
 pub use instance::{InstanceError, RunningGateway};
 pub use lanes::{SubmitError, WorkCounts, WorkLanes, WorkReceipt};
 pub use local_client::{LocalClient, LocalReply};

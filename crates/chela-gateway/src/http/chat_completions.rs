@@ -12,13 +12,13 @@ use serde_json::{Value, json};
 
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::turn_request::{TurnRequest, answer};
+use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::work_item::{WorkImage, WorkOutcome};
 
 #[derive(Debug, Deserialize)]
-struct CompletionAsk {
+pub(super) struct CompletionAsk {
     #[serde(default)]
     model: String,
     messages: Vec<AskedMessage>,
@@ -48,27 +48,30 @@ pub(super) struct AskedMessage {
     content: Value,
 }
 
+impl CompletionAsk {
+    pub(super) fn take_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
+        refuse_tools(&self.tools)?;
+        if self.n.is_some_and(|n| n != 1) {
+            return Err(ErrorReply::bad_request(
+                "an agent gives one answer: leave `n` out",
+            ));
+        }
+        Ok(TurnRequest {
+            model: model_or_usual(&self.model),
+            user: self.user.take(),
+            ..read_messages(std::mem::take(&mut self.messages))?
+        })
+    }
+}
+
 pub(super) async fn create(
     State(state): State<Arc<GatewayState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ErrorReply> {
-    let ask: CompletionAsk = read_json(body, TURN_BODY).await?;
-    refuse_tools(&ask.tools)?;
-    if ask.n.is_some_and(|n| n != 1) {
-        return Err(ErrorReply::bad_request(
-            "an agent gives one answer: leave `n` out",
-        ));
-    }
-    let model = match ask.model.as_str() {
-        "" => "chela".to_owned(),
-        model => model.to_owned(),
-    };
-    let request = TurnRequest {
-        model: model.clone(),
-        user: ask.user,
-        ..read_messages(ask.messages)?
-    };
+    let mut ask: CompletionAsk = read_json(body, TURN_BODY).await?;
+    let request = ask.take_turn()?;
+    let model = request.model.clone();
     let item = request.into_work(&state, &headers).await?;
     let head = CompletionHead {
         id: format!("chatcmpl-{}", item.id.trim_start_matches("api:")),

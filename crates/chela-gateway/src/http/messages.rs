@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::chat_completions::{AskedMessage, read_content, read_messages, refuse_tools};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::turn_request::{TurnRequest, answer};
+use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::work_item::WorkOutcome;
@@ -21,7 +21,7 @@ use crate::work_item::WorkOutcome;
 const PATH: &str = "/v1/messages";
 
 #[derive(Debug, Deserialize)]
-struct MessagesAsk {
+pub(super) struct MessagesAsk {
     #[serde(default)]
     model: String,
     messages: Vec<AskedMessage>,
@@ -41,6 +41,22 @@ struct AskMetadata {
     user_id: Option<String>,
 }
 
+impl MessagesAsk {
+    pub(super) fn take_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
+        refuse_tools(&self.tools)?;
+        let (system, _) = read_content(&self.system)?;
+        let mut request = TurnRequest {
+            model: model_or_usual(&self.model),
+            user: self.metadata.take().and_then(|metadata| metadata.user_id),
+            ..read_messages(std::mem::take(&mut self.messages))?
+        };
+        if !system.is_empty() {
+            request.instructions.insert(0, system);
+        }
+        Ok(request)
+    }
+}
+
 pub(super) async fn create(
     State(state): State<Arc<GatewayState>>,
     headers: HeaderMap,
@@ -55,21 +71,9 @@ async fn create_message(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Response, ErrorReply> {
-    let ask: MessagesAsk = read_json(body, TURN_BODY).await?;
-    refuse_tools(&ask.tools)?;
-    let model = match ask.model.as_str() {
-        "" => "chela".to_owned(),
-        model => model.to_owned(),
-    };
-    let (system, _) = read_content(&ask.system)?;
-    let mut request = TurnRequest {
-        model: model.clone(),
-        user: ask.metadata.and_then(|metadata| metadata.user_id),
-        ..read_messages(ask.messages)?
-    };
-    if !system.is_empty() {
-        request.instructions.insert(0, system);
-    }
+    let mut ask: MessagesAsk = read_json(body, TURN_BODY).await?;
+    let request = ask.take_turn()?;
+    let model = request.model.clone();
     let item = request.into_work(state, headers).await?;
     let id = format!("msg_{}", item.id.trim_start_matches("api:"));
     if ask.stream {

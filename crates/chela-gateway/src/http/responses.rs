@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use super::chat_completions::{AskedMessage, read_messages, refuse_tools};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::turn_request::{TurnRequest, answer};
+use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::work_item::WorkOutcome;
 
 #[derive(Debug, Deserialize)]
-struct ResponseAsk {
+pub(super) struct ResponseAsk {
     #[serde(default)]
     model: String,
     input: Value,
@@ -35,24 +35,28 @@ struct ResponseAsk {
     previous_response_id: Option<String>,
 }
 
+impl ResponseAsk {
+    pub(super) fn take_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
+        refuse_tools(&self.tools)?;
+        let mut request = TurnRequest {
+            model: model_or_usual(&self.model),
+            user: self.user.take(),
+            after: self.previous_response_id.clone(),
+            ..read_input(self.input.take())?
+        };
+        request.instructions.extend(self.instructions.take());
+        Ok(request)
+    }
+}
+
 pub(super) async fn create(
     State(state): State<Arc<GatewayState>>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, ErrorReply> {
-    let ask: ResponseAsk = read_json(body, TURN_BODY).await?;
-    refuse_tools(&ask.tools)?;
-    let model = match ask.model.as_str() {
-        "" => "chela".to_owned(),
-        model => model.to_owned(),
-    };
-    let mut request = TurnRequest {
-        model: model.clone(),
-        user: ask.user,
-        after: ask.previous_response_id.clone(),
-        ..read_input(ask.input)?
-    };
-    request.instructions.extend(ask.instructions);
+    let mut ask: ResponseAsk = read_json(body, TURN_BODY).await?;
+    let request = ask.take_turn()?;
+    let model = request.model.clone();
     let item = request.into_work(&state, &headers).await?;
     let head = ResponseHead {
         key: item.id.trim_start_matches("api:").to_owned(),

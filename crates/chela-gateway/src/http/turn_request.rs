@@ -38,6 +38,14 @@ pub(super) struct TurnRequest {
     pub after: Option<String>,
 }
 
+/// The model a request names; none is the default agent.
+pub(super) fn model_or_usual(named: &str) -> String {
+    match named {
+        "" => "chela".to_owned(),
+        model => model.to_owned(),
+    }
+}
+
 /// The agent a `model` stands for: `chela`, `chela/default` or `chela/<agent>`.
 pub(super) fn agent_of_model(state: &GatewayState, model: &str) -> Result<AgentId, ErrorReply> {
     let agents = state.lanes.agents();

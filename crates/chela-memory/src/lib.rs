@@ -11,6 +11,7 @@
 mod agent_memory;
 mod card_index;
 mod forgotten;
+mod fresh_search;
 mod memory;
 mod snapshot;
 
@@ -43,5 +44,6 @@ mod tests_support;
 
 pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
 pub use card_index::{CardIndex, IndexCard};
+pub use fresh_search::{FreshAnswer, FreshLook};
 pub use memory::{Memory, MemoryAnswer, MemoryQuestion, OpenMemory, index_file};
 pub use settings::MemorySettings;

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use chela_core::ok_or_warn;
 use chela_files::{DiffLabels, unified_diff};
 
 use crate::chunk::{ChunkCut, NoteChunk};
 use crate::day::CalendarDay;
+use crate::memory::Memory;
+use crate::source::{self, FileSource};
 use crate::words::TermReader;
 
 /// A finding, with the places it is about.
@@ -54,6 +57,37 @@ impl Default for LintLimits {
             memory_chars: 20_000,
             stale_days: 180,
         }
+    }
+}
+
+/// What was found in the notes of a memory, and what could be done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LintReport {
+    pub findings: Vec<NoteFinding>,
+    pub proposal: Option<LintProposal>,
+}
+
+/// Looks at the notes of a memory as they are now.
+pub fn lint_memory(memory: &Memory<'_>, limits: &LintLimits) -> LintReport {
+    let found = source::find(memory.host(), memory.places(), memory.settings());
+    let notes = found.files.values();
+    let texts: Vec<(String, String)> = notes
+        .filter(|file| file.source == FileSource::Memory)
+        .filter_map(|file| {
+            let bytes = std::fs::read(&file.path);
+            let bytes = ok_or_warn!(bytes, "a note is left out", path = %file.path.display())?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            Some((file.label.clone(), text))
+        })
+        .collect();
+    let notes: Vec<LintedNote<'_>> = texts
+        .iter()
+        .map(|(label, text)| LintedNote { label, text })
+        .collect();
+    let today = CalendarDay::of_unix(memory.host().unix_time());
+    LintReport {
+        findings: lint(&notes, today, limits),
+        proposal: propose_move(&notes, today, limits),
     }
 }
 

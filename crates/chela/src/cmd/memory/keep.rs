@@ -1,9 +1,7 @@
 //! `chela memory forget` and `chela memory lint`: keeping memory good.
 
-use chela_memory::day::CalendarDay;
 use chela_memory::forget::{ForgetCandidate, ForgetTarget};
-use chela_memory::lint::{self, FindingKind, LintLimits, LintedNote};
-use chela_memory::source::{self, FileSource};
+use chela_memory::lint::{FindingKind, LintLimits, LintReport, lint_memory};
 use serde_json::json;
 
 use super::{explained, open};
@@ -151,30 +149,12 @@ pub fn lint(
 ) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let memory = opened.memory()?;
-    let found = source::find(memory.host(), memory.places(), memory.settings());
-    let texts: Vec<(String, String)> = found
-        .files
-        .values()
-        .filter(|file| file.source == FileSource::Memory)
-        .filter_map(|file| {
-            let bytes = std::fs::read(&file.path).ok()?;
-            Some((
-                file.label.clone(),
-                String::from_utf8_lossy(&bytes).into_owned(),
-            ))
-        })
-        .collect();
-    let notes: Vec<LintedNote<'_>> = texts
-        .iter()
-        .map(|(label, text)| LintedNote { label, text })
-        .collect();
     let limits = LintLimits {
         memory_chars: usize::try_from(setup.loaded.config.memory.lint.max_chars)
             .unwrap_or(usize::MAX),
         ..LintLimits::default()
     };
-    let today = CalendarDay::of_unix(setup.host.unix_time());
-    let proposal = lint::propose_move(&notes, today, &limits);
+    let LintReport { findings, proposal } = lint_memory(&memory, &limits);
     if diff {
         match proposal {
             Some(proposal) => screen.raw(&proposal.diff)?,
@@ -182,7 +162,6 @@ pub fn lint(
         }
         return Ok(CommandExit::Fine);
     }
-    let findings = lint::lint(&notes, today, &limits);
     if as_json {
         let diff = proposal.map(|proposal| proposal.diff);
         screen.json(&json!({ "findings": findings, "diff": diff }))?;

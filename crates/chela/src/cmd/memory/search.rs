@@ -1,13 +1,9 @@
 //! `chela memory search` and `chela memory get`.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
 use chela_core::Audience;
-use chela_memory::index::{SyncDepth, SyncOutcome};
 use chela_memory::search::{FileExcerpt, HitConfidence, VectorState};
 use chela_memory::tool::{self, GetRequest, MemoryToolError};
-use chela_memory::{MemoryAnswer, MemoryQuestion};
+use chela_memory::{FreshLook, MemoryAnswer, MemoryQuestion};
 use serde_json::{Value, json};
 
 use super::{explained, open};
@@ -15,9 +11,6 @@ use crate::cli::AgentArg;
 use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
-
-/// How long a search looks for changes before it answers from what it has.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// What was typed.
 pub struct SearchRequest {
@@ -37,62 +30,25 @@ pub fn run(
 ) -> CommandOutcome {
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
-    let mut notes: Vec<String> = opened.provider_problem().into_iter().collect();
-    if memory.syncs_on_search() && !request.no_sync {
-        // A search does not wait for a long sync, unless there is nothing to search yet.
-        let patience = match memory.is_empty() {
-            Ok(false) => PATIENCE,
-            _ => Duration::MAX,
-        };
-        let start = Instant::now();
-        let synced = memory.sync(
-            SyncDepth::Quick,
-            &mut |_| match start.elapsed() > patience {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            },
-        );
-        match synced {
-            Ok(report) => {
-                notes.extend(report.problems);
-                if report.unmade > 0 {
-                    notes.push(format!(
-                        "{} chunks have no vector of the chosen model yet; `chela memory index` \
-                         makes them",
-                        report.unmade
-                    ));
-                }
-                match report.outcome {
-                    SyncOutcome::Busy => {
-                        notes.push("another process is indexing; results may lag behind".into());
-                    }
-                    SyncOutcome::Stopped => notes
-                        .push("many notes changed; `chela memory index` indexes the rest".into()),
-                    SyncOutcome::Complete | SyncOutcome::ReadOnly => {}
-                }
-            }
-            // An old answer is better than none.
-            Err(error) => notes.push(explained(error).message),
-        }
-    }
     let ask = MemoryQuestion {
         question: &request.question,
         max_results: request.max_results,
         min_score: request.min_score,
         audience: Audience::Private,
     };
-    let found = memory.search(&ask).map_err(explained)?;
-    notes.extend(memory.notices().iter().map(ToString::to_string));
-    match &found.answer.vectors {
-        VectorState::Failed { problem } => {
-            notes.push(format!("searched by words only: {problem}"));
-        }
-        VectorState::StandIn {
-            model,
-            problem: Some(problem),
-        } => notes.push(format!("searched with {model} instead: {problem}")),
-        _ => {}
-    }
+    let looks = match request.no_sync {
+        true => FreshLook::Skipped,
+        false => FreshLook::AsConfigured,
+    };
+    let answer = memory.search_fresh(&ask, looks).map_err(explained)?;
+    let found = answer.found;
+    let stale = answer.stale.map(|error| explained(error).message);
+    let notes: Vec<String> = opened
+        .provider_problem()
+        .into_iter()
+        .chain(stale)
+        .chain(answer.notes)
+        .collect();
     if request.json {
         screen.json(&as_json(request, &found, &notes))?;
     } else {

@@ -113,6 +113,8 @@ pub enum StoreError {
     },
     #[error("no answer came from the records: the process is ending")]
     Unanswered,
+    #[error("a record cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
     #[error("{name} {} failed: {source}", path.display())]
     Other {
         name: &'static str,

@@ -10,7 +10,7 @@ mod sound;
 
 use std::path::{Path, PathBuf};
 
-pub use document::FileDocumentStore;
+pub use document::document_at;
 pub use examine::{FileExamination, examine};
 pub use format::{FileFormat, FreedRoom};
 pub use opening::{open, open_in_memory};

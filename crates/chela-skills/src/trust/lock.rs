@@ -1,13 +1,12 @@
 //! `state/trust.json`: what was trusted, by hash, with everything others keep in that file.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, ok_or_warn};
-use chela_files::announce_write;
-use chela_store::{DocumentStore as _, FileDocumentStore, StoreError, WaitHere as _};
+use chela_files::{FileMode, announce_write, read_if_there, write_file};
+use chela_store::{StoreError, WaitHere as _, document_at};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -255,7 +254,7 @@ impl TrustLock {
             source,
         };
         // Two commands at once must not undo each other's keys.
-        let store = FileDocumentStore::at(&path);
+        let store = document_at(&path);
         let mut held = store.hold().wait().map_err(|error| failed(error.into()))?;
         let mut document = parse(held.read().wait()).map_err(|why| LockError::Broken {
             path: path.clone(),
@@ -285,7 +284,8 @@ impl TrustLock {
 
     /// The text of a file as it was when it was locked, if a copy was kept.
     pub fn kept_text(&self, hash: ContentHash) -> Option<String> {
-        fs::read_to_string(self.copies().join(hash.to_string())).ok()
+        let copy = read_if_there(&self.copies().join(hash.to_string()));
+        ok_or_warn!(copy, "the copy of a locked file cannot be read").flatten()
     }
 
     fn copies(&self) -> PathBuf {
@@ -293,7 +293,7 @@ impl TrustLock {
     }
 
     fn load(&mut self) -> Result<(), String> {
-        let mut document = parse(FileDocumentStore::at(&self.path()).read().wait())?;
+        let mut document = parse(document_at(&self.path()).read().wait())?;
         if let Some(skills) = document.remove("skills") {
             self.skills =
                 serde_json::from_value(skills).map_err(|error| format!("skills: {error}"))?;
@@ -356,13 +356,13 @@ impl TrustLock {
             if copy.exists() {
                 continue;
             }
-            if let Ok(content) =
-                crate::tree::read_file(&skill.folder.join(&file.path), MAX_COPY_BYTES)
+            let content = crate::tree::read_file(&skill.folder.join(&file.path), MAX_COPY_BYTES);
+            if let Some(content) = ok_or_warn!(content, "no copy is kept", file = file.path)
                 && ContentHash::of(&content.bytes) == file.hash
                 && std::str::from_utf8(&content.bytes).is_ok()
             {
                 ok_or_warn!(
-                    fs::write(copy, content.bytes),
+                    write_file(&copy, &content.bytes, FileMode::Private),
                     "no copy of a file is kept",
                     file = file.path
                 );

@@ -17,17 +17,17 @@ const LARGEST: u64 = 64 << 20;
 /// A document in a file, which several processes may change. It is small: whoever calls waits on
 /// its own thread, and the answer is there when the future is.
 #[derive(Debug, Clone)]
-pub struct FileDocumentStore {
+struct FileDocumentStore {
     path: PathBuf,
 }
 
-impl FileDocumentStore {
-    pub fn at(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-        }
-    }
+/// The store of the document with this path.
+pub fn document_at(path: &Path) -> Box<dyn DocumentStore> {
+    let path = path.to_owned();
+    Box::new(FileDocumentStore { path })
+}
 
+impl FileDocumentStore {
     fn text(&self) -> Result<Option<String>, StoreError> {
         let mut text = String::new();
         let read = std::fs::File::open(&self.path)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use chela_config::model::{ExecAsk, ExecSecurity};
 use chela_core::{AgentId, ContentHash, Host};
 use chela_files::announce_write;
-use chela_store::{DocumentStore as _, FileDocumentStore, StoreError, WaitHere as _};
+use chela_store::{StoreError, WaitHere as _, document_at};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -200,7 +200,7 @@ impl ApprovalsDocument {
 
     /// The document; an empty one when there is none.
     pub fn load(path: &Path) -> Result<Self, DocumentError> {
-        let text = FileDocumentStore::at(path).read().wait();
+        let text = document_at(path).read().wait();
         Self::found(text, path)
     }
 
@@ -239,7 +239,7 @@ impl ApprovalsDocument {
             path: path.to_owned(),
             error,
         };
-        let store = FileDocumentStore::at(path);
+        let store = document_at(path);
         let mut held = store.hold().wait().map_err(|error| wrong(error.into()))?;
         let mut document = Self::found(held.read().wait(), path)?;
         change(&mut document);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust};
 use chela_files::announce_write;
-use chela_store::{DocumentStore as _, FileDocumentStore, HeldDocument, StoreError, WaitHere as _};
+use chela_store::{HeldDocument, StoreError, WaitHere as _, document_at};
 use serde_json::{Map, Value};
 
 use super::entry::{FileEntry, FileVersion, RootEntry, ScanFinding, VersionWriter};
@@ -53,7 +53,7 @@ impl TrustRecords {
 
     /// Never fails: of a document that cannot be read nothing counts.
     pub fn read(host: &Host) -> Self {
-        parse(FileDocumentStore::at(&Self::path(host)).read().wait())
+        parse(document_at(&Self::path(host)).read().wait())
             .and_then(|document| Self::of(&document))
             .unwrap_or_else(|why| {
                 tracing::warn!(
@@ -257,7 +257,7 @@ fn part<T: serde::de::DeserializeOwned + Default>(
 
 /// Two commands at once must not undo each other's lines; the skills' lock is the same one.
 fn hold(path: &Path) -> Result<Box<dyn HeldDocument>, DiskError> {
-    let held = FileDocumentStore::at(path).hold().wait();
+    let held = document_at(path).hold().wait();
     held.map_err(|error| DiskError::new("lock", path)(error.into()))
 }
 

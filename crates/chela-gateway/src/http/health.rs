@@ -1,13 +1,13 @@
 //! Whether the process is well, and what it has done.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use chela_core::ok_or_warn;
 use chela_store::InboxStore;
 use serde_json::{Value, json};
 
@@ -36,116 +36,78 @@ pub(super) async fn readyz(State(state): State<Arc<GatewayState>>) -> Response {
     }
 }
 
-/// Counters as Prometheus reads them.
+/// A figure as Prometheus reads it.
+struct Metric {
+    kind: &'static str,
+    name: &'static str,
+    help: &'static str,
+    value: u64,
+}
+
+fn counter(name: &'static str, help: &'static str, value: &AtomicU64) -> Metric {
+    Metric {
+        kind: "counter",
+        name,
+        help,
+        value: value.load(Ordering::Relaxed),
+    }
+}
+
+fn gauge(name: &'static str, help: &'static str, value: impl TryInto<u64>) -> Metric {
+    Metric {
+        kind: "gauge",
+        name,
+        help,
+        value: value.try_into().unwrap_or(u64::MAX),
+    }
+}
+
+impl std::fmt::Display for Metric {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            kind,
+            name,
+            help,
+            value,
+        } = self;
+        writeln!(f, "# HELP chela_{name} {help}.")?;
+        writeln!(f, "# TYPE chela_{name} {kind}")?;
+        writeln!(f, "chela_{name} {value}")
+    }
+}
+
 pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response {
     let counts = state.lanes.counts();
     let waiting = state.lanes.store().unanswered(None).await;
+    let waiting = ok_or_warn!(waiting, "what waits cannot be counted");
     let waiting = waiting.map_or(0, |all| {
         all.iter()
             .filter(|message| message.holder.is_none())
             .count()
     });
-    let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
-    let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let running = counts.running.load(Ordering::SeqCst);
+    let connections = state.connections.load(Ordering::SeqCst);
+    let open = state.lanes.open_count();
+    let started = state.running.started / 1_000;
+    #[rustfmt::skip]
     let rows = [
-        (
-            "counter",
-            "chela_work_accepted_total",
-            "Messages and jobs taken in",
-            load(&counts.accepted),
-        ),
-        (
-            "counter",
-            "chela_work_repeated_total",
-            "Those that had come before",
-            load(&counts.repeated),
-        ),
-        (
-            "counter",
-            "chela_work_answered_total",
-            "Those that ended with an answer or in silence",
-            load(&counts.answered),
-        ),
-        (
-            "counter",
-            "chela_work_failed_total",
-            "Those that failed",
-            load(&counts.failed),
-        ),
-        (
-            "counter",
-            "chela_work_dropped_total",
-            "Those that did not fit into their queue",
-            load(&counts.dropped),
-        ),
-        (
-            "counter",
-            "chela_work_steered_total",
-            "Those that were said into a running turn",
-            load(&counts.steered),
-        ),
-        (
-            "counter",
-            "chela_work_resumed_total",
-            "Turns that went on after a crash",
-            load(&counts.resumed),
-        ),
-        (
-            "gauge",
-            "chela_work_running",
-            "Turns that run now",
-            size(counts.running.load(Ordering::SeqCst)),
-        ),
-        (
-            "gauge",
-            "chela_work_waiting",
-            "Messages and jobs that wait",
-            size(waiting),
-        ),
-        (
-            "gauge",
-            "chela_conversations_open",
-            "Conversations in memory",
-            size(state.lanes.open_count()),
-        ),
-        (
-            "gauge",
-            "chela_connections_open",
-            "Connections now",
-            size(state.connections.load(Ordering::SeqCst)),
-        ),
-        (
-            "counter",
-            "chela_connections_refused_total",
-            "Connections turned away because there were too many",
-            load(&state.turned_away),
-        ),
-        (
-            "counter",
-            "chela_http_requests_total",
-            "Requests",
-            load(&state.requests),
-        ),
-        (
-            "counter",
-            "chela_http_refused_total",
-            "Requests refused before anything read them",
-            load(&state.refused),
-        ),
-        (
-            "gauge",
-            "chela_start_time_seconds",
-            "When the process began, in seconds since 1970",
-            state.running.started / 1_000,
-        ),
+        counter("work_accepted_total", "Messages and jobs taken in", &counts.accepted),
+        counter("work_repeated_total", "Those that had come before", &counts.repeated),
+        counter("work_answered_total", "Those that ended with an answer or in silence", &counts.answered),
+        counter("work_failed_total", "Those that failed", &counts.failed),
+        counter("work_dropped_total", "Those that did not fit into their queue", &counts.dropped),
+        counter("work_steered_total", "Those that were said into a running turn", &counts.steered),
+        counter("work_resumed_total", "Turns that went on after a crash", &counts.resumed),
+        gauge("work_running", "Turns that run now", running),
+        gauge("work_waiting", "Messages and jobs that wait", waiting),
+        gauge("conversations_open", "Conversations in memory", open),
+        gauge("connections_open", "Connections now", connections),
+        counter("connections_refused_total", "Connections turned away because there were too many", &state.turned_away),
+        counter("http_requests_total", "Requests", &state.requests),
+        counter("http_refused_total", "Requests refused before anything read them", &state.refused),
+        gauge("start_time_seconds", "When the process began, in seconds since 1970", started),
     ];
-    let mut text = String::new();
-    for (kind, name, help, value) in rows {
-        let _ = write!(
-            text,
-            "# HELP {name} {help}.\n# TYPE {name} {kind}\n{name} {value}\n"
-        );
-    }
+    let text: String = rows.iter().map(Metric::to_string).collect();
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, kind)], text).into_response()
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::{KnownSecret, Redactor, is_guessable};
-use chela_core::{AgentId, Host, SessionKey, lock};
+use chela_core::{AgentId, Host, SessionKey, lock, ok_or_debug};
 use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
@@ -212,7 +212,8 @@ impl Agents {
     /// Files of an agent's records that are empty or gone although they had been there. The
     /// owner is told: what was said, and which files hold foreign text, is not known any more.
     pub fn record_losses(&self, agent: &AgentId) -> Vec<RecordLoss> {
-        let sessions = self.sessions(agent).ok();
+        // Whoever needs them next is told that they cannot be opened.
+        let sessions = ok_or_debug!(self.sessions(agent), "sessions cannot be opened", %agent);
         let of_sessions = sessions.and_then(|sessions| sessions.loss().cloned());
         of_sessions
             .into_iter()

@@ -127,8 +127,11 @@ pub fn plant(host: &Host, workspace: &Path) -> Result<PlantedCanary, CanaryError
         return Err(CanaryError::Taken { path: path.clone() });
     }
     // Known before it is anywhere: whatever reads it at once is seen.
-    let record = serde_json::to_string_pretty(&canary).unwrap_or_default();
-    write_new(&file_of(host), &record)?;
+    let path = file_of(host);
+    match serde_json::to_string_pretty(&canary) {
+        Ok(record) => write_new(&path, &record)?,
+        Err(source) => return Err(CanaryError::Damaged { path, source }),
+    }
     let texts = [
         format!("BACKUP_API_KEY={}\n", canary.value),
         format!(

@@ -68,9 +68,10 @@ impl HaltNotice {
     pub fn look(host: &Host) -> Option<Self> {
         let path = Self::path(host);
         path.exists().then(|| {
-            let text = std::fs::read_to_string(&path);
-            let text = ok_or_debug!(text, "why everything is stopped cannot be read");
-            serde_json::from_str(&text.unwrap_or_default()).unwrap_or_else(|_| Self {
+            let read = std::fs::read_to_string(&path)
+                .and_then(|text| Ok(serde_json::from_str::<Self>(&text)?));
+            let read = ok_or_debug!(read, "why everything is stopped cannot be read");
+            read.unwrap_or_else(|| Self {
                 at: changed_at(&path),
                 reason: None,
             })

@@ -7,6 +7,7 @@ use chela_config::model::{NamedSecret, SecretSetting as Written};
 use chela_config::{KeyPath, LoadedConfig, is_secret_key, secrets_in};
 use chela_core::secret::{CANARY, KnownSecret, Redactor, SecretPattern, is_guessable};
 use chela_core::{AgentId, Host, ok_or_warn};
+use chela_files::read_if_there;
 use chela_model::KeySource;
 use chela_tools::handles::{SecretDestination, SecretFuture, SecretHandles, SecretUse, unknown};
 use futures_util::FutureExt;
@@ -78,8 +79,11 @@ pub fn known(host: &Host, loaded: &LoadedConfig) -> Vec<KnownSecret> {
     });
     // What callers of the gateway show; whoever reads it speaks as the owner.
     let gateway = host.state_dir().join("state").join("gateway.token");
-    let gateway = std::fs::read_to_string(gateway).ok();
-    let gateway = gateway.map(|token| KnownSecret {
+    let gateway = ok_or_warn!(
+        read_if_there(&gateway),
+        "the gateway's token cannot be read"
+    );
+    let gateway = gateway.flatten().map(|token| KnownSecret {
         name: "gateway.token".to_owned(),
         value: token.trim().to_owned(),
     });
@@ -121,7 +125,8 @@ fn value_of(host: &Host, loaded: &LoadedConfig, written: &Value) -> Option<Strin
     match source {
         KeySource::Command(_) => None,
         source => {
-            let key = source.fetch().now_or_never()?.ok().flatten()?;
+            let key = source.fetch().now_or_never()?;
+            let key = ok_or_warn!(key, "a secret is not known and so not hidden").flatten()?;
             Some(key.expose().to_owned())
         }
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use chela_config::LoadedConfig;
-use chela_core::{AgentId, Host, ok_or_debug};
+use chela_core::{AgentId, Host, ok_or_debug, ok_or_warn};
+use chela_files::read_if_there;
 use chela_inspect::store_health::{DatabaseFile, StoreHealthInput, StoreKind, StoreOpener};
 use chela_ledger::{Ledger, RecordFilter, ledger_file};
 use chela_memory::index_file;
@@ -97,7 +98,9 @@ fn is_missing(path: &Path) -> bool {
 
 /// Whether the list of files that were ever made, which lies beside them, names this one.
 fn is_listed(path: &Path) -> bool {
-    let list = std::fs::read_to_string(path.with_file_name("records.txt")).unwrap_or_default();
+    let list = read_if_there(&path.with_file_name("records.txt"));
+    let list = ok_or_warn!(list, "which records were ever made cannot be read").flatten();
+    let list = list.unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str());
     list.lines().any(|known| Some(known) == name)
 }

@@ -2,9 +2,9 @@
 //!
 //! One file per text, in the state folder, where no tool reads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_files::{FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
@@ -51,10 +51,20 @@ impl WithheldText {
     }
 
     pub fn find(host: &Host, id: &str) -> Result<Self, WithheldError> {
-        Self::path(host, id)
-            .and_then(|path| std::fs::read_to_string(path).ok())
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .ok_or_else(|| WithheldError::None(chela_guard::approval::shown(id)))
+        let unknown = || WithheldError::None(chela_guard::approval::shown(id));
+        let path = Self::path(host, id).ok_or_else(unknown)?;
+        match Self::read(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(unknown()),
+            read => read.map_err(|error| WithheldError::File {
+                path,
+                what: "read",
+                error,
+            }),
+        }
+    }
+
+    fn read(path: &Path) -> std::io::Result<Self> {
+        Ok(serde_json::from_str(&std::fs::read_to_string(path)?)?)
     }
 
     pub fn is_released(host: &Host, id: &str) -> bool {
@@ -66,8 +76,11 @@ impl WithheldText {
         let files = std::fs::read_dir(Self::folder(host)).into_iter().flatten();
         let mut all: Vec<Self> = files
             .flatten()
-            .filter_map(|file| std::fs::read_to_string(file.path()).ok())
-            .filter_map(|text| serde_json::from_str(&text).ok())
+            .map(|file| file.path())
+            .filter_map(|path| {
+                let read = Self::read(&path);
+                ok_or_warn!(read, "a withheld text cannot be read", path = %path.display())
+            })
             .collect();
         all.sort_by_key(|text| std::cmp::Reverse(text.at));
         all
@@ -77,11 +90,13 @@ impl WithheldText {
         let Some(path) = Self::path(host, &self.id) else {
             return Err(WithheldError::None(self.id.clone()));
         };
-        let text = serde_json::to_string_pretty(self).unwrap_or_default();
-        write_file(&path, text.as_bytes(), FileMode::Private).map_err(|error| WithheldError::File {
+        let written = serde_json::to_string_pretty(self)
+            .map_err(std::io::Error::from)
+            .and_then(|text| Ok(write_file(&path, text.as_bytes(), FileMode::Private)?));
+        written.map_err(|error| WithheldError::File {
             path,
             what: "written",
-            error: error.source,
+            error,
         })
     }
 }

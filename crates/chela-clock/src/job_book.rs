@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use chela_core::{Entropy, ok_or_warn};
+use chela_core::Entropy;
 use chela_store::{
     JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceLimit, OccurrenceQuery,
     OccurrenceRecord, StoreError, block_on,
@@ -10,7 +10,7 @@ use chela_store::{
 
 use crate::UnixMillis;
 use crate::job::{JobEnd, JobSpec, JobState};
-use crate::job_clock::removed_note;
+use crate::job_clock::{ClockJob, removed_note};
 use crate::run_note::RunNote;
 
 /// How long the record of runs is kept, and how many of one job.
@@ -121,7 +121,7 @@ impl JobBook {
             ..JobState::default()
         };
         let id = new_id(entropy);
-        let plan = plan_of(&id, &spec, &state, next, true);
+        let plan = plan_of(&id, &spec, &state, next, true)?;
         match block_on(self.store.put(plan, KnownRevision::New))? {
             JobChanged::Changed => self.find(&id),
             JobChanged::Outdated => Err(BookError::Busy(spec.name)),
@@ -170,7 +170,7 @@ impl JobBook {
                 (state.end, state.failures, enabled) = (None, 0, true);
             }
         }
-        self.put(row, plan_of(&row.id, &spec, &state, next, enabled))
+        self.put(row, plan_of(&row.id, &spec, &state, next, enabled)?)
     }
 
     /// Switches a job off.
@@ -179,7 +179,7 @@ impl JobBook {
             end: Some(JobEnd::Paused),
             ..row.state.clone()
         };
-        self.put(row, plan_of(&row.id, &row.spec, &state, row.next, false))
+        self.put(row, plan_of(&row.id, &row.spec, &state, row.next, false)?)
     }
 
     /// Switches a job on again. What was planned meanwhile was missed on purpose.
@@ -194,7 +194,7 @@ impl JobBook {
             planned_at: now,
             ..row.state.clone()
         };
-        self.put(row, plan_of(&row.id, &row.spec, &state, next, true))
+        self.put(row, plan_of(&row.id, &row.spec, &state, next, true)?)
     }
 
     pub fn remove(&self, row: &JobRow, now: UnixMillis) -> Result<(), BookError> {
@@ -238,28 +238,26 @@ fn plan_of(
     state: &JobState,
     next: Option<UnixMillis>,
     enabled: bool,
-) -> JobPlan {
-    JobPlan {
+) -> Result<JobPlan, StoreError> {
+    Ok(JobPlan {
         id: id.to_owned(),
-        spec: serde_json::to_string(spec).unwrap_or_default(),
+        spec: serde_json::to_string(spec)?,
         next,
         enabled,
-        state: serde_json::to_string(state).unwrap_or_default(),
-    }
+        state: serde_json::to_string(state)?,
+    })
 }
 
 /// `None` for what is no job of this form: a heartbeat.
 fn row_of(record: JobRecord) -> Option<JobRow> {
-    if record.plan.id.contains(':') {
-        return None;
-    }
-    let spec = serde_json::from_str(&record.plan.spec);
-    let spec = ok_or_warn!(spec, "a job cannot be read")?;
-    let state = serde_json::from_str(&record.plan.state);
-    let state = ok_or_warn!(state, "what is known of a job cannot be read");
+    let ClockJob {
+        record,
+        spec,
+        state,
+    } = ClockJob::read(record)?;
     Some(JobRow {
         spec,
-        state: state.unwrap_or_default(),
+        state,
         next: record.plan.next,
         enabled: record.plan.enabled,
         revision: record.revision,

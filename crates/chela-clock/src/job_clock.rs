@@ -16,7 +16,7 @@ use crate::job::{JobEnd, LastRun};
 use crate::plan::{DueAsk, SkipReason, plan_due};
 use crate::run_note::{RunNote, RunStatus};
 use crate::work_form::{ClockSettings, DueWork, WorkForm};
-use clock_job::ClockJob;
+pub(crate) use clock_job::ClockJob;
 
 /// A clock that shows this much less than it did was set back.
 const SET_BACK: u64 = 5 * 60_000;
@@ -371,7 +371,7 @@ impl JobClock {
                 revision: job.record.revision,
                 next: plan.next,
                 enabled: plan.enabled,
-                state: serde_json::to_string(&job.state).unwrap_or_default(),
+                state: serde_json::to_string(&job.state)?,
                 steps,
             })
             .await?;

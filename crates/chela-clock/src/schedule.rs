@@ -3,6 +3,7 @@
 
 mod read;
 
+use chela_core::ok_or_warn;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
 use serde::{Deserialize, Serialize};
@@ -57,8 +58,7 @@ impl JobSchedule {
                 }
             }
             Self::Cron { expression, zone } => {
-                let zone = LocalZone::named(zone).ok()?;
-                let cron = parse_cron(expression).ok()?;
+                let (zone, cron) = read_again(expression, zone)?;
                 let next = cron.find_next_occurrence(&zone.at(moment), false).ok()?;
                 unix_millis(next.timestamp())
             }
@@ -75,8 +75,7 @@ impl JobSchedule {
                 Some(anchor + since / every * every)
             }
             Self::Cron { expression, zone } => {
-                let zone = LocalZone::named(zone).ok()?;
-                let cron = parse_cron(expression).ok()?;
+                let (zone, cron) = read_again(expression, zone)?;
                 let last = cron.find_previous_occurrence(&zone.at(moment), true).ok()?;
                 unix_millis(last.timestamp())
             }
@@ -109,6 +108,13 @@ impl JobSchedule {
             },
         }
     }
+}
+
+/// A kept schedule, which was read when it was made.
+fn read_again(expression: &str, zone: &str) -> Option<(LocalZone, Cron)> {
+    let known = ok_or_warn!(LocalZone::named(zone), "a job is never due", expression)?;
+    let cron = ok_or_warn!(parse_cron(expression), "a job is never due", expression)?;
+    Some((known, cron))
 }
 
 fn parse_cron(expression: &str) -> Result<Cron, ScheduleError> {

@@ -12,6 +12,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use chela_core::{ok_or_debug, ok_or_warn};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, linkat, openat, renameat, statat, unlinkat,
 };
@@ -216,7 +217,11 @@ impl FileDraft {
         let placed = placed.map_err(|errno| self.failed("replace", errno.into()))?;
         if placed == DraftPlacement::Placed {
             // The rename has happened; a folder that cannot be synced makes it no less real.
-            let _ = rustix::fs::fsync(&self.folder);
+            ok_or_warn!(
+                rustix::fs::fsync(&self.folder),
+                "a changed file may come back as it was after a power cut",
+                path = %self.target.display()
+            );
         }
         Ok(placed)
     }
@@ -321,7 +326,8 @@ impl Drop for FileDraft {
     fn drop(&mut self) {
         if !self.gone {
             // A leftover is found by its name and swept another day.
-            let _ = unlinkat(&self.folder, &self.draft, AtFlags::empty());
+            let gone = unlinkat(&self.folder, &self.draft, AtFlags::empty());
+            ok_or_debug!(gone, "a draft is left behind", path = %self.target.display());
         }
     }
 }
@@ -353,7 +359,8 @@ fn copy_rights(file: &File, (mode, user, group): (impl Into<u32>, u32, u32)) -> 
     let new = file.metadata()?;
     if (new.uid(), new.gid()) != (user, group) {
         // Only root may give files away; everybody else keeps what they create.
-        let _ = std::os::unix::fs::fchown(file, Some(user), Some(group));
+        let given = std::os::unix::fs::fchown(file, Some(user), Some(group));
+        ok_or_debug!(given, "a file changes its owner with its text", user, group);
     }
     file.set_permissions(std::fs::Permissions::from_mode(mode.into() & 0o777))
 }

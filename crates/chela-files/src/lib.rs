@@ -38,7 +38,7 @@ pub use draft::{
 pub use folder::{create_private_folder, make_private};
 pub use leftovers::{is_leftover, leftovers_below};
 pub use lock::{LockError, LockFile, PathLocks};
-pub use plain::open_plain;
+pub use plain::{open_plain, read_if_there};
 pub use process::{is_process_alive, this_boot};
 pub use rooted::{FolderEntry, FolderEntryKind, RootedFolder};
 pub use version::{ReadVersion, read_version, read_version_at};

@@ -26,6 +26,14 @@ pub fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     })
 }
 
+/// The text of a file; `None` where there is none.
+pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
+    match std::fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 fn not_plain(kind: FileType) -> io::Error {
     let what = match kind {
         kind if kind.is_dir() => "a folder",

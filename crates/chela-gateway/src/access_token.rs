@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use chela_config::LoadedConfig;
 use chela_config::model::{GatewayAuthMode, SecretSetting};
-use chela_core::{ContentHash, Host, lock};
+use chela_core::{ContentHash, Host, lock, ok_or_warn};
 use chela_files::{DraftPlacement, FileMode, WriteError, create_file, write_file};
 use chela_model::KeySource;
 
@@ -211,12 +211,14 @@ impl SecretPlace {
                     .and_then(|meta| meta.modified())
                     .ok();
                 let mut read = lock(read);
-                if changed.is_some()
-                    && read.0 != changed
-                    && let Ok(token) = std::fs::read_to_string(path)
-                    && !token.trim().is_empty()
-                {
-                    *read = (changed, ContentHash::of(token.trim()));
+                if changed.is_some() && read.0 != changed {
+                    let token = std::fs::read_to_string(path);
+                    match ok_or_warn!(token, "the former token stays: the new one cannot be read") {
+                        Some(token) if !token.trim().is_empty() => {
+                            *read = (changed, ContentHash::of(token.trim()));
+                        }
+                        _ => {}
+                    }
                 }
                 (read.1, true)
             }

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use chela_core::{Host, ok_or_debug};
+use chela_core::{Host, ok_or_debug, ok_or_warn};
 use chela_files::{
-    FileMode, LockError, LockFile, WriteError, is_process_alive, this_boot, write_file,
+    FileMode, LockError, LockFile, WriteError, is_process_alive, read_if_there, this_boot,
+    write_file,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,8 @@ pub enum InstanceError {
     Lock(#[from] LockError),
     #[error(transparent)]
     Write(#[from] WriteError),
+    #[error("where the gateway listens cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 impl InstanceLock {
@@ -78,7 +81,7 @@ impl InstanceLock {
             started: host.unix_millis(),
             version: version.to_owned(),
         };
-        let text = serde_json::to_string_pretty(&running).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&running)?;
         write_file(&self.file, text.as_bytes(), FileMode::Private)?;
         Ok(running)
     }
@@ -94,7 +97,10 @@ impl Drop for InstanceLock {
 impl RunningGateway {
     /// The gateway of this home, if one runs.
     pub fn find(host: &Host) -> Option<Self> {
-        let text = std::fs::read_to_string(file_of(host)).ok()?;
+        let text = ok_or_warn!(
+            read_if_there(&file_of(host)),
+            "whether a gateway runs cannot be read"
+        )??;
         let running: Self = ok_or_debug!(
             serde_json::from_str(&text),
             "what is written down of a gateway cannot be read"

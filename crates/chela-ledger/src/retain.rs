@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chela_core::ok_or_warn;
-use chela_files::{FileMode, write_file};
+use chela_files::{FileMode, read_if_there, write_file};
 use chela_store::{LedgerTransaction, StoreError, WriteDurability};
 use serde_json::{Value, json};
 
@@ -273,10 +273,10 @@ impl LastLook {
 
     /// `None` where there is no note or none that can be read.
     fn read(note: &Path) -> Option<Self> {
-        let text = match std::fs::read_to_string(note) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            read => ok_or_warn!(read, "the note of the last look at old records is lost")?,
-        };
+        let text = ok_or_warn!(
+            read_if_there(note),
+            "the note of the last look at old records is lost"
+        )??;
         let mut words = text.split_whitespace();
         let at = words.next().unwrap_or_default().parse::<u64>();
         Some(Self {
@@ -333,10 +333,12 @@ fn spans(ids: &[i64]) -> Vec<[i64; 2]> {
 
 /// The requests an entry says are deleted.
 pub(crate) fn forgotten_ids(body: &Value) -> Vec<i64> {
-    let spans: Vec<[i64; 2]> = serde_json::from_value(body["records"].clone()).unwrap_or_default();
+    let spans = serde_json::from_value::<Vec<[i64; 2]>>(body["records"].clone());
+    let spans = ok_or_warn!(spans, "an entry about deleted requests cannot be read");
     // The chain may be damaged: a span from here to eternity must not be walked.
     spans
         .into_iter()
+        .flatten()
         .flat_map(|[first, last]| (first..=last).take(1 << 20))
         .collect()
 }

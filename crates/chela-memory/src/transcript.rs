@@ -3,7 +3,7 @@
 //! They lie in files of JSON lines, or are kept elsewhere and come through a
 //! [`TranscriptSource`]: in pages of messages, of which only the last can change.
 
-use chela_core::{Audience, Trust};
+use chela_core::{Audience, Trust, ok_or_debug};
 use serde_json::{Value, json};
 
 use crate::chunk::{ChunkCut, MessageSpeaker, NoteChunk};
@@ -135,7 +135,9 @@ pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<NoteChunk> {
         u32::try_from(page.from).unwrap_or(u32::MAX - PAGE as u32)
     }) + 1;
     for (number, line) in (first..).zip(text.lines()) {
-        let Ok(entry) = serde_json::from_str::<Value>(line) else {
+        let entry = serde_json::from_str::<Value>(line);
+        let Some(entry) = ok_or_debug!(entry, "a line of a transcript is not found", line = number)
+        else {
             continue;
         };
         let message = entry.get("message").unwrap_or(&entry);

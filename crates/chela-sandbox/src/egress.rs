@@ -65,7 +65,10 @@ impl EgressProxy {
         }
         std::fs::create_dir_all(&folder).map_err(|error| failed(&error))?;
         // Of a process that had this number before; what cannot be removed cannot be bound.
-        let _ = std::fs::remove_file(&socket);
+        if socket.exists() {
+            let gone = std::fs::remove_file(&socket);
+            ok_or_debug!(gone, "an old socket stays", path = %socket.display());
+        }
         let listener = UnixListener::bind(&socket).map_err(|error| failed(&error))?;
         std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))
             .map_err(|error| failed(&error))?;

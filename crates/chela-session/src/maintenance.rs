@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use chela_config::LoadedConfig;
 use chela_config::model::{BareUnit, MaintenanceMode, OrOff};
-use chela_core::SessionForm;
+use chela_core::{SessionForm, ok_or_debug};
 use chela_files::{FileDraft, FileMode};
 use serde::Serialize;
 
@@ -246,7 +246,7 @@ impl Sessions {
             .flatten()
             .filter(|file| file.path().extension().is_some_and(|end| end == "jsonl"))
             .filter_map(|file| {
-                let known = file.metadata().ok()?;
+                let known = ok_or_debug!(file.metadata(), "an archive is not counted")?;
                 let modified = known.modified().map_or(0, super::store::millis);
                 Some((file.path(), known.len(), modified))
             })

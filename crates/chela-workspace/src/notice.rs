@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use chela_core::{ContentHash, Host, grouped, ok_or_warn};
+use chela_files::read_if_there;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{DiskError, write_document};
@@ -143,20 +144,18 @@ impl NoticeStore {
     }
 
     fn read(&self) -> Given {
-        let text = match std::fs::read_to_string(&self.file) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Given::default(),
-            read => ok_or_warn!(
-                read,
-                "notices are given once more: their record is not readable"
-            ),
-        };
-        text.and_then(|text| {
-            let given = serde_json::from_str(&text);
-            ok_or_warn!(
-                given,
-                "notices are given once more: their record is damaged"
-            )
-        })
-        .unwrap_or_default()
+        let text = ok_or_warn!(
+            read_if_there(&self.file),
+            "notices are given once more: their record is not readable"
+        );
+        text.flatten()
+            .and_then(|text| {
+                let given = serde_json::from_str(&text);
+                ok_or_warn!(
+                    given,
+                    "notices are given once more: their record is damaged"
+                )
+            })
+            .unwrap_or_default()
     }
 }

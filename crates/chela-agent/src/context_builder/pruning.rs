@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use chela_config::model::{BareUnit, PruningMode};
-use chela_core::lock;
+use chela_core::{lock, ok_or_warn};
 use chela_model::ModelMessage;
 use serde_json::json;
 
@@ -110,7 +110,8 @@ fn pruned_before(branch: &[TranscriptEntry]) -> Option<PrunedResults> {
         .take_while(|entry| !matches!(entry.body, EntryBody::Compaction(_)))
         .find_map(|entry| match &entry.body {
             EntryBody::Custom(custom) if custom.custom_type == KIND => {
-                serde_json::from_value(custom.data.clone()).ok()
+                let pruned = serde_json::from_value(custom.data.clone());
+                ok_or_warn!(pruned, "what was pruned before cannot be read")
             }
             _ => None,
         })

@@ -362,7 +362,7 @@ impl CommandContext for Conversation {
 
     async fn status(&self) -> SessionStatus {
         // What cannot be read now is judged before the next call anyway.
-        let _ = self.look_again().await;
+        ok_or_debug!(self.look_again().await, "what is new is not judged yet");
         let info = self.transcript.info().await;
         let chain = self.chain().ok();
         let model = chain.as_ref().map(|chain| chain.primary().info());
@@ -438,7 +438,8 @@ fn skill_message(skill: &LoadedSkill) -> String {
 }
 
 fn raw_text(file: &FileReport) -> Option<String> {
-    std::fs::read_to_string(&file.path).ok()
+    let text = std::fs::read_to_string(&file.path);
+    ok_or_debug!(text, "a file is compared without its text", path = %file.path.display())
 }
 
 fn in_words(error: impl std::fmt::Display) -> CommandTrouble {

@@ -1,6 +1,6 @@
 //! Conversations one can go back to.
 
-use chela_core::{AgentId, Host, SessionForm};
+use chela_core::{AgentId, Host, SessionForm, ok_or_warn};
 use chela_session::{ConversationMatch, SessionError, SessionPreview, Sessions};
 
 use super::Conversation;
@@ -73,7 +73,9 @@ pub async fn find_conversation(
             let near = match nearest {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => {
-                    let newest = sessions.conversations(MOST_NAMED).await.unwrap_or_default();
+                    let newest = sessions.conversations(MOST_NAMED).await;
+                    let newest = ok_or_warn!(newest, "conversations cannot be listed");
+                    let newest = newest.unwrap_or_default();
                     let rows: Vec<String> = newest.iter().map(named).collect();
                     match rows.is_empty() {
                         true => "there is none yet".to_owned(),

@@ -66,7 +66,8 @@ fn fitting_skills(
     message: &str,
     told: &PrefixText,
 ) -> Option<RuntimeBlock> {
-    let skills = scope.agents.assembler.skills(&scope.view.id).ok()?;
+    let skills = scope.agents.assembler.skills(&scope.view.id);
+    let skills = ok_or_warn!(skills, "no skills are named with the message")?;
     let has_tool = |name: &str| told.tools.iter().any(|tool| tool.name == name);
     Some(RuntimeBlock {
         kind: BlockKind::Skills,

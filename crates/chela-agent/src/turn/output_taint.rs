@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chela_core::{ContentHash, Trust, ok_or_warn};
+use chela_core::{ContentHash, Trust, ok_or_debug, ok_or_warn};
 use chela_guard::flow::SessionTaint;
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::ToolCall;
@@ -260,7 +260,9 @@ impl CommandOrigin {
             .filter(|file| file.hash.is_none() && file.stamp.bytes() <= MOST_HASHED_BYTES);
         for file in small.take(MOST_HASHED) {
             if file.path.is_file() {
-                file.hash = std::fs::read(&file.path).ok().map(ContentHash::of);
+                let read = std::fs::read(&file.path);
+                let read = ok_or_debug!(read, "a file a command made is kept by its times alone");
+                file.hash = read.map(ContentHash::of);
             }
         }
         let noted = scope.agents.journal(&scope.view.id).note_own(&made, by);

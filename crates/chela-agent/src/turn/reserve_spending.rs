@@ -1,7 +1,7 @@
 //! Room for a model call, reserved before it is made: how much it may cost, against whose limits.
 
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
-use chela_core::{AgentId, SessionForm, SessionKey, micro_dollars};
+use chela_core::{AgentId, SessionForm, SessionKey, micro_dollars, ok_or_warn};
 use chela_ledger::{Amount, LimitOf, LimitScope, ReserveAsk, SpendingBound};
 use chela_model::{FallbackChain, ModelSelection, Usage};
 use chela_session::OpenSession;
@@ -105,7 +105,13 @@ fn limits_here(scope: &ConversationScope) -> LimitSet {
         .grant
         .payer()
         .and_then(|payer| AgentId::parse(&payer.agent).ok())
-        .and_then(|agent| scope.agents.view(&agent).ok());
+        .and_then(|agent| {
+            let view = scope.agents.view(&agent);
+            ok_or_warn!(
+                view,
+                "the limits of the agent that pays are not known: those here count"
+            )
+        });
     payer.map_or_else(
         || scope.view.limits.value.clone(),
         |view| view.limits.value.clone(),

@@ -10,23 +10,24 @@ use crate::run_note::{RunNote, RunStatus};
 use crate::work_form::ClockSettings;
 
 /// A job as it was read, and as it is to be.
-pub(super) struct ClockJob {
-    pub(super) record: JobRecord,
-    pub(super) spec: JobSpec,
-    pub(super) state: JobState,
+pub(crate) struct ClockJob {
+    pub(crate) record: JobRecord,
+    pub(crate) spec: JobSpec,
+    pub(crate) state: JobState,
 }
 
 impl ClockJob {
     /// `None` for what is no job of this form.
-    pub(super) fn read(record: JobRecord) -> Option<Self> {
+    pub(crate) fn read(record: JobRecord) -> Option<Self> {
         // Heartbeats are jobs of another form.
         if record.plan.id.contains(':') {
             return None;
         }
         let spec = serde_json::from_str(&record.plan.spec);
-        let spec = ok_or_warn!(spec, "a job cannot be read")?;
+        let job = &record.plan.id;
+        let spec = ok_or_warn!(spec, "a job cannot be read", job)?;
         let state = serde_json::from_str(&record.plan.state);
-        let state = ok_or_warn!(state, "what is known of a job cannot be read");
+        let state = ok_or_warn!(state, "what is known of a job cannot be read", job);
         Some(Self {
             spec,
             state: state.unwrap_or_default(),

@@ -85,7 +85,13 @@ impl ConfigStore {
     /// The last config that was good, if one was kept for this config file and is intact.
     pub fn last_good(&self) -> Option<LastGood> {
         let path = self.last_good_path();
-        let source = read_text(&path).ok()?;
+        let source = match read_text(&path) {
+            Ok(source) => source,
+            Err(problem) => {
+                tracing::debug!(?problem, "no last good config is read");
+                return None;
+            }
+        };
         // Read by our own reader: it gives back every number exactly, so that the hash holds.
         let kept = text::parse(&source, FileId(0)).root?.to_json();
         let hash = ContentHash::of(kept.get(CONFIG)?.to_string());

@@ -142,7 +142,7 @@ impl AgentBeat<'_> {
         };
         let plan = JobPlan {
             id: beat_id(&self.view.id),
-            spec: serde_json::to_string(&schedule).unwrap_or_default(),
+            spec: serde_json::to_string(&schedule)?,
             next: self.now.checked_add(every),
             enabled: true,
             state: known.map_or("{}".to_owned(), |known| known.plan.state.clone()),
@@ -317,7 +317,7 @@ impl AgentBeat<'_> {
         planned: u64,
         change: OccurrenceChange,
     ) -> Result<JobChanged, StoreError> {
-        let state = serde_json::to_string(state).unwrap_or_default();
+        let state = serde_json::to_string(state)?;
         let changed = self
             .store
             .advance(JobAdvance {

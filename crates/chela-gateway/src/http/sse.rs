@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use chela_core::ok_or_warn;
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -115,7 +116,10 @@ pub(super) async fn stream_answer<F: StreamForm>(
             WorkReceipt::Known {
                 outcome: Some(outcome),
             } => Some(outcome),
-            _ => lanes.wait_for(&id).await.ok(),
+            _ => ok_or_warn!(
+                lanes.wait_for(&id).await,
+                "what came of a request is not known"
+            ),
         }
     });
     let first = form.begin();

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
 use chela_agent::prelude::SessionKey;
-use chela_core::ContentHash;
+use chela_core::{ContentHash, ok_or_warn};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
@@ -181,7 +181,8 @@ impl SocketClient {
     }
 
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
-        let mut told = serde_json::to_value(event).ok()?;
+        let told = serde_json::to_value(event);
+        let mut told = ok_or_warn!(told, "an event cannot be sent", event = event.event)?;
         told["type"] = "event".into();
         self.send(&told).await
     }

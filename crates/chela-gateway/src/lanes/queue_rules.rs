@@ -71,8 +71,10 @@ impl WorkLanes {
             "too many messages wait: dropped"
         );
         self.0.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        let item = serde_json::from_str::<WorkItem>(&oldest.message.body);
+        let item = ok_or_warn!(item, "the dropped message cannot be read");
         if rule == QueueDrop::Summarize
-            && let Ok(item) = serde_json::from_str::<WorkItem>(&oldest.message.body)
+            && let Some(item) = item
         {
             let told: String = item.text.chars().take(TOLD_OF_DROPPED).collect();
             let mut dropped = lock(&self.0.dropped);

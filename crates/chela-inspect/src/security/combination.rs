@@ -8,6 +8,7 @@ use chela_config::model::{
     GroupPolicy, GuardPolicy, SandboxMode, SecretSetting,
 };
 use chela_config::{AgentView, KeyPath};
+use chela_core::ok_or_warn;
 use chela_sandbox::{is_known, keys_without_effect};
 use chela_tools::approvals::ApprovalsDocument;
 
@@ -310,7 +311,8 @@ fn approvals(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
         "*", "**", "/**", "bash", "sh", "zsh", "python", "python3", "node", "perl", "env", "sudo",
     ];
     let path = ApprovalsDocument::path(ground.host);
-    let Ok(document) = ApprovalsDocument::load(&path) else {
+    let document = ApprovalsDocument::load(&path);
+    let Some(document) = ok_or_warn!(document, "approvals are not looked through") else {
         return Vec::new();
     };
     let mut findings = Vec::new();

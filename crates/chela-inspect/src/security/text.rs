@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use chela_core::sanitize;
 use chela_core::secret::{CANARY, Redactor};
+use chela_core::{ok_or_debug, sanitize};
 use chela_guard::detect::{self, detect};
 use chela_workspace::{CoreFile, CoreSpelling};
 
@@ -58,7 +58,9 @@ pub(super) fn texts(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
 }
 
 fn in_file(ground: &AuditInput<'_>, path: &Path) -> Vec<RiskFinding> {
-    let Ok(bytes) = fs::read(path) else {
+    let read = fs::read(path);
+    let Some(bytes) = ok_or_debug!(read, "a file is not looked through", path = %path.display())
+    else {
         return Vec::new();
     };
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_BYTES)]);

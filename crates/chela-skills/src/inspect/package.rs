@@ -189,8 +189,11 @@ impl<'a> Reading<'a> {
     }
 
     fn git_hooks(&mut self, git: &Path) {
-        let Ok(hooks) = FolderListing::read(git.join("hooks")) else {
-            return;
+        let folder = git.join("hooks");
+        let hooks = match FolderListing::read(folder.clone()) {
+            Ok(hooks) => hooks,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            Err(error) => return self.unread(&folder, &error),
         };
         for entry in hooks
             .entries

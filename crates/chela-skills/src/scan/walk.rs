@@ -72,8 +72,15 @@ pub(super) fn walk<'a>(
         total: 0,
         stamps: FolderStamps::new(&root.dir),
     };
-    let Ok(real) = fs::canonicalize(&root.dir) else {
-        return walked;
+    let real = match fs::canonicalize(&root.dir) {
+        Ok(real) => real,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return walked,
+        Err(error) => {
+            return WalkedFolder {
+                state: RootState::Unreadable(error.to_string()),
+                ..walked
+            };
+        }
     };
     let limit = request.limits.max_candidates_per_root;
     let mut walk = Walk {

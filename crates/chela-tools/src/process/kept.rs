@@ -10,8 +10,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chela_core::{Host, ok_or_debug};
-use chela_files::{FileMode, LockFile, write_file};
+use chela_core::{Host, ok_or_debug, ok_or_warn};
+use chela_files::{FileMode, LockFile, read_if_there, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::job::{CommandEnd, CommandJob};
@@ -81,10 +81,7 @@ impl KeptCommands {
     fn next_number(&self) -> io::Result<u64> {
         let counter = self.counter();
         let _held = LockFile::take(&counter.with_extension("lock"), PATIENCE)?;
-        let text = match std::fs::read_to_string(&counter) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            read => read?,
-        };
+        let text = read_if_there(&counter)?.unwrap_or_default();
         // A counter that was lost must not give the names of what is still there again.
         let known = self.numbers().last().copied().unwrap_or(0);
         let number = text.trim().parse::<u64>().unwrap_or(0).max(known) + 1;
@@ -94,7 +91,8 @@ impl KeptCommands {
 
     /// Whether a name was given to some command of this session.
     pub fn was_given(&self, id: &str) -> bool {
-        let given = std::fs::read_to_string(self.counter()).ok();
+        let given = read_if_there(&self.counter());
+        let given = ok_or_warn!(given, "commands of this session are not counted").flatten();
         let given = given.and_then(|text| text.trim().parse::<u64>().ok());
         number_of(id).is_some_and(|number| given.is_some_and(|last| (1..=last).contains(&number)))
     }

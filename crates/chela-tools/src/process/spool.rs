@@ -176,8 +176,9 @@ impl OutputSpool {
         };
         let available = usize::try_from(self.file_bytes - from).unwrap_or(usize::MAX);
         let mut bytes = vec![0; most.min(available)];
-        let read = file.read_at(&mut bytes, from).unwrap_or(0);
-        bytes.truncate(read);
+        let read = file.read_at(&mut bytes, from);
+        let read = ok_or_warn!(read, "what a command printed cannot be read again");
+        bytes.truncate(read.unwrap_or(0));
         OutputPart { bytes, lost: 0 }
     }
 

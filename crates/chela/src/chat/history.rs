@@ -58,7 +58,10 @@ impl InputHistory {
         let entries: Vec<TypedMessage> = text
             .lines()
             .skip(lines.saturating_sub(MOST))
-            .filter_map(|line| serde_json::from_str(line).ok())
+            .filter_map(|line| {
+                let entry = serde_json::from_str(line);
+                ok_or_debug!(entry, "a line of what was typed cannot be read")
+            })
             .map(|line| match line {
                 HistoryLine::Message(message) => message,
                 HistoryLine::Text(text) => TypedMessage::of_unknown(text),
@@ -152,8 +155,9 @@ impl InputHistory {
 
     fn open_for(&self, options: &mut OpenOptions) -> Option<std::fs::File> {
         let file = self.file.as_ref()?;
-        chela_files::create_private_folder(file.parent()?).ok()?;
-        options.create(true).mode(0o600).open(file).ok()
+        let opened = chela_files::create_private_folder(file.parent()?)
+            .and_then(|()| options.create(true).mode(0o600).open(file));
+        ok_or_debug!(opened, "what was typed is not kept", path = %file.display())
     }
 
     fn rewrite(&self) {

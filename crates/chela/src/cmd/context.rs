@@ -66,8 +66,12 @@ fn report(
     let known = ok_or_warn!(sessions, "the sessions cannot be opened")
         .flatten()
         .and_then(|sessions| {
-            let session = block_on(sessions.look_up(&assembled.session)).ok()??;
-            block_on(sessions.info(&session)).ok()
+            let session = block_on(sessions.look_up(&assembled.session));
+            let session = ok_or_warn!(session, "the session cannot be read")??;
+            ok_or_warn!(
+                block_on(sessions.info(&session)),
+                "the session cannot be read"
+            )
         });
     let last_request = known.as_ref().and_then(|info| {
         let ledger = chela_ledger::Ledger::open_existing(&setup.host);

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chela_core::ok_or_debug;
 use chela_model::ToolCall;
 use chela_skills::{AgentSkills, Skill, SkillPresence};
 
@@ -71,7 +72,10 @@ impl ReadCall<'_> {
     fn lines_of(&self, file: &Path) -> Lines {
         let size = file.metadata().map_or(u64::MAX, |facts| facts.len());
         let text = match size <= MOST_BYTES {
-            true => std::fs::read_to_string(file).unwrap_or_default(),
+            true => {
+                let text = std::fs::read_to_string(file);
+                ok_or_debug!(text, "a skill's file is not compared").unwrap_or_default()
+            }
             false => String::new(),
         };
         let body = body_of(&text);

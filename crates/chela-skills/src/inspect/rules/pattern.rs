@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use chela_core::ok_or_warn;
 use regex::Regex;
 use regex::bytes;
 
@@ -41,7 +42,7 @@ impl LinePattern {
 
     pub(super) fn regex(&self) -> Option<&Regex> {
         self.compiled
-            .get_or_init(|| Regex::new(&self.text()?).ok())
+            .get_or_init(|| ok_or_warn!(Regex::new(&self.text()?), "a rule is never met"))
             .as_ref()
     }
 

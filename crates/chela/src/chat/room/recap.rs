@@ -2,6 +2,7 @@
 
 use chela_agent::conversation::Conversation;
 use chela_agent::spoken::SpokenWords;
+use chela_core::ok_or_warn;
 
 /// More of an old reply than this is a page to read, not a reminder.
 const MOST_CHARS: usize = 1_200;
@@ -14,7 +15,8 @@ pub struct LastExchange {
 
 impl LastExchange {
     pub async fn of(talk: &Conversation) -> Option<Self> {
-        let branch = talk.store().branch(&talk.session()).await.ok()?;
+        let branch = talk.store().branch(&talk.session()).await;
+        let branch = ok_or_warn!(branch, "what was said last cannot be read")?;
         let spoken: Vec<SpokenWords> = branch.iter().filter_map(SpokenWords::of).collect();
         let said = spoken.iter().rev().find_map(|words| match words {
             SpokenWords::Person(words) => Some(shortened(words)),
@@ -34,7 +36,8 @@ impl LastExchange {
 
 /// The newest reply, whole.
 pub async fn last_reply(talk: &Conversation) -> Option<String> {
-    let branch = talk.store().branch(&talk.session()).await.ok()?;
+    let branch = talk.store().branch(&talk.session()).await;
+    let branch = ok_or_warn!(branch, "what was said last cannot be read")?;
     branch
         .iter()
         .rev()

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_ledger::{
     AuditFilter, AuditKind, DamageKind, DamagedPlace, Ledger, LedgerDamage, LedgerError,
 };
@@ -58,7 +58,12 @@ pub fn missing_calls(
         .iter()
         .filter(|entry| entry.kind == decided)
         .filter_map(|entry| {
-            let body: Value = serde_json::from_str(&entry.body).ok()?;
+            let body = serde_json::from_str::<Value>(&entry.body);
+            let body = ok_or_warn!(
+                body,
+                "an entry of the audit cannot be read",
+                seq = entry.seq
+            )?;
             let word = |name: &str| body[name].as_str().map(str::to_owned);
             Some((word("turn")?, word("call")?))
         })

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chela_core::Host;
-use chela_files::{FileMode, create_private_folder, write_file};
+use chela_files::{FileMode, create_private_folder, read_if_there, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::endpoints::TokenAnswer;
@@ -31,14 +31,14 @@ pub struct KeptLogin {
 impl KeptLogin {
     pub fn load(host: &Host, provider: &str) -> Result<Option<Self>, CommandError> {
         let path = login_file(host, provider);
-        match std::fs::read_to_string(&path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        match read_if_there(&path) {
+            Ok(None) => Ok(None),
             Err(error) => Err(CommandError::new(format!(
                 "{} cannot be read: {error}",
                 path.display()
             ))),
             // What is in it is not quoted: it holds tokens.
-            Ok(text) => serde_json::from_str(&text).map(Some).map_err(|_| {
+            Ok(Some(text)) => serde_json::from_str(&text).map(Some).map_err(|_| {
                 CommandError::new(format!("{} is damaged", path.display()))
                     .hint(format!("`chela auth logout {provider}`, then log in again"))
             }),

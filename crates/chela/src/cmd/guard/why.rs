@@ -2,7 +2,7 @@
 
 use chela_agent::file_trust::{FileAnswer, ForeignReason};
 use chela_agent::trust::custody_of;
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_session::journal::ListAsk;
 use serde_json::{Value, json};
 
@@ -40,7 +40,10 @@ pub(super) fn run(
     let changes: Vec<Value> = known
         .journals
         .iter()
-        .filter_map(|journal| journal.list(ListAsk { limit: 1_000 }).ok())
+        .filter_map(|journal| {
+            let list = journal.list(ListAsk { limit: 1_000 });
+            ok_or_warn!(list, "who changed the file last cannot be read")
+        })
         .flatten()
         .filter(|change| change.path == real)
         .take(5)

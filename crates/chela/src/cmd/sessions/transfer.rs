@@ -5,7 +5,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use chela_agent::spoken::{ExportFormat, export_session};
-use chela_core::SessionKey;
+use chela_core::{SessionKey, ok_or_warn};
 use chela_session::{ImportError, ImportOrigin, Sessions, salvage};
 use chela_store::{FileState, block_on};
 use serde_json::{Value, json};
@@ -186,10 +186,12 @@ fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, CommandError
 
 /// Session ids and their keys, from the index of earlier versions of the reference.
 fn keys(index: &Path) -> BTreeMap<String, SessionKey> {
-    let Some(Value::Object(entries)) = std::fs::read_to_string(index)
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok())
-    else {
+    if !index.exists() {
+        return BTreeMap::new();
+    }
+    let read = std::fs::read_to_string(index).and_then(|text| Ok(serde_json::from_str(&text)?));
+    let read = ok_or_warn!(read, "the index of sessions cannot be read", path = %index.display());
+    let Some(Value::Object(entries)) = read else {
         return BTreeMap::new();
     };
     entries

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use chela_store::InboxStore;
+use chela_store::{DeliveryQuery, DeliveryState, InboxStore, OutboxStore as _};
 use serde_json::{Value, json};
 
 use crate::gateway_state::GatewayState;
@@ -45,6 +45,11 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
             .filter(|message| message.holder.is_none())
             .count()
     });
+    let undelivered = state.lanes.store().deliveries(DeliveryQuery {
+        state: Some(DeliveryState::Waiting),
+        limit: usize::MAX,
+    });
+    let undelivered = undelivered.await.map_or(0, |all| all.len());
     let load = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     let size = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
     let rows = [
@@ -89,6 +94,24 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
             "chela_work_resumed_total",
             "Turns that went on after a crash",
             load(&counts.resumed),
+        ),
+        (
+            "counter",
+            "chela_deliveries_delivered_total",
+            "Answers that arrived where they were to go",
+            load(&counts.delivered),
+        ),
+        (
+            "counter",
+            "chela_deliveries_failed_total",
+            "Answers that were given up",
+            load(&counts.undelivered),
+        ),
+        (
+            "gauge",
+            "chela_deliveries_waiting",
+            "Answers that are to be delivered",
+            size(undelivered),
         ),
         (
             "gauge",

@@ -3,6 +3,7 @@
 //! It holds the parts a turn is run with, and says in which order things happen around a turn.
 //! What a part knows it does itself: see `TurnParts`.
 
+mod announcing;
 mod command_context;
 mod flush;
 mod making_room;
@@ -39,6 +40,8 @@ use crate::transcript::Transcript;
 use crate::turn::{TurnEnd, TurnError, TurnParts, run_turn, survive};
 use crate::turn_control::TurnControl;
 
+pub use announcing::ToldAnnouncement;
+pub(crate) use announcing::announced_words;
 pub use past::{conversation_row, find_conversation};
 
 pub use crate::background::{BackgroundWork, OwnerCommandOutcome, RunningWork};

@@ -7,7 +7,7 @@
 pub use crate::agent::{Agents, OpenError};
 pub use crate::conversation::{
     Conversation, ConversationAsk, ExternalText, InboundImage, InboundMessage, MessageStanding,
-    OwnTools, ToolUse,
+    OwnTools, ToldAnnouncement, ToolUse,
 };
 pub use crate::hooks::{
     CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TurnFacts, TurnHook,

@@ -19,8 +19,13 @@ pub enum SpokenWords {
 impl SpokenWords {
     /// What an entry says to a reader, if anything.
     pub fn of(entry: &TranscriptEntry) -> Option<Self> {
-        let EntryBody::Message { message, meta } = &entry.body else {
-            return None;
+        let (message, meta) = match &entry.body {
+            EntryBody::Message { message, meta } => (message, meta),
+            EntryBody::CustomMessage(note) => {
+                let words = crate::conversation::announced_words(note)?;
+                return Some(Self::Agent(words.to_owned()));
+            }
+            _ => return None,
         };
         match message {
             // What the runtime says in a person's place is nobody's word.

@@ -97,6 +97,8 @@ impl BeatAsk {
 #[serde(rename_all = "kebab-case")]
 pub enum BeatSkip {
     OutsideHours,
+    /// Nobody could be told of what it finds.
+    NoRoute,
     Busy,
     DailyLimit,
     NoFile,
@@ -114,6 +116,9 @@ impl BeatSkip {
     pub fn in_words(self) -> &'static str {
         match self {
             Self::OutsideHours => "outside of heartbeat.activeHours",
+            Self::NoRoute => {
+                "heartbeat.target names a channel that is not set up: use owner, last, none or a session key"
+            }
             Self::Busy => "the agent is busy",
             Self::DailyLimit => "as many calls today as heartbeat.maxCallsPerDay allows",
             Self::NoFile => "there is no HEARTBEAT.md",

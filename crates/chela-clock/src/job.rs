@@ -3,6 +3,7 @@
 use chela_core::{AgentId, SessionForm, SessionKey, Trust};
 use serde::{Deserialize, Serialize};
 
+use crate::job_delivery::{DeliveryMode, JobDelivery};
 use crate::run_note::RunStatus;
 use crate::{JobSchedule, UnixMillis};
 
@@ -29,7 +30,23 @@ pub struct JobSpec {
     /// Further tries after a failure; `None`: as the config says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
+    /// Where the answer goes; `None`: as usual for its conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<JobDelivery>,
     pub made: JobOrigin,
+}
+
+impl JobSpec {
+    /// Where the answer goes. Nobody reads a conversation of its own, so what is said there is
+    /// announced; elsewhere it stands where it was asked for.
+    pub fn settled_delivery(&self) -> JobDelivery {
+        let usual = match self.session {
+            SessionTarget::Isolated => DeliveryMode::Announce,
+            SessionTarget::Main | SessionTarget::Named { .. } => DeliveryMode::None,
+        };
+        let own = self.delivery.clone();
+        own.unwrap_or_else(|| JobDelivery::of(usual))
+    }
 }
 
 fn usual_grace() -> u64 {

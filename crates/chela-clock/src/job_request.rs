@@ -2,6 +2,7 @@
 
 use chela_core::{AgentId, SessionKey};
 
+use crate::job_delivery::{DeliveryMode, JobDelivery};
 use crate::job::{JobOrigin, JobPayload, JobSpec, MissedPolicy, SessionTarget, USUAL_GRACE};
 use crate::schedule::{JobSchedule, ScheduleError};
 use crate::{DurationError, LocalZone, UnixMillis, ZoneError, parse_duration};
@@ -25,6 +26,7 @@ pub struct JobRequest {
     pub missed: Option<MissedPolicy>,
     pub grace: Option<String>,
     pub retries: Option<u32>,
+    pub delivery: Option<JobDelivery>,
 }
 
 /// Who asks, and where that is.
@@ -54,6 +56,10 @@ pub enum RequestError {
     NoCurrent,
     #[error("`{key}` is no conversation a job may speak in: {why}")]
     Session { key: String, why: String },
+    #[error("say where to: a webhook needs a URL")]
+    NoWebhookUrl,
+    #[error("say where to: `session` needs a session key")]
+    NoDeliverySession,
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
     #[error(transparent)]
@@ -96,6 +102,7 @@ impl JobRequest {
             missed: self.missed.unwrap_or_default(),
             grace: self.grace()?.unwrap_or(USUAL_GRACE),
             retries: self.retries,
+            delivery: self.delivery()?,
             made,
         })
     }
@@ -137,6 +144,7 @@ impl JobRequest {
         changed.missed = self.missed.unwrap_or(changed.missed);
         changed.grace = self.grace()?.unwrap_or(changed.grace);
         changed.retries = self.retries.or(changed.retries);
+        changed.delivery = self.delivery()?.or(changed.delivery);
         Ok(changed)
     }
 
@@ -193,6 +201,20 @@ impl JobRequest {
                 key: session_key(key, ground)?,
             },
         }))
+    }
+
+    fn delivery(&self) -> Result<Option<JobDelivery>, RequestError> {
+        let Some(delivery) = &self.delivery else {
+            return Ok(None);
+        };
+        let has_to = delivery.to.as_deref().is_some_and(|to| !to.trim().is_empty());
+        match (delivery.mode, delivery.channel.as_deref()) {
+            (DeliveryMode::Webhook, _) if !has_to => Err(RequestError::NoWebhookUrl),
+            (DeliveryMode::Announce, Some("session")) if !has_to => {
+                Err(RequestError::NoDeliverySession)
+            }
+            _ => Ok(Some(delivery.clone())),
+        }
     }
 
     fn grace(&self) -> Result<Option<u64>, RequestError> {

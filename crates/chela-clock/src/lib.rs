@@ -10,6 +10,7 @@ mod heartbeat;
 mod job;
 mod job_book;
 mod job_clock;
+mod job_delivery;
 mod job_request;
 mod local_time;
 mod plan;
@@ -29,6 +30,7 @@ pub use job::{
 };
 pub use job_book::{BookError, JobBook, JobRow, RunRow};
 pub use job_clock::{JobClock, TickReport};
+pub use job_delivery::{DeliveryMode, JobDelivery};
 pub use job_request::{JobRequest, RequestError, RequestGround};
 pub use local_time::{LocalZone, ZoneError, moment_in_words};
 pub use plan::{DueAsk, DuePlan, SkipReason, plan_due};

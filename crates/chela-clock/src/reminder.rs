@@ -118,6 +118,7 @@ mod tests {
             missed: MissedPolicy::Once,
             grace: 0,
             retries: None,
+            delivery: None,
             made: JobOrigin {
                 by: JobMaker::Agent,
                 at: 1_772_953_200_000,

@@ -58,6 +58,8 @@ struct LaneParts {
     began: Notify,
     /// A turn has ended.
     ended: Notify,
+    /// Something is in the outbox.
+    delivery_sent: Notify,
     /// Conversations with something in the background that is looked after, by their place.
     watched: Mutex<HashSet<usize>>,
     counts: WorkCounts,
@@ -73,6 +75,9 @@ pub struct WorkCounts {
     pub dropped: AtomicU64,
     pub steered: AtomicU64,
     pub resumed: AtomicU64,
+    /// Answers that reached where they were to go, and those that never will.
+    pub delivered: AtomicU64,
+    pub undelivered: AtomicU64,
     pub running: AtomicUsize,
 }
 
@@ -137,6 +142,7 @@ impl WorkLanes {
             wake: Notify::new(),
             began: Notify::new(),
             ended: Notify::new(),
+            delivery_sent: Notify::new(),
             watched: Mutex::default(),
             counts: WorkCounts::default(),
         })))
@@ -210,6 +216,15 @@ impl WorkLanes {
         }
     }
 
+    /// Waits until what was announced by a command stands in its sessions.
+    pub(crate) async fn settle_announcements(&self) -> Result<(), StoreError> {
+        let waiting = self.0.store.unanswered(None).await?;
+        for message in waiting.iter().filter(|one| one.id.starts_with("announce:")) {
+            self.wait_for(&message.id).await?;
+        }
+        Ok(())
+    }
+
     /// Whether a turn of an agent runs now.
     pub fn is_busy(&self, agent: &AgentId) -> bool {
         let running = lock(&self.0.running);
@@ -249,6 +264,11 @@ impl WorkLanes {
 
     pub fn questions(&self) -> &Arc<QuestionBoard> {
         &self.0.questions
+    }
+
+    /// Told when something is in the outbox.
+    pub(crate) fn delivery_sent(&self) -> &Notify {
+        &self.0.delivery_sent
     }
 
     pub fn counts(&self) -> &WorkCounts {

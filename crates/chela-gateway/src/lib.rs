@@ -13,6 +13,7 @@
 mod access_token;
 mod caller_process;
 pub mod clock;
+mod delivery;
 mod error_reply;
 mod event_hub;
 mod gateway_state;
@@ -30,6 +31,10 @@ mod work_item;
 mod work_surface;
 
 pub use access_token::{AccessError, owner_secret, read_or_make_token, rotate_token, token_file};
+pub use delivery::{
+    CarryFault, CarryFuture, DeliveryCarrier, DeliveryCarriers, DeliveryDesk, DeliveryRefused,
+    WorkDelivery, check_job_delivery, delivery_expiry,
+};
 pub use event_hub::{EventHub, GatewayEvent, MissedEvents, NewEvent};
 pub use http::read_turn_bodies;
 pub use instance::{InstanceError, RunningGateway};
@@ -39,6 +44,6 @@ pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
 pub use service_unit::{ServiceManager, ServiceUnit};
 pub use work_item::{
-    DeliveryTarget, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
+    CallerTool, DeliveryTarget, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
     WorkStatus,
 };

@@ -8,12 +8,13 @@ use std::time::Duration;
 use chela_agent::prelude::{Agents, Host, LoadedConfig};
 use chela_config::model::GatewayBind;
 use chela_core::ok_or_warn;
-use chela_store::{InboxStore, SqliteRuntimeStore, StoreError};
+use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access_token::{AccessError, AccessToken, read_secret};
 use crate::clock::run_clock;
+use crate::delivery::{DeliveryCarriers, DeliveryDesk};
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
@@ -143,6 +144,11 @@ impl Gateway {
         };
         let forgetting = tokio::spawn(forget_old_outcomes(lanes.clone()));
         let clock = tokio::spawn(run_clock(lanes.clone(), is_stopping.clone()));
+        let delivering = {
+            let desk = DeliveryDesk::new(lanes.clone(), DeliveryCarriers::usual(&lanes));
+            let is_stopping = is_stopping.clone();
+            tokio::spawn(async move { desk.run(is_stopping).await })
+        };
         stop.await;
         tracing::info!("the gateway shuts down: what runs comes to its end");
         self.state.draining.store(true, Ordering::SeqCst);
@@ -150,6 +156,8 @@ impl Gateway {
         let drained = tokio::time::timeout(patience, working).await;
         forgetting.abort();
         clock.abort();
+        // One that is under way is tried again after the start: its id is the same.
+        delivering.abort();
         serving.abort();
         let outcome = match drained {
             Ok(_) => DrainOutcome::Drained,
@@ -180,6 +188,8 @@ async fn forget_old_outcomes(lanes: WorkLanes) {
         let before = lanes.host().unix_millis().saturating_sub(KEEP_OUTCOMES);
         let forgotten = lanes.store().forget_finished(before).await;
         ok_or_warn!(forgotten, "old outcomes stay in the inbox");
+        let forgotten = lanes.store().forget_deliveries(before).await;
+        ok_or_warn!(forgotten, "old deliveries stay in the outbox");
         tokio::time::sleep(FORGET_EVERY).await;
     }
 }

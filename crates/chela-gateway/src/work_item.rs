@@ -55,6 +55,10 @@ pub enum WorkSource {
     Runtime {
         what: String,
     },
+    /// What was said elsewhere and belongs into this session, too: no turn is run for it.
+    Announcement {
+        from: String,
+    },
 }
 
 /// A picture that comes with a message, base64.
@@ -70,10 +74,46 @@ pub struct WorkImage {
 pub enum DeliveryTarget {
     #[default]
     None,
-    /// Told in another session of the agent, as an event there.
+    /// The owner's main conversation with the agent.
+    Owner,
+    /// The conversation in which a person spoke to the agent last.
+    Last,
+    /// Another session of the agent.
     Session { key: SessionKey },
-    /// To a chat. No channel is built yet: it is kept and said to be undelivered.
+    /// A URL the config names.
+    Webhook { url: String },
+    /// A chat on a network.
     Channel { channel: String, to: String },
+}
+
+impl DeliveryTarget {
+    /// The same with its session named, where that does not depend on what happens meanwhile.
+    pub fn settled(&self, agent: &AgentId) -> Self {
+        match self {
+            Self::Owner => Self::Session {
+                key: SessionKey::main(agent),
+            },
+            other => other.clone(),
+        }
+    }
+
+    pub fn session(&self) -> Option<&SessionKey> {
+        match self {
+            Self::Session { key } => Some(key),
+            _ => None,
+        }
+    }
+
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::None => "nowhere".to_owned(),
+            Self::Owner => "the main conversation".to_owned(),
+            Self::Last => "the conversation you spoke in last".to_owned(),
+            Self::Session { key } => key.to_string(),
+            Self::Webhook { url } => url.clone(),
+            Self::Channel { channel, to } => format!("{channel} {to}"),
+        }
+    }
 }
 
 /// What is asked for this one turn.
@@ -89,6 +129,21 @@ pub struct WorkOptions {
     /// The session begins anew before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub begin_anew: bool,
+    /// Nobody is told when its answer cannot be delivered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub best_effort: bool,
+    /// Tools of the program that asks, which runs them itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<CallerTool>,
+}
+
+/// A tool of a program that talks to an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallerTool {
+    pub name: String,
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: serde_json::Value,
 }
 
 impl WorkOptions {
@@ -111,6 +166,11 @@ pub struct WorkOutcome {
     pub model: Option<String>,
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Of the input, what was read from and written to the endpoint's cache.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_read_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cache_write_tokens: u64,
     pub steps: u32,
     /// The id of the work whose turn this was read in (`steer`, `collect`).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +188,10 @@ pub enum WorkStatus {
     Failed,
     /// It did not fit into the queue.
     Dropped,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Work that cannot be kept.

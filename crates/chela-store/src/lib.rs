@@ -16,6 +16,7 @@ mod jobs;
 mod journal;
 mod leases;
 mod ledger;
+mod outbox;
 mod sessions;
 mod sqlite;
 
@@ -51,6 +52,9 @@ pub use ledger::{
     NewCall, NewRequest, NotedHead, OpenCall, PriorRequest, RequestBody, RequestEnd, RequestLine,
     RequestParts, RequestQuery, RequestSeals, ReuseFacts, SentRequest, SpentAmount, SpentQuery,
     StoredContent, StoredContents, StoredRequest, UnreadableRow, WorkEnd, WorkFuture,
+};
+pub use outbox::{
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, NewDelivery, OutboxStore,
 };
 pub use sessions::{
     BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,

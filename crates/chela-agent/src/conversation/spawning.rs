@@ -29,6 +29,7 @@ use crate::subagents::{
 };
 use crate::turn::job_of;
 use chela_session::{OpenSession, Sessions, TranscriptEntry};
+pub(super) use child::taint_of_read;
 use child::{ChildRun, taint};
 use start::SubagentStart;
 

@@ -73,6 +73,7 @@ pub fn spec(name: &str, schedule: JobSchedule) -> JobSpec {
         missed: MissedPolicy::Once,
         grace: USUAL_GRACE,
         retries: None,
+        delivery: None,
         made: JobOrigin {
             by: JobMaker::Owner,
             at: 0,

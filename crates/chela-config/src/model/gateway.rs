@@ -43,6 +43,8 @@ section! {
         /// HTTP endpoints.
         [later]
         http: GatewayHttp,
+        /// How answers reach where they are to go.
+        delivery: GatewayDelivery,
         /// Through Tailscale.
         [later]
         tailscale: ForeignSettings,
@@ -116,6 +118,18 @@ section! {
         /// Widest message, as CSS.
         [later]
         chat_message_max_width: Option<serde_json::Value>,
+    }
+
+    /// How answers of jobs, heartbeats and webhooks reach where they are to go.
+    struct GatewayDelivery {
+        /// URLs that answers may be posted to: each with everything below its path.
+        webhooks: Vec<String>,
+        /// Secret the requests to them are signed with.
+        secret: Option<SecretSetting>,
+        /// Pauses before each further try, in milliseconds; the last counts for all after it.
+        backoff_ms: Vec<u64>,
+        /// How long one is tried; a bare number is hours.
+        expire: DurationText = "24h".into(),
     }
 
     /// A gateway elsewhere.

@@ -15,8 +15,7 @@ section! {
         model: Option<String>,
         /// Session they run in: `main` or a session key; one of their own unless set.
         session: Option<String>,
-        /// Where alerts go: `owner`, `last`, `none` or a channel.
-        [later]
+        /// Where alerts go: `owner` (the main conversation), `last`, `none` or a session key.
         target: String = "owner".into(),
         /// Whether alerts may go to direct messages.
         [later]

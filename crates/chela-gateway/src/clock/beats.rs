@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chela_agent::heartbeat_ask::heartbeat_session;
 use chela_agent::prelude::{AgentId, Agents, SessionKey};
 use chela_clock::{
-    BeatAnswer, BeatAsk, BeatFacts, BeatSettings, BeatState, BeatVerdict, HeartbeatChecklist,
+    BeatAnswer, BeatAsk, BeatFacts, BeatSettings, BeatSkip, BeatState, BeatVerdict, HeartbeatChecklist,
     JobSchedule, LocalZone, RunNote, RunStatus, judge_beat,
 };
 use chela_config::AgentView;
@@ -16,6 +16,7 @@ use chela_store::{
 };
 
 use super::beat_settings::{beat_settings, owner_zone};
+use crate::delivery::{DeliveryRefused, target_of_beat};
 use crate::lanes::WorkLanes;
 use crate::work_item::{
     DeliveryTarget, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
@@ -99,6 +100,9 @@ impl std::fmt::Debug for AgentBeat<'_> {
 impl AgentBeat<'_> {
     /// Whether a model would be asked now, and about what. Changes nothing.
     pub async fn judge(&self, state: &BeatState, is_busy: bool) -> BeatVerdict {
+        if self.target().is_err() {
+            return BeatVerdict::Skip(BeatSkip::NoRoute);
+        }
         let body = self.agents.heartbeat_body(&self.view.id);
         let checklist = body.as_deref().map(HeartbeatChecklist::read);
         let facts = BeatFacts {
@@ -284,14 +288,22 @@ impl AgentBeat<'_> {
             text: text.trim().to_owned(),
             external: Vec::new(),
             images: Vec::new(),
-            delivery: DeliveryTarget::None,
+            // One that nobody could be told of is not asked: see `judge`.
+            delivery: self.target().unwrap_or_default(),
             options: WorkOptions {
                 model: settings.model.clone(),
                 timeout_seconds: settings.timeout_seconds,
                 begin_anew: settings.isolated_session,
+                ..WorkOptions::default()
             },
             text_trust: None,
         })
+    }
+
+    /// Where its alerts go.
+    fn target(&self) -> Result<DeliveryTarget, DeliveryRefused> {
+        let settings = &self.view.heartbeat.value.settings;
+        target_of_beat(&self.view.id, &settings.target)
     }
 
     /// A conversation of its own, beside the main one, unless the operator names another.

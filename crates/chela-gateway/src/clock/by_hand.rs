@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use chela_agent::prelude::{AgentId, Agents, Host, LoadedConfig};
 use chela_clock::{BeatAsk, BeatSkip, BeatState, BeatVerdict, JobClock};
+use chela_core::ok_or_warn;
 use chela_store::{InboxStore as _, JobStore as _, SqliteRuntimeStore, StoreError};
 use tokio::sync::watch;
 
 use super::beat_settings::{beat_settings, owner_zone};
 use super::beats::{AgentBeat, beat_id, read_state};
 use super::job_work::{JobWork, clock_settings};
+use crate::delivery::{DeliveryCarriers, DeliveryDesk};
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
 use crate::lanes::WorkLanes;
 use crate::work_item::{EncodeError, WorkItem, WorkOutcome};
@@ -153,6 +155,11 @@ async fn work_once(
         tokio::spawn(async move { lanes.run(stopping).await })
     };
     let outcome = lanes.wait_for(&id).await?;
+    // Its answer goes where it is wanted; what does not work now is tried by the next gateway.
+    let desk = DeliveryDesk::new(lanes.clone(), DeliveryCarriers::usual(&lanes));
+    let due = desk.deliver_due().await;
+    ok_or_warn!(due, "what is to be delivered waits for the gateway");
+    lanes.settle_announcements().await?;
     stop.send_replace(true);
     if let Err(error) = working.await {
         tracing::warn!(%error, "the lanes did not end in order");

@@ -8,8 +8,9 @@ use chela_clock::{
 };
 use chela_store::NewMessage;
 
+use crate::delivery::target_of_job;
 use crate::work_item::{
-    DeliveryTarget, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
+    WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
 };
 
 /// Makes work of jobs, with the agents there are.
@@ -34,6 +35,8 @@ impl JobWork {
             self.host.facts.time_zone.as_deref(),
         ]);
         let text = reminder_text(spec, due.planned, due.now, &zone);
+        let settled = spec.settled_delivery();
+        let delivery = target_of_job(&spec.agent, &settled).map_err(|error| error.to_string())?;
         let external = text.foreign.map(|text| ExternalText {
             source: ExternalSource::Api {
                 name: format!("job {}", spec.name),
@@ -50,10 +53,11 @@ impl JobWork {
             text: text.told,
             external: external.into_iter().collect(),
             images: Vec::new(),
-            delivery: DeliveryTarget::None,
+            delivery,
             options: WorkOptions {
                 model: spec.model.clone(),
                 timeout_seconds: spec.timeout_seconds,
+                best_effort: settled.best_effort,
                 ..WorkOptions::default()
             },
             // What the agent wrote names nothing; what the owner wrote is the owner's.
@@ -124,6 +128,7 @@ mod tests {
             missed: MissedPolicy::Once,
             grace: 0,
             retries: None,
+            delivery: None,
             made: JobOrigin {
                 by,
                 at: 0,

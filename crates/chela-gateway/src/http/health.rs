@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chela_core::ok_or_warn;
-use chela_store::InboxStore;
+use chela_store::{DeliveryQuery, DeliveryState, InboxStore, OutboxStore as _};
 use serde_json::{Value, json};
 
 use crate::gateway_state::GatewayState;
@@ -85,6 +85,12 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
             .filter(|message| message.holder.is_none())
             .count()
     });
+    let undelivered = state.lanes.store().deliveries(DeliveryQuery {
+        state: Some(DeliveryState::Waiting),
+        limit: usize::MAX,
+    });
+    let undelivered = ok_or_warn!(undelivered.await, "what is to be delivered cannot be counted");
+    let undelivered = undelivered.map_or(0, |all| all.len());
     let running = counts.running.load(Ordering::SeqCst);
     let connections = state.connections.load(Ordering::SeqCst);
     let open = state.lanes.open_count();
@@ -98,6 +104,9 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
         counter("work_dropped_total", "Those that did not fit into their queue", &counts.dropped),
         counter("work_steered_total", "Those that were said into a running turn", &counts.steered),
         counter("work_resumed_total", "Turns that went on after a crash", &counts.resumed),
+        counter("deliveries_delivered_total", "Answers that arrived where they were to go", &counts.delivered),
+        counter("deliveries_failed_total", "Answers that were given up", &counts.undelivered),
+        gauge("deliveries_waiting", "Answers that are to be delivered", undelivered),
         gauge("work_running", "Turns that run now", running),
         gauge("work_waiting", "Messages and jobs that wait", waiting),
         gauge("conversations_open", "Conversations in memory", open),

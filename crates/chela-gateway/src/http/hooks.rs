@@ -158,7 +158,7 @@ async fn take_in(
         options: WorkOptions {
             model: call.model,
             timeout_seconds: call.timeout_seconds,
-            begin_anew: false,
+            ..WorkOptions::default()
         },
     };
     let receipt = submit(state, item).await?;

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use chela_core::lock;
-use chela_store::{ClaimState, InboxStore, MessageOutcome, WorkClaim};
+use chela_core::{lock, ok_or_warn};
+use chela_agent::prelude::Trust;
+use chela_store::{ClaimState, MessageOutcome, NewDelivery, OutboxStore as _, WorkClaim};
 
 use super::WorkLanes;
-use crate::work_item::WorkOutcome;
+use crate::delivery::{answer_delivery, delivery_expiry, delivery_id};
+use crate::work_item::{WorkItem, WorkOutcome};
 
 /// A disk that is full may have room again; so often it is tried.
 const TRIES: u32 = 5;
@@ -16,13 +18,40 @@ impl WorkLanes {
     /// Ends a piece of work. Nobody hears of an outcome that is not on disk, unless the disk
     /// refuses it for good: then the process that comes next does the work again.
     pub(super) async fn finish_work(&self, claim: &WorkClaim, outcome: WorkOutcome) {
+        self.finish_and_send(claim, outcome, Vec::new()).await;
+    }
+
+    /// What is to be delivered of an outcome, as the outbox takes it.
+    pub(super) fn delivery_of(
+        &self,
+        item: &WorkItem,
+        outcome: &WorkOutcome,
+        trust: Trust,
+    ) -> Vec<NewDelivery> {
+        let Some(delivery) = answer_delivery(item, outcome, trust) else {
+            return Vec::new();
+        };
+        let now = self.0.host.unix_millis();
+        let expires = delivery_expiry(self.agents().loaded(), now);
+        let record = delivery.to_record(&delivery_id(&item.id), now, expires);
+        let record = ok_or_warn!(record, "an answer cannot be written down for its delivery");
+        record.into_iter().collect()
+    }
+
+    /// The same with what is to be delivered of it: both are on disk, or neither is.
+    pub(super) async fn finish_and_send(
+        &self,
+        claim: &WorkClaim,
+        outcome: WorkOutcome,
+        deliveries: Vec<NewDelivery>,
+    ) {
         for again in 0..TRIES {
             let text = outcome.to_text();
             let at = self.0.host.unix_millis();
             match self
                 .0
                 .store
-                .finish(claim, MessageOutcome { text, at })
+                .finish_and_send(claim, MessageOutcome { text, at }, deliveries.clone())
                 .await
             {
                 Ok(ClaimState::Held) => break,
@@ -35,6 +64,9 @@ impl WorkLanes {
                     tokio::time::sleep(PAUSE).await;
                 }
             }
+        }
+        if !deliveries.is_empty() {
+            self.0.delivery_sent.notify_one();
         }
         let waiters = lock(&self.0.waiters).remove(&claim.name);
         for waiter in waiters.into_iter().flatten() {

@@ -112,7 +112,8 @@ fn speaker_of(source: &WorkSource) -> Speaker {
         WorkSource::Cron { .. }
         | WorkSource::Heartbeat
         | WorkSource::Hook { .. }
-        | WorkSource::Runtime { .. } => Speaker::Runtime,
+        | WorkSource::Runtime { .. }
+        | WorkSource::Announcement { .. } => Speaker::Runtime,
     }
 }
 

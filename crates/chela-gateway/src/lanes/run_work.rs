@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chela_agent::prelude::{
-    Conversation, InboundImage, InboundMessage, MessageStanding, Reply, TurnEnd, TurnError,
-    TurnOutcome,
+    Conversation, InboundImage, InboundMessage, MessageStanding, Reply, ToldAnnouncement, Trust,
+    TurnEnd, TurnError, TurnOutcome,
 };
 use chela_core::lock;
 use chela_session::MessageSource;
@@ -14,7 +14,7 @@ use chela_store::ClaimedMessage;
 use serde_json::json;
 
 use super::{RunningLane, WorkLanes};
-use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
+use crate::work_item::{DeliveryTarget, WorkItem, WorkOutcome, WorkSource, WorkStatus};
 use crate::work_surface::WorkSurface;
 
 impl WorkLanes {
@@ -84,6 +84,9 @@ impl WorkLanes {
         let conversation = self.0.open.get(&agents, item).await?;
         if let Some(lane) = lock(&self.0.running).get_mut(&item.lane()) {
             lane.conversation = Some(Arc::clone(&conversation));
+        }
+        if let WorkSource::Announcement { from } = &item.source {
+            return announce(&conversation, item, from, surface).await;
         }
         let standing = match claimed.message.tries {
             0 | 1 => MessageStanding::Unknown,
@@ -166,9 +169,36 @@ impl WorkLanes {
             }
         }
         surface.tell("work.ended", told);
-        self.finish_work(&claimed.claim, outcome).await;
+        let trust = match &conversation {
+            Some(talk) if item.delivery != DeliveryTarget::None => talk.trust_of_words().await,
+            _ => Trust::External,
+        };
+        let deliveries = self.delivery_of(item, &outcome, trust);
+        self.finish_and_send(&claimed.claim, outcome, deliveries).await;
         conversation
     }
+}
+
+/// Says in a session what was said elsewhere. Whoever watches hears of it, and no model is asked.
+async fn announce(
+    conversation: &Conversation,
+    item: &WorkItem,
+    from: &str,
+    surface: &WorkSurface,
+) -> Result<WorkOutcome, TurnError> {
+    let told = ToldAnnouncement {
+        id: item.id.clone(),
+        from: from.to_owned(),
+        text: item.text.clone(),
+        trust: item.text_trust.unwrap_or(Trust::External),
+    };
+    if conversation.announce(&told).await? {
+        surface.tell("announced", json!({ "from": from, "text": item.text }));
+    }
+    Ok(WorkOutcome {
+        status: WorkStatus::Silent,
+        ..WorkOutcome::default()
+    })
 }
 
 async fn begin_turn(
@@ -183,7 +213,9 @@ async fn begin_turn(
         }
         WorkSource::Cron { .. } => MessageSource::Cron,
         WorkSource::Heartbeat => MessageSource::Heartbeat,
-        WorkSource::Hook { .. } | WorkSource::Runtime { .. } => MessageSource::Event,
+        WorkSource::Hook { .. }
+        | WorkSource::Runtime { .. }
+        | WorkSource::Announcement { .. } => MessageSource::Event,
     };
     conversation.hear(message, source, surface).await
 }
@@ -264,6 +296,8 @@ impl WorkOutcome {
             model: Some(outcome.model.clone()),
             input_tokens: outcome.usage.input,
             output_tokens: outcome.usage.output,
+            cache_read_tokens: outcome.usage.cache_read,
+            cache_write_tokens: outcome.usage.cache_write,
             steps: outcome.steps,
             joined: None,
         }

@@ -1,10 +1,11 @@
-//! Inbox, jobs and leases in one SQLite file: what a process that runs for long has to know when
+//! Inbox, outbox, jobs and leases in one SQLite file: what a process that runs for long has to know when
 //! it starts again.
 
 mod inbox;
 mod jobs;
 mod leases;
 mod occurrences;
+mod outbox;
 mod schema;
 
 use std::path::{Path, PathBuf};
@@ -22,11 +23,12 @@ use crate::jobs::{
     OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
 };
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
+use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, NewDelivery, OutboxStore};
 use crate::{StoreCounts, StoreFuture, WriteDurability};
 
 use schema::FORMAT;
 
-/// Inbox, jobs and leases in one file, which several processes may have open.
+/// Inbox, outbox, jobs and leases in one file, which several processes may have open.
 #[derive(Debug, Clone)]
 pub struct SqliteRuntimeStore {
     engine: SqliteEngine,
@@ -145,6 +147,65 @@ impl InboxStore for SqliteRuntimeStore {
         let forgotten = self.write(WriteDurability::Disk, move |tx| {
             inbox::forget_finished(tx, before)
         });
+        self.engine.after_forgetting(forgotten)
+    }
+}
+
+impl OutboxStore for SqliteRuntimeStore {
+    fn finish_and_send(
+        &self,
+        claim: &WorkClaim,
+        outcome: MessageOutcome,
+        deliveries: Vec<NewDelivery>,
+    ) -> StoreFuture<'_, ClaimState> {
+        self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
+            outbox::finish_and_send(tx, claim, &outcome, &deliveries)
+        })
+    }
+
+    fn send(&self, delivery: NewDelivery) -> StoreFuture<'_, bool> {
+        self.write(WriteDurability::Disk, move |tx| outbox::send(tx, &delivery))
+    }
+
+    fn due_deliveries(&self, now: u64, most: usize) -> StoreFuture<'_, Vec<DeliveryRecord>> {
+        self.read(move |connection| outbox::due(connection, now, most))
+    }
+
+    fn next_delivery(&self) -> StoreFuture<'_, Option<u64>> {
+        self.read(outbox::next)
+    }
+
+    fn note_try(&self, id: &str, why: &str, due: u64) -> StoreFuture<'_, bool> {
+        let (id, why) = (id.to_owned(), why.to_owned());
+        self.write(WriteDurability::Process, move |tx| {
+            outbox::note_try(tx, &id, &why, due)
+        })
+    }
+
+    fn end_delivery(&self, id: &str, end: DeliveryEnd) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        // What was delivered must not be delivered once more after a power cut.
+        self.write(WriteDurability::Disk, move |tx| outbox::end(tx, &id, &end))
+    }
+
+    fn retry_delivery(&self, id: &str, now: u64, expires: u64) -> StoreFuture<'_, bool> {
+        let id = id.to_owned();
+        self.write(WriteDurability::Disk, move |tx| {
+            outbox::retry(tx, &id, now, expires)
+        })
+    }
+
+    fn delivery(&self, id: &str) -> StoreFuture<'_, Option<DeliveryRecord>> {
+        let id = id.to_owned();
+        self.read(move |connection| outbox::by_id(connection, &id))
+    }
+
+    fn deliveries(&self, query: DeliveryQuery) -> StoreFuture<'_, Vec<DeliveryRecord>> {
+        self.read(move |connection| outbox::newest(connection, query))
+    }
+
+    fn forget_deliveries(&self, before: u64) -> StoreFuture<'_, usize> {
+        let forgotten = self.write(WriteDurability::Disk, move |tx| outbox::forget(tx, before));
         self.engine.after_forgetting(forgotten)
     }
 }

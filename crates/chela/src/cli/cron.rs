@@ -12,6 +12,7 @@ Examples:
   chela cron add --at 20m \"The tea is ready\"
   chela cron add --at 2026-03-09T08:00 --session main \"Dentist at nine\"
   chela cron add --cron \"0 8 * * MON\" --tz Europe/Berlin --name week \"Plan my week\"
+  chela cron add --every 1d --session isolated --deliver owner --name news "What is new in notes/?"
   chela cron add --every 2h --missed skip \"Anything new in notes/inbox.md?\"")]
     Add {
         /// What the agent is told when it is due
@@ -138,6 +139,14 @@ pub struct JobArgs {
     /// So late a missed run is still made up for; 2h unless given
     #[arg(long, value_name = "TIME")]
     pub grace: Option<String>,
+    /// Where the answer goes besides: none, owner (your main conversation), last, a session key, or
+    /// a URL of gateway.delivery.webhooks. Owner unless given where each run has a conversation of
+    /// its own, none elsewhere
+    #[arg(long, value_name = "WHERE")]
+    pub deliver: Option<String>,
+    /// Say nothing when it cannot be delivered
+    #[arg(long, requires = "deliver")]
+    pub best_effort: bool,
     /// Further tries after a failure
     #[arg(long, value_name = "N")]
     pub retries: Option<u32>,

@@ -33,10 +33,48 @@ pub enum GatewayCommand {
     Uninstall(GatewayInstallArgs),
     /// What it did: the log
     Logs(LogsArgs),
+    /// Answers on their way to where they were to go, and those that did not arrive
+    #[command(after_help = "\
+Examples:
+  chela gateway deliveries              what waits or failed
+  chela gateway deliveries --all
+  chela gateway deliveries retry 3f2a
+  chela gateway deliveries drop 3f2a")]
+    Deliveries(DeliveriesArgs),
     /// Print the token that callers show
     Token {
         #[command(subcommand)]
         command: Option<GatewayTokenCommand>,
+    },
+}
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct DeliveriesArgs {
+    #[command(subcommand)]
+    pub command: Option<DeliveriesCommand>,
+    /// Also those that arrived or were dropped
+    #[arg(long)]
+    pub all: bool,
+    /// Most of them, the newest first
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+    pub limit: usize,
+    /// Print JSON for scripts
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DeliveriesCommand {
+    /// Try again, now and for another day
+    Retry {
+        /// Its number in the list
+        id: String,
+    },
+    /// Do not deliver it
+    Drop {
+        /// Its number in the list
+        id: String,
     },
 }
 

@@ -5,12 +5,11 @@ mod show;
 use std::sync::Arc;
 
 use chela_clock::{
-    BookError, JobBook, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone, MissedPolicy,
+    BookError, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone, MissedPolicy,
     RequestError, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Host, Trust};
-use chela_gateway::RunningGateway;
-use chela_gateway::WorkStatus;
+use chela_gateway::{DeliveryRefused, RunningGateway, WorkStatus, check_job_delivery};
 use chela_gateway::clock::{HandRunError, RunPlace, run_job_by_hand};
 use chela_store::SqliteRuntimeStore;
 use serde_json::json;
@@ -84,6 +83,7 @@ impl CronDesk {
         if request.name.is_none() {
             spec.name = book.free_name(&spec.name)?;
         }
+        check_job_delivery(&self.setup.loaded, &spec.agent, &spec.settled_delivery())?;
         let entropy = self.setup.host.entropy.as_ref();
         let row = book.add(spec, entropy, ground.now)?;
         self.tell_changed(screen, "Made", &row, json)
@@ -110,6 +110,7 @@ impl CronDesk {
                 context: Vec::new(),
             };
         }
+        check_job_delivery(&self.setup.loaded, &changed.agent, &changed.settled_delivery())?;
         let row = book.edit(&row, changed, ground.now)?;
         self.tell_changed(screen, "Changed", &row, json)
     }
@@ -256,6 +257,37 @@ fn request_of(args: &JobArgs) -> JobRequest {
         }),
         grace: args.grace.clone(),
         retries: args.retries,
+        delivery: args.deliver.as_deref().map(|to| JobDelivery {
+            best_effort: args.best_effort,
+            ..delivery_to(to.trim())
+        }),
+    }
+}
+
+/// Where an answer is to go, from one word.
+fn delivery_to(to: &str) -> JobDelivery {
+    let announce = JobDelivery::of(DeliveryMode::Announce);
+    let split = to.split_once(':');
+    match (to, split) {
+        ("none", _) => JobDelivery::of(DeliveryMode::None),
+        (_, Some(("http" | "https", _))) => JobDelivery {
+            to: Some(to.to_owned()),
+            ..JobDelivery::of(DeliveryMode::Webhook)
+        },
+        (_, Some(("agent", _))) => JobDelivery {
+            channel: Some("session".to_owned()),
+            to: Some(to.to_owned()),
+            ..announce
+        },
+        (_, Some((channel, address))) => JobDelivery {
+            channel: Some(channel.to_owned()),
+            to: Some(address.to_owned()),
+            ..announce
+        },
+        (name, None) => JobDelivery {
+            channel: Some(name.to_owned()),
+            ..announce
+        },
     }
 }
 
@@ -275,6 +307,12 @@ impl From<BookError> for CommandError {
 impl From<RequestError> for CommandError {
     fn from(error: RequestError) -> Self {
         Self::usage(error)
+    }
+}
+
+impl From<DeliveryRefused> for CommandError {
+    fn from(error: DeliveryRefused) -> Self {
+        Self::usage(error).hint("`chela cron add --help` says where answers can go")
     }
 }
 

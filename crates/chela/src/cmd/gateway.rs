@@ -1,5 +1,6 @@
 //! `chela gateway …`: the process that is always on.
 
+mod deliveries;
 mod run;
 mod service;
 
@@ -36,6 +37,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: GatewayCommand) -> Command
         GatewayCommand::Install(args) => service::install(host, screen, &args),
         GatewayCommand::Uninstall(args) => service::uninstall(host, screen, &args),
         GatewayCommand::Logs(args) => logs::run(host, screen, &args),
+        GatewayCommand::Deliveries(args) => deliveries::run(host, screen, args),
         GatewayCommand::Token { command } => token(host, screen, command),
     }
 }

@@ -1,4 +1,4 @@
-//! The tables of inbox, jobs and leases, and what they share.
+//! The tables of inbox, outbox, jobs and leases, and what they share.
 
 use rusqlite::{Connection, Row};
 
@@ -16,7 +16,8 @@ pub(super) static FORMAT: FileFormat = FileFormat {
 
 /// `claim` is the number of the newest claim, 0 when it was given back. `numbers` outlives what was
 /// numbered: a lease that was released and taken again never gets an old number.
-const STEPS: [&str; 1] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE inbox (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
         id TEXT NOT NULL UNIQUE,
@@ -65,7 +66,25 @@ const STEPS: [&str; 1] = ["
         name TEXT PRIMARY KEY,
         last INTEGER NOT NULL
     ) WITHOUT ROWID;
-"];
+",
+    // What is to be delivered.
+    "
+    CREATE TABLE outbox (
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        body TEXT NOT NULL,
+        made INTEGER NOT NULL,
+        due INTEGER NOT NULL,
+        expires INTEGER NOT NULL,
+        tries INTEGER NOT NULL DEFAULT 0,
+        state TEXT NOT NULL DEFAULT 'waiting',
+        why TEXT NOT NULL DEFAULT '',
+        ended INTEGER
+    );
+    CREATE INDEX outbox_due ON outbox (due) WHERE ended IS NULL;
+    CREATE INDEX outbox_ended ON outbox (ended) WHERE ended IS NOT NULL;
+",
+];
 
 /// Which numbers are counted.
 #[derive(Debug, Clone, Copy)]

@@ -112,6 +112,7 @@ impl CronDesk {
             ("when", spec.schedule.in_words(&zone)),
             ("state", self.standing(&row)),
             ("in", spec.session.in_words()),
+            ("answers to", spec.settled_delivery().in_words()),
             ("model", model.to_owned()),
             ("missed", missed),
             ("made", made),

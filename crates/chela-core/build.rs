@@ -4,10 +4,11 @@
 #[path = "src/tokens/layout.rs"]
 mod layout;
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::path::PathBuf;
 
-use layout::{EMPTY, PAIRS, SLOTS, STRIDE, pair, place, slot};
+use layout::{BUCKETS, NONE, PAIRS, entry, pair, place};
 
 const PACKED: &str = "data/o200k.vocab";
 
@@ -18,27 +19,27 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
     let tokens = unpack(std::fs::read(PACKED)?)?;
 
-    let mut slots = vec![EMPTY; SLOTS];
-    let (mut starts, mut start) = (Vec::new(), 0);
-    let mut pairs = vec![EMPTY; PAIRS];
+    let mut buckets = vec![Vec::new(); BUCKETS];
+    let mut pairs = vec![NONE; PAIRS];
+    let mut places = HashSet::new();
     for (rank, token) in (0_u32..).zip(&tokens) {
-        let (mut at, mark) = place(token);
-        while slots[at] != EMPTY {
-            at = (at + 1) % SLOTS;
+        let (bucket, mark) = place(token);
+        if !places.insert((bucket, mark)) {
+            return Err(format!("token {rank} has the hash of another one").into());
         }
-        slots[at] = slot(mark, rank);
+        buckets[bucket].push(entry(mark, rank));
         if let [first, second] = token[..] {
             pairs[pair(first, second)] = rank;
         }
-        if usize::try_from(rank)? % STRIDE == 0 {
-            starts.push(start);
-        }
-        start += 1 + u32::try_from(token.len())?;
     }
+    let ends = buckets.iter().scan(0, |end, bucket| {
+        *end += bucket.len() as u32;
+        Some(*end)
+    });
 
-    std::fs::write(out.join("o200k.starts"), little_endian(&starts))?;
-    std::fs::write(out.join("o200k.pairs"), little_endian(&pairs))?;
-    std::fs::write(out.join("o200k.slots"), little_endian(&slots))?;
+    std::fs::write(out.join("o200k.ends"), three_bytes(ends))?;
+    std::fs::write(out.join("o200k.entries"), buckets.concat().concat())?;
+    std::fs::write(out.join("o200k.pairs"), three_bytes(pairs.into_iter()))?;
     Ok(())
 }
 
@@ -56,9 +57,12 @@ fn unpack(packed: Vec<u8>) -> Result<Vec<Vec<u8>>, Box<dyn Error>> {
     Ok(tokens)
 }
 
-fn little_endian(numbers: &[u32]) -> Vec<u8> {
+/// Each number in three bytes, little endian.
+fn three_bytes(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     numbers
-        .iter()
-        .flat_map(|number| number.to_le_bytes())
+        .flat_map(|number| {
+            let [a, b, c, _] = number.to_le_bytes();
+            [a, b, c]
+        })
         .collect()
 }

@@ -4,6 +4,7 @@
 pub mod minilm;
 pub mod provider;
 pub mod remote;
+mod row_code;
 pub mod table;
 mod wordpiece;
 

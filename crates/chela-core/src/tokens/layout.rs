@@ -2,45 +2,54 @@
 
 #![allow(dead_code, reason = "the build script writes what the program reads")]
 
-/// Number of slots: two in five stay empty, so that a search ends soon.
-pub const SLOTS: usize = 5 << 16;
-pub const EMPTY: u32 = u32::MAX;
+/// The tokens lie in buckets by their hash, half a dozen in each, one bucket behind the other.
+pub const BUCKETS: usize = 1 << 15;
 
-/// Of so many tokens in a row one has its place written down; the others are reached from it,
-/// each by the length that stands before its bytes.
-pub const STRIDE: usize = 8;
+/// No rank; greater than any.
+pub const NONE: u32 = 0xFF_FFFF;
 
 /// Tokens of two bytes have a table of their own: merging begins with them.
 pub const PAIRS: usize = 1 << 16;
 
-/// 262,144 ranks fit; the vocabulary has fewer than 200,000, so no slot in use looks empty.
+/// 262,144 ranks fit; the vocabulary has fewer than 200,000.
 const RANK_BITS: u32 = 18;
-const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
+const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
+
+/// A token takes seven bytes in its bucket: its rank and, in the bits left over, a mark.
+pub const ENTRY_BYTES: usize = 7;
+const MARK_BITS: u32 = 8 * ENTRY_BYTES as u32 - RANK_BITS;
+const MARK_MASK: u64 = (1 << MARK_BITS) - 1;
 
 pub fn pair(first: u8, second: u8) -> usize {
     usize::from(first) << 8 | usize::from(second)
 }
 
-/// A slot holds a rank and, in the bits left over, a mark that tells most other tokens apart
-/// without looking at their bytes.
-pub fn slot(mark: u32, rank: u32) -> u32 {
-    (mark << RANK_BITS) | (rank & RANK_MASK)
+/// What stands in a bucket for a token, little endian.
+pub fn entry(mark: u64, rank: u32) -> [u8; ENTRY_BYTES] {
+    let [bytes @ .., _] = (mark << RANK_BITS | u64::from(rank)).to_le_bytes();
+    bytes
 }
 
-/// The mark and the rank in a slot.
-pub fn read_slot(slot: u32) -> (u32, u32) {
-    (slot >> RANK_BITS, slot & RANK_MASK)
+/// The mark and the rank in an entry.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a rank has fewer bits than that"
+)]
+pub fn read_entry(bytes: [u8; ENTRY_BYTES]) -> (u64, u32) {
+    let [a, b, c, d, e, f, g] = bytes;
+    let entry = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);
+    (entry >> RANK_BITS, (entry & RANK_MASK) as u32)
 }
 
-/// The slot where the search for these bytes begins, and their mark.
+/// The bucket where these bytes would be, and their mark.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "taking bits of a hash is the purpose"
 )]
-pub fn place(bytes: &[u8]) -> (usize, u32) {
+pub fn place(bytes: &[u8]) -> (usize, u64) {
     let hash = hash(bytes);
-    let at = (u128::from(hash) * SLOTS as u128) >> u64::BITS;
-    (at as usize, hash as u32 >> RANK_BITS)
+    let at = (u128::from(hash) * BUCKETS as u128) >> u64::BITS;
+    (at as usize, hash & MARK_MASK)
 }
 
 fn hash(bytes: &[u8]) -> u64 {

@@ -7,28 +7,32 @@
 
 use std::sync::LazyLock;
 
+use super::row_code::{CodeLengths, GROUP, GROUPS, LONGEST_CODE, MIDDLE, STRIDE, codes};
 use super::wordpiece::WordPiece;
 
-/// See `data/pack.py` for the layout and `data/README.md` for where the numbers come from.
-static FILE: &[u8] = include_bytes!("../../data/table.bin");
-const HEADER: usize = 20;
+pub use super::row_code::DIMENSIONS;
 
-/// Dimensions of the built-in vectors.
-pub const DIMENSIONS: usize = 256;
-/// Numbers are kept in quarters of a row: three of them in bytes, six bits each, and the fourth in
-/// the two bits those leave over.
-const QUARTER: usize = DIMENSIONS / 4;
-const ROW_BYTES: usize = 3 * QUARTER;
-/// What stands for zero.
-const MIDDLE: f32 = 32.0;
+// Where the numbers come from: `data/README.md`. What the build script makes of them lies here and
+// is read in place, so that nothing but the rows of a text is ever loaded.
+static CODES: &[CodeLengths] = include_bytes!(concat!(env!("OUT_DIR"), "/table.codes"))
+    .as_chunks()
+    .0;
+static ROWS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/table.rows"));
+static ROW_LENGTHS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/table.lengths"));
+static ROW_STARTS: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/table.starts"))
+    .as_chunks()
+    .0;
+static SCALES: &[[u8; 4]] = include_bytes!(concat!(env!("OUT_DIR"), "/table.scales"))
+    .as_chunks()
+    .0;
+static WORDS: &str = include_str!(concat!(env!("OUT_DIR"), "/table.words"));
 
 static TABLE: LazyLock<WordTable> = LazyLock::new(WordTable::open);
 
 /// The table, laid out for look-up.
 #[derive(Debug)]
 pub struct WordTable {
-    scales: &'static [u8],
-    rows: &'static [u8],
+    codes: [GroupCode; GROUPS],
     pieces: WordPiece,
 }
 
@@ -39,22 +43,9 @@ impl WordTable {
     }
 
     fn open() -> Self {
-        let number = |at: usize| {
-            FILE[at..at + 4]
-                .iter()
-                .rev()
-                .fold(0_usize, |n, byte| n << 8 | usize::from(*byte))
-        };
-        let (rows, words) = (number(8), number(16));
-        let scales_end = HEADER + 4 * rows;
-        let rows_end = scales_end + rows * ROW_BYTES;
         Self {
-            scales: FILE.get(HEADER..scales_end).unwrap_or_default(),
-            rows: FILE.get(scales_end..rows_end).unwrap_or_default(),
-            pieces: WordPiece::new(
-                std::str::from_utf8(FILE.get(rows_end..rows_end + words).unwrap_or_default())
-                    .unwrap_or_default(),
-            ),
+            codes: std::array::from_fn(|group| GroupCode::new(&CODES[group])),
+            pieces: WordPiece::new(WORDS),
         }
     }
 
@@ -89,21 +80,108 @@ impl WordTable {
     /// The row of one piece and what a step of it is worth.
     pub fn row(&self, id: u16) -> ([f32; DIMENSIONS], f32) {
         let id = usize::from(id);
-        let (rows, _) = self.rows.as_chunks::<ROW_BYTES>();
-        let (scales, _) = self.scales.as_chunks::<4>();
-        (unpacked(&rows[id]), f32::from_le_bytes(scales[id]))
+        let first = id - id % STRIDE;
+        let start = u32::from_le_bytes(ROW_STARTS[id / STRIDE]) as usize;
+        let before: usize = ROW_LENGTHS[first..id]
+            .iter()
+            .copied()
+            .map(usize::from)
+            .sum();
+        (
+            self.unpack(&ROWS[start + before..]),
+            f32::from_le_bytes(SCALES[id]),
+        )
+    }
+
+    /// The row that begins these bytes.
+    fn unpack(&self, coded: &[u8]) -> [f32; DIMENSIONS] {
+        /// So many numbers are sure to be in the bits that one look takes in.
+        const AT_ONCE: usize = 4;
+        let mut row = [0.0; DIMENSIONS];
+        let mut bit = 0;
+        for (code, part) in self.codes.iter().zip(row.as_chunks_mut::<GROUP>().0) {
+            for values in part.as_chunks_mut::<AT_ONCE>().0 {
+                let Some(bytes) = coded.get(bit / 8..).and_then(|rest| rest.first_chunk()) else {
+                    return row;
+                };
+                let mut bits = u64::from_be_bytes(*bytes) << (bit % 8);
+                for value in values {
+                    let (number, length) = code.first(bits);
+                    *value = number;
+                    bits <<= length;
+                    bit += length;
+                }
+            }
+        }
+        row
     }
 }
 
-fn unpacked(packed: &[u8; ROW_BYTES]) -> [f32; DIMENSIONS] {
-    let mut row = [0.0; DIMENSIONS];
-    for at in 0..QUARTER {
-        let [a, b, c] = [packed[at], packed[QUARTER + at], packed[2 * QUARTER + at]];
-        let last = a >> 6 | b >> 6 << 2 | c >> 6 << 4;
-        row[at] = f32::from(a & 63) - MIDDLE;
-        row[QUARTER + at] = f32::from(b & 63) - MIDDLE;
-        row[2 * QUARTER + at] = f32::from(c & 63) - MIDDLE;
-        row[3 * QUARTER + at] = f32::from(last) - MIDDLE;
+/// The code of one quarter of a row: what the next bits begin with.
+struct GroupCode(Vec<CodeSlot>);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct CodeSlot {
+    number: i8,
+    length: u8,
+}
+
+impl std::fmt::Debug for GroupCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("GroupCode").field(&self.0.len()).finish()
     }
-    row
+}
+
+impl GroupCode {
+    fn new(lengths: &CodeLengths) -> Self {
+        let mut slots = vec![CodeSlot::default(); 1 << LONGEST_CODE];
+        let known = (0_u8..).zip(codes(lengths)).zip(lengths);
+        for ((symbol, code), length) in known.filter(|(_, length)| **length > 0) {
+            let spare = LONGEST_CODE - u32::from(*length);
+            let from = usize::from(code) << spare;
+            slots[from..from + (1 << spare)].fill(CodeSlot {
+                number: symbol.wrapping_sub(MIDDLE).cast_signed(),
+                length: *length,
+            });
+        }
+        Self(slots)
+    }
+
+    /// The number these bits begin with, and how many of them are its code.
+    fn first(&self, bits: u64) -> (f32, usize) {
+        let slot = self.0[(bits >> (u64::BITS - LONGEST_CODE)) as usize];
+        (f32::from(slot.number), usize::from(slot.length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DIMENSIONS, ROW_LENGTHS, WordTable};
+
+    /// What `data/pack.py` wrote, read as it says.
+    static PACKED: &[u8] = include_bytes!("../../data/table.bin");
+
+    #[test]
+    fn every_row_is_the_one_that_was_packed() {
+        const QUARTER: usize = DIMENSIONS / 4;
+        let rows = ROW_LENGTHS.len();
+        let scales = &PACKED[20..20 + 4 * rows];
+        let numbers = &PACKED[20 + 4 * rows..];
+        let table = WordTable::built_in();
+        for id in 0..rows {
+            let bytes = &numbers[3 * QUARTER * id..3 * QUARTER * (id + 1)];
+            let (row, scale) = table.row(u16::try_from(id).unwrap());
+            assert_eq!(scale.to_le_bytes(), scales[4 * id..4 * id + 4]);
+            for at in 0..QUARTER {
+                let [a, b, c] = [0, 1, 2].map(|part| bytes[part * QUARTER + at]);
+                let last = a >> 6 | b >> 6 << 2 | c >> 6 << 4;
+                let wanted = [a & 63, b & 63, c & 63, last].map(|n| f32::from(n) - 32.0);
+                let found = [0, 1, 2, 3].map(|part| row[part * QUARTER + at]);
+                assert_eq!(found, wanted, "row {id}, {at}");
+            }
+        }
+        let words = table.vocabulary();
+        assert_eq!(words.lines().count(), rows);
+        assert!(PACKED.ends_with(words.as_bytes()));
+    }
 }

@@ -1,0 +1,150 @@
+//! Packs the table of word vectors: `data/table.bin` has six bits for each number, the program has
+//! fewer for those that occur often. Read by `embed::table`, row by row.
+
+#[path = "src/embed/row_code.rs"]
+mod row_code;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::error::Error;
+use std::path::PathBuf;
+
+use row_code::{
+    CodeLengths, DIMENSIONS, GROUP, GROUPS, LONGEST_CODE, PADDING, STRIDE, SYMBOLS, codes,
+};
+
+const TABLE: &str = "data/table.bin";
+const HEADER: usize = 20;
+const ROW_BYTES: usize = 3 * GROUP;
+
+type Row = [u8; DIMENSIONS];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for input in [TABLE, "src/embed/row_code.rs", "build.rs"] {
+        println!("cargo::rerun-if-changed={input}");
+    }
+    let out = PathBuf::from(std::env::var("OUT_DIR")?);
+    let file = std::fs::read(TABLE)?;
+    let (header, rest) = file.split_at_checked(HEADER).ok_or("no header")?;
+    let number = |at: usize| -> Result<usize, Box<dyn Error>> {
+        Ok(u32::from_le_bytes(header[at..at + 4].try_into()?).try_into()?)
+    };
+    let (rows, dimensions, words) = (number(8)?, number(12)?, number(16)?);
+    if !header.starts_with(b"CHTABLE2") || dimensions != DIMENSIONS {
+        return Err(format!("{TABLE} is no table of {DIMENSIONS} dimensions").into());
+    }
+    let short = || format!("{TABLE} ends too soon");
+    let (scales, rest) = rest.split_at_checked(4 * rows).ok_or_else(short)?;
+    let (packed, rest) = rest.split_at_checked(rows * ROW_BYTES).ok_or_else(short)?;
+    let words = rest.get(..words).ok_or_else(short)?;
+
+    let rows: Vec<Row> = packed.as_chunks().0.iter().map(unpack).collect();
+    let lengths = code_lengths(&rows);
+    let coded = CodedRows::of(&rows, &lengths)?;
+    for (name, bytes) in [
+        ("table.codes", lengths.concat()),
+        ("table.rows", coded.bytes),
+        ("table.lengths", coded.lengths),
+        ("table.starts", coded.starts),
+        ("table.scales", scales.to_vec()),
+        ("table.words", words.to_vec()),
+    ] {
+        std::fs::write(out.join(name), bytes)?;
+    }
+    Ok(())
+}
+
+/// Three quarters of a row lie in the low bits of a byte each, the last one in the two bits those
+/// leave over.
+fn unpack(packed: &[u8; ROW_BYTES]) -> Row {
+    let mut row = [0; DIMENSIONS];
+    for (at, byte) in packed.iter().enumerate() {
+        let (part, lane) = (at / GROUP, at % GROUP);
+        row[at] = byte & 63;
+        row[3 * GROUP + lane] |= byte >> 6 << (2 * part);
+    }
+    row
+}
+
+struct CodedRows {
+    bytes: Vec<u8>,
+    /// Bytes of each row.
+    lengths: Vec<u8>,
+    /// Where every sixteenth row begins.
+    starts: Vec<u8>,
+}
+
+impl CodedRows {
+    fn of(rows: &[Row], lengths: &[CodeLengths; GROUPS]) -> Result<Self, Box<dyn Error>> {
+        let codes = lengths.map(|lengths| codes(&lengths));
+        let mut coded = Self {
+            bytes: Vec::new(),
+            lengths: Vec::new(),
+            starts: Vec::new(),
+        };
+        for (number, row) in rows.iter().enumerate() {
+            let start = coded.bytes.len();
+            if number % STRIDE == 0 {
+                coded.starts.extend(u32::try_from(start)?.to_le_bytes());
+            }
+            let (mut held, mut bits) = (0_u32, 0);
+            for (at, symbol) in row.iter().enumerate() {
+                let (group, symbol) = (at / GROUP, usize::from(*symbol));
+                let length = u32::from(lengths[group][symbol]);
+                held = held << length | u32::from(codes[group][symbol]);
+                bits += length;
+                while bits >= 8 {
+                    bits -= 8;
+                    coded.bytes.push((held >> bits & 0xFF) as u8);
+                }
+            }
+            if bits > 0 {
+                coded.bytes.push((held << (8 - bits) & 0xFF) as u8);
+            }
+            coded.lengths.push((coded.bytes.len() - start).try_into()?);
+        }
+        coded.bytes.extend([0; PADDING]);
+        Ok(coded)
+    }
+}
+
+fn code_lengths(rows: &[Row]) -> [CodeLengths; GROUPS] {
+    let mut counts = [[0_u64; SYMBOLS]; GROUPS];
+    for row in rows {
+        for (at, symbol) in row.iter().enumerate() {
+            counts[at / GROUP][usize::from(*symbol)] += 1;
+        }
+    }
+    counts.map(|mut counts| {
+        loop {
+            let lengths = huffman(&counts);
+            if lengths.iter().all(|of| u32::from(*of) <= LONGEST_CODE) {
+                return lengths;
+            }
+            // What is rare counts for more, so that its code gets shorter.
+            for count in counts.iter_mut().filter(|count| **count > 0) {
+                *count = *count / 2 + 1;
+            }
+        }
+    })
+}
+
+/// How deep each symbol lies when the two rarest are joined again and again.
+fn huffman(counts: &[u64; SYMBOLS]) -> CodeLengths {
+    let mut lengths = [0; SYMBOLS];
+    let mut heap: BinaryHeap<Reverse<(u64, Vec<usize>)>> = (counts.iter().enumerate())
+        .filter(|(_, count)| **count > 0)
+        .map(|(symbol, count)| Reverse((*count, vec![symbol])))
+        .collect();
+    while let Some(Reverse((count, mut symbols))) = heap.pop() {
+        let Some(Reverse((other, more))) = heap.pop() else {
+            break;
+        };
+        symbols.extend(more);
+        for symbol in &symbols {
+            lengths[*symbol] += 1;
+        }
+        heap.push(Reverse((count + other, symbols)));
+    }
+    lengths
+}

@@ -9,6 +9,7 @@ mod forward;
 mod mounts;
 mod namespaces;
 mod supervise;
+mod write_watch;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -16,6 +17,7 @@ use std::process::Command;
 
 use super::cgroup;
 use super::order::{HelperOrder, HelperStage, ProbeResult};
+use write_watch::NotesFile;
 
 /// Does what the arguments after the hidden command say: an order, a program, its arguments.
 /// Returns the exit code, or what went wrong; does not return when it becomes the command.
@@ -32,7 +34,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> 
     match order.stage {
         HelperStage::Join => {
             cgroup::join(&order.groups)?;
-            let error = Command::new(&program).args(&arguments).exec();
+            let mut command = Command::new(&program);
+            // Without notes nothing is known of what it writes, which is no reason not to run it.
+            if let Some(notes) = &order.notes {
+                let _ = NotesFile::open(notes).and_then(|notes| notes.hand_on(&mut command));
+            }
+            let error = command.args(&arguments).exec();
             Err(format!("{} cannot be run: {error}", program.display()))
         }
         HelperStage::Tie => {

@@ -34,6 +34,8 @@ mod reachable;
 mod settings;
 mod toolchains;
 mod walls;
+#[cfg(unix)]
+mod written;
 
 pub use bounds::CommandBounds;
 pub use cgroup::{Cgroup, CgroupParent};
@@ -56,3 +58,5 @@ pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
 pub use reachable::{HostLookup, SystemLookup, is_public};
 pub use settings::keys_without_effect;
 pub use walls::PathAccess;
+#[cfg(unix)]
+pub use written::WriteRecord;

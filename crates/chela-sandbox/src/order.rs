@@ -16,6 +16,9 @@ pub const HELPER_FAILED: u8 = 125;
 /// of its own, so it is always free.
 pub const EGRESS_PORT: u16 = 3128;
 
+/// The variable that names, to the helper alone, the open file for its notes on what is written.
+pub(crate) const WRITES_VARIABLE: &str = "CHELA_WRITES_FD";
+
 /// What is to be given up before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HelperOrder {
@@ -37,6 +40,9 @@ pub struct HelperOrder {
     /// The process without which a tied command has no business.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starter: Option<i32>,
+    /// Where it is noted what the command writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<PathBuf>,
 }
 
 impl HelperOrder {
@@ -54,6 +60,7 @@ impl HelperOrder {
             egress: None,
             groups: Vec::new(),
             starter: None,
+            notes: None,
         }
     }
 
@@ -67,11 +74,12 @@ impl HelperOrder {
         }
     }
 
-    /// Joins these groups and becomes what follows.
-    pub fn join(groups: Vec<PathBuf>) -> Self {
+    /// Joins these groups, opens the notes and becomes what follows.
+    pub fn join(groups: Vec<PathBuf>, notes: Option<PathBuf>) -> Self {
         Self {
             stage: HelperStage::Join,
             groups,
+            notes,
             ..Self::probe()
         }
     }
@@ -82,7 +90,7 @@ impl HelperOrder {
 pub enum HelperStage {
     /// Says what this machine allows, and ends.
     Probe,
-    /// Joins the groups and becomes the program, which builds the walls.
+    /// Joins the groups, opens the notes and becomes the program, which builds the walls.
     Join,
     /// Stays outside, keeps the way out open and ends whatever the command leaves behind.
     Supervise,

@@ -19,6 +19,7 @@ use super::order::{
     AllowedSockets, EGRESS_PORT, HELPER_COMMAND, HelperOrder, HelperStage, SandboxNamespaces,
     SignalLimit,
 };
+use super::written::WriteRecord;
 use super::{CommandBounds, PathAccess, SandboxBackend};
 
 /// From this version on Landlock keeps signals inside.
@@ -60,6 +61,8 @@ pub struct BareCommand<'a> {
     /// Where it starts.
     pub folder: &'a Path,
     pub timeout: Duration,
+    /// Where it is noted what it writes.
+    pub written: Option<&'a WriteRecord>,
 }
 
 /// The same command, as it is started to run inside.
@@ -298,12 +301,15 @@ impl SandboxPlan {
         })?;
         let entrances = group.as_ref().map(Cgroup::entrances).unwrap_or_default();
         let order = self.order(command, walls.clone(), egress);
-        let order = HelperOrder {
-            groups: match self.backend {
-                SandboxBackend::Landlock { .. } => entrances.clone(),
-                SandboxBackend::Bwrap { .. } => Vec::new(),
+        let notes = command.written.map(|record| record.path().to_owned());
+        let order = match self.backend {
+            SandboxBackend::Landlock { .. } => HelperOrder {
+                groups: entrances.clone(),
+                notes: notes.clone(),
+                ..order
             },
-            ..order
+            // Neither can be reached any more where the helper is then.
+            SandboxBackend::Bwrap { .. } => order,
         };
         let mut inside = vec![HELPER_COMMAND.into(), in_words(&order)?];
         inside.push(command.program.into());
@@ -320,10 +326,10 @@ impl SandboxPlan {
                 });
                 arguments.push(bubblewrap::HELPER.into());
                 arguments.extend(inside);
-                match entrances.is_empty() {
+                match entrances.is_empty() && notes.is_none() {
                     true => (program.clone(), "bwrap".into(), arguments),
                     false => {
-                        let join = in_words(&HelperOrder::join(entrances))?;
+                        let join = in_words(&HelperOrder::join(entrances, notes))?;
                         let mut words = vec![HELPER_COMMAND.into(), join, program.into()];
                         words.extend(arguments);
                         (self.helper.clone(), "chela".into(), words)
@@ -378,6 +384,7 @@ impl SandboxPlan {
             egress: None,
             groups: Vec::new(),
             starter: None,
+            notes: None,
         };
         match self.backend {
             SandboxBackend::Bwrap { .. } => HelperOrder {

@@ -159,6 +159,7 @@ impl OutputBound {
                 None => Value::Null,
             },
             success: CallSuccess::Done,
+            written: None,
         }
     }
 

@@ -1,6 +1,9 @@
 //! What a tool gives back.
 
+use std::sync::Arc;
+
 use chela_guard::LabelledText;
+use chela_sandbox::WriteRecord;
 use serde_json::Value;
 
 /// Where the details of a result say that it was not allowed, and why.
@@ -12,6 +15,8 @@ pub struct ToolOutput {
     pub content: Vec<OutputPiece>,
     pub details: Value,
     pub success: CallSuccess,
+    /// Of a sandboxed command: the notes on what it wrote.
+    pub written: Option<Arc<WriteRecord>>,
 }
 
 /// The detail that holds the names of tools a result tells of.
@@ -61,6 +66,7 @@ impl ToolOutput {
             content: vec![OutputPiece::Text(text)],
             details: Value::Null,
             success: CallSuccess::Done,
+            written: None,
         }
     }
 

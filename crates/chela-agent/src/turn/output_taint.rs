@@ -7,14 +7,16 @@
 //! the files it makes are the agent's own. Those of any other are nobody's, without anybody having
 //! to notice.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use chela_core::{ContentHash, Trust, ok_or_debug, ok_or_warn};
 use chela_guard::flow::SessionTaint;
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::ToolCall;
-use chela_sandbox::{NetworkAccess, SandboxStanding, others_run_commands};
+use chela_sandbox::{NetworkAccess, SandboxStanding, WriteRecord, others_run_commands};
 use chela_session::journal::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
 use chela_tools::approvals::{ProgramError, ProgramFile, is_plain_repository};
 use chela_tools::{Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
@@ -44,6 +46,8 @@ pub(super) struct CommandOrigin {
     before: Vec<LookedAtFile>,
     /// The rules of work folders, as they were.
     rules: WorkRules,
+    /// Nobody had looked at anything before this moment.
+    before_looking: i128,
     overlap: OverlapWatch,
     /// A command that nobody answers for ran on in the background when it began.
     is_beside_foreign: bool,
@@ -84,6 +88,7 @@ impl RunningTurn<'_> {
         let names_git = Value::Object(arguments.clone()).to_string().contains("git");
         let given = arguments.clone();
         let overlap = scope.agents.commands.begin();
+        let before_looking = surely_past();
         let look = on_blocking_thread(move || {
             let Some(words) = words else {
                 return CommandOrigin {
@@ -91,6 +96,7 @@ impl RunningTurn<'_> {
                     writes: Vec::new(),
                     before: Vec::new(),
                     rules: WorkRules::look(&scope),
+                    before_looking,
                     overlap,
                     is_beside_foreign: true,
                 };
@@ -127,6 +133,7 @@ impl RunningTurn<'_> {
                 writes,
                 before,
                 rules: WorkRules::look(&scope),
+                before_looking,
                 overlap,
                 is_beside_foreign: custody.lingers_foreign()
                     || others_run_commands(&scope.agents.host),
@@ -166,18 +173,28 @@ impl RunningTurn<'_> {
             let (scope, tool) = (Arc::clone(self.parts.scope), call.name.clone());
             let custody = Arc::clone(self.parts.custody);
             let turn = self.recorder.turn().to_owned();
+            let written = output.written.clone();
             let note = move || {
                 let by = AnsweredBy {
                     writer: FileWriter::Agent,
                     how: &tool,
                     turn: &turn,
                 };
-                origin.note_made(&scope, &custody, &leave, &by);
+                origin.note_made(&scope, &custody, &leave, written.as_deref(), &by);
             };
             on_blocking_thread(note).await;
         }
         output
     }
+}
+
+/// A moment that is past for every file that changes from now on: the kernel stamps files by a clock
+/// that may be some milliseconds late. In nanoseconds since 1970.
+fn surely_past() -> i128 {
+    const LATE: Duration = Duration::from_millis(20);
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let since = since.unwrap_or_default().saturating_sub(LATE);
+    i128::try_from(since.as_nanos()).unwrap_or_default()
 }
 
 /// Whether a call asks for more than the sandbox holds: the machine itself, or hosts.
@@ -222,6 +239,7 @@ impl CommandOrigin {
         scope: &ConversationScope,
         custody: &FileCustody,
         leave: &OrderLeave,
+        written: Option<&WriteRecord>,
         by: &AnsweredBy<'_>,
     ) {
         let paths = match &self.standing {
@@ -229,11 +247,16 @@ impl CommandOrigin {
             // Somebody else's command may have written them meanwhile.
             _ if !self.was_alone(scope, custody) => return,
             OriginStanding::Named => self.writes.clone(),
+            // Not all that changed meanwhile is its doing: the owner's editor and their downloads
+            // write there, too. What it wrote is known from its own calls.
             OriginStanding::Enclosed(roots) => {
+                let written = written.map_or_else(HashSet::new, |calls| {
+                    calls.written_since(self.before_looking)
+                });
                 let changed = roots
                     .iter()
                     .flat_map(|root| custody.trees.take_changed(root));
-                changed.collect()
+                changed.filter(|path| written.contains(path)).collect()
             }
         };
         let root = scope.workspace_root();

@@ -52,6 +52,7 @@ impl RunningTurn<'_> {
             content,
             success,
             details: output.details,
+            written: output.written,
         }
     }
 

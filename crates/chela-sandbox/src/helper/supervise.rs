@@ -14,8 +14,11 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cgroup;
 use crate::family::{MARK, ProcessFamily};
-use crate::order::{EGRESS_PORT, HELPER_COMMAND, HelperOrder, HelperStage, SandboxNamespaces};
+use crate::order::{
+    EGRESS_PORT, HELPER_COMMAND, HelperOrder, HelperStage, SandboxNamespaces, WRITES_VARIABLE,
+};
 
+use super::write_watch::{NotesFile, start_watched};
 use super::{enclose, forward, mounts, namespaces};
 
 /// Runs the command and gives its exit code.
@@ -25,6 +28,11 @@ pub fn supervise(
     arguments: &[OsString],
 ) -> Result<u8, String> {
     let parent = getppid();
+    // Before the walls stand; without notes nothing is known of what the command writes.
+    let notes = match &order.notes {
+        Some(path) => NotesFile::open(path).ok(),
+        None => NotesFile::handed().and_then(Result::ok),
+    };
     cgroup::join(&order.groups)?;
     let failed = |what: &str, error: &dyn std::fmt::Display| format!("{what}: {error}");
     // Processes whose parent is gone come here, so none gets away.
@@ -46,7 +54,7 @@ pub fn supervise(
         Some(proxy) => Some((forward::listen(EGRESS_PORT, proxy)?, proxy.clone())),
         None => None,
     };
-    let command = match &order.walls {
+    let mut command = match &order.walls {
         // Landlock keeps what is inside from reaching this process, so it stays outside.
         Some(_) => {
             enclose::no_open_files();
@@ -61,6 +69,7 @@ pub fn supervise(
             command
         }
     };
+    command.env_remove(WRITES_VARIABLE);
     // Its memory can neither be read nor written from inside.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)
         .map_err(|error| failed("the sandbox cannot hide its memory", &error))?;
@@ -72,7 +81,7 @@ pub fn supervise(
         if let Some((listener, proxy)) = way_out {
             tokio::spawn(forward::forward(listener, proxy));
         }
-        stay(command, parent).await
+        stay(command, parent, notes).await
     });
     if order.walls.is_some() {
         let mark = std::env::var(MARK).unwrap_or_default();
@@ -102,13 +111,18 @@ fn within(order: &HelperOrder, program: &OsStr, arguments: &[OsString]) -> Resul
 
 /// Waits for the command, and for every orphan that comes here. Signals to the whole group reach
 /// the command by themselves and must not end this process before it.
-async fn stay(mut command: Command, parent: Option<Pid>) -> io::Result<u8> {
+async fn stay(
+    mut command: Command,
+    parent: Option<Pid>,
+    notes: Option<NotesFile>,
+) -> io::Result<u8> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
     let mut quit = signal(SignalKind::quit())?;
     let mut ended = signal(SignalKind::child())?;
-    let child = Pid::from_child(&command.spawn()?);
+    let started = start_watched(notes, move || command.spawn());
+    let child = Pid::from_child(&started.ok_or(io::ErrorKind::OutOfMemory)??);
     loop {
         if let Some(code) = reap(child)? {
             return Ok(code);

@@ -152,6 +152,7 @@ impl ExecTool {
             watch: FamilyWatch::default(),
             group: None,
             walls: CommandWalls::None,
+            written: None,
         }
     }
 

@@ -160,7 +160,9 @@ impl ExecTool {
             return Ok(launch);
         };
         let NetworkAccess::Hosts(hosts) = &plan.network else {
-            return launch.inside(plan, None).map_err(ToolOutput::failed);
+            return launch
+                .inside(&self.setup.host, plan, None)
+                .map_err(ToolOutput::failed);
         };
         let key = hosts.texts().collect::<Vec<_>>().join(" ");
         let mut proxies = lock(&self.proxies);
@@ -169,7 +171,9 @@ impl ExecTool {
             proxies.insert(key.clone(), started.map_err(ToolOutput::failed)?);
         }
         let socket = proxies.get(&key).map(EgressProxy::socket);
-        launch.inside(plan, socket).map_err(ToolOutput::failed)
+        launch
+            .inside(&self.setup.host, plan, socket)
+            .map_err(ToolOutput::failed)
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chela_core::{Host, lock};
 use chela_guard::ExternalSource;
-use chela_sandbox::{Cgroup, CommandRecord, FamilyWatch, ProcessFamily};
+use chela_sandbox::{Cgroup, CommandRecord, FamilyWatch, ProcessFamily, WriteRecord};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 use tokio::sync::{Notify, watch};
@@ -83,6 +83,8 @@ pub struct CommandJob {
     family: ProcessFamily,
     pub(super) watched: FamilyWatch,
     group: Option<Arc<Cgroup>>,
+    /// In a sandbox: the notes on what it writes.
+    pub(super) written: Option<Arc<WriteRecord>>,
     /// By which what it starts is known, whatever that does to hide it.
     record: Mutex<Option<CommandRecord>>,
     spool: Mutex<OutputSpool>,
@@ -139,6 +141,7 @@ impl CommandJob {
             family,
             watched: launch.watch,
             group: launch.group,
+            written: launch.written,
             record: Mutex::new(record),
             spool: Mutex::new(spool),
             seen: Mutex::new(0),

@@ -84,7 +84,10 @@ pub fn whole(job: &CommandJob, call: &str, setup: &ProcessesSetup) -> ToolOutput
         }
     };
     drop(job.news(0));
-    report_job(job, call, text, setup).with_details(details(job, total))
+    ToolOutput {
+        written: job.written.clone(),
+        ..report_job(job, call, text, setup).with_details(details(job, total))
+    }
 }
 
 /// What it printed since the last time, and its status.
@@ -126,6 +129,7 @@ pub fn report_job(
         content,
         details: Value::Null,
         success,
+        written: None,
     }
 }
 
@@ -159,6 +163,7 @@ pub fn earlier(
             true => CallSuccess::Done,
             false => CallSuccess::Failed,
         },
+        written: None,
     }
 }
 

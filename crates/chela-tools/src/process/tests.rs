@@ -45,6 +45,7 @@ fn sh(script: &str) -> CommandLaunch {
         watch: chela_sandbox::FamilyWatch::default(),
         group: None,
         walls: super::CommandWalls::None,
+        written: None,
     }
 }
 

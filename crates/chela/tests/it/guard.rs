@@ -25,6 +25,7 @@ mod f14_walls;
 mod f1_dotenv;
 mod f2_whole_targets;
 mod f3_links;
+mod f3_meanwhile;
 mod f3_never_written;
 mod f3_option_lists;
 mod f3_shown_inside;

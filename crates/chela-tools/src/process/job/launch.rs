@@ -8,13 +8,16 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::{Host, ok_or_debug};
+use chela_core::{Host, ok_or_debug, ok_or_warn};
 use chela_guard::ExternalSource;
 use chela_sandbox::{
-    BareCommand, Cgroup, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK, SandboxPlan,
+    BareCommand, Cgroup, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK, SandboxPlan, WriteRecord,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Child;
+
+/// Below the state folder: notes on what sandboxed commands write, while they run.
+const NOTES_FOLDER: &str = "state/command-writes";
 
 /// How a program talks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct CommandLaunch {
     /// What the kernel counts it by.
     pub group: Option<Arc<Cgroup>>,
     pub walls: CommandWalls,
+    /// In a sandbox: the notes on what it writes.
+    pub written: Option<Arc<WriteRecord>>,
 }
 
 /// What keeps a command from the rest of the machine.
@@ -62,7 +67,17 @@ pub enum CommandWalls {
 
 impl CommandLaunch {
     /// The same program, started inside a sandbox. `egress` is the socket of its proxy.
-    pub fn inside(self, plan: &SandboxPlan, egress: Option<&Path>) -> Result<Self, String> {
+    pub fn inside(
+        self,
+        host: &Host,
+        plan: &SandboxPlan,
+        egress: Option<&Path>,
+    ) -> Result<Self, String> {
+        let written = WriteRecord::create(&host.state_dir().join(NOTES_FOLDER));
+        let written = ok_or_warn!(
+            written,
+            "what a command writes is not noted: it counts as untrusted"
+        );
         let wrapped = plan.wrap(
             &BareCommand {
                 program: &self.program,
@@ -70,6 +85,7 @@ impl CommandLaunch {
                 arguments: &self.arguments,
                 folder: &self.folder,
                 timeout: self.timeout,
+                written: written.as_ref(),
             },
             egress,
         )?;
@@ -83,6 +99,7 @@ impl CommandLaunch {
                 None => CommandWalls::Sealed,
                 Some(_) => CommandWalls::WithNetwork,
             },
+            written: written.map(Arc::new),
             ..self
         })
     }

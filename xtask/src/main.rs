@@ -13,6 +13,7 @@ mod notices;
 mod platforms;
 #[cfg(test)]
 mod rooms;
+mod size;
 mod test_run;
 #[cfg(test)]
 mod words;
@@ -30,6 +31,7 @@ cargo xtask <chore>
   bench [FILTER]   run the benchmarks
   bench many       long histories and many sessions only: CPU, fsyncs, turns/s, stalls, memory
   dist             the binary that is handed to people: target/dist/chela
+  size [FILE]      what it is made of, and whether it is within its budget
   notices FILE     the licences of the crates inside the program, for the packages
   packages […]     the packages people install from: scripts/package.sh
   deny             licences, sources, banned crates and second versions (deny.toml), offline
@@ -72,6 +74,8 @@ fn main() -> ExitCode {
         ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
         ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
         ["dist"] => dist(),
+        ["size"] => size::check(size::PROGRAM),
+        ["size", file] => size::check(file),
         ["notices", file] => notices::write(file),
         ["packages", rest @ ..] => run(Command::new("scripts/package.sh").args(rest)),
         ["deny"] => deny::check(),

@@ -42,7 +42,10 @@ impl FileFormat {
     ) -> rusqlite::Result<FileState> {
         if self.room == FreedRoom::GivenBack {
             connection.pragma_update(None, "secure_delete", "ON")?;
-            connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            // Setting it writes, whatever was set before, and the disk is waited for.
+            if found == 0 {
+                connection.pragma_update(None, "auto_vacuum", "INCREMENTAL")?;
+            }
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "FULL")?;

@@ -20,5 +20,5 @@ pub use chela_guard::{ExternalSource, LabelledText};
 pub use chela_reply::{Reply, ReplyDelivery};
 pub use chela_tools::{
     ApprovalQuestion, ApprovalScope, Approver, CallFuture, CallSink, Effect, HeadlessApprover,
-    OwnerAnswer, RunCall, SinkKind, Tool, ToolOutput, ToolSpec,
+    OwnerAnswer, RunCall, SinkKind, Tool, ToolOutput, ToolSpec, check_own_name,
 };

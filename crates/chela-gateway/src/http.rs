@@ -8,6 +8,7 @@ mod hooks;
 mod messages;
 mod models;
 mod openapi;
+mod program_messages;
 mod read_body;
 mod responses;
 mod sse;

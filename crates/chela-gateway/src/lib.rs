@@ -12,6 +12,7 @@
 
 mod access_token;
 mod caller_process;
+mod caller_tools;
 pub mod clock;
 mod delivery;
 mod error_reply;

@@ -81,7 +81,8 @@ impl WorkLanes {
         surface: &WorkSurface,
     ) -> Result<WorkOutcome, TurnError> {
         let agents = self.agents();
-        let conversation = self.0.open.get(&agents, item).await?;
+        let calls = &self.0.caller_calls;
+        let conversation = self.0.open.get(&agents, item, calls).await?;
         if let Some(lane) = lock(&self.0.running).get_mut(&item.lane()) {
             lane.conversation = Some(Arc::clone(&conversation));
         }

@@ -9,6 +9,7 @@
 mod answering;
 mod attacks;
 mod crash;
+mod delivery;
 mod lanes;
 mod process;
 mod socket;

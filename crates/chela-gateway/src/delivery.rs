@@ -22,8 +22,9 @@ use crate::lanes::WorkLanes;
 use crate::work_item::{DeliveryTarget, EncodeError, WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 pub use delivery_desk::{DeliveryDesk, delivery_expiry};
-pub use delivery_rules::{DeliveryRefused, check_job_delivery, target_of_beat, target_of_job};
-pub(crate) use request_signature::{SignatureFault, check_signature};
+pub use delivery_rules::{DeliveryRefused, check_job_delivery};
+pub(crate) use delivery_rules::{target_of_beat, target_of_hook, target_of_job};
+pub(crate) use request_signature::check_signature;
 pub(crate) use session_carrier::SessionCarrier;
 pub(crate) use webhook_carrier::WebhookCarrier;
 

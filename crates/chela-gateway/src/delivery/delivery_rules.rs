@@ -38,7 +38,7 @@ pub fn check_job_delivery(
 }
 
 /// The target a job means.
-pub fn target_of_job(
+pub(crate) fn target_of_job(
     agent: &AgentId,
     delivery: &JobDelivery,
 ) -> Result<DeliveryTarget, DeliveryRefused> {
@@ -51,8 +51,20 @@ pub fn target_of_job(
     }
 }
 
+/// The target a webhook names: a channel, and a session or an address there.
+pub(crate) fn target_of_hook(
+    agent: &AgentId,
+    channel: Option<&str>,
+    to: Option<&str>,
+) -> Result<DeliveryTarget, DeliveryRefused> {
+    match channel.map(str::trim) {
+        Some("session") => session_target(agent, to.unwrap_or_default().trim()),
+        channel => named_target(agent, channel.unwrap_or("owner")),
+    }
+}
+
 /// The target that `heartbeat.target` means.
-pub fn target_of_beat(agent: &AgentId, target: &str) -> Result<DeliveryTarget, DeliveryRefused> {
+pub(crate) fn target_of_beat(agent: &AgentId, target: &str) -> Result<DeliveryTarget, DeliveryRefused> {
     named_target(agent, target.trim())
 }
 

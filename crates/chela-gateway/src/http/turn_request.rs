@@ -17,7 +17,7 @@ use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
 use crate::lanes::{SubmitError, WorkReceipt};
 use crate::work_item::{
-    CallerTool, DeliveryTarget, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
+    CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
 };
 
 /// The channel of whoever a program names with `user`.
@@ -44,6 +44,10 @@ pub(super) struct TurnRequest {
     pub after: Option<String>,
     /// Tools of the program.
     pub tools: Vec<CallerTool>,
+    /// The session the program names, where it does so in the request itself.
+    pub session: Option<String>,
+    /// A tool that is called in place of a turn.
+    pub call: Option<ToolAsk>,
     /// What came of the calls the program was asked to make.
     pub results: Vec<CallerResult>,
 }
@@ -201,7 +205,9 @@ impl TurnRequest {
             .as_deref()
             .map(str::trim)
             .filter(|user| !user.is_empty());
-        let (session, is_kept) = match (header("x-chela-session-key"), user, &self.after) {
+        let named = self.session.as_deref().map(str::trim).filter(|key| !key.is_empty());
+        let named = named.or(header("x-chela-session-key"));
+        let (session, is_kept) = match (named, user, &self.after) {
             (Some(key), None, _) => (session_of(key, &agent)?, true),
             (Some(_), Some(_), _) => {
                 return Err(ErrorReply::bad_request(
@@ -266,6 +272,7 @@ impl TurnRequest {
             options: WorkOptions {
                 model: header("x-chela-model").map(str::to_owned),
                 tools: self.tools,
+                call: self.call,
                 ..WorkOptions::default()
             },
         })
@@ -281,7 +288,7 @@ fn told_history(history: &[(String, String)]) -> String {
 }
 
 /// A name that can stand in a key; others are known by their hash, so that no two are one.
-fn plain_name(user: &str) -> String {
+pub(super) fn plain_name(user: &str) -> String {
     let is_plain = user.len() <= 64
         && user
             .chars()

@@ -8,6 +8,7 @@
 
 mod answering;
 mod attacks;
+mod clients;
 mod crash;
 mod delivery;
 mod lanes;

@@ -13,7 +13,9 @@ pub use crate::hooks::{
     CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TurnFacts, TurnHook,
 };
 pub use crate::machine::this_machine;
-pub use crate::turn::{OwnerCall, OwnerCallOutcome, TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
+pub use crate::turn::{
+    OwnerCall, OwnerCallOutcome, TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface,
+};
 pub use chela_config::{LoadedConfig, load, load_text};
 pub use chela_core::{AgentId, Host, OwnerProof, Sender, SessionKey, Speaker, Trust};
 pub use chela_guard::{ExternalSource, LabelledText};

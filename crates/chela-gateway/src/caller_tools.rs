@@ -130,14 +130,19 @@ impl CallerCalls {
     pub fn work_of(&self, call: &str) -> Option<String> {
         let state = lock(&self.0.state);
         let mut known = state.known.iter().rev();
-        known.find(|(id, _)| id == call).map(|(_, work)| work.clone())
+        known
+            .find(|(id, _)| id == call)
+            .map(|(_, work)| work.clone())
     }
 
     /// Gives results to the calls that wait for them. The first one counts.
     pub fn answer(&self, results: Vec<CallerResult>) {
         for result in results {
             let mut state = lock(&self.0.state);
-            let at = state.waiting.iter().position(|waiting| waiting.call.id == result.call);
+            let at = state
+                .waiting
+                .iter()
+                .position(|waiting| waiting.call.id == result.call);
             let waiting = at.map(|at| state.waiting.remove(at));
             drop(state);
             if let Some(waiting) = waiting {
@@ -149,7 +154,9 @@ impl CallerCalls {
 
     /// The program has gone on without results: what waits in its session waits for nothing.
     pub fn give_up(&self, lane: &str) {
-        lock(&self.0.state).waiting.retain(|waiting| waiting.call.lane != lane);
+        lock(&self.0.state)
+            .waiting
+            .retain(|waiting| waiting.call.lane != lane);
     }
 }
 
@@ -234,7 +241,9 @@ pub(crate) fn lend_tools(
 /// Whether an agent can have these tools; the error is for the program.
 pub(crate) fn check_tools(tools: &[CallerTool]) -> Result<(), String> {
     if tools.len() > MOST_TOOLS {
-        return Err(format!("at most {MOST_TOOLS} tools can come with a request"));
+        return Err(format!(
+            "at most {MOST_TOOLS} tools can come with a request"
+        ));
     }
     let mut names = BTreeSet::new();
     for tool in tools {

@@ -51,8 +51,6 @@ struct LaneParts {
     caller_calls: CallerCalls,
     open: OpenConversations,
     running: Mutex<HashMap<String, RunningLane>>,
-    /// By lane, what was dropped since its last turn, in a line each.
-    dropped: Mutex<HashMap<String, Vec<String>>>,
     waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
     /// Something may have come in, or a lane is free.
     wake: Notify,
@@ -140,7 +138,6 @@ impl WorkLanes {
             caller_calls: CallerCalls::default(),
             open: OpenConversations::default(),
             running: Mutex::default(),
-            dropped: Mutex::default(),
             waiters: Mutex::default(),
             wake: Notify::new(),
             began: Notify::new(),

@@ -44,6 +44,6 @@ pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
 pub use service_unit::{ServiceManager, ServiceUnit};
 pub use work_item::{
-    CallerTool, DeliveryTarget, ToolAsk, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
-    WorkStatus,
+    CallerTool, DeliveryTarget, EncodeError, ToolAsk, WorkImage, WorkItem, WorkOptions,
+    WorkOutcome, WorkSource, WorkStatus,
 };

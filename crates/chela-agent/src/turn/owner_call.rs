@@ -67,10 +67,7 @@ impl RunningTurn<'_> {
     }
 }
 
-async fn result_on_record(
-    turn: &RunningTurn<'_>,
-    id: &str,
-) -> Result<OwnerCallOutcome, TurnError> {
+async fn result_on_record(turn: &RunningTurn<'_>, id: &str) -> Result<OwnerCallOutcome, TurnError> {
     let branch = turn.parts.transcript.sessions.branch(&turn.session).await?;
     let result = branch.iter().rev().find_map(|entry| match &entry.body {
         EntryBody::Message {

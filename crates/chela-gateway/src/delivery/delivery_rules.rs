@@ -64,7 +64,10 @@ pub(crate) fn target_of_hook(
 }
 
 /// The target that `heartbeat.target` means.
-pub(crate) fn target_of_beat(agent: &AgentId, target: &str) -> Result<DeliveryTarget, DeliveryRefused> {
+pub(crate) fn target_of_beat(
+    agent: &AgentId,
+    target: &str,
+) -> Result<DeliveryTarget, DeliveryRefused> {
     named_target(agent, target.trim())
 }
 
@@ -103,7 +106,9 @@ pub(super) fn check_webhook(loaded: &LoadedConfig, url: &str) -> Result<(), Deli
     let wanted = WebAddress::parse(url).map_err(|_| DeliveryRefused::Url(url.to_owned()))?;
     let is_plain = wanted.url().username().is_empty() && wanted.url().password().is_none();
     if !is_plain {
-        return Err(DeliveryRefused::Url("an address with a password in it".to_owned()));
+        return Err(DeliveryRefused::Url(
+            "an address with a password in it".to_owned(),
+        ));
     }
     let is_named = settings
         .webhooks
@@ -135,7 +140,8 @@ mod tests {
     use super::{DeliveryRefused, check_job_delivery};
 
     fn webhook(url: &str) -> Result<(), DeliveryRefused> {
-        let text = r#"{ gateway: { delivery: { webhooks: ["https://example.org/in"], secret: "s" } } }"#;
+        let text =
+            r#"{ gateway: { delivery: { webhooks: ["https://example.org/in"], secret: "s" } } }"#;
         let loaded = load_text(&Host::fixed("/nowhere"), text);
         let delivery = JobDelivery {
             to: Some(url.to_owned()),

@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::program_messages::{ProgramMessage, read_messages, read_tools};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::program_messages::{ProgramMessage, read_messages, read_tools};
 use super::turn_request::{TurnAnswer, TurnRequest, answer, take_turn};
 use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;

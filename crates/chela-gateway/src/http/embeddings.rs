@@ -37,7 +37,10 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
             "`input` holds between 1 and {MOST_TEXTS} texts"
         )));
     }
-    let tokens: usize = texts.iter().map(|text| chela_core::tokens::count(text)).sum();
+    let tokens: usize = texts
+        .iter()
+        .map(|text| chela_core::tokens::count(text))
+        .sum();
     let as_base64 = ask.encoding_format.as_deref() == Some("base64");
     let embedded = tokio::task::spawn_blocking(move || {
         let texts: Vec<EmbedText<'_>> = texts

@@ -231,7 +231,10 @@ mod tests {
     #[test]
     fn what_a_request_puts_into_a_session_key_is_plain() {
         let mut request = request();
-        assert_eq!(request.fill_key("hook:mail-{{messages[0].from}}"), "hook:mail-ann");
+        assert_eq!(
+            request.fill_key("hook:mail-{{messages[0].from}}"),
+            "hook:mail-ann"
+        );
         request.payload = json!({ "id": "../x:main" });
         let key = request.fill_key("hook:{{id}}");
         assert!(key.starts_with("hook:hash-"), "{key}");
@@ -246,7 +249,9 @@ mod tests {
             };
             for (name, value) in [("path", path), ("source", source)] {
                 if let Some(value) = value {
-                    mapping.matches.insert(name.to_owned(), Value::String(value.to_owned()));
+                    mapping
+                        .matches
+                        .insert(name.to_owned(), Value::String(value.to_owned()));
                 }
             }
             mapping
@@ -257,9 +262,15 @@ mod tests {
         let other = mapping("a", Some("github"), None);
         let both = mapping("b", Some("/gmail/"), Some("mail"));
         let source = mapping("c", None, Some("mail"));
-        assert_eq!(found(&[other.clone(), both, source.clone()]), Some("b".to_owned()));
+        assert_eq!(
+            found(&[other.clone(), both, source.clone()]),
+            Some("b".to_owned())
+        );
         assert_eq!(found(&[other.clone(), source]), Some("c".to_owned()));
-        assert_eq!(found(&[other, mapping("gmail", None, None)]), Some("gmail".to_owned()));
+        assert_eq!(
+            found(&[other, mapping("gmail", None, None)]),
+            Some("gmail".to_owned())
+        );
         assert_eq!(found(&[mapping("x", None, None)]), None);
     }
 }

@@ -179,8 +179,14 @@ fn mapped_event(state: &GatewayState, request: &HookRequest) -> Result<HookEvent
         (None, HookAction::Agent) => fresh_session(state, &agent)?,
     };
     let template = match action {
-        HookAction::Wake => mapping.text_template.as_ref().or(mapping.message_template.as_ref()),
-        HookAction::Agent => mapping.message_template.as_ref().or(mapping.text_template.as_ref()),
+        HookAction::Wake => mapping
+            .text_template
+            .as_ref()
+            .or(mapping.message_template.as_ref()),
+        HookAction::Agent => mapping
+            .message_template
+            .as_ref()
+            .or(mapping.text_template.as_ref()),
     };
     let (told, external) = match template {
         Some(template) => {
@@ -190,7 +196,7 @@ fn mapped_event(state: &GatewayState, request: &HookRequest) -> Result<HookEvent
         }
         None => (CAME_IN.trim().to_owned(), request.whole()),
     };
-    let to = mapping.to.as_ref().map(ToString::to_string);
+    let to = mapping.to.as_ref().map(|to| to.0.clone());
     let delivery = match mapping.deliver {
         Some(true) => target_of_hook(&agent, mapping.channel.as_deref(), to.as_deref()),
         _ => Ok(DeliveryTarget::None),
@@ -227,7 +233,10 @@ async fn read_hook(
     let id = match (header(SIGNATURE), &state.hooks.secret) {
         (Some(signature), Some(secret)) => {
             let timestamp = header(TIMESTAMP).unwrap_or_default();
-            let now = (state.lanes.host().unix_time(), hooks.signature_window_seconds);
+            let now = (
+                state.lanes.host().unix_time(),
+                hooks.signature_window_seconds,
+            );
             let checked = check_signature(secret, (timestamp, signature), &bytes, now);
             checked.map_err(|fault| {
                 tracing::warn!(%fault, "a signed webhook was refused");
@@ -329,7 +338,12 @@ fn asked_session(
 }
 
 async fn take_in(state: &Arc<GatewayState>, event: HookEvent, id: String) -> HookReply {
-    let name: String = event.name.chars().filter(|c| !c.is_control()).take(80).collect();
+    let name: String = event
+        .name
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(80)
+        .collect();
     let external = (!event.external.trim().is_empty()).then(|| ExternalText {
         source: ExternalSource::Webhook { name: name.clone() },
         text: event.external.chars().take(MOST_CHARS).collect(),

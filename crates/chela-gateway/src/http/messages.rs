@@ -89,8 +89,8 @@ async fn create_message(
         TurnAnswer::Ended(outcome) => (Vec::new(), outcome, "end_turn"),
         TurnAnswer::Calls(calls, said) => (calls, said, "tool_use"),
     };
-    let said = (!outcome.reply.is_empty())
-        .then(|| json!({ "type": "text", "text": outcome.reply }));
+    let said =
+        (!outcome.reply.is_empty()).then(|| json!({ "type": "text", "text": outcome.reply }));
     let used = calls.iter().map(|call| use_json(call, &call.arguments));
     let content: Vec<Value> = said.into_iter().chain(used).collect();
     let mut reply = message(&id, &model);

@@ -74,9 +74,11 @@ fn operation(row: &RouteRow, path: &str) -> Value {
         .split('{')
         .skip(1)
         .filter_map(|rest| rest.split('}').next())
-        .map(|name| json!({
-            "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-        }))
+        .map(|name| {
+            json!({
+                "name": name, "in": "path", "required": true, "schema": { "type": "string" },
+            })
+        })
         .collect();
     if !names.is_empty() {
         operation["parameters"] = names.into();

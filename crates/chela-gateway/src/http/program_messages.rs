@@ -27,8 +27,11 @@ pub(super) struct ProgramMessage {
 /// Sorts messages: what the user said since the last answer is said now.
 pub(super) fn read_messages(messages: Vec<ProgramMessage>) -> Result<TurnRequest, ErrorReply> {
     let mut request = TurnRequest::default();
-    let answered = messages.iter().rposition(|message| message.role == "assistant");
-    let is_said = |message: &ProgramMessage| matches!(message.role.as_str(), "user" | "tool" | "function");
+    let answered = messages
+        .iter()
+        .rposition(|message| message.role == "assistant");
+    let is_said =
+        |message: &ProgramMessage| matches!(message.role.as_str(), "user" | "tool" | "function");
     if !messages.iter().any(is_said) {
         return Err(ErrorReply::bad_request(
             "`messages` holds no message with the role `user`",
@@ -90,7 +93,10 @@ fn results_of(message: &ProgramMessage) -> Vec<CallerResult> {
             Some(CallerResult {
                 call: part.get("tool_use_id")?.as_str()?.to_owned(),
                 text: plain_text(part.get("content").unwrap_or(&Value::Null)),
-                failed: part.get("is_error").and_then(Value::as_bool).unwrap_or(false),
+                failed: part
+                    .get("is_error")
+                    .and_then(Value::as_bool)
+                    .unwrap_or(false),
             })
         })
         .collect()

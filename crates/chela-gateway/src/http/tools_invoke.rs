@@ -48,7 +48,10 @@ pub(super) async fn invoke(
     }
     let told = Value::Object(arguments.clone());
     let request = TurnRequest {
-        model: ask.agent_id.map(|agent| format!("chela/{agent}")).unwrap_or_default(),
+        model: ask
+            .agent_id
+            .map(|agent| format!("chela/{agent}"))
+            .unwrap_or_default(),
         session: ask.session_key,
         // What the owner's program asks for is the owner's word.
         text: format!("Call the tool {tool} with {told}"),

@@ -17,7 +17,8 @@ use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
 use crate::lanes::{SubmitError, WorkReceipt};
 use crate::work_item::{
-    CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
+    CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
+    WorkStatus,
 };
 
 /// The channel of whoever a program names with `user`.
@@ -76,7 +77,10 @@ pub(super) async fn take_turn(
     request: TurnRequest,
 ) -> Result<TakenTurn, ErrorReply> {
     let calls = state.lanes.caller_calls();
-    let going_on = request.results.iter().find_map(|result| calls.work_of(&result.call));
+    let going_on = request
+        .results
+        .iter()
+        .find_map(|result| calls.work_of(&result.call));
     if let Some(work) = going_on {
         return go_on(state, headers, request, work).await;
     }
@@ -205,7 +209,11 @@ impl TurnRequest {
             .as_deref()
             .map(str::trim)
             .filter(|user| !user.is_empty());
-        let named = self.session.as_deref().map(str::trim).filter(|key| !key.is_empty());
+        let named = self
+            .session
+            .as_deref()
+            .map(str::trim)
+            .filter(|key| !key.is_empty());
         let named = named.or(header("x-chela-session-key"));
         let (session, is_kept) = match (named, user, &self.after) {
             (Some(key), None, _) => (session_of(key, &agent)?, true),
@@ -241,7 +249,10 @@ impl TurnRequest {
         let mut told: Vec<(&str, String)> = Vec::new();
         // A session that is kept has its own record of what was said.
         if !is_kept && !self.history.is_empty() {
-            told.push(("earlier messages, as the program tells them", told_history(&self.history)));
+            told.push((
+                "earlier messages, as the program tells them",
+                told_history(&self.history),
+            ));
         }
         if !self.results.is_empty() {
             let results = self.results.iter().map(|result| result.text.as_str());

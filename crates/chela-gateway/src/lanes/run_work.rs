@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chela_agent::prelude::{
-    Conversation, InboundImage, InboundMessage, MessageStanding, OwnerCall, Reply, ToldAnnouncement, Trust,
-    TurnEnd, TurnError, TurnOutcome,
+    Conversation, InboundImage, InboundMessage, MessageStanding, OwnerCall, Reply,
+    ToldAnnouncement, Trust, TurnEnd, TurnError, TurnOutcome,
 };
-use chela_core::lock;
+use chela_core::{lock, ok_or_warn};
 use chela_session::MessageSource;
 use chela_store::ClaimedMessage;
 use serde_json::json;
@@ -110,7 +110,8 @@ impl WorkLanes {
                         conversation.begin_anew().await?;
                     }
                     let mut message = joined_message(item, collected);
-                    message.text = self.with_dropped(&item.lane(), message.text);
+                    let told = self.tell_dropped(item, &mut message).await;
+                    ok_or_warn!(told, "what was dropped is not told");
                     if let Some(ask) = &item.options.call {
                         return call_tool(&conversation, ask, message, surface).await;
                     }
@@ -182,7 +183,8 @@ impl WorkLanes {
             _ => Trust::External,
         };
         let deliveries = self.delivery_of(item, &outcome, trust);
-        self.finish_and_send(&claimed.claim, outcome, deliveries).await;
+        self.finish_and_send(&claimed.claim, outcome, deliveries)
+            .await;
         conversation
     }
 }
@@ -240,9 +242,9 @@ async fn begin_turn(
         }
         WorkSource::Cron { .. } => MessageSource::Cron,
         WorkSource::Heartbeat => MessageSource::Heartbeat,
-        WorkSource::Hook { .. }
-        | WorkSource::Runtime { .. }
-        | WorkSource::Announcement { .. } => MessageSource::Event,
+        WorkSource::Hook { .. } | WorkSource::Runtime { .. } | WorkSource::Announcement { .. } => {
+            MessageSource::Event
+        }
     };
     conversation.hear(message, source, surface).await
 }

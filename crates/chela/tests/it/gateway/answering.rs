@@ -213,9 +213,18 @@ fn what_cannot_be_done_is_said() {
     let gateway = TestGateway::start(&scene.home);
     let mut tools = message("hi");
     for (tool, words) in [
-        (json!({ "type": "function", "function": { "name": "exec" } }), "Chela reserves this name"),
-        (json!({ "type": "web_search_preview" }), "a tool of the type `web_search_preview`"),
-        (json!({ "type": "function", "function": { "name": "a b" } }), "no model can call it"),
+        (
+            json!({ "type": "function", "function": { "name": "exec" } }),
+            "Chela reserves this name",
+        ),
+        (
+            json!({ "type": "web_search_preview" }),
+            "a tool of the type `web_search_preview`",
+        ),
+        (
+            json!({ "type": "function", "function": { "name": "a b" } }),
+            "no model can call it",
+        ),
     ] {
         tools["tools"] = json!([tool]);
         let answer = gateway.post("/v1/chat/completions", &tools);

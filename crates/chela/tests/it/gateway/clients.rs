@@ -48,7 +48,10 @@ fn run(program: &str, args: &[&str]) {
 
 fn script(name: &str) -> String {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    here.join("tests/it/gateway/clients").join(name).display().to_string()
+    here.join("tests/it/gateway/clients")
+        .join(name)
+        .display()
+        .to_string()
 }
 
 #[test]
@@ -63,10 +66,16 @@ fn the_python_clients_work_as_they_are() {
     run(&python, &[&script("clients.py"), &url, &gateway.token]);
     let calls = scene.endpoint.calls();
     // What came of the program's tool is external wherever the agent reads it.
-    let told = calls.iter().filter(|call| call.body.contains("7 degrees and rain"));
+    let told = calls
+        .iter()
+        .filter(|call| call.body.contains("7 degrees and rain"));
     for call in told.clone() {
         let before = call.body.split("7 degrees and rain").next().unwrap();
-        assert!(before.contains("<<<EXTERNAL_UNTRUSTED_CONTENT"), "{}", call.body);
+        assert!(
+            before.contains("<<<EXTERNAL_UNTRUSTED_CONTENT"),
+            "{}",
+            call.body
+        );
     }
     assert!(told.count() >= 5);
 }
@@ -80,5 +89,8 @@ fn the_node_clients_work_as_they_are() {
     let gateway = TestGateway::start(&scene.home);
     let url = format!("http://127.0.0.1:{}", gateway.port);
     let node = folder.join("node").display().to_string();
-    run("node", &[&script("clients.mjs"), &node, &url, &gateway.token]);
+    run(
+        "node",
+        &[&script("clients.mjs"), &node, &url, &gateway.token],
+    );
 }

@@ -46,7 +46,7 @@ struct OtherEnd {
 }
 
 impl OtherEnd {
-    /// 0: it takes the request and hangs up without an answer.
+    /// 0: it takes the request and hangs up without an answer; 1: it never answers.
     fn answering(statuses: &[u16]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/in", listener.local_addr().unwrap());
@@ -54,6 +54,7 @@ impl OtherEnd {
         let statuses = Arc::new(Mutex::new(statuses.to_vec()));
         let known = Arc::clone(&statuses);
         std::thread::spawn(move || {
+            let mut silent = Vec::new();
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let Some(request) = read_request(&mut stream) else {
@@ -69,7 +70,9 @@ impl OtherEnd {
                 if sender.send(request).is_err() {
                     return;
                 }
-                if status > 0 {
+                if status == 1 {
+                    silent.push(stream);
+                } else if status > 1 {
                     let reply = format!("HTTP/1.1 {status} X\r\ncontent-length: 0\r\n\r\n");
                     let _ = stream.write_all(reply.as_bytes());
                 }
@@ -134,19 +137,33 @@ fn scene(webhooks: &[&str]) -> ScriptedHome {
 
 fn add_job(scene: &ScriptedHome, deliver: &str) {
     let args = [
-        "cron", "add", "--every", "1d", "--session", "isolated", "--name", "news", "--deliver",
-        deliver, "What is new?",
+        "cron",
+        "add",
+        "--every",
+        "1d",
+        "--session",
+        "isolated",
+        "--name",
+        "news",
+        "--deliver",
+        deliver,
+        "What is new?",
     ];
     scene.home.run(&args).ok();
 }
 
 fn main_session(scene: &ScriptedHome) -> String {
-    let export = scene.home.run(&["sessions", "export", "agent:main:main", "--format", "md"]);
+    let export = scene
+        .home
+        .run(&["sessions", "export", "agent:main:main", "--format", "md"]);
     export.out
 }
 
 fn deliveries(scene: &ScriptedHome) -> Vec<Value> {
-    let list = scene.home.run(&["gateway", "deliveries", "--all", "--json"]).json();
+    let list = scene
+        .home
+        .run(&["gateway", "deliveries", "--all", "--json"])
+        .json();
     list["deliveries"].as_array().unwrap().clone()
 }
 
@@ -155,7 +172,17 @@ fn what_a_job_says_on_its_own_is_announced_once_and_known_to_the_agent() {
     let scene = scene(&[]);
     let gateway = TestGateway::start(&scene.home);
     // Nobody reads a conversation of its own: announced unless something else is said.
-    let args = ["cron", "add", "--every", "1d", "--session", "isolated", "--name", "news", "What is new?"];
+    let args = [
+        "cron",
+        "add",
+        "--every",
+        "1d",
+        "--session",
+        "isolated",
+        "--name",
+        "news",
+        "What is new?",
+    ];
     scene.home.run(&args).ok();
     scene.home.run(&["cron", "run", "news"]).ok();
     gateway.wait_for_metric("chela_deliveries_delivered_total", 1);
@@ -167,13 +194,19 @@ fn what_a_job_says_on_its_own_is_announced_once_and_known_to_the_agent() {
     assert_eq!(scene.endpoint.calls().len(), 1);
     said(&gateway.say("main", "thanks"));
     let asked = scene.endpoint.calls().pop().unwrap().body;
-    assert!(asked.contains("You said this outside of this conversation, as job news"), "{asked}");
+    assert!(
+        asked.contains("You said this outside of this conversation, as job news"),
+        "{asked}"
+    );
     assert!(asked.contains("Three new notes."), "{asked}");
     let [delivery] = &deliveries(&scene)[..] else {
         panic!("{:?}", deliveries(&scene));
     };
     assert_eq!(delivery["state"], "delivered");
-    assert!(delivery["id"].as_str().unwrap().starts_with("answer:cron:"), "{delivery}");
+    assert!(
+        delivery["id"].as_str().unwrap().starts_with("answer:cron:"),
+        "{delivery}"
+    );
 }
 
 #[test]
@@ -195,7 +228,10 @@ fn a_webhook_is_signed_tried_again_and_known_by_its_key() {
     let all = [other.next(), other.next(), other.next()];
     for posted in &all {
         assert!(posted.is_signed(), "{posted:?}");
-        assert_eq!(posted.header("idempotency-key"), all[0].header("idempotency-key"));
+        assert_eq!(
+            posted.header("idempotency-key"),
+            all[0].header("idempotency-key")
+        );
         let body: Value = serde_json::from_str(&posted.body).unwrap();
         assert_eq!(body["text"], "Three new notes.");
         assert_eq!(body["id"], posted.header("idempotency-key"));
@@ -215,46 +251,68 @@ fn what_is_refused_is_told_to_the_owner_once_and_can_be_tried_again() {
     scene.home.run(&["cron", "run", "news"]).ok();
     other.next();
     gateway.wait_for_metric("chela_deliveries_failed_total", 1);
-    wait_until("the owner is told", || main_session(&scene).contains("was not delivered to"));
+    wait_until("the owner is told", || {
+        main_session(&scene).contains("was not delivered to")
+    });
     let listed = scene.home.run(&["gateway", "deliveries"]).ok();
-    assert!(listed.contains("failed: answered 404") && listed.contains("job news"), "{listed}");
+    assert!(
+        listed.contains("failed: answered 404") && listed.contains("job news"),
+        "{listed}"
+    );
     let number = deliveries(&scene)
         .iter()
         .find(|row| row["state"] == "failed")
         .map(|row| row["number"].as_str().unwrap().to_owned())
         .unwrap();
     other.answers_now(404);
-    scene.home.run(&["gateway", "deliveries", "retry", &number]).ok();
+    scene
+        .home
+        .run(&["gateway", "deliveries", "retry", &number])
+        .ok();
     other.next();
     gateway.wait_for_metric("chela_deliveries_failed_total", 2);
     other.answers_now(200);
-    scene.home.run(&["gateway", "deliveries", "retry", &number]).ok();
+    scene
+        .home
+        .run(&["gateway", "deliveries", "retry", &number])
+        .ok();
     other.next();
     wait_until("it arrives", || {
-        deliveries(&scene).iter().any(|row| row["number"] == number.as_str() && row["state"] == "delivered")
+        deliveries(&scene)
+            .iter()
+            .any(|row| row["number"] == number.as_str() && row["state"] == "delivered")
     });
-    assert_eq!(main_session(&scene).matches("was not delivered to").count(), 1);
-    scene.home.run(&["gateway", "deliveries", "drop", &number]).fails(2);
-    scene.home.run(&["gateway", "deliveries", "retry", "ffffff00"]).fails(2);
+    assert_eq!(
+        main_session(&scene).matches("was not delivered to").count(),
+        1
+    );
+    scene
+        .home
+        .run(&["gateway", "deliveries", "drop", &number])
+        .fails(2);
+    scene
+        .home
+        .run(&["gateway", "deliveries", "retry", "ffffff00"])
+        .fails(2);
 }
 
 #[test]
 fn an_answer_whose_delivery_was_killed_arrives_and_no_model_is_asked_again() {
     // The first request is taken, and the gateway dies before it hears so.
-    let other = OtherEnd::answering(&[0, 200]);
-    let delivery = json!({ "webhooks": [&other.url], "secret": SECRET, "backoffMs": [600_000] });
-    let more = json!({ "gateway": { "delivery": delivery } });
-    let scene = ScriptedHome::with(APIS[0], script(), more);
+    let other = OtherEnd::answering(&[1, 200]);
+    let scene = scene(&[&other.url]);
     let gateway = TestGateway::start(&scene.home);
     add_job(&scene, &other.url);
     scene.home.run(&["cron", "run", "news"]).ok();
     let first = other.next();
     gateway.kill();
-    let number = deliveries(&scene)[0]["number"].as_str().unwrap().to_owned();
+    assert_eq!(deliveries(&scene)[0]["state"], "waiting");
     let gateway = TestGateway::start(&scene.home);
-    scene.home.run(&["gateway", "deliveries", "retry", &number]).ok();
     let second = other.next();
-    assert_eq!(first.header("idempotency-key"), second.header("idempotency-key"));
+    assert_eq!(
+        first.header("idempotency-key"),
+        second.header("idempotency-key")
+    );
     gateway.wait_for_metric("chela_deliveries_delivered_total", 1);
     assert_eq!(scene.endpoint.calls().len(), 1);
 }
@@ -265,7 +323,10 @@ fn what_nothing_delivers_is_refused_before_anybody_relies_on_it() {
     for (deliver, words) in [
         ("telegram:42", "no channel `telegram` is set up"),
         ("https://example.org/inbox", "does not name example.org"),
-        ("http://169.254.169.254/latest", "gateway.delivery.webhooks does not name"),
+        (
+            "http://169.254.169.254/latest",
+            "gateway.delivery.webhooks does not name",
+        ),
         ("agent:other:main", "belongs to another agent"),
         ("nobody", "no channel `nobody` is set up"),
     ] {
@@ -281,16 +342,32 @@ fn an_alert_of_a_heartbeat_reaches_the_owner_or_no_model_is_asked() {
     let alert = ScriptStep::reply("The disk is nearly full.");
     let beat = json!({ "agents": { "defaults": { "heartbeat": { "every": "30m" } } } });
     let scene = ScriptedHome::with(APIS[0], EndpointScript::always(alert), beat);
-    scene.home.write(".chela/workspace/HEARTBEAT.md", "Look at the disk.\n");
+    scene
+        .home
+        .write(".chela/workspace/HEARTBEAT.md", "Look at the disk.\n");
     scene.home.run(&["workspace", "approve", "HEARTBEAT.md"]);
     let gateway = TestGateway::start(&scene.home);
     scene.home.run(&["heartbeat", "run", "--force"]).ok();
     gateway.wait_for_metric("chela_deliveries_delivered_total", 1);
-    wait_until("it is announced", || main_session(&scene).contains("The disk is nearly full."));
+    wait_until("it is announced", || {
+        main_session(&scene).contains("The disk is nearly full.")
+    });
     gateway.kill();
     let calls = scene.endpoint.calls().len();
-    scene.home.run(&["config", "set", "agents.defaults.heartbeat.target", "telegram"]).ok();
+    scene
+        .home
+        .run(&[
+            "config",
+            "set",
+            "agents.defaults.heartbeat.target",
+            "telegram",
+        ])
+        .ok();
     let why = scene.home.run(&["heartbeat", "why"]);
-    assert!(why.flat().contains("heartbeat.target names a channel that is not set up"), "{why:?}");
+    assert!(
+        why.flat()
+            .contains("heartbeat.target names a channel that is not set up"),
+        "{why:?}"
+    );
     assert_eq!(scene.endpoint.calls().len(), calls);
 }

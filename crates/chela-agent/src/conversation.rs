@@ -37,7 +37,9 @@ use crate::scope::ConversationScope;
 use crate::surface::{ContextMeter, TurnEvent, TurnOutcome, TurnSurface};
 use crate::transcript::Transcript;
 
-use crate::turn::{TurnEnd, TurnError, TurnParts, run_turn, survive};
+use crate::turn::{
+    OwnerCall, OwnerCallOutcome, TurnEnd, TurnError, TurnParts, run_owner_call, run_turn, survive,
+};
 use crate::turn_control::TurnControl;
 
 pub use announcing::ToldAnnouncement;
@@ -97,6 +99,31 @@ impl Conversation {
         surface: &dyn TurnSurface,
     ) -> Result<TurnOutcome, TurnError> {
         survive(&self.scope.agents, self.say_next(message, source, surface)).await
+    }
+
+    /// One call of a tool, made by the person's program and not by a model. The message is what it
+    /// is on record under; policy, guard and approvals are those of any other call.
+    pub async fn call_tool(
+        &self,
+        message: InboundMessage,
+        call: OwnerCall,
+        surface: &dyn TurnSurface,
+    ) -> Result<OwnerCallOutcome, TurnError> {
+        let _turn = self.turn.lock().await;
+        let _lane = self.wait_for_lane(Some(surface)).await?;
+        self.context.begin_bounds(self.scope.source);
+        self.custody.look_at_background().await;
+        let outcome = tokio::select! {
+            biased;
+            never = self.background.runs.desk.relay(surface) => match never {},
+            outcome = survive(
+                &self.scope.agents,
+                run_owner_call(self.parts(), message, call, surface),
+            ) => outcome?,
+        };
+        self.custody.look_at_background().await;
+        self.custody.settle_ended_files().await;
+        Ok(outcome)
     }
 
     async fn say_next(

@@ -13,12 +13,14 @@ pub use crate::hooks::{
     CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TurnFacts, TurnHook,
 };
 pub use crate::machine::this_machine;
-pub use crate::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
+pub use crate::turn::{
+    OwnerCall, OwnerCallOutcome, TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface,
+};
 pub use chela_config::{LoadedConfig, load, load_text};
 pub use chela_core::{AgentId, Host, OwnerProof, Sender, SessionKey, Speaker, Trust};
 pub use chela_guard::{ExternalSource, LabelledText};
 pub use chela_reply::{Reply, ReplyDelivery};
 pub use chela_tools::{
     ApprovalQuestion, ApprovalScope, Approver, CallFuture, CallSink, Effect, HeadlessApprover,
-    OwnerAnswer, RunCall, SinkKind, Tool, ToolOutput, ToolSpec,
+    OwnerAnswer, RunCall, SinkKind, Tool, ToolOutput, ToolSpec, check_own_name,
 };

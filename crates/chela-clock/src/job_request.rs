@@ -2,8 +2,8 @@
 
 use chela_core::{AgentId, SessionKey};
 
-use crate::job_delivery::{DeliveryMode, JobDelivery};
 use crate::job::{JobOrigin, JobPayload, JobSpec, MissedPolicy, SessionTarget, USUAL_GRACE};
+use crate::job_delivery::{DeliveryMode, JobDelivery};
 use crate::schedule::{JobSchedule, ScheduleError};
 use crate::{DurationError, LocalZone, UnixMillis, ZoneError, parse_duration};
 
@@ -207,7 +207,10 @@ impl JobRequest {
         let Some(delivery) = &self.delivery else {
             return Ok(None);
         };
-        let has_to = delivery.to.as_deref().is_some_and(|to| !to.trim().is_empty());
+        let has_to = delivery
+            .to
+            .as_deref()
+            .is_some_and(|to| !to.trim().is_empty());
         match (delivery.mode, delivery.channel.as_deref()) {
             (DeliveryMode::Webhook, _) if !has_to => Err(RequestError::NoWebhookUrl),
             (DeliveryMode::Announce, Some("session")) if !has_to => {

@@ -19,11 +19,14 @@ use chela_store::{DeliveryRecord, NewDelivery};
 use serde::{Deserialize, Serialize};
 
 use crate::lanes::WorkLanes;
-use crate::work_item::{DeliveryTarget, EncodeError, WorkItem, WorkOutcome, WorkSource, WorkStatus};
+use crate::work_item::{
+    DeliveryTarget, EncodeError, WorkItem, WorkOutcome, WorkSource, WorkStatus,
+};
 
 pub use delivery_desk::{DeliveryDesk, delivery_expiry};
-pub use delivery_rules::{DeliveryRefused, check_job_delivery, target_of_beat, target_of_job};
-pub(crate) use request_signature::{SignatureFault, check_signature};
+pub use delivery_rules::{DeliveryRefused, check_job_delivery};
+pub(crate) use delivery_rules::{target_of_beat, target_of_hook, target_of_job};
+pub(crate) use request_signature::check_signature;
 pub(crate) use session_carrier::SessionCarrier;
 pub(crate) use webhook_carrier::WebhookCarrier;
 
@@ -54,7 +57,12 @@ impl WorkDelivery {
         read.map_err(|error| format!("it cannot be read: {error}"))
     }
 
-    pub(crate) fn to_record(&self, id: &str, at: u64, expires: u64) -> Result<NewDelivery, EncodeError> {
+    pub(crate) fn to_record(
+        &self,
+        id: &str,
+        at: u64,
+        expires: u64,
+    ) -> Result<NewDelivery, EncodeError> {
         Ok(NewDelivery {
             id: id.to_owned(),
             body: serde_json::to_string(self)?,
@@ -108,7 +116,10 @@ impl DeliveryCarriers {
 
     pub(crate) fn for_target(&self, target: &DeliveryTarget) -> Option<Arc<dyn DeliveryCarrier>> {
         let carriers = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        carriers.iter().find(|carrier| carrier.goes_to(target)).cloned()
+        carriers
+            .iter()
+            .find(|carrier| carrier.goes_to(target))
+            .cloned()
     }
 }
 

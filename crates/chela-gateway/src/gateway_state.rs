@@ -22,10 +22,26 @@ pub(crate) struct GatewayState {
     pub turned_away: AtomicU64,
 }
 
-/// Webhooks: where they come in, and what they must show. Without a token there are none.
-#[derive(Debug)]
+impl std::fmt::Debug for HookAccess {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HookAccess")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Webhooks: where they come in, and what they must show. Without a token or a secret there are none.
 pub(crate) struct HookAccess {
     /// Without a slash at its end.
     pub path: String,
     pub access: Option<AccessToken>,
+    /// What requests are signed with.
+    pub secret: Option<String>,
+}
+
+impl HookAccess {
+    /// Whether anyone could be let in.
+    pub fn is_open(&self) -> bool {
+        self.access.is_some() || self.secret.is_some()
+    }
 }

@@ -4,13 +4,17 @@ mod approvals;
 mod chat_completions;
 mod embeddings;
 mod health;
+mod hook_mapping;
 mod hooks;
 mod messages;
 mod models;
 mod openapi;
+mod program_messages;
 mod read_body;
 mod responses;
+mod route_table;
 mod sse;
+mod tools_invoke;
 mod turn_request;
 pub(crate) mod ws;
 
@@ -21,11 +25,13 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderValue, Uri, header};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::Response;
-use axum::routing::{get, post};
 
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::request_guard::guard_request;
+use route_table::routes;
+
+pub(crate) use hooks::SIGNATURE;
 
 /// A turn as a program asks for it, for the fuzz target.
 #[doc(hidden)]
@@ -53,33 +59,19 @@ pub fn read_turn_bodies(body: &[u8]) -> [Option<FuzzedTurn>; 3] {
     let response = serde_json::from_slice::<responses::ResponseAsk>(body);
     let message = serde_json::from_slice::<messages::MessagesAsk>(body);
     [
-        completion.ok().and_then(|mut ask| read(ask.take_turn())),
-        response.ok().and_then(|mut ask| read(ask.take_turn())),
-        message.ok().and_then(|mut ask| read(ask.take_turn())),
+        completion.ok().and_then(|mut ask| read(ask.read_turn())),
+        response.ok().and_then(|mut ask| read(ask.read_turn())),
+        message.ok().and_then(|mut ask| read(ask.read_turn())),
     ]
 }
 
 /// Every address, behind the guard.
 pub(crate) fn router(state: &Arc<GatewayState>) -> Router {
-    let hooks = Router::new()
-        .route("/wake", post(hooks::wake))
-        .route("/agent", post(hooks::agent));
-    Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(health::metrics))
-        .route("/openapi.json", get(openapi::document))
-        .route("/v1/models", get(models::list))
-        .route("/v1/models/{*id}", get(models::one))
-        .route("/v1/chat/completions", post(chat_completions::create))
-        .route("/v1/responses", post(responses::create))
-        .route("/v1/messages", post(messages::create))
-        .route("/v1/embeddings", post(embeddings::create))
-        .route("/approvals", get(approvals::list))
-        .route("/approvals/{id}", post(approvals::answer))
-        .route("/ws", get(ws::upgrade))
-        .nest(&state.hooks.path, hooks)
-        .fallback(|uri: Uri| async move { ErrorReply::not_found().into_reply(uri.path()) })
+    let all = Router::new();
+    let all = routes(&state.hooks)
+        .into_iter()
+        .fold(all, |all, row| all.route(&row.path, row.handler));
+    all.fallback(|uri: Uri| async move { ErrorReply::not_found().into_reply(uri.path()) })
         // Bodies are read by `read_body`, with limits of their own.
         .layer(DefaultBodyLimit::disable())
         .layer(map_response(harden))

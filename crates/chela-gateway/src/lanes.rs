@@ -23,6 +23,7 @@ use chela_store::{
 };
 use tokio::sync::{Notify, oneshot, watch};
 
+use crate::caller_tools::CallerCalls;
 use crate::event_hub::EventHub;
 use crate::question_board::QuestionBoard;
 use crate::work_item::{EncodeError, WorkItem, WorkOutcome, WorkSource};
@@ -47,10 +48,9 @@ struct LaneParts {
     store: Arc<SqliteRuntimeStore>,
     hub: Arc<EventHub>,
     questions: Arc<QuestionBoard>,
+    caller_calls: CallerCalls,
     open: OpenConversations,
     running: Mutex<HashMap<String, RunningLane>>,
-    /// By lane, what was dropped since its last turn, in a line each.
-    dropped: Mutex<HashMap<String, Vec<String>>>,
     waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
     /// Something may have come in, or a lane is free.
     wake: Notify,
@@ -135,9 +135,9 @@ impl WorkLanes {
             store,
             hub: Arc::default(),
             questions: Arc::default(),
+            caller_calls: CallerCalls::default(),
             open: OpenConversations::default(),
             running: Mutex::default(),
-            dropped: Mutex::default(),
             waiters: Mutex::default(),
             wake: Notify::new(),
             began: Notify::new(),
@@ -264,6 +264,20 @@ impl WorkLanes {
 
     pub fn questions(&self) -> &Arc<QuestionBoard> {
         &self.0.questions
+    }
+
+    /// Calls of the tools of programs.
+    pub(crate) fn caller_calls(&self) -> &CallerCalls {
+        &self.0.caller_calls
+    }
+
+    /// Says something into the turn of a piece of work, if it still runs.
+    pub(crate) fn steer_work(&self, work: &str, text: &str) {
+        let running = lock(&self.0.running);
+        let lane = running.values().find(|lane| lane.claim.name == work);
+        if let Some(conversation) = lane.and_then(|lane| lane.conversation.as_ref()) {
+            conversation.steer(text);
+        }
     }
 
     /// Told when something is in the outbox.

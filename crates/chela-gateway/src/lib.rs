@@ -12,6 +12,7 @@
 
 mod access_token;
 mod caller_process;
+mod caller_tools;
 pub mod clock;
 mod delivery;
 mod error_reply;
@@ -44,6 +45,6 @@ pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
 pub use service_unit::{ServiceManager, ServiceUnit};
 pub use work_item::{
-    CallerTool, DeliveryTarget, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
-    WorkStatus,
+    CallerTool, DeliveryTarget, EncodeError, ToolAsk, WorkImage, WorkItem, WorkOptions,
+    WorkOutcome, WorkSource, WorkStatus,
 };

@@ -221,6 +221,8 @@ async fn hook_access(host: &Host, loaded: &LoadedConfig) -> Result<HookAccess, G
         "/v1",
         "/ws",
         "/approvals",
+        "/tools",
+        "/openapi.json",
         "/metrics",
         "/healthz",
         "/readyz",
@@ -234,16 +236,26 @@ async fn hook_access(host: &Host, loaded: &LoadedConfig) -> Result<HookAccess, G
     if !is_fine {
         return Err(GatewayError::HookPath);
     }
+    let secret = match (hooks.enabled, &hooks.secret) {
+        (true, Some(secret)) => Some(read_secret(host, loaded, secret, "hooks.secret").await?),
+        _ => None,
+    };
     let access = match (hooks.enabled, &hooks.token) {
         (true, Some(token)) => {
             let secret = read_secret(host, loaded, token, "hooks.token").await?;
             Some(AccessToken::given(&secret))
         }
-        (true, None) => {
-            tracing::warn!("hooks.enabled without hooks.token: no webhook is accepted");
+        (true, None) if secret.is_none() => {
+            tracing::warn!(
+                "hooks.enabled without hooks.token or hooks.secret: no webhook is accepted"
+            );
             None
         }
-        (false, _) => None,
+        _ => None,
     };
-    Ok(HookAccess { path, access })
+    Ok(HookAccess {
+        path,
+        access,
+        secret,
+    })
 }

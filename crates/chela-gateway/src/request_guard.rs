@@ -13,6 +13,7 @@ use axum::response::Response;
 use crate::access_token::AccessVerdict;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::http::SIGNATURE;
 
 /// Where the two ends of a connection are, and whose it is.
 #[derive(Debug, Clone, Copy)]
@@ -108,8 +109,17 @@ fn check_caller(
     let ip = ends.peer.ip();
     // Webhooks have a token of their own, which opens nothing else.
     let access = match path.starts_with(&format!("{}/", state.hooks.path)) {
+        // A signature covers the body: it is looked at where that is read.
+        true if state.hooks.secret.is_some() && headers.contains_key(SIGNATURE) => return Ok(()),
         true => match &state.hooks.access {
             Some(access) => access,
+            None if state.hooks.secret.is_some() => {
+                return Err(ErrorReply::new(
+                    StatusCode::UNAUTHORIZED,
+                    "unsigned",
+                    "webhooks have to be signed: x-chela-timestamp and x-chela-signature",
+                ));
+            }
             None => return Err(ErrorReply::not_found()),
         },
         false => &state.access,

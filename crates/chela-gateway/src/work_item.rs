@@ -135,6 +135,16 @@ pub struct WorkOptions {
     /// Tools of the program that asks, which runs them itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<CallerTool>,
+    /// A tool that is called in place of a turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<ToolAsk>,
+}
+
+/// A call of a tool that a program of the owner makes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolAsk {
+    pub tool: String,
+    pub arguments: serde_json::Map<String, serde_json::Value>,
 }
 
 /// A tool of a program that talks to an agent.

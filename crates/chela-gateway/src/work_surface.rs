@@ -61,7 +61,10 @@ impl TurnSurface for WorkSurface {
             | TurnEvent::Tampered(text) => ("turn.notice", json!({ "text": text })),
             TurnEvent::Called { usage, .. } => (
                 "turn.called",
-                json!({ "inputTokens": usage.input, "outputTokens": usage.output }),
+                json!({
+                    "inputTokens": usage.input, "outputTokens": usage.output,
+                    "cacheReadTokens": usage.cache_read, "cacheWriteTokens": usage.cache_write,
+                }),
             ),
         };
         self.tell(name, data);

@@ -42,6 +42,9 @@ pub trait InboxStore: std::fmt::Debug + Send + Sync {
     /// The messages without an outcome in the order they were accepted, of one lane or of all.
     fn unanswered(&self, lane: Option<&str>) -> StoreFuture<'_, Vec<InboxMessage>>;
 
+    /// What was finished in the lane of a message and came before it, the newest first.
+    fn finished_before(&self, id: &str, most: usize) -> StoreFuture<'_, Vec<InboxMessage>>;
+
     /// Forgets what was finished before a moment; gives how many messages went. An id that was
     /// forgotten is a new one.
     fn forget_finished(&self, before: u64) -> StoreFuture<'_, usize>;

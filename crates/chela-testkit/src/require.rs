@@ -14,10 +14,11 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 11] = [
+pub const MACHINE_PARTS: [&str; 12] = [
     "binutils",
     "bubblewrap",
     "cgroups",
+    "clients",
     "dpkg",
     "independent-mock",
     "landlock",

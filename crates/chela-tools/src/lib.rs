@@ -75,7 +75,8 @@ pub use tool::{
 };
 pub use toolbox::SECRETS;
 pub use toolbox::{
-    ModelFacts, PreparedCall, ToolNameError, Toolbox, ToolboxSettings, check_own_names, places,
+    ModelFacts, PreparedCall, ToolNameError, Toolbox, ToolboxSettings, check_own_name,
+    check_own_names, places,
 };
 
 #[cfg(test)]

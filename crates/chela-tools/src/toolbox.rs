@@ -19,7 +19,7 @@ use crate::{OutputBound, Tool, ToolOffer, ToolSpec};
 
 use build::findable;
 pub use build::{ModelFacts, ToolboxSettings, places};
-pub use names::{ToolNameError, check_own_names};
+pub use names::{ToolNameError, check_own_name, check_own_names};
 pub use run::PreparedCall;
 pub use secrecy::SECRETS;
 

@@ -92,6 +92,9 @@ fn is_announcement(entry: &TranscriptEntry, id: &str) -> bool {
 
 /// The words of an announcement, as a person reads them.
 pub(crate) fn announced_words(note: &CustomMessage) -> Option<&str> {
-    let words = note.details.get("words").filter(|_| note.custom_type == KIND)?;
+    let words = note
+        .details
+        .get("words")
+        .filter(|_| note.custom_type == KIND)?;
     words.as_str()
 }

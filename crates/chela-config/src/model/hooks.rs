@@ -13,6 +13,11 @@ section! {
         path: String = "/hooks".into(),
         /// Token callers must send.
         token: Option<SecretSetting>,
+        /// Secret that callers sign requests with, in place of showing the token.
+        secret: Option<SecretSetting>,
+        /// So many seconds a signature counts.
+        [min 1]
+        signature_window_seconds: u64 = 300,
         /// Session they run in unless they name one.
         default_session_key: Option<String>,
         /// Callers may name a session.
@@ -31,7 +36,6 @@ section! {
         [later]
         transforms_dir: Option<String>,
         /// What each path does.
-        [later]
         mappings: Vec<HookMapping>,
         /// Mail from Gmail.
         [later]
@@ -44,7 +48,7 @@ section! {
     struct HookMapping {
         /// Name of the mapping.
         id: Option<String>,
-        /// Which requests.
+        /// Which requests: `path`, `source`.
         matches as "match": OpenMap,
         /// Wake the agent, or run it.
         action: Option<HookAction>,
@@ -61,13 +65,14 @@ section! {
         message_template: Option<String>,
         /// Event text, with `{{…}}` from the request.
         text_template: Option<String>,
-        /// Send the answer to a chat.
+        /// Deliver the answer, too.
         deliver: Option<bool>,
         /// Do not mark the request as untrusted content. Dangerous.
+        [later]
         allow_unsafe_external_content: bool,
-        /// Channel for the answer.
+        /// Where the answer goes: `owner` (the main conversation), `last` or `session`.
         channel: Option<String>,
-        /// Address for the answer.
+        /// The session for the answer, with the channel `session`.
         to: Option<IdText>,
         /// Account for the answer.
         [later]
@@ -75,6 +80,7 @@ section! {
         /// Model.
         model: Option<String>,
         /// Thinking level.
+        [later]
         thinking: Option<String>,
         /// Longest run in seconds.
         [min 1]

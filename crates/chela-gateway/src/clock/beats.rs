@@ -5,8 +5,8 @@ use std::sync::Arc;
 use chela_agent::heartbeat_ask::heartbeat_session;
 use chela_agent::prelude::{AgentId, Agents, SessionKey};
 use chela_clock::{
-    BeatAnswer, BeatAsk, BeatFacts, BeatSettings, BeatSkip, BeatState, BeatVerdict, HeartbeatChecklist,
-    JobSchedule, LocalZone, RunNote, RunStatus, judge_beat,
+    BeatAnswer, BeatAsk, BeatFacts, BeatSettings, BeatSkip, BeatState, BeatVerdict,
+    HeartbeatChecklist, JobSchedule, LocalZone, RunNote, RunStatus, judge_beat,
 };
 use chela_config::AgentView;
 use chela_core::ok_or_warn;

@@ -9,9 +9,7 @@ use chela_clock::{
 use chela_store::NewMessage;
 
 use crate::delivery::target_of_job;
-use crate::work_item::{
-    WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
-};
+use crate::work_item::{WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus};
 
 /// Makes work of jobs, with the agents there are.
 #[derive(Debug)]

@@ -97,23 +97,33 @@ impl DeliveryDesk {
                 true => "nothing tried it in time".to_owned(),
                 false => record.why.clone(),
             };
-            return self.give_up(record, &delivery, (DeliveryState::Expired, why)).await;
+            return self
+                .give_up(record, &delivery, (DeliveryState::Expired, why))
+                .await;
         }
         let Some(carrier) = self.carriers.for_target(&delivery.target) else {
             let why = format!("nothing here delivers to {}", delivery.target.in_words());
-            return self.give_up(record, &delivery, (DeliveryState::Failed, why)).await;
+            return self
+                .give_up(record, &delivery, (DeliveryState::Failed, why))
+                .await;
         };
         match carrier.carry(&record.id, &delivery).await {
             Ok(told) => {
-                self.lanes.counts().delivered.fetch_add(1, Ordering::Relaxed);
+                self.lanes
+                    .counts()
+                    .delivered
+                    .fetch_add(1, Ordering::Relaxed);
                 tracing::info!(delivery = record.id, told, "delivered");
                 self.end(record, DeliveryState::Delivered, told).await
             }
             Err(CarryFault::Refused(why)) => {
-                self.give_up(record, &delivery, (DeliveryState::Failed, why)).await
+                self.give_up(record, &delivery, (DeliveryState::Failed, why))
+                    .await
             }
             Err(CarryFault::Later(why)) => {
-                let due = now.saturating_add(self.pause_after(record.tries)).min(record.expires);
+                let due = now
+                    .saturating_add(self.pause_after(record.tries))
+                    .min(record.expires);
                 tracing::warn!(delivery = record.id, why, due, "not delivered: tried again");
                 self.store().note_try(&record.id, &why, due).await.map(drop)
             }
@@ -127,8 +137,16 @@ impl DeliveryDesk {
         delivery: &WorkDelivery,
         (state, why): (DeliveryState, String),
     ) -> Result<(), StoreError> {
-        self.lanes.counts().undelivered.fetch_add(1, Ordering::Relaxed);
-        tracing::error!(delivery = record.id, why, state = state.as_str(), "not delivered");
+        self.lanes
+            .counts()
+            .undelivered
+            .fetch_add(1, Ordering::Relaxed);
+        tracing::error!(
+            delivery = record.id,
+            why,
+            state = state.as_str(),
+            "not delivered"
+        );
         let main = DeliveryTarget::Owner.settled(&delivery.agent);
         let reached_owner = delivery.target.settled(&delivery.agent) != main;
         if !delivery.best_effort && reached_owner {
@@ -183,7 +201,10 @@ impl DeliveryDesk {
     }
 
     async fn sleep_until_due(&self) -> Duration {
-        let next = ok_or_warn!(self.store().next_delivery().await, "what is due is not known");
+        let next = ok_or_warn!(
+            self.store().next_delivery().await,
+            "what is due is not known"
+        );
         let now = self.lanes.host().unix_millis();
         let until = next.flatten().map(|next| next.saturating_sub(now));
         let until = until.unwrap_or(u64::MAX).max(20);

@@ -38,7 +38,7 @@ pub fn check_job_delivery(
 }
 
 /// The target a job means.
-pub fn target_of_job(
+pub(crate) fn target_of_job(
     agent: &AgentId,
     delivery: &JobDelivery,
 ) -> Result<DeliveryTarget, DeliveryRefused> {
@@ -51,8 +51,23 @@ pub fn target_of_job(
     }
 }
 
+/// The target a webhook names: a channel, and a session or an address there.
+pub(crate) fn target_of_hook(
+    agent: &AgentId,
+    channel: Option<&str>,
+    to: Option<&str>,
+) -> Result<DeliveryTarget, DeliveryRefused> {
+    match channel.map(str::trim) {
+        Some("session") => session_target(agent, to.unwrap_or_default().trim()),
+        channel => named_target(agent, channel.unwrap_or("owner")),
+    }
+}
+
 /// The target that `heartbeat.target` means.
-pub fn target_of_beat(agent: &AgentId, target: &str) -> Result<DeliveryTarget, DeliveryRefused> {
+pub(crate) fn target_of_beat(
+    agent: &AgentId,
+    target: &str,
+) -> Result<DeliveryTarget, DeliveryRefused> {
     named_target(agent, target.trim())
 }
 
@@ -91,7 +106,9 @@ pub(super) fn check_webhook(loaded: &LoadedConfig, url: &str) -> Result<(), Deli
     let wanted = WebAddress::parse(url).map_err(|_| DeliveryRefused::Url(url.to_owned()))?;
     let is_plain = wanted.url().username().is_empty() && wanted.url().password().is_none();
     if !is_plain {
-        return Err(DeliveryRefused::Url("an address with a password in it".to_owned()));
+        return Err(DeliveryRefused::Url(
+            "an address with a password in it".to_owned(),
+        ));
     }
     let is_named = settings
         .webhooks
@@ -123,7 +140,8 @@ mod tests {
     use super::{DeliveryRefused, check_job_delivery};
 
     fn webhook(url: &str) -> Result<(), DeliveryRefused> {
-        let text = r#"{ gateway: { delivery: { webhooks: ["https://example.org/in"], secret: "s" } } }"#;
+        let text =
+            r#"{ gateway: { delivery: { webhooks: ["https://example.org/in"], secret: "s" } } }"#;
         let loaded = load_text(&Host::fixed("/nowhere"), text);
         let delivery = JobDelivery {
             to: Some(url.to_owned()),

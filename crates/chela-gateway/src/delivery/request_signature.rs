@@ -20,7 +20,9 @@ pub(crate) enum SignatureFault {
 
 /// The signature of a body.
 pub(crate) fn sign(secret: &str, timestamp: u64, body: &[u8]) -> String {
-    let bytes = keyed(secret, &timestamp.to_string(), body).finalize().into_bytes();
+    let bytes = keyed(secret, &timestamp.to_string(), body)
+        .finalize()
+        .into_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{VERSION}{hex}")
 }
@@ -37,7 +39,9 @@ pub(crate) fn check_signature(
     if at.abs_diff(now) > window {
         return Err(SignatureFault::Stale);
     }
-    let hex = signature.strip_prefix(VERSION).ok_or(SignatureFault::Wrong)?;
+    let hex = signature
+        .strip_prefix(VERSION)
+        .ok_or(SignatureFault::Wrong)?;
     let bytes = from_hex(hex).ok_or(SignatureFault::Wrong)?;
     // Compares in the same time, wherever they differ.
     let is_right = keyed(secret, timestamp, body).verify_slice(&bytes).is_ok();
@@ -80,14 +84,21 @@ mod tests {
         // openssl: printf '100.hello' | openssl dgst -sha256 -hmac key
         let signed = sign("key", 100, b"hello");
         assert_eq!(signed.len(), "v1=".len() + 64);
-        let check = |secret, shown, body: &[u8], now| check_signature(secret, shown, body, (now, 300));
+        let check =
+            |secret, shown, body: &[u8], now| check_signature(secret, shown, body, (now, 300));
         assert_eq!(check("key", ("100", &signed), b"hello", 400), Ok(()));
         let wrong = Err(SignatureFault::Wrong);
         assert_eq!(check("other", ("100", &signed), b"hello", 100), wrong);
         assert_eq!(check("key", ("101", &signed), b"hello", 100), wrong);
         assert_eq!(check("key", ("100", &signed), b"hellO", 100), wrong);
         assert_eq!(check("key", ("100", "v1=00"), b"hello", 100), wrong);
-        assert_eq!(check("key", ("100", &signed), b"hello", 401), Err(SignatureFault::Stale));
-        assert_eq!(check("key", ("x", &signed), b"hello", 100), Err(SignatureFault::Timestamp));
+        assert_eq!(
+            check("key", ("100", &signed), b"hello", 401),
+            Err(SignatureFault::Stale)
+        );
+        assert_eq!(
+            check("key", ("x", &signed), b"hello", 100),
+            Err(SignatureFault::Timestamp)
+        );
     }
 }

@@ -58,7 +58,10 @@ impl SessionCarrier {
         let all = ok_or_warn!(all, "the sessions cannot be listed").unwrap_or_default();
         // The newest comes first.
         let of_person = |key: &SessionKey| {
-            matches!(key.form, SessionForm::Main { .. } | SessionForm::Chat { .. })
+            matches!(
+                key.form,
+                SessionForm::Main { .. } | SessionForm::Chat { .. }
+            )
         };
         let last = all.into_iter().map(|info| info.key).find(of_person);
         last.unwrap_or(main)

@@ -33,7 +33,9 @@ impl WebhookCarrier {
         // The config may name other addresses than when the job was made.
         check_webhook(loaded, url).map_err(|refused| CarryFault::Refused(refused.to_string()))?;
         let Some(secret) = &loaded.config.gateway.delivery.secret else {
-            return Err(CarryFault::Refused("gateway.delivery.secret is not set".to_owned()));
+            return Err(CarryFault::Refused(
+                "gateway.delivery.secret is not set".to_owned(),
+            ));
         };
         let secret = read_secret(host, loaded, secret, "gateway.delivery.secret").await;
         let secret = secret.map_err(|error| CarryFault::Later(error.to_string()))?;

@@ -10,9 +10,11 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::program_messages::{ProgramMessage, read_messages, read_tools};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::turn_request::{TurnRequest, answer, model_or_usual};
+use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_turn};
+use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::work_item::{WorkImage, WorkOutcome};
@@ -21,7 +23,7 @@ use crate::work_item::{WorkImage, WorkOutcome};
 pub(super) struct CompletionAsk {
     #[serde(default)]
     model: String,
-    messages: Vec<AskedMessage>,
+    messages: Vec<ProgramMessage>,
     #[serde(default)]
     stream: bool,
     #[serde(default)]
@@ -29,7 +31,9 @@ pub(super) struct CompletionAsk {
     #[serde(default)]
     user: Option<String>,
     #[serde(default)]
-    tools: Vec<Value>,
+    tools: Option<Vec<Value>>,
+    #[serde(default)]
+    tool_choice: Option<Value>,
     #[serde(default)]
     n: Option<u32>,
 }
@@ -40,25 +44,18 @@ struct StreamOptions {
     include_usage: bool,
 }
 
-/// A message of any of the interfaces.
-#[derive(Debug, Deserialize)]
-pub(super) struct AskedMessage {
-    role: String,
-    #[serde(default)]
-    content: Value,
-}
-
 impl CompletionAsk {
-    pub(super) fn take_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
-        refuse_tools(&self.tools)?;
+    pub(super) fn read_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
         if self.n.is_some_and(|n| n != 1) {
             return Err(ErrorReply::bad_request(
                 "an agent gives one answer: leave `n` out",
             ));
         }
+        let tools = self.tools.take().unwrap_or_default();
         Ok(TurnRequest {
             model: model_or_usual(&self.model),
             user: self.user.take(),
+            tools: read_tools(&tools, self.tool_choice.as_ref())?,
             ..read_messages(std::mem::take(&mut self.messages))?
         })
     }
@@ -70,11 +67,11 @@ pub(super) async fn create(
     body: Body,
 ) -> Result<Response, ErrorReply> {
     let mut ask: CompletionAsk = read_json(body, TURN_BODY).await?;
-    let request = ask.take_turn()?;
+    let request = ask.read_turn()?;
     let model = request.model.clone();
-    let item = request.into_work(&state, &headers).await?;
+    let turn = take_turn(&state, &headers, request).await?;
     let head = CompletionHead {
-        id: format!("chatcmpl-{}", item.id.trim_start_matches("api:")),
+        id: format!("chatcmpl-{}", turn.key),
         created: state.lanes.host().unix_time(),
         model,
     };
@@ -85,58 +82,28 @@ pub(super) async fn create(
                 .stream_options
                 .is_some_and(|options| options.include_usage),
         };
-        return stream_answer(&state, item, form).await;
+        return Ok(stream_answer(&state, turn, form));
     }
-    let outcome = answer(&state, item).await?;
+    let (message, finish, outcome) = match answer(&state, turn).await? {
+        TurnAnswer::Ended(outcome) => {
+            let message = json!({ "role": "assistant", "content": outcome.reply, "refusal": null });
+            (message, "stop", outcome)
+        }
+        TurnAnswer::Calls(calls, said) => {
+            let content = (!said.reply.is_empty()).then_some(&said.reply);
+            let calls: Vec<Value> = calls.iter().map(call_json).collect();
+            let message = json!({
+                "role": "assistant", "content": content, "refusal": null, "tool_calls": calls,
+            });
+            (message, "tool_calls", said)
+        }
+    };
     let choice = json!({
-        "index": 0,
-        "message": { "role": "assistant", "content": outcome.reply, "refusal": null },
-        "logprobs": null,
-        "finish_reason": "stop",
+        "index": 0, "message": message, "logprobs": null, "finish_reason": finish,
     });
     let mut reply = head.object("chat.completion", vec![choice]);
     reply["usage"] = usage(&outcome);
     Ok(Json(reply).into_response())
-}
-
-/// The agent acts with its own tools, inside what its owner allows. Those of a caller would be run
-/// by the caller in the middle of a turn, which cannot wait for it.
-pub(super) fn refuse_tools(tools: &[Value]) -> Result<(), ErrorReply> {
-    match tools.is_empty() {
-        true => Ok(()),
-        false => Err(ErrorReply::bad_request(
-            "tools of the caller are not taken: the agent uses its own; leave `tools` out",
-        )),
-    }
-}
-
-/// Sorts messages: the last of the user's is what is said now.
-pub(super) fn read_messages(messages: Vec<AskedMessage>) -> Result<TurnRequest, ErrorReply> {
-    let mut request = TurnRequest::default();
-    let last = messages.iter().rposition(|message| message.role == "user");
-    let Some(last) = last else {
-        return Err(ErrorReply::bad_request(
-            "`messages` holds no message with the role `user`",
-        ));
-    };
-    for (at, message) in messages.into_iter().enumerate() {
-        let (text, images) = read_content(&message.content)?;
-        match message.role.as_str() {
-            "system" | "developer" => request.instructions.push(text),
-            "user" if at == last => {
-                request.text = text;
-                request.images = images;
-            }
-            "user" | "assistant" | "tool" | "function" if !text.is_empty() => {
-                request.history.push((message.role, text));
-            }
-            _ => {}
-        }
-    }
-    match request.text.trim().is_empty() && request.images.is_empty() {
-        true => Err(ErrorReply::bad_request("the last message is empty")),
-        false => Ok(request),
-    }
 }
 
 /// The words and pictures of a message, which is a text or a list of parts.
@@ -205,6 +172,17 @@ fn usage(outcome: &WorkOutcome) -> Value {
         "prompt_tokens": outcome.input_tokens,
         "completion_tokens": outcome.output_tokens,
         "total_tokens": outcome.input_tokens + outcome.output_tokens,
+        "prompt_tokens_details": {
+            "cached_tokens": outcome.cache_read_tokens,
+            "cache_write_tokens": outcome.cache_write_tokens,
+        },
+    })
+}
+
+fn call_json(call: &CallerCall) -> Value {
+    json!({
+        "id": call.id, "type": "function",
+        "function": { "name": call.name, "arguments": call.arguments.to_string() },
     })
 }
 
@@ -237,6 +215,17 @@ impl CompletionStream {
         SseFrame::data(&self.head.object("chat.completion.chunk", vec![choice]))
     }
 
+    fn finish(&self, reason: &str, outcome: &WorkOutcome) -> Vec<SseFrame> {
+        let mut frames = vec![self.chunk(&json!({}), Some(reason))];
+        if self.with_usage {
+            let mut last = self.head.object("chat.completion.chunk", Vec::new());
+            last["usage"] = usage(outcome);
+            frames.push(SseFrame::data(&last));
+        }
+        frames.push(Self::done());
+        frames
+    }
+
     fn done() -> SseFrame {
         SseFrame {
             event: None,
@@ -255,14 +244,16 @@ impl StreamForm for CompletionStream {
     }
 
     fn end(&mut self, outcome: &WorkOutcome) -> Vec<SseFrame> {
-        let mut frames = vec![self.chunk(&json!({}), Some("stop"))];
-        if self.with_usage {
-            let mut last = self.head.object("chat.completion.chunk", Vec::new());
-            last["usage"] = usage(outcome);
-            frames.push(SseFrame::data(&last));
-        }
-        frames.push(Self::done());
-        frames
+        self.finish("stop", outcome)
+    }
+
+    fn calls(&mut self, calls: &[CallerCall], said: &WorkOutcome) -> Vec<SseFrame> {
+        let calls = calls.iter().enumerate().map(|(index, call)| {
+            let mut call = call_json(call);
+            call["index"] = index.into();
+            self.chunk(&json!({ "tool_calls": [call] }), None)
+        });
+        calls.chain(self.finish("tool_calls", said)).collect()
     }
 
     fn fail(&mut self, why: &str) -> Vec<SseFrame> {

@@ -37,6 +37,10 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
             "`input` holds between 1 and {MOST_TEXTS} texts"
         )));
     }
+    let tokens: usize = texts
+        .iter()
+        .map(|text| chela_core::tokens::count(text))
+        .sum();
     let as_base64 = ask.encoding_format.as_deref() == Some("base64");
     let embedded = tokio::task::spawn_blocking(move || {
         let texts: Vec<EmbedText<'_>> = texts
@@ -63,7 +67,7 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
         .collect();
     Ok(Json(json!({
         "object": "list", "data": rows, "model": format!("local/{}", LocalTable::MODEL),
-        "usage": { "prompt_tokens": 0, "total_tokens": 0 },
+        "usage": { "prompt_tokens": tokens, "total_tokens": tokens },
     })))
 }
 

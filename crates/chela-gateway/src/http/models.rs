@@ -15,7 +15,12 @@ pub(super) async fn list(State(state): State<Arc<GatewayState>>) -> Json<Value> 
     let ids = std::iter::once("chela".to_owned())
         .chain(agents.iter().map(|agent| format!("chela/{agent}")));
     let rows: Vec<Value> = ids.map(|id| row(&state, &id)).collect();
-    Json(json!({ "object": "list", "data": rows }))
+    let id = |row: Option<&Value>| row.and_then(|row| row.get("id")).cloned();
+    // OpenAI's list and Anthropic's at once: their clients read different fields of it.
+    Json(json!({
+        "object": "list", "has_more": false,
+        "first_id": id(rows.first()), "last_id": id(rows.last()), "data": rows,
+    }))
 }
 
 pub(super) async fn one(
@@ -29,5 +34,6 @@ pub(super) async fn one(
 fn row(state: &GatewayState, id: &str) -> Value {
     json!({
         "id": id, "object": "model", "created": state.running.started / 1_000, "owned_by": "chela",
+        "type": "model", "display_name": id, "created_at": chela_session::iso(state.running.started),
     })
 }

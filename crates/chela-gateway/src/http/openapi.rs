@@ -1,4 +1,5 @@
-//! `/openapi.json`: what is served, for programs that read such documents.
+//! `/openapi.json`: what is served, for programs that read such documents, from the table the
+//! router is made of.
 
 use std::sync::Arc;
 
@@ -6,110 +7,81 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::{Map, Value, json};
 
+use super::route_table::{RouteAccess, RouteRow, routes};
 use crate::gateway_state::GatewayState;
-
-/// Method, path, what it does, and whether it needs the token.
-const ROUTES: &[(&str, &str, &str, bool)] = &[
-    ("get", "/healthz", "Whether the process answers", false),
-    ("get", "/readyz", "Whether it takes work", false),
-    (
-        "get",
-        "/metrics",
-        "Counters, as Prometheus reads them",
-        true,
-    ),
-    ("get", "/openapi.json", "This document", true),
-    ("get", "/v1/models", "The agents, as models", true),
-    ("get", "/v1/models/{id}", "One of them", true),
-    (
-        "post",
-        "/v1/chat/completions",
-        "A message to an agent (OpenAI)",
-        true,
-    ),
-    (
-        "post",
-        "/v1/responses",
-        "A message to an agent (OpenAI, newer)",
-        true,
-    ),
-    (
-        "post",
-        "/v1/messages",
-        "A message to an agent (Anthropic)",
-        true,
-    ),
-    (
-        "post",
-        "/v1/embeddings",
-        "Vectors of the built-in table",
-        true,
-    ),
-    (
-        "get",
-        "/approvals",
-        "Questions for the owner that are open",
-        true,
-    ),
-    ("post", "/approvals/{id}", "The owner's answer to one", true),
-    (
-        "get",
-        "/ws",
-        "The WebSocket: requests, and events as they happen",
-        true,
-    ),
-];
 
 pub(super) async fn document(State(state): State<Arc<GatewayState>>) -> Json<Value> {
     let mut paths = Map::new();
-    for (method, path, summary, guarded) in ROUTES {
-        add(
-            &mut paths,
-            (method, path),
-            summary,
-            if *guarded { "token" } else { "" },
-        );
-    }
-    if state.hooks.access.is_some() {
-        for (name, summary) in [
-            ("wake", "An event for the main session"),
-            ("agent", "An event with a turn of its own"),
-        ] {
-            let path = format!("{}/{name}", state.hooks.path);
-            add(&mut paths, ("post", &path), summary, "hookToken");
-        }
+    for row in routes(&state.hooks) {
+        let path = document_path(&row.path);
+        let operation = operation(&row, &path);
+        let at = paths.entry(path).or_insert_with(|| json!({}));
+        at[row.method.as_str()] = operation;
     }
     Json(json!({
         "openapi": "3.1.0",
         "info": { "title": "Chela gateway", "version": state.running.version },
         "paths": paths,
-        "components": { "securitySchemes": {
-            "token": { "type": "http", "scheme": "bearer", "description": "`chela gateway token` prints it" },
-            "hookToken": { "type": "http", "scheme": "bearer", "description": "hooks.token of the config" },
-        } },
+        "components": {
+            "securitySchemes": {
+                "token": { "type": "http", "scheme": "bearer", "description": "`chela gateway token` prints it" },
+                "hookToken": { "type": "http", "scheme": "bearer", "description": "hooks.token of the config" },
+                "hookSignature": {
+                    "type": "apiKey", "in": "header", "name": super::hooks::SIGNATURE,
+                    "description": "v1= and the HMAC-SHA256, in hex, of `<x-chela-timestamp>.<body>` under hooks.secret",
+                },
+            },
+            "schemas": { "Error": { "type": "object", "required": ["error"], "properties": {
+                "error": { "type": "object", "properties": {
+                    "message": { "type": "string" }, "type": { "type": "string" },
+                    "code": { "type": "string" },
+                } },
+            } } },
+        },
     }))
 }
 
-fn add(paths: &mut Map<String, Value>, (method, path): (&str, &str), summary: &str, scheme: &str) {
+/// `{*id}` of the router is `{id}` in a document.
+fn document_path(path: &str) -> String {
+    path.replace("{*", "{")
+}
+
+fn operation(row: &RouteRow, path: &str) -> Value {
+    let refused = |text: &str| {
+        let schema = json!({ "$ref": "#/components/schemas/Error" });
+        json!({ "description": text, "content": { "application/json": { "schema": schema } } })
+    };
     let mut operation = json!({
-        "summary": summary,
+        "summary": row.summary,
         "responses": { "200": { "description": "It worked" } },
     });
-    if !scheme.is_empty() {
-        operation["security"] = json!([{ scheme: [] }]);
-        operation["responses"]["401"] = json!({ "description": "No token, or another one" });
+    let security = match row.access {
+        RouteAccess::Open => json!([]),
+        RouteAccess::Owner => json!([{ "token": [] }]),
+        RouteAccess::Hook => json!([{ "hookToken": [] }, { "hookSignature": [] }]),
+    };
+    if row.access != RouteAccess::Open {
+        operation["security"] = security;
+        operation["responses"]["401"] = refused("No token, or another one");
     }
-    if method == "post" {
+    if row.method.has_body() {
         operation["requestBody"] = json!({ "required": true, "content": {
             "application/json": { "schema": { "type": "object" } },
         } });
+        operation["responses"]["400"] = refused("The request cannot be carried out as it is");
     }
-    if let Some((_, name)) = path.split_once('{') {
-        let name = name.trim_end_matches('}');
-        operation["parameters"] = json!([{
-            "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-        }]);
+    let names: Vec<Value> = path
+        .split('{')
+        .skip(1)
+        .filter_map(|rest| rest.split('}').next())
+        .map(|name| {
+            json!({
+                "name": name, "in": "path", "required": true, "schema": { "type": "string" },
+            })
+        })
+        .collect();
+    if !names.is_empty() {
+        operation["parameters"] = names.into();
     }
-    let at = paths.entry(path.to_owned()).or_insert_with(|| json!({}));
-    at[method] = operation;
+    operation
 }

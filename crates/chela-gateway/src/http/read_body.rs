@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::StatusCode;
 use serde::de::DeserializeOwned;
 
@@ -17,23 +17,25 @@ pub(super) async fn read_json<T: DeserializeOwned>(
     body: Body,
     most: usize,
 ) -> Result<T, ErrorReply> {
-    let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
-    let bytes = match read {
-        Ok(Ok(bytes)) => bytes,
-        Ok(Err(error)) => return Err(unread(&error, most)),
-        Err(_) => {
-            return Err(ErrorReply::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "timeout",
-                format!(
-                    "the request did not arrive within {} s",
-                    BODY_TIME.as_secs()
-                ),
-            ));
-        }
-    };
+    let bytes = read_bytes(body, most).await?;
     serde_json::from_slice(&bytes)
         .map_err(|error| ErrorReply::bad_request(format!("the request cannot be read: {error}")))
+}
+
+pub(super) async fn read_bytes(body: Body, most: usize) -> Result<Bytes, ErrorReply> {
+    let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
+    match read {
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) => Err(unread(&error, most)),
+        Err(_) => Err(ErrorReply::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "timeout",
+            format!(
+                "the request did not arrive within {} s",
+                BODY_TIME.as_secs()
+            ),
+        )),
+    }
 }
 
 fn unread(error: &axum::Error, most: usize) -> ErrorReply {

@@ -10,10 +10,13 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::chat_completions::{AskedMessage, read_messages, refuse_tools};
+use super::program_messages::{
+    ProgramMessage, call_in_words, plain_text, read_messages, read_tools,
+};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
-use super::turn_request::{TurnRequest, answer, model_or_usual};
+use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_turn};
+use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::work_item::WorkOutcome;
@@ -30,18 +33,21 @@ pub(super) struct ResponseAsk {
     #[serde(default)]
     user: Option<String>,
     #[serde(default)]
-    tools: Vec<Value>,
+    tools: Option<Vec<Value>>,
+    #[serde(default)]
+    tool_choice: Option<Value>,
     #[serde(default)]
     previous_response_id: Option<String>,
 }
 
 impl ResponseAsk {
-    pub(super) fn take_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
-        refuse_tools(&self.tools)?;
+    pub(super) fn read_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
+        let tools = self.tools.as_deref().unwrap_or_default();
         let mut request = TurnRequest {
             model: model_or_usual(&self.model),
             user: self.user.take(),
             after: self.previous_response_id.clone(),
+            tools: read_tools(tools, self.tool_choice.as_ref())?,
             ..read_input(self.input.take())?
         };
         request.instructions.extend(self.instructions.take());
@@ -55,25 +61,31 @@ pub(super) async fn create(
     body: Body,
 ) -> Result<Response, ErrorReply> {
     let mut ask: ResponseAsk = read_json(body, TURN_BODY).await?;
-    let request = ask.take_turn()?;
+    let request = ask.read_turn()?;
     let model = request.model.clone();
-    let item = request.into_work(&state, &headers).await?;
+    let turn = take_turn(&state, &headers, request).await?;
     let head = ResponseHead {
-        key: item.id.trim_start_matches("api:").to_owned(),
+        key: turn.key.clone(),
         created: state.lanes.host().unix_time(),
         model,
         previous: ask.previous_response_id,
+        tools: ask.tools.unwrap_or_default(),
     };
     if ask.stream {
         let form = ResponseStream {
             head,
             sequence: 0,
-            text: String::new(),
+            text: None,
         };
-        return stream_answer(&state, item, form).await;
+        return Ok(stream_answer(&state, turn, form));
     }
-    let outcome = answer(&state, item).await?;
-    Ok(Json(head.completed(&outcome, &outcome.reply)).into_response())
+    let (calls, outcome) = match answer(&state, turn).await? {
+        TurnAnswer::Ended(outcome) => (Vec::new(), outcome),
+        TurnAnswer::Calls(calls, said) => (calls, said),
+    };
+    let has_text = !outcome.reply.is_empty() || calls.is_empty();
+    let text = has_text.then_some(outcome.reply.as_str());
+    Ok(Json(head.completed(&outcome, text, &calls)).into_response())
 }
 
 /// The input: a text, or messages.
@@ -94,12 +106,30 @@ fn read_input(input: Value) -> Result<TurnRequest, ErrorReply> {
     for item in items {
         match item.get("type").and_then(Value::as_str) {
             None | Some("message") => {
-                let message: AskedMessage = serde_json::from_value(item).map_err(|error| {
+                let message: ProgramMessage = serde_json::from_value(item).map_err(|error| {
                     ErrorReply::bad_request(format!("an item of `input` cannot be read: {error}"))
                 })?;
                 messages.push(message);
             }
             Some("reasoning") => {}
+            // As the older interface writes them.
+            Some("function_call") => {
+                let text = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
+                messages.push(ProgramMessage {
+                    role: "assistant".to_owned(),
+                    content: call_in_words(text("name"), text("arguments")).into(),
+                    ..ProgramMessage::default()
+                });
+            }
+            Some("function_call_output") => {
+                let call = item.get("call_id").and_then(Value::as_str);
+                messages.push(ProgramMessage {
+                    role: "tool".to_owned(),
+                    content: plain_text(item.get("output").unwrap_or(&Value::Null)).into(),
+                    tool_call_id: call.map(str::to_owned),
+                    ..ProgramMessage::default()
+                });
+            }
             Some(other) => {
                 return Err(ErrorReply::bad_request(format!(
                     "an item of the type `{}` cannot be read; messages can",
@@ -117,6 +147,8 @@ struct ResponseHead {
     created: u64,
     model: String,
     previous: Option<String>,
+    /// As they came.
+    tools: Vec<Value>,
 }
 
 impl ResponseHead {
@@ -126,7 +158,7 @@ impl ResponseHead {
             "status": status, "error": null, "incomplete_details": null, "instructions": null,
             "metadata": {}, "model": self.model, "output": output, "parallel_tool_calls": true,
             "previous_response_id": self.previous, "temperature": null, "tool_choice": "auto",
-            "tools": [], "top_p": null, "usage": null,
+            "tools": self.tools, "top_p": null, "usage": null,
         })
     }
 
@@ -138,11 +170,26 @@ impl ResponseHead {
         })
     }
 
-    fn completed(&self, outcome: &WorkOutcome, text: &str) -> Value {
-        let mut response = self.object("completed", &[self.item("completed", Some(text))]);
+    fn call(&self, call: &CallerCall, (status, arguments): (&str, &str)) -> Value {
+        json!({
+            "type": "function_call", "id": format!("fc_{}", call.id), "call_id": call.id,
+            "name": call.name, "arguments": arguments, "status": status,
+        })
+    }
+
+    fn completed(&self, outcome: &WorkOutcome, text: Option<&str>, calls: &[CallerCall]) -> Value {
+        let said = text.map(|text| self.item("completed", Some(text)));
+        let called = calls
+            .iter()
+            .map(|call| self.call(call, ("completed", &call.arguments.to_string())));
+        let output: Vec<Value> = said.into_iter().chain(called).collect();
+        let mut response = self.object("completed", &output);
         response["usage"] = json!({
             "input_tokens": outcome.input_tokens,
-            "input_tokens_details": { "cached_tokens": 0 },
+            "input_tokens_details": {
+                "cached_tokens": outcome.cache_read_tokens,
+                "cache_write_tokens": outcome.cache_write_tokens,
+            },
             "output_tokens": outcome.output_tokens,
             "output_tokens_details": { "reasoning_tokens": 0 },
             "total_tokens": outcome.input_tokens + outcome.output_tokens,
@@ -158,7 +205,8 @@ fn part(text: &str) -> Value {
 struct ResponseStream {
     head: ResponseHead,
     sequence: u64,
-    text: String,
+    /// What was said so far; `None` while no message was begun.
+    text: Option<String>,
 }
 
 impl ResponseStream {
@@ -183,33 +231,102 @@ impl ResponseStream {
     }
 }
 
-impl StreamForm for ResponseStream {
-    fn begin(&mut self) -> Vec<SseFrame> {
-        let begun = json!({ "response": self.head.object("in_progress", &[]) });
+impl ResponseStream {
+    /// Begins the message, once.
+    fn begin_text(&mut self) -> Vec<SseFrame> {
+        if self.text.is_some() {
+            return Vec::new();
+        }
+        self.text = Some(String::new());
         let item = json!({ "output_index": 0, "item": self.head.item("in_progress", None) });
         vec![
-            self.frame("response.created", begun.clone()),
-            self.frame("response.in_progress", begun),
             self.frame("response.output_item.added", item),
             self.in_place("response.content_part.added", "part", part("")),
         ]
     }
 
-    fn text(&mut self, delta: &str) -> Vec<SseFrame> {
-        self.text.push_str(delta);
-        vec![self.in_place("response.output_text.delta", "delta", delta.into())]
-    }
-
-    fn end(&mut self, outcome: &WorkOutcome) -> Vec<SseFrame> {
-        let text = self.text.clone();
+    /// Ends the message, if there is one.
+    fn end_text(&mut self) -> Vec<SseFrame> {
+        let Some(text) = self.text.clone() else {
+            return Vec::new();
+        };
         let item = json!({ "output_index": 0, "item": self.head.item("completed", Some(&text)) });
-        let response = json!({ "response": self.head.completed(outcome, &text) });
         vec![
             self.in_place("response.output_text.done", "text", text.as_str().into()),
             self.in_place("response.content_part.done", "part", part(&text)),
             self.frame("response.output_item.done", item),
-            self.frame("response.completed", response),
         ]
+    }
+
+    fn call_frames(&mut self, at: usize, call: &CallerCall) -> Vec<SseFrame> {
+        let arguments = call.arguments.to_string();
+        let id = format!("fc_{}", call.id);
+        let begun = self.head.call(call, ("in_progress", ""));
+        let ended = self.head.call(call, ("completed", &arguments));
+        let place = |name: &str, value: &str| {
+            let mut data = json!({ "item_id": id, "output_index": at });
+            data[name] = value.into();
+            data
+        };
+        let mut done = place("arguments", &arguments);
+        done["name"] = call.name.as_str().into();
+        vec![
+            self.frame(
+                "response.output_item.added",
+                json!({ "output_index": at, "item": begun }),
+            ),
+            self.frame(
+                "response.function_call_arguments.delta",
+                place("delta", &arguments),
+            ),
+            self.frame("response.function_call_arguments.done", done),
+            self.frame(
+                "response.output_item.done",
+                json!({ "output_index": at, "item": ended }),
+            ),
+        ]
+    }
+
+    fn completed(&mut self, outcome: &WorkOutcome, calls: &[CallerCall]) -> SseFrame {
+        let text = self.text.clone();
+        let response = self.head.completed(outcome, text.as_deref(), calls);
+        self.frame("response.completed", json!({ "response": response }))
+    }
+}
+
+impl StreamForm for ResponseStream {
+    fn begin(&mut self) -> Vec<SseFrame> {
+        let begun = json!({ "response": self.head.object("in_progress", &[]) });
+        vec![
+            self.frame("response.created", begun.clone()),
+            self.frame("response.in_progress", begun),
+        ]
+    }
+
+    fn text(&mut self, delta: &str) -> Vec<SseFrame> {
+        let mut frames = self.begin_text();
+        if let Some(text) = &mut self.text {
+            text.push_str(delta);
+        }
+        frames.push(self.in_place("response.output_text.delta", "delta", delta.into()));
+        frames
+    }
+
+    fn calls(&mut self, calls: &[CallerCall], said: &WorkOutcome) -> Vec<SseFrame> {
+        let mut frames = self.end_text();
+        let first = usize::from(self.text.is_some());
+        for (at, call) in calls.iter().enumerate() {
+            frames.extend(self.call_frames(first + at, call));
+        }
+        frames.push(self.completed(said, calls));
+        frames
+    }
+
+    fn end(&mut self, outcome: &WorkOutcome) -> Vec<SseFrame> {
+        let mut frames = self.begin_text();
+        frames.extend(self.end_text());
+        frames.push(self.completed(outcome, &[]));
+        frames
     }
 
     fn fail(&mut self, why: &str) -> Vec<SseFrame> {

@@ -7,18 +7,16 @@ use std::time::Duration;
 use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use chela_core::ok_or_warn;
 use futures_util::stream;
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use super::turn_request::submit;
-use crate::error_reply::ErrorReply;
+use super::turn_request::{TakenTurn, note_event};
+use crate::caller_tools::CallerCall;
 use crate::event_hub::{EventHub, GatewayEvent};
 use crate::gateway_state::GatewayState;
-use crate::lanes::WorkReceipt;
-use crate::work_item::{WorkItem, WorkOutcome};
+use crate::work_item::WorkOutcome;
 
 /// So often a word is said while nothing happens, so that nobody on the way hangs up.
 const PING_EVERY: Duration = Duration::from_secs(15);
@@ -28,6 +26,8 @@ pub(super) trait StreamForm: Send + 'static {
     /// Before the first word.
     fn begin(&mut self) -> Vec<SseFrame>;
     fn text(&mut self, delta: &str) -> Vec<SseFrame>;
+    /// The program is to run its tools: the answer ends with that.
+    fn calls(&mut self, calls: &[CallerCall], said: &WorkOutcome) -> Vec<SseFrame>;
     fn end(&mut self, outcome: &WorkOutcome) -> Vec<SseFrame>;
     fn fail(&mut self, why: &str) -> Vec<SseFrame>;
 }
@@ -64,13 +64,21 @@ impl SseFrame {
 }
 
 /// The events of one piece of work, until nobody wants them any more.
-struct EventFollower {
-    events: mpsc::UnboundedReceiver<Arc<GatewayEvent>>,
+pub(super) struct EventFollower {
+    pub events: mpsc::UnboundedReceiver<Arc<GatewayEvent>>,
     work: String,
     hub: Arc<EventHub>,
 }
 
 impl EventFollower {
+    pub fn of(hub: &Arc<EventHub>, work: &str) -> Self {
+        Self {
+            events: hub.follow(work),
+            work: work.to_owned(),
+            hub: Arc::clone(hub),
+        }
+    }
+
     fn is_over(&self) -> bool {
         self.events.is_closed() && self.events.is_empty()
     }
@@ -87,7 +95,9 @@ impl Drop for EventFollower {
 struct StreamedAnswer<F> {
     form: F,
     follower: EventFollower,
-    outcome: JoinHandle<Option<WorkOutcome>>,
+    outcome: JoinHandle<StreamEnd>,
+    /// What was spent so far.
+    spent: WorkOutcome,
     /// What was shown of the reply.
     shown: String,
     /// A step after this one begins a paragraph of its own.
@@ -96,30 +106,40 @@ struct StreamedAnswer<F> {
     is_over: bool,
 }
 
-/// Hands work in, and streams its answer.
-pub(super) async fn stream_answer<F: StreamForm>(
+/// How an answer that is streamed ends.
+enum StreamEnd {
+    Ended(WorkOutcome),
+    Calls(Vec<CallerCall>),
+    Lost,
+}
+
+/// Streams the answer to a request that was taken in.
+pub(super) fn stream_answer<F: StreamForm>(
     state: &Arc<GatewayState>,
-    item: WorkItem,
+    turn: TakenTurn,
     mut form: F,
-) -> Result<Response, ErrorReply> {
-    let id = item.id.clone();
-    let hub = Arc::clone(state.lanes.hub());
-    let follower = EventFollower {
-        events: hub.follow(&id),
-        work: id.clone(),
-        hub,
-    };
-    let receipt = submit(state, item).await?;
+) -> Response {
+    let TakenTurn {
+        work,
+        follower,
+        outcome,
+        ..
+    } = turn;
     let lanes = state.lanes.clone();
     let outcome = tokio::spawn(async move {
-        match receipt {
-            WorkReceipt::Known {
-                outcome: Some(outcome),
-            } => Some(outcome),
-            _ => ok_or_warn!(
-                lanes.wait_for(&id).await,
-                "what came of a request is not known"
-            ),
+        if let Some(outcome) = outcome {
+            return StreamEnd::Ended(outcome);
+        }
+        tokio::select! {
+            biased;
+            ended = lanes.wait_for(&work) => match ended {
+                Ok(outcome) => StreamEnd::Ended(outcome),
+                Err(error) => {
+                    tracing::error!(%error, work, "what came of it cannot be read");
+                    StreamEnd::Lost
+                }
+            },
+            calls = lanes.caller_calls().until_asked(&work) => StreamEnd::Calls(calls),
         }
     });
     let first = form.begin();
@@ -127,6 +147,7 @@ pub(super) async fn stream_answer<F: StreamForm>(
         form,
         follower,
         outcome,
+        spent: WorkOutcome::default(),
         shown: String::new(),
         is_paragraph_open: false,
         ready: VecDeque::from([first]),
@@ -141,7 +162,7 @@ pub(super) async fn stream_answer<F: StreamForm>(
         // Proxies must not hold it back.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ];
-    Ok((head, Body::from_stream(body)).into_response())
+    (head, Body::from_stream(body)).into_response()
 }
 
 impl<F: StreamForm> StreamedAnswer<F> {
@@ -165,7 +186,7 @@ impl<F: StreamForm> StreamedAnswer<F> {
                         self.take(&event);
                     }
                 }
-                outcome = &mut self.outcome => self.finish(outcome.ok().flatten()),
+                ended = &mut self.outcome => self.finish(ended.unwrap_or(StreamEnd::Lost)),
                 () = tokio::time::sleep(PING_EVERY) => {
                     return Some(Bytes::from_static(b": still at it\n\n"));
                 }
@@ -184,6 +205,7 @@ impl<F: StreamForm> StreamedAnswer<F> {
             "turn.restarted" | "turn.retracted" if !self.shown.is_empty() => {
                 self.say("\n\n[The answer broke off here and starts again.]\n\n");
             }
+            "turn.called" => note_event(&mut self.spent, event),
             _ => {}
         }
     }
@@ -200,11 +222,20 @@ impl<F: StreamForm> StreamedAnswer<F> {
         self.ready.push_back(self.form.text(delta));
     }
 
-    fn finish(&mut self, outcome: Option<WorkOutcome>) {
+    fn finish(&mut self, end: StreamEnd) {
         self.is_over = true;
+        // What was said before the end has come in by now.
+        while let Ok(event) = self.follower.events.try_recv() {
+            self.take(&event);
+        }
         let failed = "the gateway is shutting down; ask again with the same Idempotency-Key";
-        let Some(outcome) = outcome else {
-            return self.ready.push_back(self.form.fail(failed));
+        let outcome = match end {
+            StreamEnd::Ended(outcome) => outcome,
+            StreamEnd::Lost => return self.ready.push_back(self.form.fail(failed)),
+            StreamEnd::Calls(calls) => {
+                let frames = self.form.calls(&calls, &self.spent);
+                return self.ready.push_back(frames);
+            }
         };
         let outcome = match super::turn_request::check(outcome) {
             Ok(outcome) => outcome,

@@ -8,18 +8,25 @@ use axum::http::{HeaderMap, StatusCode};
 use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, SessionKey};
 use chela_core::ContentHash;
 use chela_store::InboxStore;
+use serde_json::Value;
 
+use super::sse::EventFollower;
+use crate::caller_tools::{CallerCall, CallerResult, check_tools};
 use crate::error_reply::ErrorReply;
+use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
 use crate::lanes::{SubmitError, WorkReceipt};
 use crate::work_item::{
-    DeliveryTarget, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
+    CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
+    WorkStatus,
 };
 
 /// The channel of whoever a program names with `user`.
 const CHANNEL: &str = "api";
 /// How what a program tells besides stands before a message.
 const WITH_INSTRUCTIONS: &str = include_str!("../../text/program-instructions.md");
+/// What is said when results come for a turn that is over.
+const RESULTS_ALONE: &str = include_str!("../../text/program-results.md");
 const MOST_IMAGES: usize = 8;
 
 /// A request of any of the interfaces, in our own words.
@@ -36,6 +43,102 @@ pub(super) struct TurnRequest {
     pub images: Vec<WorkImage>,
     /// Go on in the session of an earlier answer.
     pub after: Option<String>,
+    /// Tools of the program.
+    pub tools: Vec<CallerTool>,
+    /// The session the program names, where it does so in the request itself.
+    pub session: Option<String>,
+    /// A tool that is called in place of a turn.
+    pub call: Option<ToolAsk>,
+    /// What came of the calls the program was asked to make.
+    pub results: Vec<CallerResult>,
+}
+
+/// A request that was taken in: its turn waits, runs, or has ended.
+pub(super) struct TakenTurn {
+    /// The id of its work.
+    pub work: String,
+    /// What tells this answer from others of the same turn.
+    pub key: String,
+    pub follower: EventFollower,
+    pub outcome: Option<WorkOutcome>,
+}
+
+/// What a request is answered with.
+pub(super) enum TurnAnswer {
+    Ended(WorkOutcome),
+    /// The program is to run its tools; the turn waits for what comes of it.
+    Calls(Vec<CallerCall>, WorkOutcome),
+}
+
+/// Takes a request in: as new work, or as the results a turn waits for.
+pub(super) async fn take_turn(
+    state: &Arc<GatewayState>,
+    headers: &HeaderMap,
+    request: TurnRequest,
+) -> Result<TakenTurn, ErrorReply> {
+    let calls = state.lanes.caller_calls();
+    let going_on = request
+        .results
+        .iter()
+        .find_map(|result| calls.work_of(&result.call));
+    if let Some(work) = going_on {
+        return go_on(state, headers, request, work).await;
+    }
+    let item = request.into_work(state, headers).await?;
+    // Calls that wait in this session are those of a program that thought better of it.
+    calls.give_up(&item.lane());
+    let work = item.id.clone();
+    let follower = EventFollower::of(state.lanes.hub(), &work);
+    let outcome = match submit(state, item).await? {
+        WorkReceipt::New => None,
+        WorkReceipt::Known { outcome } => outcome,
+    };
+    let key = work.trim_start_matches("api:").to_owned();
+    Ok(TakenTurn {
+        work,
+        key,
+        follower,
+        outcome,
+    })
+}
+
+/// Hands results to the turn that waits for them.
+async fn go_on(
+    state: &Arc<GatewayState>,
+    headers: &HeaderMap,
+    request: TurnRequest,
+    work: String,
+) -> Result<TakenTurn, ErrorReply> {
+    let found = state.lanes.store().by_id(&work).await;
+    let found = found.map_err(|error| store_error(&error))?;
+    let item = found.and_then(|found| serde_json::from_str::<WorkItem>(&found.body).ok());
+    let source = request.source();
+    // Only whoever asked may answer for the program.
+    if item.is_none_or(|item| item.source != source) {
+        return Err(ErrorReply::bad_request(
+            "these results belong to a turn that someone else asked for",
+        ));
+    }
+    let suffix = state.lanes.host().random_hex(4);
+    let follower = EventFollower::of(state.lanes.hub(), &work);
+    if !request.text.trim().is_empty() {
+        state.lanes.steer_work(&work, &request.text);
+    }
+    state.lanes.caller_calls().answer(request.results);
+    if let Some(key) = header_text(headers, "idempotency-key") {
+        tracing::debug!(work, key, "results came in");
+    }
+    Ok(TakenTurn {
+        key: format!("{}.{suffix}", work.trim_start_matches("api:")),
+        work,
+        follower,
+        outcome: None,
+    })
+}
+
+fn header_text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let value = headers.get(name).and_then(|value| value.to_str().ok());
+    value.map(str::trim).filter(|value| !value.is_empty())
 }
 
 /// The model a request names; none is the default agent.
@@ -71,6 +174,20 @@ pub(super) fn agent_of_model(state: &GatewayState, model: &str) -> Result<AgentI
 }
 
 impl TurnRequest {
+    /// Who speaks: see [`TurnRequest::into_work`].
+    fn source(&self) -> WorkSource {
+        let user = self.user.as_deref().map(str::trim);
+        match user.filter(|user| !user.is_empty()) {
+            None => WorkSource::Owner {
+                surface: CHANNEL.to_owned(),
+            },
+            Some(user) => WorkSource::Sender {
+                channel: CHANNEL.to_owned(),
+                id: user.chars().take(200).collect(),
+            },
+        }
+    }
+
     /// The work this request asks for.
     ///
     /// Whoever shows the owner's token is the owner, unless the program says with `user` that it
@@ -82,10 +199,9 @@ impl TurnRequest {
         state: &GatewayState,
         headers: &HeaderMap,
     ) -> Result<WorkItem, ErrorReply> {
-        let header = |name: &str| {
-            let value = headers.get(name).and_then(|value| value.to_str().ok());
-            value.map(str::trim).filter(|value| !value.is_empty())
-        };
+        let header = |name: &str| header_text(headers, name);
+        check_tools(&self.tools).map_err(ErrorReply::bad_request)?;
+        let source = self.source();
         let agent = match header("x-chela-agent-id") {
             Some(id) => agent_of_model(state, &format!("chela/{id}"))?,
             None => agent_of_model(state, &self.model)?,
@@ -101,16 +217,13 @@ impl TurnRequest {
             .as_deref()
             .map(str::trim)
             .filter(|user| !user.is_empty());
-        let source = match user {
-            None => WorkSource::Owner {
-                surface: CHANNEL.to_owned(),
-            },
-            Some(user) => WorkSource::Sender {
-                channel: CHANNEL.to_owned(),
-                id: user.chars().take(200).collect(),
-            },
-        };
-        let (session, is_kept) = match (header("x-chela-session-key"), user, &self.after) {
+        let named = self
+            .session
+            .as_deref()
+            .map(str::trim)
+            .filter(|key| !key.is_empty());
+        let named = named.or(header("x-chela-session-key"));
+        let (session, is_kept) = match (named, user, &self.after) {
             (Some(key), None, _) => (session_of(key, &agent)?, true),
             (Some(_), Some(_), _) => {
                 return Err(ErrorReply::bad_request(
@@ -137,16 +250,30 @@ impl TurnRequest {
             let instructions = self.instructions.join("\n\n");
             text = format!("{before}{instructions}{between}{text}");
         }
+        // Results of a turn that is over, such as one before a restart.
+        if text.trim().is_empty() && !self.results.is_empty() {
+            text = RESULTS_ALONE.trim().to_owned();
+        }
+        let mut told: Vec<(&str, String)> = Vec::new();
         // A session that is kept has its own record of what was said.
-        let external = match is_kept || self.history.is_empty() {
-            true => Vec::new(),
-            false => vec![ExternalText {
-                source: ExternalSource::Api {
-                    name: "earlier messages, as the program tells them".to_owned(),
-                },
-                text: told_history(&self.history),
-            }],
-        };
+        if !is_kept && !self.history.is_empty() {
+            told.push((
+                "earlier messages, as the program tells them",
+                told_history(&self.history),
+            ));
+        }
+        if !self.results.is_empty() {
+            let results = self.results.iter().map(|result| result.text.as_str());
+            let results = results.collect::<Vec<_>>().join("\n\n");
+            told.push(("results of the program's tools", results));
+        }
+        let external = told.into_iter().map(|(name, text)| ExternalText {
+            source: ExternalSource::Api {
+                name: name.to_owned(),
+            },
+            text,
+        });
+        let external = external.collect();
         let id = match header("idempotency-key") {
             Some(key) => format!("api:{}", ContentHash::of(key)),
             None => format!("api:{}", host.random_hex(16)),
@@ -163,6 +290,8 @@ impl TurnRequest {
             text_trust: None,
             options: WorkOptions {
                 model: header("x-chela-model").map(str::to_owned),
+                tools: self.tools,
+                call: self.call,
                 ..WorkOptions::default()
             },
         })
@@ -178,7 +307,7 @@ fn told_history(history: &[(String, String)]) -> String {
 }
 
 /// A name that can stand in a key; others are known by their hash, so that no two are one.
-fn plain_name(user: &str) -> String {
+pub(super) fn plain_name(user: &str) -> String {
     let is_plain = user.len() <= 64
         && user
             .chars()
@@ -218,6 +347,8 @@ async fn session_after(
         )
     };
     let id = after.strip_prefix("resp_").ok_or_else(unknown)?;
+    // Several answers of one turn differ in what follows the dot.
+    let id = id.split('.').next().unwrap_or_default();
     let found = state.lanes.store().by_id(&format!("api:{id}")).await;
     let found = found
         .map_err(|error| store_error(&error))?
@@ -261,22 +392,47 @@ pub(super) fn refused(error: &SubmitError) -> ErrorReply {
     ErrorReply::new(status, code, error.to_string())
 }
 
-/// Hands work in and waits for what comes of it.
+/// Waits for what comes of a request.
 pub(super) async fn answer(
     state: &Arc<GatewayState>,
-    item: WorkItem,
-) -> Result<WorkOutcome, ErrorReply> {
-    let id = item.id.clone();
-    let outcome = match submit(state, item).await? {
-        WorkReceipt::Known {
-            outcome: Some(outcome),
-        } => outcome,
-        _ => {
-            let waited = state.lanes.wait_for(&id).await;
-            waited.map_err(|error| store_error(&error))?
+    mut turn: TakenTurn,
+) -> Result<TurnAnswer, ErrorReply> {
+    if let Some(outcome) = turn.outcome {
+        return check(outcome).map(TurnAnswer::Ended);
+    }
+    tokio::select! {
+        biased;
+        waited = state.lanes.wait_for(&turn.work) => {
+            let outcome = waited.map_err(|error| store_error(&error))?;
+            check(outcome).map(TurnAnswer::Ended)
         }
-    };
-    check(outcome)
+        calls = state.lanes.caller_calls().until_asked(&turn.work) => {
+            let mut said = WorkOutcome::default();
+            while let Ok(event) = turn.follower.events.try_recv() {
+                note_event(&mut said, &event);
+            }
+            Ok(TurnAnswer::Calls(calls, said))
+        }
+    }
+}
+
+/// What was said and spent in a turn that goes on.
+pub(super) fn note_event(said: &mut WorkOutcome, event: &GatewayEvent) {
+    let number = |name: &str| event.data.get(name).and_then(Value::as_u64).unwrap_or(0);
+    match event.event {
+        "turn.text" => {
+            let delta = event.data.get("delta").and_then(Value::as_str);
+            said.reply.push_str(delta.unwrap_or_default());
+        }
+        "turn.called" => {
+            said.input_tokens += number("inputTokens");
+            said.output_tokens += number("outputTokens");
+            said.cache_read_tokens += number("cacheReadTokens");
+            said.cache_write_tokens += number("cacheWriteTokens");
+        }
+        "turn.retracted" | "turn.restarted" => said.reply.clear(),
+        _ => {}
+    }
 }
 
 /// An answer, or why there is none.

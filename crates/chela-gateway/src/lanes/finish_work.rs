@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use chela_core::{lock, ok_or_warn};
 use chela_agent::prelude::Trust;
+use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, MessageOutcome, NewDelivery, OutboxStore as _, WorkClaim};
 
 use super::WorkLanes;

@@ -9,6 +9,7 @@ use chela_agent::prelude::{
 };
 use chela_core::lock;
 
+use crate::caller_tools::{CallerCalls, lend_tools};
 use crate::work_item::{WorkItem, WorkSource};
 
 /// After so long without a word a conversation leaves memory.
@@ -32,6 +33,8 @@ struct HeldConversation {
     /// Of which config; another one opens it anew.
     agents: Arc<Agents>,
     used: u64,
+    /// The tools of the program that talks to it.
+    lent: Vec<String>,
 }
 
 impl OpenConversations {
@@ -39,6 +42,7 @@ impl OpenConversations {
         &self,
         agents: &Arc<Agents>,
         item: &WorkItem,
+        calls: &CallerCalls,
     ) -> Result<Arc<Conversation>, OpenError> {
         let now = agents.host().unix_millis();
         let place = ConversationPlace {
@@ -50,6 +54,7 @@ impl OpenConversations {
             && Arc::ptr_eq(&held.agents, agents)
         {
             held.used = now;
+            lend_tools(&held.conversation, calls, item, &mut held.lent);
             return Ok(Arc::clone(&held.conversation));
         }
         let ask = ConversationAsk {
@@ -60,7 +65,10 @@ impl OpenConversations {
             ..ConversationAsk::new(speaker_of(&item.source))
         };
         let conversation = Arc::new(agents.conversation(ask).await?);
+        let mut lent = Vec::new();
+        lend_tools(&conversation, calls, item, &mut lent);
         let held = HeldConversation {
+            lent,
             conversation: Arc::clone(&conversation),
             agents: Arc::clone(agents),
             used: now,

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use chela_agent::prelude::{ExternalSource, ExternalText, InboundMessage};
 use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
-use chela_store::{ClaimState, ClaimedMessage, InboxStore, StoreError};
+use chela_store::{ClaimState, ClaimedMessage, InboxMessage, InboxStore, StoreError};
 
 use super::open_conversations::speaker_name;
 use super::run_work::inbound_of;
@@ -14,6 +15,8 @@ use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 /// What stands before a message when others were dropped.
 const DROPPED: &str = include_str!("../../text/dropped.md");
+/// So many dropped messages are told of.
+const MOST_DROPPED: usize = 50;
 /// So much of a dropped message is told.
 const TOLD_OF_DROPPED: usize = 160;
 
@@ -59,28 +62,18 @@ impl WorkLanes {
         };
         let oldest = self.0.store.claim_behind(&claim, self.claim_ask()).await?;
         if let Some(oldest) = oldest {
-            self.drop_message(&lane, oldest, drop).await;
+            self.drop_message(&lane, oldest).await;
         }
         Ok(())
     }
 
-    async fn drop_message(&self, lane: &str, oldest: ClaimedMessage, rule: QueueDrop) {
+    async fn drop_message(&self, lane: &str, oldest: ClaimedMessage) {
         tracing::warn!(
             work = oldest.message.id,
             lane,
             "too many messages wait: dropped"
         );
         self.0.counts.dropped.fetch_add(1, Ordering::Relaxed);
-        let item = serde_json::from_str::<WorkItem>(&oldest.message.body);
-        let item = ok_or_warn!(item, "the dropped message cannot be read");
-        if rule == QueueDrop::Summarize
-            && let Some(item) = item
-        {
-            let told: String = item.text.chars().take(TOLD_OF_DROPPED).collect();
-            let mut dropped = lock(&self.0.dropped);
-            let dropped = dropped.entry(lane.to_owned()).or_default();
-            dropped.push(told.replace('\n', " "));
-        }
         let outcome = WorkOutcome {
             status: WorkStatus::Dropped,
             error: Some("too many messages waited in this session (messages.queue.cap)".into()),
@@ -89,15 +82,58 @@ impl WorkLanes {
         self.finish_work(&oldest.claim, outcome).await;
     }
 
-    /// A message, and before it what was dropped since the last one.
-    pub(super) fn with_dropped(&self, lane: &str, text: String) -> String {
-        let Some(dropped) = lock(&self.0.dropped).remove(lane) else {
-            return text;
+    /// Puts before a message how those began that were dropped since the last one that was read.
+    /// They are found in the inbox, so a restart forgets none. What others said is theirs, and
+    /// external here.
+    pub(super) async fn tell_dropped(
+        &self,
+        item: &WorkItem,
+        message: &mut InboundMessage,
+    ) -> Result<(), StoreError> {
+        let agents = self.agents();
+        let queue = &agents.loaded().config.messages.queue;
+        if queue.drop != QueueDrop::Summarize || channel_name(&item.source).is_none() {
+            return Ok(());
+        }
+        let before = self.0.store.finished_before(&item.id, MOST_DROPPED).await?;
+        let was_dropped = |message: &InboxMessage| {
+            let outcome = message.outcome.as_ref();
+            outcome.is_some_and(|end| WorkOutcome::read(&end.text).status == WorkStatus::Dropped)
         };
-        let lines: Vec<String> = dropped.iter().map(|line| format!("- {line}")).collect();
-        let told = DROPPED.trim().trim_end_matches("{text}");
-        let told = told.replace("{count}", &dropped.len().to_string());
-        format!("{}{text}", told.replace("{lines}", &lines.join("\n")))
+        let mut dropped: Vec<WorkItem> = before
+            .into_iter()
+            .take_while(was_dropped)
+            .filter_map(|message| serde_json::from_str(&message.body).ok())
+            .collect();
+        dropped.reverse();
+        if dropped.is_empty() {
+            return Ok(());
+        }
+        let speaker = speaker_name(&item.source);
+        let (own, others): (Vec<&WorkItem>, Vec<&WorkItem>) = dropped
+            .iter()
+            .partition(|dropped| speaker_name(&dropped.source) == speaker);
+        let lines = |items: &[&WorkItem]| {
+            let lines = items.iter().map(|item| {
+                let told: String = item.text.chars().take(TOLD_OF_DROPPED).collect();
+                format!("- {}", told.replace('\n', " "))
+            });
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        if !own.is_empty() {
+            let told = DROPPED.trim().trim_end_matches("{text}");
+            let told = told.replace("{count}", &own.len().to_string());
+            message.text = format!("{}{}", told.replace("{lines}", &lines(&own)), message.text);
+        }
+        if !others.is_empty() {
+            message.external.push(ExternalText {
+                source: ExternalSource::Api {
+                    name: "messages of others that were dropped; how they began".to_owned(),
+                },
+                text: lines(&others),
+            });
+        }
+        Ok(())
     }
 
     /// A message for a session whose turn runs: said into that turn, or it ends the turn.

@@ -5,16 +5,16 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chela_agent::prelude::{
-    Conversation, InboundImage, InboundMessage, MessageStanding, Reply, ToldAnnouncement, Trust,
-    TurnEnd, TurnError, TurnOutcome,
+    Conversation, InboundImage, InboundMessage, MessageStanding, OwnerCall, Reply,
+    ToldAnnouncement, Trust, TurnEnd, TurnError, TurnOutcome,
 };
-use chela_core::lock;
+use chela_core::{lock, ok_or_warn};
 use chela_session::MessageSource;
 use chela_store::ClaimedMessage;
 use serde_json::json;
 
 use super::{RunningLane, WorkLanes};
-use crate::work_item::{DeliveryTarget, WorkItem, WorkOutcome, WorkSource, WorkStatus};
+use crate::work_item::{DeliveryTarget, ToolAsk, WorkItem, WorkOutcome, WorkSource, WorkStatus};
 use crate::work_surface::WorkSurface;
 
 impl WorkLanes {
@@ -81,7 +81,8 @@ impl WorkLanes {
         surface: &WorkSurface,
     ) -> Result<WorkOutcome, TurnError> {
         let agents = self.agents();
-        let conversation = self.0.open.get(&agents, item).await?;
+        let calls = &self.0.caller_calls;
+        let conversation = self.0.open.get(&agents, item, calls).await?;
         if let Some(lane) = lock(&self.0.running).get_mut(&item.lane()) {
             lane.conversation = Some(Arc::clone(&conversation));
         }
@@ -95,6 +96,10 @@ impl WorkLanes {
         let turn = async {
             match standing {
                 MessageStanding::Ended { how, reply } => Ok(WorkOutcome::of_record(&how, reply)),
+                // Nobody knows how far it got: it is not made again.
+                MessageStanding::Begun if item.options.call.is_some() => Ok(WorkOutcome::failed(
+                    "the process ended while the tool ran; look at what it did before you ask again",
+                )),
                 MessageStanding::Begun => {
                     self.0.counts.resumed.fetch_add(1, Ordering::Relaxed);
                     let outcome = conversation.resume(&item.id, surface).await?;
@@ -105,7 +110,11 @@ impl WorkLanes {
                         conversation.begin_anew().await?;
                     }
                     let mut message = joined_message(item, collected);
-                    message.text = self.with_dropped(&item.lane(), message.text);
+                    let told = self.tell_dropped(item, &mut message).await;
+                    ok_or_warn!(told, "what was dropped is not told");
+                    if let Some(ask) = &item.options.call {
+                        return call_tool(&conversation, ask, message, surface).await;
+                    }
                     let outcome = begin_turn(&conversation, item, message, surface).await?;
                     Ok(WorkOutcome::of_turn(&outcome))
                 }
@@ -174,9 +183,29 @@ impl WorkLanes {
             _ => Trust::External,
         };
         let deliveries = self.delivery_of(item, &outcome, trust);
-        self.finish_and_send(&claimed.claim, outcome, deliveries).await;
+        self.finish_and_send(&claimed.claim, outcome, deliveries)
+            .await;
         conversation
     }
+}
+
+/// A call a program of the owner makes. What the tool says is the answer.
+async fn call_tool(
+    conversation: &Conversation,
+    ask: &ToolAsk,
+    message: InboundMessage,
+    surface: &WorkSurface,
+) -> Result<WorkOutcome, TurnError> {
+    let call = OwnerCall {
+        tool: ask.tool.clone(),
+        arguments: ask.arguments.clone(),
+    };
+    let made = conversation.call_tool(message, call, surface).await?;
+    Ok(WorkOutcome {
+        error: made.failed.then(|| made.text.clone()),
+        reply: made.text,
+        ..WorkOutcome::default()
+    })
 }
 
 /// Says in a session what was said elsewhere. Whoever watches hears of it, and no model is asked.
@@ -213,9 +242,9 @@ async fn begin_turn(
         }
         WorkSource::Cron { .. } => MessageSource::Cron,
         WorkSource::Heartbeat => MessageSource::Heartbeat,
-        WorkSource::Hook { .. }
-        | WorkSource::Runtime { .. }
-        | WorkSource::Announcement { .. } => MessageSource::Event,
+        WorkSource::Hook { .. } | WorkSource::Runtime { .. } | WorkSource::Announcement { .. } => {
+            MessageSource::Event
+        }
     };
     conversation.hear(message, source, surface).await
 }

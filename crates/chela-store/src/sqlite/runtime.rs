@@ -143,6 +143,11 @@ impl InboxStore for SqliteRuntimeStore {
         self.read(move |connection| inbox::unanswered(connection, lane.as_deref()))
     }
 
+    fn finished_before(&self, id: &str, most: usize) -> StoreFuture<'_, Vec<InboxMessage>> {
+        let id = id.to_owned();
+        self.read(move |connection| inbox::finished_before(connection, &id, most))
+    }
+
     fn forget_finished(&self, before: u64) -> StoreFuture<'_, usize> {
         let forgotten = self.write(WriteDurability::Disk, move |tx| {
             inbox::forget_finished(tx, before)

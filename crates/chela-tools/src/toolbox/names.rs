@@ -44,6 +44,10 @@ pub fn check_own_names(tools: &[Arc<dyn Tool>]) -> Result<(), ToolNameError> {
 }
 
 /// Whether a tool from elsewhere may have this name, whoever else is there.
+pub fn check_own_name(name: &str) -> Result<(), ToolNameError> {
+    check_name(name)
+}
+
 pub(super) fn check_name(name: &str) -> Result<(), ToolNameError> {
     let callable = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if name.is_empty() || name.len() > LONGEST || !name.chars().all(callable) {

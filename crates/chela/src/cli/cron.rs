@@ -12,7 +12,7 @@ Examples:
   chela cron add --at 20m \"The tea is ready\"
   chela cron add --at 2026-03-09T08:00 --session main \"Dentist at nine\"
   chela cron add --cron \"0 8 * * MON\" --tz Europe/Berlin --name week \"Plan my week\"
-  chela cron add --every 1d --session isolated --deliver owner --name news "What is new in notes/?"
+  chela cron add --every 1d --session isolated --deliver owner --name news \"What is new in notes/?\"
   chela cron add --every 2h --missed skip \"Anything new in notes/inbox.md?\"")]
     Add {
         /// What the agent is told when it is due

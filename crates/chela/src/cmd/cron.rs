@@ -5,12 +5,12 @@ mod show;
 use std::sync::Arc;
 
 use chela_clock::{
-    BookError, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone, MissedPolicy,
-    RequestError, RequestGround, UnixMillis,
+    BookError, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow,
+    LocalZone, MissedPolicy, RequestError, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Host, Trust};
-use chela_gateway::{DeliveryRefused, RunningGateway, WorkStatus, check_job_delivery};
 use chela_gateway::clock::{HandRunError, RunPlace, run_job_by_hand};
+use chela_gateway::{DeliveryRefused, RunningGateway, WorkStatus, check_job_delivery};
 use chela_store::SqliteRuntimeStore;
 use serde_json::json;
 
@@ -110,7 +110,11 @@ impl CronDesk {
                 context: Vec::new(),
             };
         }
-        check_job_delivery(&self.setup.loaded, &changed.agent, &changed.settled_delivery())?;
+        check_job_delivery(
+            &self.setup.loaded,
+            &changed.agent,
+            &changed.settled_delivery(),
+        )?;
         let row = book.edit(&row, changed, ground.now)?;
         self.tell_changed(screen, "Changed", &row, json)
     }

@@ -8,10 +8,14 @@
 
 mod answering;
 mod attacks;
+mod clients;
 mod crash;
+mod delivery;
+mod hooks;
 mod lanes;
 mod process;
 mod socket;
+mod tools;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

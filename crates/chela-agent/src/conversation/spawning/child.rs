@@ -255,7 +255,10 @@ pub(super) fn taint(branch: &[TranscriptEntry], most: Trust, owners: &[String]) 
 
 /// The same of a transcript that may not have been readable: nobody can tell then what its words
 /// came from, so they count as foreign.
-pub(in crate::conversation) fn taint_of_read(branch: Result<TranscriptBranch, SessionError>, most: Trust) -> Trust {
+pub(in crate::conversation) fn taint_of_read(
+    branch: Result<TranscriptBranch, SessionError>,
+    most: Trust,
+) -> Trust {
     let branch = ok_or_warn!(
         branch,
         "a transcript cannot be read: what was said in it counts as foreign"

@@ -166,6 +166,23 @@ pub(super) fn unanswered(
         .collect()
 }
 
+pub(super) fn finished_before(
+    connection: &Connection,
+    id: &str,
+    most: usize,
+) -> rusqlite::Result<Vec<InboxMessage>> {
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM inbox AS one WHERE finished IS NOT NULL \
+             AND lane = (SELECT lane FROM inbox WHERE id = ?1) \
+             AND number < (SELECT number FROM inbox WHERE id = ?1) \
+             ORDER BY number DESC LIMIT ?2"
+        ))?
+        .query_map(params![id, most], message_of)?
+        .collect()
+}
+
 pub(super) fn forget_finished(tx: &Connection, before: u64) -> rusqlite::Result<usize> {
     tx.execute("DELETE FROM inbox WHERE finished < ?1", [moment(before)])
 }

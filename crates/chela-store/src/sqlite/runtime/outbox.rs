@@ -80,12 +80,7 @@ pub(super) fn end(tx: &Connection, id: &str, end: &DeliveryEnd) -> rusqlite::Res
     Ok(changed > 0)
 }
 
-pub(super) fn retry(
-    tx: &Connection,
-    id: &str,
-    now: u64,
-    expires: u64,
-) -> rusqlite::Result<bool> {
+pub(super) fn retry(tx: &Connection, id: &str, now: u64, expires: u64) -> rusqlite::Result<bool> {
     let changed = tx
         .prepare_cached(
             "UPDATE outbox SET state = 'waiting', ended = NULL, due = ?2, tries = 0, \
@@ -95,10 +90,7 @@ pub(super) fn retry(
     Ok(changed > 0)
 }
 
-pub(super) fn by_id(
-    connection: &Connection,
-    id: &str,
-) -> rusqlite::Result<Option<DeliveryRecord>> {
+pub(super) fn by_id(connection: &Connection, id: &str) -> rusqlite::Result<Option<DeliveryRecord>> {
     connection
         .prepare_cached(&format!("SELECT {COLUMNS} FROM outbox WHERE id = ?1"))?
         .query_row([id], record_of)

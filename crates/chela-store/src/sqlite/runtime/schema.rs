@@ -67,7 +67,7 @@ const STEPS: [&str; 2] = [
         last INTEGER NOT NULL
     ) WITHOUT ROWID;
 ",
-    // What is to be delivered.
+    // What is to be delivered, and what was said before in a lane.
     "
     CREATE TABLE outbox (
         number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -81,6 +81,7 @@ const STEPS: [&str; 2] = [
         why TEXT NOT NULL DEFAULT '',
         ended INTEGER
     );
+    CREATE INDEX inbox_past ON inbox (lane, number) WHERE finished IS NOT NULL;
     CREATE INDEX outbox_due ON outbox (due) WHERE ended IS NULL;
     CREATE INDEX outbox_ended ON outbox (ended) WHERE ended IS NOT NULL;
 ",

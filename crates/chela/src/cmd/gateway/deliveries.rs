@@ -81,7 +81,10 @@ fn list(screen: &mut Screen, store: &SqliteRuntimeStore, args: &DeliveriesArgs) 
     };
     let records = block_on(store.deliveries(query)).map_err(CommandError::new)?;
     let is_over = |record: &DeliveryRecord| {
-        matches!(record.state, DeliveryState::Delivered | DeliveryState::Dropped)
+        matches!(
+            record.state,
+            DeliveryState::Delivered | DeliveryState::Dropped
+        )
     };
     let records: Vec<DeliveryRecord> = records
         .into_iter()
@@ -113,7 +116,11 @@ fn record_line(record: &DeliveryRecord) -> Vec<String> {
     let text: String = text.chars().take(MOST_TEXT).collect();
     let standing = match record.state {
         DeliveryState::Waiting if record.tries > 0 => {
-            format!("waiting, next try {}: {}", utc(record.due / 1_000), record.why)
+            format!(
+                "waiting, next try {}: {}",
+                utc(record.due / 1_000),
+                record.why
+            )
         }
         DeliveryState::Waiting => "waiting".to_owned(),
         state if record.why.is_empty() => state.as_str().to_owned(),

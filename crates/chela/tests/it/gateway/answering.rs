@@ -212,10 +212,25 @@ fn what_cannot_be_done_is_said() {
     let scene = scene();
     let gateway = TestGateway::start(&scene.home);
     let mut tools = message("hi");
-    tools["tools"] = json!([{ "type": "function", "function": { "name": "f" } }]);
-    let answer = gateway.post("/v1/chat/completions", &tools);
-    assert_eq!(answer.status, 400);
-    assert!(answer.body.contains("leave `tools` out"), "{answer:?}");
+    for (tool, words) in [
+        (
+            json!({ "type": "function", "function": { "name": "exec" } }),
+            "Chela reserves this name",
+        ),
+        (
+            json!({ "type": "web_search_preview" }),
+            "a tool of the type `web_search_preview`",
+        ),
+        (
+            json!({ "type": "function", "function": { "name": "a b" } }),
+            "no model can call it",
+        ),
+    ] {
+        tools["tools"] = json!([tool]);
+        let answer = gateway.post("/v1/chat/completions", &tools);
+        assert_eq!(answer.status, 400);
+        assert!(answer.body.contains(words), "{answer:?}");
+    }
     let mut other = message("hi");
     other["model"] = "gpt-5".into();
     let answer = gateway.post("/v1/chat/completions", &other);

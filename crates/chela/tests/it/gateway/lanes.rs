@@ -1,7 +1,7 @@
 //! Lanes: one turn at a time in a session, several sessions side by side, and what happens with
 //! words that come in between.
 
-use chela_testkit::{EndpointScript, ScriptStep, StepRule, wait_until};
+use chela_testkit::{AnswerFault, EndpointScript, ScriptStep, StepRule, wait_until};
 use serde_json::json;
 
 use super::{TestGateway, message, said};
@@ -155,6 +155,62 @@ fn a_full_queue_says_so_or_drops_the_oldest() {
             assert_eq!(said(&first.join().unwrap()), "begun");
         });
     }
+}
+
+#[test]
+fn what_was_dropped_is_told_with_the_next_message_also_after_a_restart() {
+    let stalls = ScriptStep {
+        times: Some(1),
+        ..ScriptStep::reply("never heard").fault(AnswerFault::Stall(0))
+    };
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("ok")),
+        ..EndpointScript::steps([stalls.when(StepRule::default())])
+    };
+    let queue = json!({ "mode": "followup", "cap": 1, "drop": "summarize" });
+    let scene = ScriptedHome::with(APIS[0], script, json!({ "messages": { "queue": queue } }));
+    let gateway = TestGateway::start(&scene.home);
+    std::thread::scope(|scope| {
+        let leave = |text: &'static str| {
+            scope.spawn(|| {
+                let body = message(text).to_string();
+                let request = format!(
+                    "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\nx-chela-session-key: main\r\nidempotency-key: {text}\r\ncontent-length: {}\r\n\r\n{body}",
+                    gateway.bearer(),
+                    body.len()
+                );
+                gateway.raw(request.as_bytes());
+            })
+        };
+        leave("begin");
+        wait_until("it is asked", || scene.endpoint.calls().len() == 1);
+        for (at, text) in ["say two", "say three", "say four"].into_iter().enumerate() {
+            leave(text);
+            gateway.wait_for_metric("chela_work_accepted_total", at as u64 + 2);
+        }
+        assert_eq!(gateway.metric("chela_work_dropped_total"), 2);
+        gateway.signal(rustix::process::Signal::KILL);
+    });
+    drop(gateway);
+    let gateway = TestGateway::start(&scene.home);
+    gateway.wait_for_metric("chela_work_answered_total", 2);
+    let asked = scene.endpoint.calls().pop().unwrap().body;
+    for words in [
+        "2 earlier messages were dropped",
+        "- say two",
+        "- say three",
+        "say four",
+    ] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    // Once: the message after that has nothing of it to tell.
+    said(&gateway.say("main", "say five"));
+    let asked = scene.endpoint.calls().pop().unwrap().body;
+    assert_eq!(
+        asked.matches("earlier messages were dropped").count(),
+        1,
+        "{asked}"
+    );
 }
 
 #[test]

@@ -89,7 +89,10 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
         state: Some(DeliveryState::Waiting),
         limit: usize::MAX,
     });
-    let undelivered = ok_or_warn!(undelivered.await, "what is to be delivered cannot be counted");
+    let undelivered = ok_or_warn!(
+        undelivered.await,
+        "what is to be delivered cannot be counted"
+    );
     let undelivered = undelivered.map_or(0, |all| all.len());
     let running = counts.running.load(Ordering::SeqCst);
     let connections = state.connections.load(Ordering::SeqCst);

@@ -8,6 +8,8 @@ use chela_files::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::config_standing::ConfigStanding;
+
 /// A gateway that runs, as it wrote itself down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -19,6 +21,9 @@ pub struct RunningGateway {
     /// Milliseconds since 1970.
     pub started: u64,
     pub version: String,
+    /// The config it works with.
+    #[serde(default)]
+    pub config: ConfigStanding,
 }
 
 /// The right to be the gateway of a home. Given back when the process ends in whatever way.
@@ -69,6 +74,7 @@ impl InstanceLock {
         host: &Host,
         (address, port): (String, u16),
         version: &str,
+        config: ConfigStanding,
     ) -> Result<RunningGateway, InstanceError> {
         let running = RunningGateway {
             pid: std::process::id(),
@@ -77,9 +83,9 @@ impl InstanceLock {
             port,
             started: host.unix_millis(),
             version: version.to_owned(),
+            config,
         };
-        let text = serde_json::to_string_pretty(&running).unwrap_or_default();
-        write_file(&self.file, text.as_bytes(), FileMode::Private)?;
+        running.write_down(host)?;
         Ok(running)
     }
 }
@@ -92,6 +98,19 @@ impl Drop for InstanceLock {
 }
 
 impl RunningGateway {
+    /// Puts what is said of it on disk, where other processes look.
+    pub(crate) fn write_down(&self, host: &Host) -> Result<(), WriteError> {
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        write_file(&file_of(host), text.as_bytes(), FileMode::Private)
+    }
+
+    /// The process of a gateway that is written down and does not run: it did not end by itself.
+    pub fn left_behind(host: &Host) -> Option<u32> {
+        let text = std::fs::read_to_string(file_of(host)).ok()?;
+        let running: Self = serde_json::from_str(&text).ok()?;
+        (!is_process_alive(&running.boot, running.pid)).then_some(running.pid)
+    }
+
     /// The gateway of this home, if one runs.
     pub fn find(host: &Host) -> Option<Self> {
         let text = std::fs::read_to_string(file_of(host)).ok()?;

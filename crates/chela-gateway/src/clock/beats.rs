@@ -289,6 +289,7 @@ impl AgentBeat<'_> {
                 model: settings.model.clone(),
                 timeout_seconds: settings.timeout_seconds,
                 begin_anew: settings.isolated_session,
+                ..WorkOptions::default()
             },
             text_trust: None,
         })

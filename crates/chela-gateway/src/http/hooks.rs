@@ -159,6 +159,7 @@ async fn take_in(
             model: call.model,
             timeout_seconds: call.timeout_seconds,
             begin_anew: false,
+            ..WorkOptions::default()
         },
     };
     let receipt = submit(state, item).await?;

@@ -8,12 +8,14 @@ use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, ClaimedMessage, InboxStore, StoreError};
 
 use super::open_conversations::speaker_name;
-use super::run_work::inbound_of;
+use super::run_work::{inbound_of, told_of};
 use super::{SubmitError, WorkLanes};
 use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 /// What stands before a message when others were dropped.
 const DROPPED: &str = include_str!("../../text/dropped.md");
+/// The terminal chat, as it calls itself.
+const TERMINAL: &str = "terminal";
 /// So much of a dropped message is told.
 const TOLD_OF_DROPPED: usize = 160;
 
@@ -25,8 +27,12 @@ impl WorkLanes {
         let Some(channel) = channel_name(source) else {
             return QueueMode::Followup;
         };
-        let own = queue.by_channel.get(channel);
-        own.copied().unwrap_or(queue.mode)
+        let own = queue.by_channel.get(channel).copied();
+        own.unwrap_or(match source {
+            // Whoever types while the answer comes wants to be heard now.
+            WorkSource::Owner { surface } if surface == TERMINAL => QueueMode::Steer,
+            _ => queue.mode,
+        })
     }
 
     fn debounce(&self, source: &WorkSource) -> Duration {
@@ -144,6 +150,7 @@ impl WorkLanes {
             }
         };
         if taken {
+            self.surface_of(item).tell("work.steered", told_of(item));
             self.0.counts.steered.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }

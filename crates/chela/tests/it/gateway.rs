@@ -8,10 +8,14 @@
 
 mod answering;
 mod attacks;
+mod config_tool;
 mod crash;
 mod lanes;
+mod living;
 mod process;
-mod socket;
+mod reload;
+mod shared_chat;
+pub(crate) mod socket;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

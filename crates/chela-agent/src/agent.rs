@@ -6,7 +6,7 @@ mod session_upkeep;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::{KnownSecret, Redactor, is_guessable};
@@ -43,6 +43,8 @@ pub use session_upkeep::retention;
 pub struct Agents {
     pub(crate) host: Host,
     pub(crate) loaded: Arc<LoadedConfig>,
+    /// The config as it is now, for what counts at once. One for all that came of the same.
+    newest: Arc<RwLock<Arc<LoadedConfig>>>,
     pub(crate) models: Models,
     pub(crate) http: ModelHttp,
     pub(crate) assembler: PromptAssembler<Host, Arc<LoadedConfig>>,
@@ -90,6 +92,23 @@ pub enum OpenError {
 impl Agents {
     /// Cheap: nothing is read and nobody is called before it is needed.
     pub fn open(host: &Host, loaded: Arc<LoadedConfig>) -> Arc<Self> {
+        let newest = Arc::new(RwLock::new(Arc::clone(&loaded)));
+        Self::open_as(host, loaded, newest, Vec::new())
+    }
+
+    /// The same agents under another config. Conversations that are open go on with theirs until
+    /// they are opened anew; rules and limits are theirs from this moment on.
+    pub fn with_config(&self, loaded: Arc<LoadedConfig>) -> Arc<Self> {
+        *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        Self::open_as(&self.host, loaded, Arc::clone(&self.newest), self.hooks())
+    }
+
+    fn open_as(
+        host: &Host,
+        loaded: Arc<LoadedConfig>,
+        newest: Arc<RwLock<Arc<LoadedConfig>>>,
+        hooks: Vec<Arc<dyn TurnHook>>,
+    ) -> Arc<Self> {
         Arc::new_cyclic(|this: &Weak<Self>| Self {
             models: Models::of(host, &loaded).telling(&witness(this)),
             http: ModelHttp::new(host, &loaded),
@@ -106,10 +125,11 @@ impl Agents {
             commands: CommandOverlap::default(),
             prefixes: SharedPrefixes::default(),
             keeping: SessionUpkeep::default(),
-            hooks: Mutex::default(),
+            hooks: Mutex::new(hooks),
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
+            newest,
         })
     }
 
@@ -130,6 +150,18 @@ impl Agents {
 
     pub fn loaded(&self) -> &Arc<LoadedConfig> {
         &self.loaded
+    }
+
+    /// The config as it is now, where it has changed since these agents were opened. Rules and
+    /// limits are taken from it.
+    pub(crate) fn newer(&self) -> Option<Arc<LoadedConfig>> {
+        let newest = self.newest.read().unwrap_or_else(PoisonError::into_inner);
+        (!Arc::ptr_eq(&newest, &self.loaded)).then(|| Arc::clone(&newest))
+    }
+
+    /// See [`Agents::newer`]; the own config where nothing has changed.
+    pub(crate) fn rules_config(&self) -> Arc<LoadedConfig> {
+        self.newer().unwrap_or_else(|| Arc::clone(&self.loaded))
     }
 
     pub fn models(&self) -> &Models {

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use chela_core::{AgentId, SessionKey, ok_or_debug};
 use chela_model::{FallbackChain, ResolveError};
+use chela_sandbox::WorkFolder;
 use chela_session::{MessageSource, OpenSession, SessionError, Sessions};
 use chela_tools::{Tool, ToolNameError, Toolbox};
 
@@ -277,6 +278,11 @@ impl Conversation {
     pub fn work_folder(&self) -> Option<&Path> {
         let first = self.scope.ask.folders.first();
         first.map(|folder| folder.path.as_path())
+    }
+
+    /// The folders besides the workspace it may work in.
+    pub fn work_folders(&self) -> &[WorkFolder] {
+        &self.scope.ask.folders
     }
 
     /// Brings in a tool. The model is told with the next message; what a session began with stays

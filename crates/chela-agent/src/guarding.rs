@@ -175,19 +175,23 @@ impl Guarding {
             GuardPolicy::Standard => 1,
             GuardPolicy::Strict => 2,
         };
-        let by_channel = &scope.agents.loaded.config.guard.by_channel;
+        let newer = scope.agents.newer();
+        let newer_view = newer.as_ref().and_then(|newer| newer.agent(&scope.view.id));
+        let view = newer_view.as_ref().unwrap_or(&scope.view);
+        let config = newer.as_ref().unwrap_or(&scope.agents.loaded);
+        let by_channel = &config.config.guard.by_channel;
         let channel = scope.ask.channel.as_ref();
         let of_channel = channel.and_then(|channel| by_channel.get(channel).copied());
-        let own = scope.view.guard_policy.value;
+        let own = view.guard_policy.value;
         let policy = [Some(own), of_channel]
             .into_iter()
             .flatten()
             .max_by_key(strictness)
             .unwrap_or(own);
-        let confirm = scope.view.guard_confirm.value.iter();
+        let confirm = view.guard_confirm.value.iter();
         GuardRules {
             policy,
-            egress: scope.view.guard_egress.value.clone(),
+            egress: view.guard_egress.value.clone(),
             confirm: confirm.map(|effect| (*effect).into()).collect(),
         }
     }
@@ -205,14 +209,8 @@ impl Guarding {
 
     /// How long a question stands.
     pub fn patience(&self) -> Duration {
-        let lasts = &self
-            .scope
-            .agents
-            .loaded
-            .config
-            .guard
-            .approvals
-            .expires_after;
+        let config = self.scope.agents.rules_config();
+        let lasts = &config.config.guard.approvals.expires_after;
         lasts
             .duration(BareUnit::Seconds)
             .unwrap_or(Duration::from_secs(600))

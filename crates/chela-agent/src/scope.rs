@@ -90,7 +90,7 @@ impl ConversationScope {
 
     /// How what needs a yes gets it in a turn that runs with or without the owner.
     pub fn approval_way(&self, presence: OwnerPresence) -> ApprovalWay {
-        let headless = self.agents.loaded.config.guard.approvals.headless;
+        let headless = self.agents.rules_config().config.guard.approvals.headless;
         match (presence, headless) {
             _ if self.key.is_subagent() => ApprovalWay::Relayed,
             (OwnerPresence::There, _) => ApprovalWay::Asked,

@@ -78,7 +78,7 @@ use attached_pictures::AttachedPictures;
 pub use compaction::{CompactError, CompactionOutcome};
 pub(crate) use compaction::{compact, threshold, transcript_bytes};
 use hook_runner::HookRunner;
-use limits::TurnSpending;
+use limits::{TurnLimits, TurnSpending};
 use model_call::{ModelCallOutcome, cut_short};
 use outlet::TurnOutlet;
 pub(crate) use owner_call::run_owner_call;
@@ -219,6 +219,7 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
         "a turn starts"
     );
     loop {
+        turn.spent.set_limits(TurnLimits::of(turn.parts.scope));
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
             tracing::info!(limit, "the turn came to a limit");
             return turn.end(TurnEnd::Limit(limit)).await;

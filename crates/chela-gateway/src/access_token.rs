@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
 
 use chela_config::LoadedConfig;
@@ -48,7 +48,7 @@ pub(crate) enum AccessVerdict {
 /// The secret callers must show, and who showed wrong ones.
 #[derive(Debug)]
 pub(crate) struct AccessToken {
-    secret: SecretPlace,
+    secret: RwLock<SecretPlace>,
     failures: Mutex<HashMap<IpAddr, RecentFailures>>,
 }
 
@@ -142,36 +142,39 @@ pub(crate) async fn read_secret(
 
 impl AccessToken {
     pub async fn load(host: &Host, loaded: &LoadedConfig) -> Result<Self, AccessError> {
-        let secret = match configured(host, loaded).await? {
-            Some(secret) => return Ok(Self::given(&secret)),
-            None => {
-                let token = read_or_make_token(host)?;
-                SecretPlace::File {
-                    path: token_file(host),
-                    read: Mutex::new((None, ContentHash::of(token))),
-                }
-            }
-        };
         Ok(Self {
-            secret,
+            secret: RwLock::new(SecretPlace::of(host, loaded).await?),
             failures: Mutex::default(),
         })
+    }
+
+    /// The config has changed: what it says now counts from here on.
+    pub async fn reload(&self, host: &Host, loaded: &LoadedConfig) -> Result<(), AccessError> {
+        let now = SecretPlace::of(host, loaded).await?;
+        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = now;
+        Ok(())
+    }
+
+    /// The secret that counts now, as a hash: who was let in with another one is not any more.
+    pub fn current(&self) -> ContentHash {
+        let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner);
+        secret.current().0
     }
 
     /// A secret that somebody wrote into the config.
     pub fn given(secret: &str) -> Self {
         Self {
-            secret: SecretPlace::Given {
-                hash: ContentHash::of(secret),
-                is_long: secret.len() >= UNGUESSABLE,
-            },
+            secret: RwLock::new(SecretPlace::given(secret)),
             failures: Mutex::default(),
         }
     }
 
     /// Judges what somebody shows.
     pub fn judge(&self, from: IpAddr, shown: Option<&str>, now: u64) -> AccessVerdict {
-        let (expected, is_long) = self.secret.current();
+        let (expected, is_long) = {
+            let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner);
+            secret.current()
+        };
         let is_right = shown.is_some_and(|shown| is_same(&ContentHash::of(shown), &expected));
         let mut failures = lock(&self.failures);
         if failures.len() >= MOST_ADDRESSES {
@@ -203,6 +206,23 @@ impl AccessToken {
 }
 
 impl SecretPlace {
+    async fn of(host: &Host, loaded: &LoadedConfig) -> Result<Self, AccessError> {
+        Ok(match configured(host, loaded).await? {
+            Some(secret) => Self::given(&secret),
+            None => Self::File {
+                path: token_file(host),
+                read: Mutex::new((None, ContentHash::of(read_or_make_token(host)?))),
+            },
+        })
+    }
+
+    fn given(secret: &str) -> Self {
+        Self::Given {
+            hash: ContentHash::of(secret),
+            is_long: secret.len() >= UNGUESSABLE,
+        }
+    }
+
     fn current(&self) -> (ContentHash, bool) {
         match self {
             Self::Given { hash, is_long } => (*hash, *is_long),
@@ -237,7 +257,7 @@ fn is_same(one: &ContentHash, other: &ContentHash) -> bool {
 mod tests {
     use std::collections::HashMap;
     use std::net::{IpAddr, Ipv4Addr};
-    use std::sync::Mutex;
+    use std::sync::{Mutex, RwLock};
 
     use chela_core::ContentHash;
 
@@ -247,10 +267,10 @@ mod tests {
 
     fn token(secret: &str, is_long: bool) -> AccessToken {
         AccessToken {
-            secret: SecretPlace::Given {
+            secret: RwLock::new(SecretPlace::Given {
                 hash: ContentHash::of(secret),
                 is_long,
-            },
+            }),
             failures: Mutex::new(HashMap::new()),
         }
     }

@@ -2,6 +2,7 @@
 //! answer, clients on the WebSocket. Clients that lost their connection ask for what they missed.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use chela_core::lock;
@@ -11,6 +12,8 @@ use tokio::sync::{broadcast, mpsc};
 
 /// So many events are kept for clients that come back.
 const KEPT: usize = 4_096;
+/// Of these, no more than so many bytes.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
 /// So many a slow client may be behind before it has to ask for what it missed.
 const BEHIND: usize = 1_024;
 
@@ -54,12 +57,15 @@ pub struct MissedEvents {
 pub struct EventHub {
     state: Mutex<HubState>,
     live: broadcast::Sender<Arc<GatewayEvent>>,
+    /// How many clients can put a question to the owner.
+    askers: AtomicUsize,
 }
 
 #[derive(Debug, Default)]
 struct HubState {
     last: u64,
     kept: VecDeque<Arc<GatewayEvent>>,
+    kept_bytes: usize,
     /// Who waits for the events of one piece of work.
     followers: HashMap<String, Vec<mpsc::UnboundedSender<Arc<GatewayEvent>>>>,
 }
@@ -69,6 +75,7 @@ impl Default for EventHub {
         Self {
             state: Mutex::default(),
             live: broadcast::channel(BEHIND).0,
+            askers: AtomicUsize::new(0),
         }
     }
 }
@@ -86,10 +93,14 @@ impl EventHub {
             session: new.session,
             data: new.data,
         });
-        if state.kept.len() == KEPT {
-            state.kept.pop_front();
-        }
+        state.kept_bytes += size_of(&event.data);
         state.kept.push_back(Arc::clone(&event));
+        while state.kept.len() > KEPT || state.kept_bytes > KEPT_BYTES {
+            let Some(oldest) = state.kept.pop_front() else {
+                break;
+            };
+            state.kept_bytes -= size_of(&oldest.data);
+        }
         if let Some(work) = &event.work
             && let Some(followers) = state.followers.get_mut(work)
         {
@@ -153,9 +164,39 @@ impl EventHub {
         lock(&self.state).last
     }
 
-    /// How many clients listen.
-    pub fn listener_count(&self) -> usize {
-        self.live.receiver_count()
+    /// One client more that shows questions to the owner, for as long as this is kept.
+    pub fn add_asker(self: &Arc<Self>) -> AskerSeat {
+        self.askers.fetch_add(1, Ordering::SeqCst);
+        AskerSeat(Arc::clone(self))
+    }
+
+    /// How many clients show questions to the owner.
+    pub fn asker_count(&self) -> usize {
+        self.askers.load(Ordering::SeqCst)
+    }
+}
+
+/// A client that shows questions to the owner.
+#[derive(Debug)]
+pub struct AskerSeat(Arc<EventHub>);
+
+impl Drop for AskerSeat {
+    fn drop(&mut self) {
+        self.0.askers.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// About so many bytes a value takes.
+fn size_of(value: &Value) -> usize {
+    const EACH: usize = 32;
+    EACH + match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| name.len() + size_of(value))
+            .sum(),
+        _ => 0,
     }
 }
 

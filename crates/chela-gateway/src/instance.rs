@@ -9,6 +9,8 @@ use chela_files::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::config_standing::ConfigStanding;
+
 /// A gateway that runs, as it wrote itself down.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,6 +22,9 @@ pub struct RunningGateway {
     /// Milliseconds since 1970.
     pub started: u64,
     pub version: String,
+    /// The config it works with.
+    #[serde(default)]
+    pub config: ConfigStanding,
 }
 
 /// The right to be the gateway of a home. Given back when the process ends in whatever way.
@@ -72,6 +77,7 @@ impl InstanceLock {
         host: &Host,
         (address, port): (String, u16),
         version: &str,
+        config: ConfigStanding,
     ) -> Result<RunningGateway, InstanceError> {
         let running = RunningGateway {
             pid: std::process::id(),
@@ -80,9 +86,9 @@ impl InstanceLock {
             port,
             started: host.unix_millis(),
             version: version.to_owned(),
+            config,
         };
-        let text = serde_json::to_string_pretty(&running)?;
-        write_file(&self.file, text.as_bytes(), FileMode::Private)?;
+        running.write_down(host)?;
         Ok(running)
     }
 }
@@ -95,17 +101,34 @@ impl Drop for InstanceLock {
 }
 
 impl RunningGateway {
+    /// Puts what is said of it on disk, where other processes look.
+    pub(crate) fn write_down(&self, host: &Host) -> Result<(), InstanceError> {
+        let text = serde_json::to_string_pretty(self)?;
+        write_file(&file_of(host), text.as_bytes(), FileMode::Private)?;
+        Ok(())
+    }
+
+    /// The process of a gateway that is written down and does not run: it did not end by itself.
+    pub fn left_behind(host: &Host) -> Option<u32> {
+        let running = Self::read(host)?;
+        (!is_process_alive(&running.boot, running.pid)).then_some(running.pid)
+    }
+
     /// The gateway of this home, if one runs.
     pub fn find(host: &Host) -> Option<Self> {
+        let running = Self::read(host)?;
+        is_process_alive(&running.boot, running.pid).then_some(running)
+    }
+
+    fn read(host: &Host) -> Option<Self> {
         let text = ok_or_warn!(
             read_if_there(&file_of(host)),
             "whether a gateway runs cannot be read"
         )??;
-        let running: Self = ok_or_debug!(
+        ok_or_debug!(
             serde_json::from_str(&text),
             "what is written down of a gateway cannot be read"
-        )?;
-        is_process_alive(&running.boot, running.pid).then_some(running)
+        )
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use chela_agent::prelude::{AgentId, Agents, Conversation, Host};
+use chela_agent::prelude::{AgentId, Agents, Conversation, Host, LoadedConfig};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{
     ClaimAsk, ClaimedMessage, InboxStore, LeaseTime, MessageAccepted, SqliteRuntimeStore,
@@ -26,6 +26,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::caller_tools::CallerCalls;
 use crate::event_hub::EventHub;
 use crate::question_board::QuestionBoard;
+use crate::restart_desk::RestartDesk;
 use crate::work_item::{EncodeError, WorkItem, WorkOutcome, WorkSource};
 use open_conversations::OpenConversations;
 
@@ -49,6 +50,7 @@ struct LaneParts {
     hub: Arc<EventHub>,
     questions: Arc<QuestionBoard>,
     caller_calls: CallerCalls,
+    restart: Arc<RestartDesk>,
     open: OpenConversations,
     running: Mutex<HashMap<String, RunningLane>>,
     waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
@@ -136,6 +138,7 @@ impl WorkLanes {
             hub: Arc::default(),
             questions: Arc::default(),
             caller_calls: CallerCalls::default(),
+            restart: Arc::default(),
             open: OpenConversations::default(),
             running: Mutex::default(),
             waiters: Mutex::default(),
@@ -289,6 +292,24 @@ impl WorkLanes {
         &self.0.counts
     }
 
+    /// Works with another config from the next turn on. Turns that run go on with theirs; rules and
+    /// limits are looked up in the newest one.
+    pub(crate) fn use_config(&self, loaded: Arc<LoadedConfig>, opened: impl FnOnce(&Arc<Agents>)) {
+        let next = self.agents().with_config(loaded);
+        opened(&next);
+        *self
+            .0
+            .agents
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = next;
+        self.look_again();
+    }
+
+    /// The restart desk of the process, for tools that may ask for one.
+    pub(crate) fn restart(&self) -> &Arc<RestartDesk> {
+        &self.0.restart
+    }
+
     /// How many conversations are in memory.
     pub fn open_count(&self) -> usize {
         self.0.open.count()
@@ -302,7 +323,9 @@ impl WorkLanes {
             }
             let woken = self.0.wake.notified();
             let begun = self.begin_what_waits().await;
-            self.0.open.close_idle(self.0.host.unix_millis());
+            self.0
+                .open
+                .close_idle(self.0.host.unix_millis(), self.idle_millis());
             if let Err(error) = begun {
                 tracing::error!(%error, "the inbox cannot be read: trying again");
             }
@@ -347,6 +370,16 @@ impl WorkLanes {
     fn most_at_once(&self) -> usize {
         let most = self.agents().loaded().config.agents.defaults.max_concurrent;
         usize::try_from(most.unwrap_or(CONCURRENT)).unwrap_or(1)
+    }
+
+    fn idle_millis(&self) -> u64 {
+        let minutes = self
+            .agents()
+            .loaded()
+            .config
+            .gateway
+            .conversation_idle_minutes;
+        minutes.saturating_mul(60_000)
     }
 
     fn claim_ask(&self) -> ClaimAsk {

@@ -15,9 +15,13 @@ mod caller_process;
 mod caller_tools;
 pub mod clock;
 mod delivery;
+mod config_reload;
+mod config_standing;
 mod error_reply;
 mod event_hub;
+mod gateway_link;
 mod gateway_state;
+mod gateway_tool;
 mod http;
 mod instance;
 mod known_names;
@@ -27,24 +31,30 @@ mod local_client;
 mod process;
 mod question_board;
 mod request_guard;
+mod restart_desk;
 mod service_unit;
+mod turn_wire;
 mod work_item;
 mod work_surface;
 
 pub use access_token::{AccessError, owner_secret, read_or_make_token, rotate_token, token_file};
+pub use config_standing::{ConfigStanding, config_stamp};
 pub use delivery::{
     CarryFault, CarryFuture, DeliveryCarrier, DeliveryCarriers, DeliveryDesk, DeliveryRefused,
     WorkDelivery, check_job_delivery, delivery_expiry,
 };
-pub use event_hub::{EventHub, GatewayEvent, MissedEvents, NewEvent};
+pub use event_hub::{AskerSeat, EventHub, GatewayEvent, MissedEvents, NewEvent};
+pub use gateway_link::{ClientEvent, GatewayLink, LinkAsk, LinkError, LinkEvent, work_of_key};
 pub use http::read_turn_bodies;
 pub use instance::{InstanceError, RunningGateway};
 pub use lanes::{SubmitError, WorkCounts, WorkLanes, WorkReceipt};
 pub use local_client::{LocalClient, LocalReply};
-pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
+pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayEnd, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
+pub use restart_desk::RestartAsk;
 pub use service_unit::{ServiceManager, ServiceUnit};
+pub use turn_wire::{read_event, read_outcome};
 pub use work_item::{
-    CallerTool, DeliveryTarget, EncodeError, ToolAsk, WorkImage, WorkItem, WorkOptions,
+    CallerTool, DeliveryTarget, EncodeError, FolderAsk, ToolAsk, WorkImage, WorkItem, WorkOptions,
     WorkOutcome, WorkSource, WorkStatus,
 };

@@ -1,8 +1,9 @@
 //! The process: opens what it needs, listens, works, and ends in order.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use chela_agent::prelude::{Agents, Host, LoadedConfig};
@@ -10,10 +11,11 @@ use chela_config::model::GatewayBind;
 use chela_core::ok_or_warn;
 use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::access_token::{AccessError, AccessToken, read_secret};
 use crate::clock::run_clock;
+use crate::config_reload::{ConfigReload, watch_config};
 use crate::delivery::{DeliveryCarriers, DeliveryDesk};
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
@@ -21,6 +23,8 @@ use crate::instance::{InstanceError, InstanceLock, RunningGateway};
 use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listener;
+use crate::restart_desk::RestartAsk;
+use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 /// Outcomes are kept for so long: until then the same work is known again.
 const KEEP_OUTCOMES: u64 = 7 * 24 * 3_600 * 1_000;
@@ -31,6 +35,10 @@ const FORGET_EVERY: Duration = Duration::from_secs(3_600);
 pub struct GatewayAsk {
     pub port: Option<u16>,
     pub version: String,
+    /// Done with the agents of each config before they work.
+    pub agents_opened: Option<fn(&Arc<Agents>)>,
+    /// Where the log of the process is.
+    pub log_file: Option<PathBuf>,
 }
 
 /// Why the gateway does not run.
@@ -55,6 +63,10 @@ pub enum GatewayError {
         "beyond this machine the gateway listens only with a token of its own: set gateway.auth.token (`chela gateway token` makes one) and put TLS in front of it, such as a reverse proxy or an SSH tunnel"
     )]
     Exposed,
+    #[error(
+        "gateway.tls.enabled is set, and the gateway does not encrypt by itself: leave it out and put a reverse proxy or an SSH tunnel in front of it"
+    )]
+    Tls,
     #[error("hooks.path must start with `/` and name its own path, such as /hooks")]
     HookPath,
 }
@@ -76,6 +88,16 @@ pub enum DrainOutcome {
     LeftBehind { turns: usize },
 }
 
+/// How it ended, and whether it is to start over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GatewayEnd {
+    pub outcome: DrainOutcome,
+    pub restart: Option<RestartAsk>,
+}
+
+/// What the session reads that asked for a restart.
+const RESTARTED: &str = include_str!("../text/restarted.md");
+
 impl Gateway {
     /// Becomes the gateway of a home.
     pub async fn open(
@@ -84,26 +106,34 @@ impl Gateway {
         ask: &GatewayAsk,
     ) -> Result<Self, GatewayError> {
         let instance = InstanceLock::take(host)?;
-        let ip = bind_address(&loaded)?;
+        let address = listen_address(&loaded, ask.port)?;
         let access = AccessToken::load(host, &loaded).await?;
         let hooks = hook_access(host, &loaded).await?;
         let names = KnownNames::of(&loaded);
-        let port = ask.port.unwrap_or(loaded.config.gateway.port);
-        let address = SocketAddr::new(ip, port);
         let listener = TcpListener::bind(address).await;
         let listener = listener.map_err(|why| GatewayError::Listen { address, why })?;
         let bound = listener.local_addr();
         let bound = bound.map_err(|why| GatewayError::Listen { address, why })?;
         let store = SqliteRuntimeStore::open(&SqliteRuntimeStore::path_in(&host.state_dir()))?;
-        let lanes = WorkLanes::open(Agents::open(host, loaded), Arc::new(store)).await?;
+        let agents = Agents::open(host, Arc::clone(&loaded));
+        if let Some(opened) = ask.agents_opened {
+            opened(&agents);
+        }
+        let lanes = WorkLanes::open(agents, Arc::new(store)).await?;
         let place = (bound.ip().to_string(), bound.port());
-        let running = instance.write_down(host, place, &ask.version)?;
+        let reload = ConfigReload::new(loaded, host.unix_millis(), ask.agents_opened);
+        let running = instance.write_down(host, place, &ask.version, reload.standing())?;
         tracing::info!(address = %bound, pid = running.pid, "the gateway listens");
         let state = Arc::new(GatewayState {
-            lanes,
             access,
             hooks,
-            names,
+            names: RwLock::new(names),
+            restart: Arc::clone(lanes.restart()),
+            lanes,
+            reload,
+            log_file: ask.log_file.clone(),
+            clients: Mutex::default(),
+            next_client: 1.into(),
             running,
             draining: false.into(),
             requests: 0.into(),
@@ -127,8 +157,19 @@ impl Gateway {
         &self.state.lanes
     }
 
-    /// Works until `stop` is answered; then lets what runs come to its end for `patience`.
-    pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> DrainOutcome {
+    /// Rings when the config is to be read again now.
+    pub fn reload_bell(&self) -> Arc<Notify> {
+        self.state.reload.ask()
+    }
+
+    /// Works until `stop` is answered or a restart is asked for; then lets what runs come to its
+    /// end for `patience`, unless `hurry` is answered before.
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        hurry: impl Future<Output = ()>,
+        patience: Duration,
+    ) -> GatewayEnd {
         let (stopping, is_stopping) = watch::channel(false);
         let lanes = self.state.lanes.clone();
         let router = http::router(&self.state);
@@ -149,19 +190,34 @@ impl Gateway {
             let is_stopping = is_stopping.clone();
             tokio::spawn(async move { desk.run(is_stopping).await })
         };
-        stop.await;
+        let watching = tokio::spawn(watch_config(Arc::clone(&self.state), is_stopping.clone()));
+        let restart = tokio::select! {
+            () = stop => None,
+            asked = self.state.restart.wait() => Some(asked),
+        };
         tracing::info!("the gateway shuts down: what runs comes to its end");
         self.state.draining.store(true, Ordering::SeqCst);
         stopping.send_replace(true);
-        let drained = tokio::time::timeout(patience, working).await;
+        self.state.tell_shutdown(restart.is_some());
+        let drained = tokio::select! {
+            drained = tokio::time::timeout(patience, working) => drained.is_ok(),
+            () = hurry => {
+                tracing::warn!("told to end once more: what runs is left to the next process");
+                false
+            }
+        };
         forgetting.abort();
         clock.abort();
         // One that is under way is tried again after the start: its id is the same.
         delivering.abort();
+        watching.abort();
         serving.abort();
+        if let Some(ask) = &restart {
+            tell_who_asked(&lanes, ask).await;
+        }
         let outcome = match drained {
-            Ok(_) => DrainOutcome::Drained,
-            Err(_) => DrainOutcome::LeftBehind {
+            true => DrainOutcome::Drained,
+            false => DrainOutcome::LeftBehind {
                 turns: lanes.counts().running.load(Ordering::SeqCst),
             },
         };
@@ -169,8 +225,34 @@ impl Gateway {
         // Answers that are on their way are written before the process goes.
         wait_for_connections(&self.state).await;
         drop(self.instance);
-        outcome
+        GatewayEnd { outcome, restart }
     }
+}
+
+/// The session that asked for a restart hears of it: the next process finds this in the inbox.
+async fn tell_who_asked(lanes: &WorkLanes, ask: &RestartAsk) {
+    let Some((agent, session)) = &ask.session else {
+        return;
+    };
+    let host = lanes.host();
+    let item = WorkItem {
+        id: format!("restart:{}", host.random_hex(8)),
+        agent: agent.clone(),
+        session: session.clone(),
+        source: WorkSource::Runtime {
+            what: "restart".to_owned(),
+        },
+        text: RESTARTED.trim().replace("{why}", &ask.why),
+        external: Vec::new(),
+        images: Vec::new(),
+        delivery: DeliveryTarget::None,
+        options: WorkOptions::default(),
+        text_trust: None,
+    };
+    ok_or_warn!(
+        lanes.submit(item).await,
+        "whoever asked for the restart does not hear of it"
+    );
 }
 
 async fn wait_for_connections(state: &GatewayState) {
@@ -192,6 +274,21 @@ async fn forget_old_outcomes(lanes: WorkLanes) {
         ok_or_warn!(forgotten, "old deliveries stay in the outbox");
         tokio::time::sleep(FORGET_EVERY).await;
     }
+}
+
+/// Where it listens: as the config says, or on the port named on the command line.
+pub(crate) fn listen_address(
+    loaded: &LoadedConfig,
+    port: Option<u16>,
+) -> Result<SocketAddr, GatewayError> {
+    let ip = bind_address(loaded)?;
+    if loaded.config.gateway.tls.enabled == Some(true) {
+        return Err(GatewayError::Tls);
+    }
+    Ok(SocketAddr::new(
+        ip,
+        port.unwrap_or(loaded.config.gateway.port),
+    ))
 }
 
 /// Which address it listens on. Beyond this machine only with a token the owner chose to set.

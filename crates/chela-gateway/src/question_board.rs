@@ -23,7 +23,14 @@ impl std::fmt::Debug for QuestionBoard {
 struct PostedQuestion {
     question: ApprovalQuestion,
     session: String,
-    answer: oneshot::Sender<OwnerAnswer>,
+    answer: oneshot::Sender<GivenAnswer>,
+}
+
+/// An answer, and the surface it was given on.
+#[derive(Debug, Clone)]
+pub(crate) struct GivenAnswer {
+    pub answer: OwnerAnswer,
+    pub by: String,
 }
 
 /// Why an answer was not taken.
@@ -39,7 +46,7 @@ pub enum AnswerRefused {
 pub(crate) struct QuestionPost<'a> {
     board: &'a QuestionBoard,
     id: String,
-    pub answer: oneshot::Receiver<OwnerAnswer>,
+    pub answer: oneshot::Receiver<GivenAnswer>,
 }
 
 impl Drop for QuestionPost<'_> {
@@ -64,8 +71,9 @@ impl QuestionBoard {
         }
     }
 
-    /// Answers a question with one of the words it offers. The first answer counts.
-    pub fn answer(&self, id: &str, word: &str) -> Result<(), AnswerRefused> {
+    /// Answers a question with one of the words it offers, on a surface of this name. The first
+    /// answer counts.
+    pub fn answer(&self, id: &str, word: &str, by: &str) -> Result<(), AnswerRefused> {
         let mut open = lock(&self.0);
         let not_open = || AnswerRefused::NotOpen(id.to_owned());
         let posted = open.get(id).ok_or_else(not_open)?;
@@ -79,7 +87,11 @@ impl QuestionBoard {
         };
         let posted = open.remove(id).ok_or_else(not_open)?;
         // Whoever asked may have given up this very moment.
-        posted.answer.send(answer).map_err(|_| not_open())
+        let given = GivenAnswer {
+            answer,
+            by: by.to_owned(),
+        };
+        posted.answer.send(given).map_err(|_| not_open())
     }
 
     /// What is open, as a client is shown it.
@@ -91,12 +103,12 @@ impl QuestionBoard {
     }
 }
 
-/// A question as a client is shown it.
+/// A question as a client is shown it: everything that is bound by an answer.
 pub fn question_json(question: &ApprovalQuestion, session: &str) -> Value {
-    json!({
-        "id": question.id,
-        "session": session,
-        "calls": question.calls,
-        "choices": question.choices.iter().map(|choice| &choice.word).collect::<Vec<_>>(),
-    })
+    let mut told = serde_json::to_value(question).unwrap_or_else(|error| {
+        tracing::error!(%error, "a question cannot be shown whole");
+        json!({ "id": question.id })
+    });
+    told["session"] = session.into();
+    told
 }

@@ -2,8 +2,8 @@
 //! whether it shows the token.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -51,6 +51,7 @@ pub(crate) async fn guard_request(
 }
 
 fn check_place(state: &GatewayState, headers: &HeaderMap) -> Result<(), ErrorReply> {
+    let names = state.names.read().unwrap_or_else(PoisonError::into_inner);
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     let (Some(host), None) = (host, hosts.next()) else {
@@ -60,7 +61,7 @@ fn check_place(state: &GatewayState, headers: &HeaderMap) -> Result<(), ErrorRep
             "one Host header is needed",
         ));
     };
-    if !state.names.is_known_host(host) {
+    if !names.is_known_host(host) {
         return Err(ErrorReply::new(
             StatusCode::MISDIRECTED_REQUEST,
             "unknown_host",
@@ -69,7 +70,7 @@ fn check_place(state: &GatewayState, headers: &HeaderMap) -> Result<(), ErrorRep
     }
     if let Some(origin) = headers.get(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or_default();
-        if !state.names.is_known_origin(origin, host) {
+        if !names.is_known_origin(origin, host) {
             return Err(ErrorReply::new(
                 StatusCode::FORBIDDEN,
                 "unknown_origin",

@@ -79,7 +79,8 @@ StartLimitBurst=10
 
 [Service]
 ExecStart={} gateway run
-{environment}Restart=always
+{environment}ExecReload=/bin/kill -HUP $MAINPID
+Restart=always
 RestartSec=2
 # A config that cannot be used, and a second gateway, do not get better by trying again.
 RestartPreventExitStatus=75 78

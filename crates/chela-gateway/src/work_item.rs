@@ -1,6 +1,8 @@
 //! A piece of work for an agent, as whoever brings it hands it in: a person over HTTP, a cron job,
 //! a heartbeat, a webhook. It is kept in the inbox in this form.
 
+use std::path::PathBuf;
+
 use chela_agent::prelude::{AgentId, ExternalText, SessionKey, Trust};
 use chela_store::NewMessage;
 use serde::{Deserialize, Serialize};
@@ -138,6 +140,23 @@ pub struct WorkOptions {
     /// A tool that is called in place of a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolAsk>,
+    /// Blocks of the text that were pasted: those of several lines are somebody else's words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pasted: Vec<String>,
+    /// Text that came along on standard input.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub piped: Option<String>,
+    /// Folders besides the workspace the owner lets it work in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<FolderAsk>,
+}
+
+/// A folder the owner lets an agent work in, for as long as they work there themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FolderAsk {
+    pub path: PathBuf,
+    #[serde(default)]
+    pub write: bool,
 }
 
 /// A call of a tool that a program of the owner makes.
@@ -172,6 +191,12 @@ pub struct WorkOutcome {
     /// Why it failed, was dropped or skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// What can be done about that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Of which kind it is, in a word: `no-model`, `stopped`, `broken`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     pub input_tokens: u64,
@@ -185,6 +210,9 @@ pub struct WorkOutcome {
     /// The id of the work whose turn this was read in (`steer`, `collect`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joined: Option<String>,
+    /// The turn as a surface is told of it; kept nowhere.
+    #[serde(skip)]
+    pub turn: Option<serde_json::Value>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

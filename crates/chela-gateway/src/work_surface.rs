@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::event_hub::{EventHub, NewEvent};
 use crate::question_board::{QuestionBoard, question_json};
+use crate::turn_wire::write_event;
 
 /// One piece of work, as its turn sees whoever watches.
 #[derive(Debug)]
@@ -34,39 +35,7 @@ impl WorkSurface {
 
 impl TurnSurface for WorkSurface {
     fn event(&self, event: TurnEvent) {
-        let (name, data) = match event {
-            TurnEvent::Calling { model, step } => {
-                ("turn.calling", json!({ "model": model, "step": step }))
-            }
-            TurnEvent::Text(text) => ("turn.text", json!({ "delta": text })),
-            TurnEvent::Reasoning(text) => ("turn.reasoning", json!({ "delta": text })),
-            TurnEvent::ToolStarted {
-                id, tool, summary, ..
-            } => (
-                "turn.tool",
-                json!({ "phase": "started", "call": id, "tool": tool, "summary": summary }),
-            ),
-            TurnEvent::ToolProgress { .. } => return,
-            TurnEvent::ToolEnded {
-                id, tool, success, ..
-            } => (
-                "turn.tool",
-                json!({ "phase": "ended", "call": id, "tool": tool, "success": success.as_str() }),
-            ),
-            TurnEvent::Retracted => ("turn.retracted", Value::Null),
-            TurnEvent::Restarted { why } => ("turn.restarted", json!({ "why": why })),
-            TurnEvent::Notice(text)
-            | TurnEvent::Waiting(text)
-            | TurnEvent::Unrecorded(text)
-            | TurnEvent::Tampered(text) => ("turn.notice", json!({ "text": text })),
-            TurnEvent::Called { usage, .. } => (
-                "turn.called",
-                json!({
-                    "inputTokens": usage.input, "outputTokens": usage.output,
-                    "cacheReadTokens": usage.cache_read, "cacheWriteTokens": usage.cache_write,
-                }),
-            ),
-        };
+        let (name, data) = write_event(event);
         self.tell(name, data);
     }
 }
@@ -84,21 +53,22 @@ impl Approver for WorkSurface {
             self.tell("approval.asked", question_json(question, &self.session));
             let patience = question.expires.duration_since(question.asked);
             let heard = tokio::time::timeout(patience.unwrap_or_default(), &mut post.answer).await;
-            let answer = match heard {
-                Ok(Ok(answer)) => answer,
-                _ => OwnerAnswer::NOBODY,
+            let (answer, told) = match heard {
+                Ok(Ok(given)) => {
+                    let word = question.chosen(given.answer).map(|choice| &choice.word);
+                    let told = json!({ "id": question.id, "answer": word, "by": given.by });
+                    (given.answer, told)
+                }
+                _ => (OwnerAnswer::NOBODY, json!({ "id": question.id })),
             };
-            self.tell(
-                "approval.closed",
-                json!({ "id": question.id, "answer": answer.scope }),
-            );
+            self.tell("approval.closed", told);
             answer
         })
     }
 
-    /// Somebody can be asked while a client listens; else a question waits on the list.
+    /// The owner can be asked while a client shows questions; else one waits on the list.
     fn presence(&self) -> OwnerPresence {
-        match self.hub.listener_count() {
+        match self.hub.asker_count() {
             0 => OwnerPresence::Away,
             _ => OwnerPresence::There,
         }

@@ -21,8 +21,8 @@ pub use choice::ApprovalChoice;
 pub use lookalike::host_marks;
 pub use shown::{shown, shown_block};
 
-/// One question about one or several calls of a plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// One question about one or several calls of a plan. Read back where it is shown in another process; an answer counts only where it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalQuestion {
     /// Short, to be typed.
@@ -38,7 +38,7 @@ pub struct ApprovalQuestion {
 }
 
 /// A call as it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedCall {
     pub tool: String,
@@ -54,7 +54,7 @@ pub struct AskedCall {
 }
 
 /// Text from outside, with what the call took from it marked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForeignPassage {
     pub before: String,
     pub marked: String,
@@ -188,7 +188,7 @@ impl OwnerAnswer {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
     Open,

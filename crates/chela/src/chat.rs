@@ -7,6 +7,7 @@ mod clean;
 mod editor;
 mod file_words;
 mod for_now;
+mod gateway_talk;
 mod history;
 mod history_search;
 mod ink;
@@ -30,6 +31,7 @@ mod view;
 
 pub use clean::clean_line;
 pub use for_now::ForNow;
+pub use gateway_talk::{GatewayTalk, GatewayTalkAsk};
 pub use history::InputHistory;
 pub use lines::{is_skill, run_line_chat};
 pub use message_pictures::{read_images, who_looks_at_pictures};

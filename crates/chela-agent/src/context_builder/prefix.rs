@@ -192,7 +192,8 @@ impl ContextBuilder {
         let background = Arc::clone(&self.background);
         let (journal, spawner) = (Arc::clone(&self.journal), Arc::clone(&self.spawner));
         let model = chain.map(|chain| chain.primary().clone());
-        let own = self.own_tools();
+        let mut own = self.own_tools();
+        own.extend(self.scope.ask.process.0.iter().cloned());
         let sessions = Arc::clone(&self.transcript.sessions);
         let author = Arc::clone(&self.journal);
         let trust_now: TrustNow = Arc::new(move || author.trust_now());

@@ -20,6 +20,8 @@ pub struct ConversationAsk {
     pub tools: ToolUse,
     /// Tools of whoever embeds the agent. Policy and guard hold for them as for any other.
     pub own: OwnTools,
+    /// Tools of the process that runs the agent, such as `gateway`: they have names of Chela's own.
+    pub process: OwnTools,
     /// Folders besides the workspace the owner lets it work in; sub-agents do not get them.
     pub folders: Vec<WorkFolder>,
 }
@@ -35,6 +37,7 @@ impl ConversationAsk {
             channel: None,
             tools: ToolUse::default(),
             own: OwnTools::default(),
+            process: OwnTools::default(),
             folders: Vec::new(),
         }
     }

@@ -18,22 +18,25 @@ pub struct TurnLimits {
 }
 
 impl TurnLimits {
+    /// As the config says now: limits count at once, in a turn that runs as well.
     pub fn of(scope: &ConversationScope) -> Self {
-        let close = scope
-            .view
+        let newer = scope.agents.newer();
+        let newer_view = newer.as_ref().and_then(|newer| newer.agent(&scope.view.id));
+        let view = newer_view.as_ref().unwrap_or(&scope.view);
+        let loaded = newer.as_ref().unwrap_or(&scope.agents.loaded);
+        let close = view
             .tools
             .value
             .loop_detection
             .as_ref()
-            .unwrap_or(&scope.agents.loaded.config.tools.loop_detection)
+            .unwrap_or(&loaded.config.tools.loop_detection)
             .enabled;
         Self {
-            steps: scope
-                .view
+            steps: view
                 .max_steps
                 .value
                 .min(scope.grant.steps().unwrap_or(u64::MAX)),
-            time: Duration::from_secs(scope.view.timeout_seconds.value),
+            time: Duration::from_secs(view.timeout_seconds.value),
             repeats: if close {
                 RepeatLimits::CLOSE
             } else {
@@ -92,6 +95,11 @@ impl TurnSpending {
             tool_calls: 0,
             seen: VecDeque::new(),
         }
+    }
+
+    /// Other limits count from here on.
+    pub fn set_limits(&mut self, limits: TurnLimits) {
+        self.limits = limits;
     }
 
     /// Why no further model call may be made.

@@ -101,18 +101,11 @@ fn payer(scope: &ConversationScope, session: &OpenSession, turn: &str) -> Spendi
 
 /// The limits of whoever pays.
 fn limits_here(scope: &ConversationScope) -> LimitSet {
-    let payer = scope
-        .grant
-        .payer()
-        .and_then(|payer| AgentId::parse(&payer.agent).ok())
-        .and_then(|agent| {
-            let view = scope.agents.view(&agent);
-            ok_or_warn!(
-                view,
-                "the limits of the agent that pays are not known: those here count"
-            )
-        });
-    payer.map_or_else(
+    let payer = scope.grant.payer();
+    let payer = payer.and_then(|payer| AgentId::parse(&payer.agent).ok());
+    let config = scope.agents.rules_config();
+    let view = config.agent(payer.as_ref().unwrap_or(&scope.view.id));
+    view.map_or_else(
         || scope.view.limits.value.clone(),
         |view| view.limits.value.clone(),
     )
@@ -140,7 +133,8 @@ pub(crate) fn job_of(key: &SessionKey) -> &'static str {
 
 /// Every limit that holds here.
 pub(super) fn spend_limits(scope: &ConversationScope) -> Vec<SpendingBound> {
-    let all = &scope.agents.loaded.config.limits;
+    let config = scope.agents.rules_config();
+    let all = &config.config.limits;
     let mut limits = limits_of(&limits_here(scope), LimitOf::Agent, "limits");
     let work = match job(scope) {
         "heartbeat" => Some((&all.heartbeat, "limits.heartbeat")),

@@ -33,7 +33,8 @@ impl RunningTurn<'_> {
 
     /// What stands for a text that is held back; `None` when it may be read.
     fn screened_text(&self, call: &ToolCall, text: &LabelledText) -> Option<LabelledText> {
-        let settings = &self.parts.scope.agents.loaded.config.guard.detection;
+        let config = self.parts.scope.agents.rules_config();
+        let settings = &config.config.guard.detection;
         match screen(text.body(), settings) {
             DetectionConsequence::Nothing => None,
             DetectionConsequence::Note(notice) => {

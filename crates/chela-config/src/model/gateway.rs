@@ -34,11 +34,12 @@ section! {
         /// A gateway elsewhere.
         [later]
         remote: GatewayRemote,
+        /// A conversation leaves memory when nothing was said in it for so many minutes; what it knows
+        /// is on disk.
+        conversation_idle_minutes: u64 = 10,
         /// What happens when this file changes.
-        [later]
         reload: GatewayReload,
         /// Encryption.
-        [later]
         tls: GatewayTls,
         /// HTTP endpoints.
         [later]
@@ -160,7 +161,8 @@ section! {
 
     /// What happens when this file changes.
     struct GatewayReload {
-        /// Nothing, restart, apply, or whichever suits.
+        /// `off`: nothing; `hot`: apply what can be; `hybrid`: and restart for the rest once no turn
+        /// runs; `restart`: restart for every change.
         mode: ReloadMode,
         /// Wait this many milliseconds for more changes.
         [later]
@@ -172,7 +174,7 @@ section! {
 
     /// Encryption.
     struct GatewayTls {
-        /// Encrypt.
+        /// Encrypt. Not offered: the gateway does not start with `true`; put a proxy in front.
         enabled: Option<bool>,
         /// Create a certificate.
         [later]
@@ -181,6 +183,7 @@ section! {
         [later]
         cert_path: Option<String>,
         /// Its key.
+        [later]
         key_path: Option<String>,
         /// Authority that signed it.
         [later]

@@ -18,6 +18,8 @@ use crate::question_board::AnswerRefused;
 struct GivenAnswer {
     /// A word the question offers: `once`, `always`, `deny` …
     answer: String,
+    /// Where it was given, for whoever else was asked.
+    by: Option<String>,
 }
 
 pub(super) async fn list(State(state): State<Arc<GatewayState>>) -> Json<Value> {
@@ -30,7 +32,9 @@ pub(super) async fn answer(
     body: Body,
 ) -> Result<Json<Value>, ErrorReply> {
     let given: GivenAnswer = read_json(body, 4_096).await?;
-    let taken = state.lanes.questions().answer(&id, &given.answer);
+    let by = given.by.as_deref().unwrap_or("HTTP");
+    let by: String = by.chars().take(60).collect();
+    let taken = state.lanes.questions().answer(&id, &given.answer, &by);
     taken.map_err(|refused| {
         let (status, code) = match &refused {
             AnswerRefused::NotOpen(_) => (StatusCode::NOT_FOUND, "not_open"),

@@ -1,86 +1,75 @@
 //! The WebSocket: typed requests, and everything that happens as numbered events. A client that
-//! lost its connection says which number it had last, and gets what it missed.
+//! lost its connection says which number it had last, and gets what it missed. Every message is in
+//! docs/book/websocket.md.
+
+mod client_ask;
+mod log_tail;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
-use chela_agent::prelude::SessionKey;
-use chela_core::{ContentHash, ok_or_warn};
-use serde::Deserialize;
+use chela_core::{ContentHash, lock, ok_or_warn};
 use serde_json::{Value, json};
 use tokio::sync::broadcast;
 
-use super::turn_request::{agent_of_model, session_of, submit};
-use crate::event_hub::GatewayEvent;
-use crate::gateway_state::GatewayState;
-use crate::lanes::WorkReceipt;
-use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
+use crate::event_hub::{AskerSeat, GatewayEvent};
+use crate::gateway_state::{ClientSeat, GatewayState};
+use client_ask::{ClientAsk, ClientRequest, HelloAsk};
+use log_tail::LogTail;
 
 /// The version of what is said here. A client that asks for another one is told so.
-const VERSION: u32 = 1;
-const PROTOCOL: &str = "chela.v1";
-/// The largest message of a client.
-const MOST_BYTES: usize = 1024 * 1024;
+pub(crate) const VERSION: u32 = 1;
+pub(crate) const PROTOCOL: &str = "chela.v1";
+/// The largest message of a client: a few pictures fit.
+const MOST_BYTES: usize = 24 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(30);
+/// So often it is looked whether the token still counts, and whether the log has grown.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// So long a client may take to say hello, and to take what it is sent.
 const PATIENCE: Duration = Duration::from_secs(15);
-
-/// What a client asks. `id` comes back with the reply.
-#[derive(Debug, Deserialize)]
-struct ClientRequest {
-    id: Value,
-    #[serde(flatten)]
-    ask: ClientAsk,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(tag = "type", rename_all_fields = "camelCase")]
-enum ClientAsk {
-    /// First of all.
-    #[serde(rename = "hello")]
-    Hello { version: u32, since: Option<u64> },
-    #[serde(rename = "chat.send")]
-    Send {
-        text: String,
-        agent: Option<String>,
-        session: Option<String>,
-        idempotency_key: Option<String>,
-    },
-    #[serde(rename = "chat.stop")]
-    Stop {
-        agent: Option<String>,
-        session: Option<String>,
-    },
-    #[serde(rename = "approvals.list")]
-    Questions,
-    #[serde(rename = "approvals.answer")]
-    Answer { question: String, answer: String },
-    #[serde(rename = "status")]
-    Status,
-}
 
 pub(super) async fn upgrade(
     State(state): State<Arc<GatewayState>>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
+    // What it showed has just been judged: from here on another secret ends the connection.
+    let let_in_with = state.access.current();
     upgrade
         .protocols([PROTOCOL])
         .max_message_size(MOST_BYTES)
         .max_frame_size(MOST_BYTES)
         .on_upgrade(move |socket| async move {
-            let mut client = SocketClient { socket, state };
+            let mut client = SocketClient {
+                id: state.next_client.fetch_add(1, Ordering::Relaxed),
+                socket,
+                surface: String::new(),
+                asks: None,
+                log: None,
+                let_in_with,
+                state,
+            };
             if client.talk().await.is_none() {
                 tracing::debug!("a client on the WebSocket has gone");
             }
+            client.leave();
         })
 }
 
+/// One client, for as long as it is connected.
 struct SocketClient {
+    id: u64,
     socket: WebSocket,
     state: Arc<GatewayState>,
+    /// What it calls itself; empty before its hello.
+    surface: String,
+    /// It shows questions to the owner.
+    asks: Option<AskerSeat>,
+    log: Option<LogTail>,
+    let_in_with: ContentHash,
 }
 
 impl SocketClient {
@@ -88,11 +77,13 @@ impl SocketClient {
     async fn talk(&mut self) -> Option<()> {
         let (mut live, mut last) = self.say_hello().await?;
         let mut ping = tokio::time::interval(PING_EVERY);
+        let mut look = tokio::time::interval(LOOK_EVERY);
         loop {
             tokio::select! {
                 message = self.socket.recv() => match message?.ok()? {
                     Message::Text(text) => {
-                        let reply = reply_to(&self.state, &text).await;
+                        self.check_token().await?;
+                        let reply = self.reply_to(&text).await;
                         self.send(&reply).await?;
                     }
                     Message::Close(_) => return None,
@@ -119,12 +110,40 @@ impl SocketClient {
                     }
                     Err(broadcast::error::RecvError::Closed) => return Some(()),
                 },
+                _ = look.tick() => {
+                    self.check_token().await?;
+                    self.send_log().await?;
+                }
                 _ = ping.tick() => {
                     let sent = self.socket.send(Message::Ping(Vec::new().into()));
                     tokio::time::timeout(PATIENCE, sent).await.ok()?.ok()?;
                 }
             }
         }
+    }
+
+    /// Ends the connection when the token it was made with counts no more.
+    async fn check_token(&mut self) -> Option<()> {
+        if self.state.access.current() == self.let_in_with {
+            return Some(());
+        }
+        tracing::info!(
+            client = self.id,
+            "the token has changed: a client is disconnected"
+        );
+        self.send(&json!({ "type": "closing", "why": "the token has changed" }))
+            .await?;
+        None
+    }
+
+    async fn send_log(&mut self) -> Option<()> {
+        let Some(log) = &mut self.log else {
+            return Some(());
+        };
+        for line in log.read_more() {
+            self.send(&json!({ "type": "log", "line": line })).await?;
+        }
+        Some(())
     }
 
     async fn say_hello(&mut self) -> Option<(broadcast::Receiver<Arc<GatewayEvent>>, u64)> {
@@ -135,15 +154,11 @@ impl SocketClient {
             return None;
         };
         let read = serde_json::from_str::<ClientRequest>(&text);
-        let (id, since) = match read {
+        let (id, ask) = match read {
             Ok(ClientRequest {
                 id,
-                ask:
-                    ClientAsk::Hello {
-                        version: VERSION,
-                        since,
-                    },
-            }) => (id, since),
+                ask: ClientAsk::Hello(ask),
+            }) if ask.version == VERSION => (id, ask),
             Ok(ClientRequest { id, .. }) => {
                 let why = format!("say hello first, with version {VERSION}");
                 self.send(&refusal(&id, "hello", &why)).await?;
@@ -155,9 +170,16 @@ impl SocketClient {
                 return None;
             }
         };
+        self.enter(&ask);
         let hub = Arc::clone(self.state.lanes.hub());
-        let (live, missed) = hub.listen(since);
-        let last = since.filter(|_| !missed.has_gap).unwrap_or_else(|| {
+        let (live, mut missed) = hub.listen(ask.since);
+        // Numbers of another run of the process say nothing here.
+        let is_other_run = |started| started != self.state.running.started;
+        if ask.since.is_some() && ask.started.is_some_and(is_other_run) {
+            missed.has_gap = true;
+            missed.events.clear();
+        }
+        let last = ask.since.filter(|_| !missed.has_gap).unwrap_or_else(|| {
             let first = missed.events.first();
             first.map_or_else(|| hub.last_seq(), |event| event.seq - 1)
         });
@@ -166,9 +188,11 @@ impl SocketClient {
             "server": { "name": "chela", "version": self.state.running.version },
             // Numbers of events count from here: another value, another process.
             "started": self.state.running.started,
+            "client": self.id,
             "seq": hub.last_seq(),
             "gap": missed.has_gap,
             "approvals": self.state.lanes.questions().list(),
+            "clients": self.state.client_seats(),
         });
         self.send(&json!({ "type": "reply", "id": id, "ok": true, "result": hello }))
             .await?;
@@ -178,6 +202,49 @@ impl SocketClient {
             self.send_event(&event).await?;
         }
         Some((live, newest))
+    }
+
+    /// Takes its place among the clients; the others hear of it.
+    fn enter(&mut self, ask: &HelloAsk) {
+        self.surface = ask.surface_name();
+        self.asks = ask
+            .asks
+            .unwrap_or(true)
+            .then(|| self.state.lanes.hub().add_asker());
+        let seat = ClientSeat {
+            client: self.id,
+            surface: self.surface.clone(),
+            asks: self.asks.is_some(),
+            since: self.state.lanes.host().unix_millis(),
+        };
+        lock(&self.state.clients).insert(self.id, seat);
+        self.tell_presence();
+    }
+
+    fn leave(&mut self) {
+        self.asks = None;
+        let left = lock(&self.state.clients).remove(&self.id);
+        if left.is_some() {
+            self.tell_presence();
+        }
+    }
+
+    fn tell_presence(&self) {
+        let clients = self.state.client_seats();
+        self.state.tell("presence", json!({ "clients": clients }));
+    }
+
+    async fn reply_to(&mut self, text: &str) -> Value {
+        let request = match serde_json::from_str::<ClientRequest>(text) {
+            Ok(request) => request,
+            Err(error) => return refusal(&Value::Null, "unreadable", &error.to_string()),
+        };
+        match self.carry_out(request.ask).await {
+            Ok(result) => {
+                json!({ "type": "reply", "id": request.id, "ok": true, "result": result })
+            }
+            Err((code, why)) => refusal(&request.id, code, &why),
+        }
     }
 
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
@@ -191,100 +258,6 @@ impl SocketClient {
         let sent = self.socket.send(Message::Text(told.to_string().into()));
         tokio::time::timeout(PATIENCE, sent).await.ok()?.ok()
     }
-}
-
-async fn reply_to(state: &Arc<GatewayState>, text: &str) -> Value {
-    let request = match serde_json::from_str::<ClientRequest>(text) {
-        Ok(request) => request,
-        Err(error) => return refusal(&Value::Null, "unreadable", &error.to_string()),
-    };
-    match carry_out(state, request.ask).await {
-        Ok(result) => {
-            json!({ "type": "reply", "id": request.id, "ok": true, "result": result })
-        }
-        Err((code, why)) => refusal(&request.id, code, &why),
-    }
-}
-
-async fn carry_out(
-    state: &Arc<GatewayState>,
-    ask: ClientAsk,
-) -> Result<Value, (&'static str, String)> {
-    match ask {
-        ClientAsk::Hello { .. } => Err(("hello", "once is enough".to_owned())),
-        ClientAsk::Send {
-            text,
-            agent,
-            session,
-            idempotency_key,
-        } => {
-            let (agent, session) = place_of(state, agent.as_deref(), session.as_deref())?;
-            let id = match idempotency_key {
-                Some(key) => format!("ws:{}", ContentHash::of(key)),
-                None => format!("ws:{}", state.lanes.host().random_hex(16)),
-            };
-            let item = WorkItem {
-                id: id.clone(),
-                agent,
-                session: session.clone(),
-                source: WorkSource::Owner {
-                    surface: "ws".to_owned(),
-                },
-                text,
-                external: Vec::new(),
-                images: Vec::new(),
-                delivery: DeliveryTarget::None,
-                text_trust: None,
-                options: WorkOptions::default(),
-            };
-            let receipt = submit(state, item).await;
-            let receipt = receipt.map_err(|error| (error.code, error.message))?;
-            let (repeated, outcome) = match receipt {
-                WorkReceipt::New => (false, None),
-                WorkReceipt::Known { outcome } => (true, outcome),
-            };
-            Ok(json!({
-                "work": id, "session": session, "repeated": repeated, "outcome": outcome,
-            }))
-        }
-        ClientAsk::Stop { agent, session } => {
-            let (agent, session) = place_of(state, agent.as_deref(), session.as_deref())?;
-            let stopped = state.lanes.stop_turn(&format!("{agent}/{session}"));
-            Ok(json!({ "stopped": stopped }))
-        }
-        ClientAsk::Questions => Ok(json!({ "open": state.lanes.questions().list() })),
-        ClientAsk::Answer { question, answer } => {
-            let taken = state.lanes.questions().answer(&question, &answer);
-            taken.map_err(|refused| ("not_taken", refused.to_string()))?;
-            tracing::info!(question, answer, "answered over the WebSocket");
-            Ok(json!({ "answered": question }))
-        }
-        ClientAsk::Status => Ok(json!({
-            "pid": state.running.pid,
-            "version": state.running.version,
-            "started": state.running.started,
-            "openConversations": state.lanes.open_count(),
-        })),
-    }
-}
-
-/// The agent and the session a client means: the default agent, its main session.
-fn place_of(
-    state: &GatewayState,
-    agent: Option<&str>,
-    session: Option<&str>,
-) -> Result<(chela_agent::prelude::AgentId, SessionKey), (&'static str, String)> {
-    let model = agent.map_or_else(|| "chela".to_owned(), |agent| format!("chela/{agent}"));
-    let agent = agent_of_model(state, &model);
-    let agent = agent.map_err(|error| (error.code, error.message))?;
-    let session = match session {
-        Some(key) => {
-            let session = session_of(key, &agent);
-            session.map_err(|error| (error.code, error.message))?
-        }
-        None => SessionKey::main(&agent),
-    };
-    Ok((agent, session))
 }
 
 fn refusal(id: &Value, code: &str, why: &str) -> Value {

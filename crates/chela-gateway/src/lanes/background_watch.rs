@@ -8,6 +8,8 @@ use chela_core::lock;
 use serde_json::json;
 
 use super::WorkLanes;
+use super::run_work::told_background;
+use crate::turn_wire::write_outcome;
 use crate::work_item::WorkItem;
 use crate::work_surface::WorkSurface;
 
@@ -29,6 +31,7 @@ impl WorkLanes {
                 lanes.watch_once(&conversation, &lane, &surface).await;
             }
             lock(&lanes.0.watched).remove(&place);
+            surface.tell("background.ended", serde_json::Value::Null);
         });
     }
 
@@ -42,9 +45,16 @@ impl WorkLanes {
             () = conversation.background().until_woken(surface) => {}
             () = began => return,
         }
+        surface.tell(
+            "work.began",
+            json!({ "source": { "kind": "runtime", "what": "wake" } }),
+        );
         let told = match conversation.wake(surface).await {
-            Ok(Some(outcome)) => json!({ "status": "answered", "reply": outcome.reply.text() }),
-            Ok(None) => return,
+            Ok(Some(outcome)) => json!({
+                "status": "answered", "reply": outcome.reply.text(),
+                "turn": write_outcome(&outcome), "background": told_background(conversation),
+            }),
+            Ok(None) => json!({ "status": "silent", "background": told_background(conversation) }),
             Err(error) => {
                 tracing::warn!(%error, lane, "the agent did not hear of what ended");
                 json!({ "status": "failed", "error": error.to_string() })

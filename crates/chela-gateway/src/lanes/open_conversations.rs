@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use chela_agent::prelude::{
-    Agents, Conversation, ConversationAsk, OpenError, OwnerProof, Sender, Speaker,
+    Agents, Conversation, ConversationAsk, Host, OpenError, OwnTools, OwnerProof, Sender, Speaker,
 };
-use chela_core::lock;
+use chela_agent::work_folders::FolderGrants;
+use chela_core::{lock, ok_or_warn};
+use chela_sandbox::{FolderAccess, WorkFolder};
 
 use crate::caller_tools::{CallerCalls, lend_tools};
-use crate::work_item::{WorkItem, WorkSource};
-
-/// After so long without a word a conversation leaves memory.
-const IDLE_MILLIS: u64 = 10 * 60 * 1_000;
+use crate::gateway_tool::GatewayTool;
+use crate::restart_desk::RestartDesk;
+use crate::work_item::{FolderAsk, WorkItem, WorkSource};
 
 /// Conversations by session and by who speaks: authority belongs to a speaker, so nobody is heard
 /// in a conversation that was opened for somebody else.
@@ -25,6 +26,7 @@ struct ConversationPlace {
     lane: String,
     speaker: String,
     model: Option<String>,
+    folders: Vec<FolderAsk>,
 }
 
 #[derive(Debug)]
@@ -43,15 +45,17 @@ impl OpenConversations {
         agents: &Arc<Agents>,
         item: &WorkItem,
         calls: &CallerCalls,
+        restart: &Arc<RestartDesk>,
     ) -> Result<Arc<Conversation>, OpenError> {
         let now = agents.host().unix_millis();
         let place = ConversationPlace {
             lane: item.lane(),
             speaker: speaker_name(&item.source),
             model: item.options.model.clone(),
+            folders: item.options.folders.clone(),
         };
         if let Some(held) = lock(&self.0).get_mut(&place)
-            && Arc::ptr_eq(&held.agents, agents)
+            && (Arc::ptr_eq(&held.agents, agents) || is_at_work(&held.conversation))
         {
             held.used = now;
             lend_tools(&held.conversation, calls, item, &mut held.lent);
@@ -62,6 +66,8 @@ impl OpenConversations {
             session: Some(item.session.clone()),
             model: item.options.model.clone(),
             channel: channel_of(&item.source),
+            process: process_tools(agents, item, restart),
+            folders: folders_of(agents.host(), &item.options.folders),
             ..ConversationAsk::new(speaker_of(&item.source))
         };
         let conversation = Arc::new(agents.conversation(ask).await?);
@@ -78,16 +84,11 @@ impl OpenConversations {
     }
 
     /// Lets go of what nobody spoke in for a while and in which nothing runs.
-    pub fn close_idle(&self, now: u64) {
+    pub fn close_idle(&self, now: u64, idle_millis: u64) {
         lock(&self.0).retain(|place, held| {
-            let is_idle = now.saturating_sub(held.used) > IDLE_MILLIS
+            let is_idle = now.saturating_sub(held.used) > idle_millis
                 && Arc::strong_count(&held.conversation) == 1
-                && held
-                    .conversation
-                    .background()
-                    .running()
-                    .in_words()
-                    .is_empty();
+                && !is_at_work(&held.conversation);
             if is_idle {
                 tracing::debug!(lane = place.lane, "an idle conversation leaves memory");
             }
@@ -105,6 +106,50 @@ impl OpenConversations {
     pub fn count(&self) -> usize {
         lock(&self.0).len()
     }
+}
+
+/// What only this process can do, for the owner's conversations and the runtime's turns in them.
+fn process_tools(agents: &Arc<Agents>, item: &WorkItem, restart: &Arc<RestartDesk>) -> OwnTools {
+    if matches!(
+        item.source,
+        WorkSource::Sender { .. } | WorkSource::Hook { .. }
+    ) {
+        return OwnTools::default();
+    }
+    let place = (item.agent.clone(), item.session.clone());
+    let tool = GatewayTool::new(agents.host(), place, Arc::clone(restart));
+    OwnTools(vec![Arc::new(tool)])
+}
+
+/// Whether something runs in its background: that ends with the conversation, and another config
+/// is no reason to end it.
+fn is_at_work(conversation: &Conversation) -> bool {
+    let background = conversation.background();
+    !background.running().in_words().is_empty() || !background.ended_untold().is_empty()
+}
+
+/// The folders the owner works in, with those inside of them that they said no to.
+fn folders_of(host: &Host, asked: &[FolderAsk]) -> Vec<WorkFolder> {
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let Some(grants) = ok_or_warn!(FolderGrants::load(host), "no folder is open to the agent")
+    else {
+        return Vec::new();
+    };
+    let folders = asked.iter().map(|ask| WorkFolder {
+        path: ask.path.clone(),
+        access: match ask.write {
+            true => FolderAccess::Write,
+            false => FolderAccess::Read,
+        },
+        closed: {
+            let mut closed = grants.refused_below(&ask.path);
+            closed.retain(|no| !asked.iter().any(|ask| ask.path == *no));
+            closed
+        },
+    });
+    folders.collect()
 }
 
 /// Who speaks. Only the owner's token on a surface of the owner is the owner; whoever a program

@@ -9,7 +9,7 @@ use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, ClaimedMessage, InboxMessage, InboxStore, StoreError};
 
 use super::open_conversations::speaker_name;
-use super::run_work::inbound_of;
+use super::run_work::{inbound_of, told_of};
 use super::{SubmitError, WorkLanes};
 use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
@@ -17,6 +17,8 @@ use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 const DROPPED: &str = include_str!("../../text/dropped.md");
 /// So many dropped messages are told of.
 const MOST_DROPPED: usize = 50;
+/// The terminal chat, as it calls itself.
+const TERMINAL: &str = "terminal";
 /// So much of a dropped message is told.
 const TOLD_OF_DROPPED: usize = 160;
 
@@ -28,8 +30,12 @@ impl WorkLanes {
         let Some(channel) = channel_name(source) else {
             return QueueMode::Followup;
         };
-        let own = queue.by_channel.get(channel);
-        own.copied().unwrap_or(queue.mode)
+        let own = queue.by_channel.get(channel).copied();
+        own.unwrap_or(match source {
+            // Whoever types while the answer comes wants to be heard now.
+            WorkSource::Owner { surface } if surface == TERMINAL => QueueMode::Steer,
+            _ => queue.mode,
+        })
     }
 
     fn debounce(&self, source: &WorkSource) -> Duration {
@@ -182,6 +188,7 @@ impl WorkLanes {
             }
         };
         if taken {
+            self.surface_of(item).tell("work.steered", told_of(item));
             self.0.counts.steered.fetch_add(1, Ordering::Relaxed);
             return Ok(());
         }

@@ -5,17 +5,23 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use chela_agent::prelude::{
-    Conversation, InboundImage, InboundMessage, MessageStanding, OwnerCall, Reply,
+    Conversation, InboundImage, InboundMessage, MessageStanding, OpenError, OwnerCall, Reply,
     ToldAnnouncement, Trust, TurnEnd, TurnError, TurnOutcome,
 };
 use chela_core::{lock, ok_or_warn};
+use chela_model::CallFailure;
 use chela_session::MessageSource;
 use chela_store::ClaimedMessage;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{RunningLane, WorkLanes};
+use crate::event_hub::NewEvent;
+use crate::turn_wire::write_outcome;
 use crate::work_item::{DeliveryTarget, ToolAsk, WorkItem, WorkOutcome, WorkSource, WorkStatus};
 use crate::work_surface::WorkSurface;
+
+/// So many characters of a message are told to clients that did not send it.
+const MOST_TOLD: usize = 8_192;
 
 impl WorkLanes {
     /// Does a piece of work that was claimed, with what is taken along, and ends all of it.
@@ -44,7 +50,7 @@ impl WorkLanes {
         }
         self.0.began.notify_waiters();
         let surface = self.surface_of(&item);
-        surface.tell("work.began", json!({ "source": item.source }));
+        surface.tell("work.began", told_of(&item));
         let collected = self.collect_behind(&claimed, &item).await;
         let collected = collected.unwrap_or_else(|error| {
             tracing::warn!(%error, lane, "what waits behind a message stays where it is");
@@ -53,7 +59,7 @@ impl WorkLanes {
         let outcome = self
             .turn_of(&claimed, &item, &collected, &surface)
             .await
-            .unwrap_or_else(|error| WorkOutcome::failed(&error.to_string()));
+            .unwrap_or_else(|error| WorkOutcome::of_error(&error));
         let conversation = self
             .end_lane(&claimed, (&item, outcome), collected, &surface)
             .await;
@@ -82,7 +88,8 @@ impl WorkLanes {
     ) -> Result<WorkOutcome, TurnError> {
         let agents = self.agents();
         let calls = &self.0.caller_calls;
-        let conversation = self.0.open.get(&agents, item, calls).await?;
+        let open = self.0.open.get(&agents, item, calls, &self.0.restart);
+        let conversation = open.await?;
         if let Some(lane) = lock(&self.0.running).get_mut(&item.lane()) {
             lane.conversation = Some(Arc::clone(&conversation));
         }
@@ -137,6 +144,19 @@ impl WorkLanes {
         }
     }
 
+    /// Whoever waits for a message that was read in the turn of another one hears of its end, too.
+    fn tell_joined(&self, surface: &WorkSurface, work: &str, told: &Value, turn_of: &str) {
+        let mut told = told.clone();
+        told["joined"] = turn_of.into();
+        self.0.hub.publish(NewEvent {
+            at: self.0.host.unix_millis(),
+            event: "work.ended",
+            work: Some(work.to_owned()),
+            session: Some(surface.session.clone()),
+            data: told,
+        });
+    }
+
     async fn end_lane(
         &self,
         claimed: &ClaimedMessage,
@@ -161,8 +181,9 @@ impl WorkLanes {
         count.fetch_add(1, Ordering::Relaxed);
         let told = json!({
             "status": outcome.status, "reply": outcome.reply, "error": outcome.error,
-            "model": outcome.model,
+            "hint": outcome.hint, "failure": outcome.failure, "model": outcome.model,
             "inputTokens": outcome.input_tokens, "outputTokens": outcome.output_tokens,
+            "turn": outcome.turn, "background": conversation.as_deref().map(told_background),
         });
         let joined = WorkOutcome {
             joined: Some(claimed.message.id.clone()),
@@ -174,7 +195,10 @@ impl WorkLanes {
         {
             match unheard.contains(&other.message.id) {
                 true => self.give_back(other).await,
-                false => self.finish_work(&other.claim, joined.clone()).await,
+                false => {
+                    self.tell_joined(surface, &other.message.id, &told, &claimed.message.id);
+                    self.finish_work(&other.claim, joined.clone()).await;
+                }
             }
         }
         surface.tell("work.ended", told);
@@ -258,6 +282,8 @@ pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
     InboundMessage {
         text: item.text.clone(),
         images: item.images.iter().map(image).collect(),
+        pasted: item.options.pasted.clone(),
+        piped: item.options.piped.clone(),
         external: item.external.clone(),
         inbox_ids: vec![item.id.clone()],
         trust: item.text_trust,
@@ -272,13 +298,50 @@ fn joined_message(item: &WorkItem, collected: &[(ClaimedMessage, WorkItem)]) -> 
         let other = inbound_of(other);
         message.text = format!("{}\n\n{}", message.text, other.text);
         message.images.extend(other.images);
+        message.pasted.extend(other.pasted);
         message.external.extend(other.external);
         message.inbox_ids.extend(other.inbox_ids);
     }
     message
 }
 
+/// What clients are told of a piece of work: whose it is, and its words.
+pub(super) fn told_of(item: &WorkItem) -> Value {
+    let text: String = item.text.chars().take(MOST_TOLD).collect();
+    json!({ "source": item.source, "text": text })
+}
+
+/// What runs on behind a turn.
+pub(super) fn told_background(conversation: &Conversation) -> Value {
+    let running = conversation.background().running();
+    json!({ "subagents": running.subagents, "commands": running.commands })
+}
+
 impl WorkOutcome {
+    /// Why a turn came to nothing, with what can be done about it.
+    fn of_error(error: &TurnError) -> Self {
+        let (hint, failure) = match error {
+            TurnError::Open(OpenError::Model(_)) => (None, "no-model"),
+            TurnError::Model(error) => {
+                let failure = match error.failure {
+                    CallFailure::Unauthorized | CallFailure::NoModel | CallFailure::Unreachable => {
+                        "no-model"
+                    }
+                    _ => "model",
+                };
+                (error.hint.clone(), failure)
+            }
+            TurnError::StoppedWaiting => (None, "stopped"),
+            TurnError::Broken(_) => (None, "broken"),
+            _ => (None, "other"),
+        };
+        Self {
+            hint,
+            failure: Some(failure.to_owned()),
+            ..Self::failed(&error.to_string())
+        }
+    }
+
     pub(crate) fn failed(why: &str) -> Self {
         Self {
             status: WorkStatus::Failed,
@@ -328,7 +391,8 @@ impl WorkOutcome {
             cache_read_tokens: outcome.usage.cache_read,
             cache_write_tokens: outcome.usage.cache_write,
             steps: outcome.steps,
-            joined: None,
+            turn: Some(write_outcome(outcome)),
+            ..Self::default()
         }
     }
 

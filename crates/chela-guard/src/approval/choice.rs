@@ -1,11 +1,11 @@
 //! What an owner can choose from: data that comes with the question.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{ApprovalScope, shown};
 
 /// One answer to a question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalChoice {
     /// The word that is typed for it, and by which the one who asked knows it again.

@@ -6,6 +6,7 @@ use chela_agent::conversation::{Conversation, InboundMessage};
 use chela_agent::slash::{self, CommandAnswer, CommandContext, ParsedLine, SurfaceAction};
 
 use super::for_now::ForNow;
+use super::gateway_talk::GatewayTalk;
 use super::line_questions;
 use super::once::{AfterAnswer, OneShotRequest, OutputForm, WaitAfter, print_markdown, run_once};
 use super::room::ChatLeave;
@@ -16,6 +17,7 @@ use crate::screen::Screen;
 /// Reads messages from standard input, one a line, until it ends.
 pub async fn run_line_chat(
     talk: &Conversation,
+    gateway: Option<&GatewayTalk>,
     screen: &mut Screen,
     notes: &[String],
     wait: WaitAfter,
@@ -63,7 +65,7 @@ pub async fn run_line_chat(
                     .iter()
                     .try_for_each(|told| print_markdown(screen, told))
                 {
-                    Ok(()) => say(talk, screen, text, wait).await,
+                    Ok(()) => say(talk, gateway, screen, text, wait).await,
                     Err(fail) => Err(fail),
                 };
                 for_now.put_back().await;
@@ -76,7 +78,7 @@ pub async fn run_line_chat(
         }
         match step.then {
             SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
-                say(talk, screen, text, wait).await?
+                say(talk, gateway, screen, text, wait).await?
             }
             SurfaceAction::Leave => return Ok(ChatLeave::Over(CommandExit::Fine)),
             SurfaceAction::Resume(id) => return Ok(ChatLeave::Resume(id)),
@@ -103,6 +105,7 @@ pub async fn run_line_chat(
 
 async fn say(
     talk: &Conversation,
+    gateway: Option<&GatewayTalk>,
     screen: &mut Screen,
     text: String,
     wait: WaitAfter,
@@ -116,7 +119,7 @@ async fn say(
         wait,
         afterwards: AfterAnswer::ChatGoesOn,
     };
-    match run_once(talk, screen, asked).await {
+    match run_once(talk, gateway, screen, asked).await {
         Ok(_) => Ok(()),
         Err(fail) if fail.silent => Err(fail),
         Err(fail) => {

@@ -9,8 +9,10 @@ use chela_agent::turn::{TurnError, TurnOutcome};
 use chela_reply::Reply;
 use tokio::sync::mpsc;
 
+use super::gateway_talk::GatewayTalk;
 use super::relay::{RelaySurface, TurnNews};
 use super::stop_signals::StopSignals;
+use super::turn_errors::{GatewayFailure, TurnFailure};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 use output::OneShotOutput;
@@ -78,21 +80,36 @@ pub enum AfterAnswer {
 /// what the agent says to their ends.
 pub async fn run_once(
     talk: &Conversation,
+    gateway: Option<&GatewayTalk>,
     screen: &mut Screen,
     asked: OneShotRequest,
 ) -> Result<CommandExit, CommandError> {
+    let gateway = gateway.filter(|gateway| gateway.is_there());
     let (relay, news) = RelaySurface::new(OneShotOutput::presence(asked.form));
     let signals = StopSignals::listen()
         .map_err(|error| CommandError::new(format!("cannot listen for signals: {error}")))?;
     let mut run = Run {
         signals,
         talk,
+        gateway,
         relay: &relay,
         news,
         output: OneShotOutput::new(screen, asked.form),
         interrupts: 0,
     };
-    let mut outcome = match run.turn(talk.say(asked.message, &relay)).await? {
+    let said = async {
+        match gateway {
+            Some(gateway) => {
+                gateway.show_to(relay.sender());
+                gateway.say(asked.message).await
+            }
+            None => talk
+                .say(asked.message, &relay)
+                .await
+                .map_err(TurnFailure::Here),
+        }
+    };
+    let mut outcome = match run.turn(said).await? {
         Ok(outcome) => outcome,
         Err(error) => return run.output.failed(talk, &error),
     };
@@ -101,12 +118,21 @@ pub async fn run_once(
     let deadline = tokio::time::Instant::now() + asked.wait.limit;
     let awaited = asked.wait.awaited;
     while let Some(next) = run.wait(deadline, awaited, &mut left).await? {
-        match next {
+        match next.map_err(TurnFailure::from) {
             Ok(next) => {
                 run.output.turn_ended(&next)?;
                 outcome = joined(outcome, next);
             }
             Err(error) => return run.output.failed(talk, &error),
+        }
+    }
+    if let Some(gateway) = gateway {
+        let waited = run.wait_there(gateway, deadline, awaited).await;
+        for next in waited? {
+            match next {
+                Ok(next) => outcome = joined(outcome, next),
+                Err(failure) => return run.output.failed(talk, &TurnFailure::Gateway(failure)),
+            }
         }
     }
     if asked.afterwards == AfterAnswer::ProcessEnds {
@@ -118,6 +144,7 @@ pub async fn run_once(
 /// A message and its consequences, under way.
 struct Run<'a> {
     talk: &'a Conversation,
+    gateway: Option<&'a GatewayTalk>,
     relay: &'a RelaySurface,
     news: mpsc::UnboundedReceiver<TurnNews>,
     output: OneShotOutput<'a>,
@@ -162,9 +189,56 @@ impl Run<'_> {
     fn interrupted(&mut self) -> Result<(), CommandError> {
         self.interrupts += 1;
         self.talk.stop();
+        if let Some(gateway) = self.gateway {
+            gateway.stop();
+        }
         match self.interrupts {
             1 => Ok(()),
             _ => Err(stopped()),
+        }
+    }
+
+    /// Waits for what the agent started in the gateway, and shows what it says to the ends.
+    async fn wait_there(
+        &mut self,
+        gateway: &GatewayTalk,
+        deadline: tokio::time::Instant,
+        awaited: AwaitedWork,
+    ) -> Result<Vec<Result<TurnOutcome, GatewayFailure>>, CommandError> {
+        let with_commands = awaited == AwaitedWork::Everything;
+        let mut ended = Vec::new();
+        loop {
+            let running = gateway.background();
+            let counts = [
+                (running.subagents.len(), "sub-agent"),
+                (
+                    if with_commands {
+                        running.commands.len()
+                    } else {
+                        0
+                    },
+                    "command",
+                ),
+            ];
+            let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+            let what: Vec<String> = counts.map(|(count, of)| count_noun(count, of)).collect();
+            if !what.is_empty() {
+                let told = format!("waiting for {} (Ctrl-C to stop)", what.join(" and "));
+                self.output.waiting(&told)?;
+                self.output.turn_begins();
+            }
+            let woken = tokio::time::timeout_at(deadline, gateway.until_woken(with_commands));
+            match self.turn(woken).await? {
+                Ok(Some(Ok(outcome))) => {
+                    self.output.turn_ended(&outcome)?;
+                    ended.push(Ok(outcome));
+                }
+                Ok(Some(Err(failure))) => ended.push(Err(failure)),
+                Ok(None) | Err(_) => return Ok(ended),
+            }
+            if self.interrupts > 0 {
+                return Ok(ended);
+            }
         }
     }
 

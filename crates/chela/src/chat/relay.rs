@@ -2,14 +2,40 @@
 
 use std::pin::Pin;
 
-use chela_agent::turn::{TurnEvent, TurnSurface};
+use chela_agent::turn::{TurnEvent, TurnOutcome, TurnSurface};
 use chela_tools::{ApprovalQuestion, Approver, OwnerAnswer, OwnerPresence};
 use tokio::sync::{mpsc, oneshot};
+
+use super::turn_errors::GatewayFailure;
 
 /// What a turn has to tell.
 pub enum TurnNews {
     Event(TurnEvent),
     Question(PendingQuestion),
+    /// Of a turn in this conversation that was not begun here.
+    Elsewhere(ElsewhereNews),
+}
+
+/// What happens in the conversation without this chat having begun it: it is open on another
+/// surface as well, or something fired.
+pub enum ElsewhereNews {
+    /// Somebody said something, or a job, a wake or a heartbeat began a turn.
+    Began {
+        by: String,
+        text: String,
+    },
+    /// Somebody said something into the turn that runs.
+    Steered {
+        by: String,
+        text: String,
+    },
+    Ended(Box<Result<TurnOutcome, GatewayFailure>>),
+    /// The gateway is back after its connection had broken.
+    Back {
+        gap: bool,
+    },
+    /// The gateway has ended.
+    Gone,
 }
 
 /// Something the owner must allow, and who waits for the answer.
@@ -19,6 +45,12 @@ pub struct PendingQuestion {
 }
 
 impl PendingQuestion {
+    /// A question, and where its answer comes.
+    pub fn new(question: ApprovalQuestion) -> (Self, oneshot::Receiver<OwnerAnswer>) {
+        let (answer, answered) = oneshot::channel();
+        (Self { question, answer }, answered)
+    }
+
     /// Passes on which choice the person at this terminal made, by its word; `None` for silence.
     pub fn answer(self, word: Option<&str>) {
         let answer = word
@@ -44,6 +76,11 @@ impl RelaySurface {
     pub fn new(presence: OwnerPresence) -> (Self, mpsc::UnboundedReceiver<TurnNews>) {
         let (news, receiver) = mpsc::unbounded_channel();
         (Self { news, presence }, receiver)
+    }
+
+    /// Where news go, for whoever brings some besides the turn.
+    pub fn sender(&self) -> mpsc::UnboundedSender<TurnNews> {
+        self.news.clone()
     }
 }
 
@@ -74,11 +111,7 @@ impl Approver for RelaySurface {
         &'a self,
         question: &'a ApprovalQuestion,
     ) -> Pin<Box<dyn Future<Output = OwnerAnswer> + Send + 'a>> {
-        let (answer, answered) = oneshot::channel();
-        let asked = PendingQuestion {
-            question: question.clone(),
-            answer,
-        };
+        let (asked, answered) = PendingQuestion::new(question.clone());
         let sent = self.news.send(TurnNews::Question(asked));
         Box::pin(async move {
             if sent.is_err() {

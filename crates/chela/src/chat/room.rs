@@ -3,6 +3,7 @@
 //! One loop on one thread. A turn is a future beside the keyboard: what it tells comes over a
 //! channel, so that typing, stopping and answering questions go on while it runs.
 
+mod elsewhere;
 mod foot;
 mod owner_commands;
 mod recap;
@@ -18,7 +19,7 @@ use chela_agent::conversation::{
     CompactError, CompactionOutcome, Conversation, InboundMessage, OwnerCommandOutcome,
 };
 use chela_agent::slash::{self, CommandContext, SessionSetting};
-use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome, TurnSurface};
+use chela_agent::turn::{TurnEnd, TurnEvent, TurnOutcome, TurnSurface};
 use chela_tools::OwnerPresence;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -27,6 +28,7 @@ use super::clean::clean_line;
 use super::editor::LineEditor;
 use super::file_words::FileWords;
 use super::for_now::ForNow;
+use super::gateway_talk::GatewayTalk;
 use super::history::{InputHistory, TypedMessage};
 use super::history_search::HistorySearch;
 use super::ink::{StyledLine, look};
@@ -38,7 +40,7 @@ use super::questions::QuestionQueue;
 use super::relay::{RelaySurface, TurnNews};
 use super::stage::FramePainter;
 use super::terminal::{self, KeyReader, RawTerminal};
-use super::turn_errors;
+use super::turn_errors::{self, TurnFailure};
 use super::view::{ReasoningDisplay, ToolDetail, TurnView, ViewSettings, usage_line};
 use crate::fail::{CommandError, CommandExit};
 use crate::process_log;
@@ -65,6 +67,8 @@ pub enum ChatLeave {
 /// How a chat begins.
 pub struct ChatOpening<'a> {
     pub talk: &'a Conversation,
+    /// Where the turns run, while a gateway does.
+    pub gateway: Option<&'a GatewayTalk>,
     pub paint: ColourMode,
     pub history: InputHistory,
     /// Lines above everything: what was found, what is missing.
@@ -85,6 +89,9 @@ pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandErro
     })?;
     process_log::leave_terminal();
     let (relay, news) = RelaySurface::new(OwnerPresence::There);
+    if let Some(gateway) = opening.gateway {
+        gateway.show_to(relay.sender());
+    }
     let mut room = ChatRoom::new(&opening, io::stdout()).await;
     room.greet(&opening.notes).await;
     room.history = opening.history;
@@ -104,6 +111,9 @@ pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandErro
 /// Everything on and behind the screen.
 struct ChatRoom<'a, W> {
     talk: &'a Conversation,
+    gateway: Option<&'a GatewayTalk>,
+    /// A turn runs in this conversation that was not begun here.
+    is_elsewhere: bool,
     renew_logins: RenewLogins<'a>,
     stage: FramePainter<W>,
     view: TurnView,
@@ -154,7 +164,7 @@ enum ChatWork {
 
 /// What came of it.
 enum Done {
-    Turn(Result<TurnOutcome, TurnError>),
+    Turn(Result<TurnOutcome, TurnFailure>),
     Compact(Result<CompactionOutcome, CompactError>),
     Command(String, Result<OwnerCommandOutcome, String>),
     /// There was nothing to be woken for.
@@ -190,6 +200,8 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         view.meter = opening.talk.status().await.context;
         Self {
             talk: opening.talk,
+            gateway: opening.gateway,
+            is_elsewhere: false,
             renew_logins: opening.renew_logins,
             stage: FramePainter::new(out, opening.paint, size),
             view,
@@ -230,6 +242,10 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             );
         }
         self.view.say(title);
+        if let Some(gateway) = self.gateway {
+            let told = format!("· in the gateway (process {})", gateway.pid());
+            self.view.say(StyledLine::new(told, look::DIM));
+        }
         self.view.say(StyledLine::default());
         if let Some(recap) = recap::LastExchange::of(self.talk).await {
             self.echo(&recap.said);
@@ -259,6 +275,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         let mut dirty = true;
         while !self.over {
             if work.is_none()
+                && !self.is_elsewhere
                 && let Some(next) = self.next.take()
             {
                 // A turn asks what sub-agents ask by itself.
@@ -328,6 +345,9 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                     while let Ok(item) = news.try_recv() {
                         self.hear(item);
                     }
+                    if self.busy.is_none() {
+                        self.run_held_lines().await;
+                    }
                 }
                 Woken::Done(done) => {
                     work = None;
@@ -355,11 +375,14 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         match next {
             ChatWork::Say(message) => {
                 let renew_logins = self.renew_logins;
+                if let Some(gateway) = self.gateway_there() {
+                    return Box::pin(async move { Done::Turn(gateway.say(message).await) });
+                }
                 Box::pin(async move {
                     for told in renew_logins().await {
                         relay.event(TurnEvent::Notice(told));
                     }
-                    Done::Turn(talk.say(message, relay).await)
+                    Done::Turn(talk.say(message, relay).await.map_err(TurnFailure::Here))
                 })
             }
             ChatWork::Compact(keep) => {
@@ -376,7 +399,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                 match talk.wake(relay).await {
                     Ok(Some(outcome)) => Done::Turn(Ok(outcome)),
                     Ok(None) => Done::Nothing,
-                    Err(error) => Done::Turn(Err(error)),
+                    Err(error) => Done::Turn(Err(error.into())),
                 }
             }),
         }
@@ -387,6 +410,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         match item {
             TurnNews::Event(event) => self.view.event(event, now),
             TurnNews::Question(question) => self.questions.add(question),
+            TurnNews::Elsewhere(news) => self.hear_elsewhere(news),
         }
     }
 

@@ -68,6 +68,10 @@ pub struct ChatArgs {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub add_dir: Vec<PathBuf>,
 
+    /// Run the turn in this process, also while a gateway runs
+    #[arg(long)]
+    pub local: bool,
+
     /// Offer it no tools
     #[arg(long)]
     pub no_tools: bool,

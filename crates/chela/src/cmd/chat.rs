@@ -15,13 +15,14 @@ use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, T
 use chela_agent::slash::{self, CommandAnswer, ParsedLine, SessionSetting, SurfaceAction};
 use chela_config::model::ChatTheme;
 use chela_core::{Host, OwnerProof, Speaker};
+use chela_gateway::RunningGateway;
 use chela_model::{ModelHttp, ResolveError};
 use chela_workspace::SeedMode;
 
 use super::{CommandOutcome, CommandSetup, auth, init, ledger};
 use crate::chat::{
-    self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, InputHistory, OneShotRequest,
-    OutputForm, WaitAfter,
+    self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, GatewayTalk, GatewayTalkAsk,
+    InputHistory, OneShotRequest, OutputForm, WaitAfter,
 };
 use crate::cli::{ChatArgs, ResumeArgs, TalkArgs};
 use crate::fail::{CommandError, CommandExit};
@@ -331,6 +332,7 @@ async fn open(
     let session = plan.chosen.open(&agents, &agent).await?;
     let ask = ConversationAsk {
         own: chela_agent::conversation::OwnTools::default(),
+        process: chela_agent::conversation::OwnTools::default(),
         folders,
         // A session key names its agent.
         agent: (args.agent.agent.is_some() || session.is_none()).then_some(agent),
@@ -362,6 +364,8 @@ async fn hold(
     {
         chat::print_warning(screen.paint, &told);
     }
+    let gateway = gateway_for(talk, screen, plan, &way).await;
+    let gateway = gateway.as_ref();
     match way {
         ChatMode::Once(message) => {
             let host = talk.agents().host();
@@ -378,9 +382,11 @@ async fn hold(
                 wait: wait_after(args),
                 afterwards: AfterAnswer::ProcessEnds,
             };
-            one(talk, screen, asked).await.map(ChatLeave::Over)
+            one(talk, gateway, screen, asked).await.map(ChatLeave::Over)
         }
-        ChatMode::Lines => chat::run_line_chat(talk, screen, &notes, wait_after(args)).await,
+        ChatMode::Lines => {
+            chat::run_line_chat(talk, gateway, screen, &notes, wait_after(args)).await
+        }
         ChatMode::Room => {
             screen.flush()?;
             let _memory = talk.keep_memory();
@@ -392,6 +398,7 @@ async fn hold(
                 .join(format!("{}.jsonl", talk.agent()));
             let opening = chat::ChatOpening {
                 talk,
+                gateway,
                 paint: themed(screen.paint, talk.agents().loaded().config.ui.theme),
                 history: InputHistory::open(file),
                 notes,
@@ -407,6 +414,47 @@ async fn hold(
     }
 }
 
+/// The gateway that runs the turns of this chat, if one runs and what was asked for can be had
+/// there.
+async fn gateway_for(
+    talk: &Conversation,
+    screen: &Screen,
+    plan: &ChatPlan<'_>,
+    way: &ChatMode,
+) -> Option<GatewayTalk> {
+    let args = plan.args;
+    if args.local {
+        return None;
+    }
+    let host = talk.agents().host();
+    if args.no_tools || plan.for_now.is_some() {
+        if RunningGateway::find(host).is_some() && matches!(way, ChatMode::Room) {
+            let told = "this chat runs here and not in the gateway: --no-tools and a model for \
+                this time only are this process's own";
+            chat::print_note(screen.paint, told);
+        }
+        return None;
+    }
+    let asks = match way {
+        ChatMode::Once(_) => !args.json && !args.json_stream && somebody_is_there(),
+        ChatMode::Room => true,
+        ChatMode::Lines => somebody_is_there(),
+    };
+    let ask = GatewayTalkAsk {
+        host,
+        folders: talk.work_folders(),
+        model: args.model.clone(),
+        asks,
+    };
+    match GatewayTalk::find(talk, ask).await {
+        Ok(found) => found,
+        Err(error) => {
+            chat::print_warning(screen.paint, &format!("{error}; this chat runs here"));
+            None
+        }
+    }
+}
+
 /// The colours the owner chose, where there are colours at all.
 fn themed(paint: ColourMode, theme: ChatTheme) -> ColourMode {
     match (paint, theme) {
@@ -417,15 +465,21 @@ fn themed(paint: ColourMode, theme: ChatTheme) -> ColourMode {
 }
 
 /// One message; commands work here too, so that scripts can use them.
-async fn one(talk: &Conversation, screen: &mut Screen, asked: OneShotRequest) -> CommandOutcome {
+async fn one(
+    talk: &Conversation,
+    gateway: Option<&GatewayTalk>,
+    screen: &mut Screen,
+    asked: OneShotRequest,
+) -> CommandOutcome {
     let mut for_now = ForNow::new(talk);
-    let outcome = one_for_now(talk, screen, asked, &mut for_now).await;
+    let outcome = one_for_now(talk, gateway, screen, asked, &mut for_now).await;
     for_now.put_back().await;
     outcome
 }
 
 async fn one_for_now(
     talk: &Conversation,
+    gateway: Option<&GatewayTalk>,
     screen: &mut Screen,
     asked: OneShotRequest,
     for_now: &mut ForNow<'_>,
@@ -469,7 +523,7 @@ async fn one_for_now(
                 wait,
                 afterwards,
             };
-            return chat::run_once(talk, screen, asked).await;
+            return chat::run_once(talk, gateway, screen, asked).await;
         }
         SurfaceAction::Compact(keep) => talk
             .compact(keep.as_deref())

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use chela_core::Host;
 use chela_gateway::{
-    AccessError, GatewayError, InstanceError, LocalClient, RunningGateway, owner_secret,
-    rotate_token,
+    AccessError, ConfigStanding, GatewayError, InstanceError, LocalClient, RunningGateway,
+    owner_secret, rotate_token,
 };
 use chela_ledger::AuditKind;
 use chela_store::{InboxStore, SqliteRuntimeStore, block_on};
@@ -63,6 +63,7 @@ impl From<GatewayError> for CommandError {
             GatewayError::Bind(_)
             | GatewayError::BindHost
             | GatewayError::Exposed
+            | GatewayError::Tls
             | GatewayError::HookPath => Self::config(error),
             GatewayError::Listen { .. } => {
                 Self::new(error).hint("another program may have the port: `--port`, gateway.port")
@@ -103,20 +104,38 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
         false => paint.bad("does not answer"),
     };
     let address = format!("http://{}:{}  {health}", running.address, running.port);
-    screen.table(
-        "",
-        &[
-            vec!["gateway".into(), address],
-            vec!["process".into(), running.pid.to_string()],
-            vec!["since".into(), utc(running.started / 1_000)],
-            vec!["version".into(), running.version],
-            vec![
-                "work".into(),
-                format!("{working} running, {waiting} waiting"),
-            ],
+    let mut rows = vec![
+        vec!["gateway".into(), address],
+        vec!["process".into(), running.pid.to_string()],
+        vec!["since".into(), utc(running.started / 1_000)],
+        vec!["version".into(), running.version],
+        vec![
+            "work".into(),
+            format!("{working} running, {waiting} waiting"),
         ],
-    )?;
+    ];
+    rows.extend(config_rows(&running.config));
+    screen.table("", &rows)?;
     Ok(exit)
+}
+
+/// Which config it works with, and what of the files is not in use.
+fn config_rows(config: &ConfigStanding) -> Vec<Vec<String>> {
+    let mut rows = vec![vec![
+        "config".to_owned(),
+        format!("read {}", utc(config.loaded / 1_000)),
+    ]];
+    if !config.needs_restart.is_empty() {
+        let keys = config.needs_restart.join(", ");
+        rows.push(vec![
+            String::new(),
+            format!("after `chela gateway restart`: {keys}"),
+        ]);
+    }
+    for problem in &config.problems {
+        rows.push(vec![String::new(), format!("not in use: {problem}")]);
+    }
+    rows
 }
 
 /// Whether it answers.
@@ -147,10 +166,18 @@ pub fn status_line(host: &Host) -> Option<String> {
         true => "answers",
         false => "does not answer",
     };
-    Some(format!(
+    let mut line = format!(
         "http://{}:{} (process {}, {health})",
         running.address, running.port, running.pid
-    ))
+    );
+    if !running.config.problems.is_empty() {
+        line.push_str("; the changed config has errors and is not in use");
+    }
+    if !running.config.needs_restart.is_empty() {
+        let keys = running.config.needs_restart.join(", ");
+        line.push_str(&format!("; restart it for {keys}"));
+    }
+    Some(line)
 }
 
 fn stop(host: &Host, screen: &mut Screen) -> CommandOutcome {
@@ -172,7 +199,7 @@ fn restart(host: &Host, screen: &mut Screen) -> CommandOutcome {
         return Err(CommandError::new("the gateway does not run")
             .hint("`chela gateway run` starts it; `chela gateway install` makes it a service"));
     };
-    signal(&running, Signal::HUP)?;
+    signal(&running, Signal::USR1)?;
     wait_until(|| {
         RunningGateway::find(host)
             .is_some_and(|now| now.started != running.started && is_well(&now))
@@ -250,7 +277,7 @@ pub fn answer_question(
     let Some(client) = LocalClient::of(&running, Some(secret)) else {
         return Ok(None);
     };
-    let body = json!({ "answer": word }).to_string();
+    let body = json!({ "answer": word, "by": "chela approvals" }).to_string();
     let path = format!("/approvals/{id}");
     let reply = client.post(&path, &body).map_err(|error| {
         CommandError::new(format!("the gateway did not answer: {error}"))

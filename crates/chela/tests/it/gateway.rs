@@ -9,12 +9,16 @@
 mod answering;
 mod attacks;
 mod clients;
+mod config_tool;
 mod crash;
 mod delivery;
 mod hooks;
 mod lanes;
+mod living;
 mod process;
-mod socket;
+mod reload;
+mod shared_chat;
+pub(crate) mod socket;
 mod tools;
 
 use std::io::{BufRead, BufReader, Read, Write};

@@ -82,6 +82,7 @@ impl SubagentStart<'_> {
             channel: spawner.scope.ask.channel.clone(),
             tools: spawner.scope.ask.tools,
             own: spawner.scope.ask.own.clone(),
+            process: crate::scope::OwnTools::default(),
             folders: Vec::new(),
         };
         let talk = Conversation::open_as(Arc::clone(&spawner.scope.agents), ask, role)

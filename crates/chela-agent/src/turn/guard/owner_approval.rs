@@ -188,8 +188,8 @@ impl RunningTurn<'_> {
 
     /// Puts a question aside for an owner who is not there, where the config says so.
     pub(in crate::turn) async fn queued(&self, question: &ApprovalQuestion) -> Option<String> {
-        let approvals = &self.parts.scope.agents.loaded.config.guard.approvals;
-        if approvals.headless != HeadlessApproval::Queue {
+        let config = self.parts.scope.agents.rules_config();
+        if config.config.guard.approvals.headless != HeadlessApproval::Queue {
             return None;
         }
         let mut ids = Vec::new();

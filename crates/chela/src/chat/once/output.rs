@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
-use chela_agent::turn::{TurnEnd, TurnError, TurnEvent, TurnOutcome};
+use chela_agent::turn::{TurnEnd, TurnEvent, TurnOutcome};
 use chela_reply::Reply;
 use chela_tools::{CallSuccess, OwnerPresence, REFUSED};
 
@@ -17,6 +17,7 @@ use crate::chat::clean::{self, ControlCleaner, clean_line};
 use crate::chat::ink::{StyledLine, look};
 use crate::chat::relay::{PendingQuestion, TurnNews};
 use crate::chat::stage::{FramePainter, ScreenFrame};
+use crate::chat::turn_errors::TurnFailure;
 use crate::chat::view::{TurnView, ViewSettings};
 use crate::chat::{line_questions, terminal, turn_errors};
 use crate::fail::{CommandError, CommandExit};
@@ -109,6 +110,8 @@ impl<'a> OneShotOutput<'a> {
                 self.show(event)
             }
             TurnNews::Question(question) => self.question(question).await,
+            // What others do is shown where a person watches.
+            TurnNews::Elsewhere(_) => Ok(()),
         }
     }
 
@@ -334,7 +337,7 @@ impl<'a> OneShotOutput<'a> {
     pub fn failed(
         mut self,
         talk: &Conversation,
-        error: &TurnError,
+        error: &TurnFailure,
     ) -> Result<CommandExit, CommandError> {
         self.close(None)?;
         Err(turn_errors::turn_failure(error, talk))

@@ -93,7 +93,10 @@ impl<W: Write> ChatRoom<'_, W> {
 
     fn hand_over(&mut self, message: InboundMessage) {
         if self.busy.is_some() {
-            self.talk.steer(message);
+            match self.gateway_there() {
+                Some(gateway) => gateway.steer(message),
+                None => self.talk.steer(message),
+            }
             let told = "it reads this before its next step";
             self.view
                 .say(StyledLine::new(format!("  {told}"), look::DIM));
@@ -153,7 +156,7 @@ impl<W: Write> ChatRoom<'_, W> {
                 self.view.say(StyledLine::new(told, look::DIM));
             }
             SurfaceAction::Copy => self.copy_last_reply().await,
-            SurfaceAction::Stop if self.busy.is_some() => self.talk.stop(),
+            SurfaceAction::Stop if self.busy.is_some() => self.stop_turn(),
             SurfaceAction::Stop if self.talk.background().subagents_running() > 0 => {
                 self.talk.stop();
                 let told = "· sub-agents stopped";

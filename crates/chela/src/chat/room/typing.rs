@@ -209,7 +209,7 @@ impl<W: Write> ChatRoom<'_, W> {
 
     fn stop(&mut self) {
         if self.busy.is_some() {
-            self.talk.stop();
+            self.stop_turn();
         } else {
             self.menu.close();
         }
@@ -220,7 +220,7 @@ impl<W: Write> ChatRoom<'_, W> {
         if was_leaving {
             self.over = true;
         } else if self.busy.is_some() {
-            self.talk.stop();
+            self.stop_turn();
             self.leaving = true;
         } else if !self.editor.is_empty() {
             self.editor.take();

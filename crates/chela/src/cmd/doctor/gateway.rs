@@ -1,10 +1,11 @@
 //! The gateway: whether it answers, whether something waits for it, who can read its token.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use chela_config::model::GatewayBind;
-use chela_core::Severity;
-use chela_gateway::{RunningGateway, token_file};
+use chela_core::{Host, Severity};
+use chela_gateway::{RunningGateway, ServiceManager, ServiceUnit, config_stamp, token_file};
 
 use super::DoctorFinding;
 use super::fix::DoctorFix;
@@ -28,8 +29,15 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
             )
             .hint("`chela gateway logs` says what it does; `chela gateway stop` ends it"),
         ),
-        Some(_) => {}
+        Some(running) => findings.extend(config_findings(setup, &running)),
         None => {
+            findings.extend(unit_finding(host));
+            if let Some(pid) = RunningGateway::left_behind(host) {
+                let told = format!("the last gateway (process {pid}) was killed or crashed");
+                findings.push(DoctorFinding::new(CHECK, Severity::Note, told).hint(
+                    "the next one continues with what it left; `chela logs` shows what led to it",
+                ));
+            }
             let (waiting, working) = gateway::inbox_counts(host);
             if waiting + working > 0 {
                 let waiting = count_noun(waiting + working, "message");
@@ -67,4 +75,58 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
         );
     }
     findings
+}
+
+/// Whether it works with the config as it is in the files.
+fn config_findings(setup: &CommandSetup, running: &RunningGateway) -> Vec<DoctorFinding> {
+    let config = &running.config;
+    let mut findings = Vec::new();
+    if !config.problems.is_empty() {
+        let told = format!(
+            "the gateway works with the config as it was: {}",
+            config.problems.join("; ")
+        );
+        findings.push(
+            DoctorFinding::new(CHECK, Severity::Error, told)
+                .hint("fix the file; `chela config validate` shows what is wrong"),
+        );
+    } else if config.stamp != Some(config_stamp(&setup.loaded)) {
+        findings.push(
+            DoctorFinding::new(
+                CHECK,
+                Severity::Warning,
+                "the config is newer than the one the gateway works with",
+            )
+            .hint(
+                "`chela gateway restart` reads it; gateway.reload.mode says when it does by itself",
+            ),
+        );
+    }
+    if !config.needs_restart.is_empty() {
+        let keys = config.needs_restart.join(", ");
+        let told = format!("these settings apply after a restart of the gateway: {keys}");
+        findings
+            .push(DoctorFinding::new(CHECK, Severity::Note, told).hint("chela gateway restart"));
+    }
+    findings
+}
+
+/// A service that is installed, and no gateway.
+fn unit_finding(host: &Host) -> Option<DoctorFinding> {
+    let managers = [ServiceManager::Systemd, ServiceManager::Launchd];
+    let units = managers.map(|manager| ServiceUnit::of(host, manager, Path::new("chela")));
+    let unit = units.into_iter().find(|unit| unit.file.exists())?;
+    let look = match unit.manager {
+        ServiceManager::Systemd => format!("systemctl --user status {}", unit.name),
+        ServiceManager::Launchd => format!("launchctl list {}", unit.name),
+    };
+    let told = format!(
+        "the gateway is installed as a service ({}) and does not run",
+        unit.name
+    );
+    Some(
+        DoctorFinding::new(CHECK, Severity::Warning, told).hint(format!(
+            "`{look}` says why; `chela gateway logs` shows what it did"
+        )),
+    )
 }

@@ -1,12 +1,14 @@
 //! `chela gateway run`: signals, and the program around the gateway.
 
 use std::os::unix::process::CommandExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use chela_agent::agent::Agents;
 use chela_core::Host;
 use chela_gateway::{DrainOutcome, Gateway, GatewayAsk};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{Notify, oneshot};
 
 use super::super::{CommandOutcome, CommandSetup};
 use crate::cli::gateway::GatewayRunArgs;
@@ -43,6 +45,8 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
         let ask = GatewayAsk {
             port: args.port,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            agents_opened: Some(agents_opened),
+            log_file: Some(process_log::file_of(host, &setup.loaded)),
         };
         let gateway = Gateway::open(host, Arc::new(setup.loaded), &ask).await?;
         let running = gateway.running();
@@ -51,19 +55,27 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
             running.address, running.port, running.pid
         ))?;
         screen.flush()?;
-        let (told, end) = tokio::sync::oneshot::channel();
-        let stop = async move {
-            let asked = signals.wait().await;
-            let _ = told.send(asked);
+        let (first, asked) = oneshot::channel();
+        let hurry = Arc::new(Notify::new());
+        tokio::spawn(signals.pass_on(first, gateway.reload_bell(), Arc::clone(&hurry)));
+        let told = OnceLock::new();
+        let stop = async {
+            let asked = asked.await.unwrap_or(ProcessEnd::Stop);
+            let _ = told.set(asked);
         };
-        let outcome = gateway.run(stop, DRAIN_PATIENCE).await;
-        if let DrainOutcome::LeftBehind { turns } = outcome {
+        let end = gateway
+            .run(stop, async move { hurry.notified().await }, DRAIN_PATIENCE)
+            .await;
+        if let DrainOutcome::LeftBehind { turns } = end.outcome {
             screen.line(format!(
                 "{} did not come to an end; the next gateway goes on with what is left.",
                 count_noun(turns, "turn")
             ))?;
         }
-        Ok::<_, CommandError>(end.await.unwrap_or(ProcessEnd::Stop))
+        Ok::<_, CommandError>(match end.restart {
+            Some(_) => ProcessEnd::Restart,
+            None => told.get().copied().unwrap_or(ProcessEnd::Stop),
+        })
     })?;
     // What still runs is not waited for: it is on record, and goes on in the next process.
     runtime.shutdown_background();
@@ -90,6 +102,7 @@ struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
     hang_up: tokio::signal::unix::Signal,
+    restart: tokio::signal::unix::Signal,
 }
 
 impl Signals {
@@ -101,14 +114,40 @@ impl Signals {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
             hang_up: listen(SignalKind::hangup())?,
+            restart: listen(SignalKind::user_defined1())?,
         })
     }
 
-    async fn wait(mut self) -> ProcessEnd {
-        tokio::select! {
-            _ = self.terminate.recv() => ProcessEnd::Stop,
-            _ = self.interrupt.recv() => ProcessEnd::Stop,
-            _ = self.hang_up.recv() => ProcessEnd::Restart,
+    /// Says what signals ask for: the first end through `first`, any later one through `hurry`, a
+    /// new look at the config through `reload`.
+    async fn pass_on(
+        mut self,
+        first: oneshot::Sender<ProcessEnd>,
+        reload: Arc<Notify>,
+        hurry: Arc<Notify>,
+    ) {
+        let mut first = Some(first);
+        loop {
+            let end = tokio::select! {
+                _ = self.terminate.recv() => ProcessEnd::Stop,
+                _ = self.interrupt.recv() => ProcessEnd::Stop,
+                _ = self.restart.recv() => ProcessEnd::Restart,
+                _ = self.hang_up.recv() => {
+                    reload.notify_one();
+                    continue;
+                }
+            };
+            match first.take() {
+                // It may be ending by itself.
+                Some(first) => drop(first.send(end)),
+                None => hurry.notify_one(),
+            }
         }
     }
+}
+
+/// The log hides what these agents know.
+fn agents_opened(agents: &Arc<Agents>) {
+    process_log::hide_with(agents.redactor());
+    process_log::configure(agents.loaded());
 }

@@ -101,6 +101,10 @@ fn beyond_this_machine_it_listens_only_with_a_token_that_was_set() {
         run.err.contains("gateway.auth.token") && run.err.contains("TLS"),
         "{run:?}"
     );
+    let home = TestHome::with_config("{ gateway: { tls: { enabled: true } } }");
+    let run = home.run(&["gateway", "run", "--port", "0"]);
+    assert_eq!(run.code, 78, "{run:?}");
+    assert!(run.err.contains("does not encrypt by itself"), "{run:?}");
     for (mode, word) in [("none", "none"), ("trusted-proxy", "trusted-proxy")] {
         let home =
             TestHome::with_config(&format!("{{ gateway: {{ auth: {{ mode: '{mode}' }} }} }}"));
@@ -120,6 +124,12 @@ fn the_service_starts_this_program_for_this_home() {
     let unit = home.read(".config/systemd/user/chela-gateway.service");
     assert!(unit.contains("/chela\" gateway run\n"), "{unit}");
     assert!(unit.contains("Restart=always"), "{unit}");
+    assert!(
+        unit.contains("ExecReload=/bin/kill -HUP $MAINPID"),
+        "{unit}"
+    );
+    let doctor = home.run(&["doctor", "--only", "gateway"]).out;
+    assert!(doctor.contains("installed as a service"), "{doctor}");
     home.run(&[
         "gateway",
         "uninstall",
@@ -196,6 +206,7 @@ fn doctor_knows_what_waits_for_it_and_who_can_read_its_token() {
     std::fs::set_permissions(&token, std::fs::Permissions::from_mode(0o644)).unwrap();
     let told = scene.home.run(&["doctor", "--only", "gateway"]).out;
     assert!(told.contains("without an answer"), "{told}");
+    assert!(told.contains("was killed or crashed"), "{told}");
     assert!(told.contains("can read"), "{told}");
     scene.home.run(&["doctor", "--only", "gateway", "--fix"]);
     let mode = std::fs::metadata(&token).unwrap().permissions().mode();

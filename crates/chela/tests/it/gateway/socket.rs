@@ -10,7 +10,7 @@ use super::{TestGateway, message};
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
 /// A client as small as a client can be.
-struct SocketClient {
+pub(crate) struct SocketClient {
     stream: TcpStream,
     next: u64,
     /// Events that came while a reply was waited for.
@@ -18,7 +18,7 @@ struct SocketClient {
 }
 
 impl SocketClient {
-    fn connect(gateway: &TestGateway, since: Option<u64>) -> (Self, Value) {
+    pub(crate) fn connect(gateway: &TestGateway, since: Option<u64>) -> (Self, Value) {
         let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
         let head = format!(
             "GET /ws HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nsec-websocket-protocol: chela.v1, chela.token.{}\r\n\r\n",
@@ -95,7 +95,7 @@ impl SocketClient {
         }
     }
 
-    fn ask(&mut self, mut request: Value) -> Value {
+    pub(crate) fn ask(&mut self, mut request: Value) -> Value {
         request["id"] = self.next.into();
         self.next += 1;
         self.send(&request);
@@ -108,8 +108,25 @@ impl SocketClient {
         }
     }
 
+    /// The next message of this type.
+    pub(crate) fn until_type(&mut self, name: &str) -> Value {
+        loop {
+            let told = self.receive();
+            if told["type"] == name {
+                return told;
+            }
+        }
+    }
+
+    /// Whether the other end hangs up.
+    pub(crate) fn is_closed(&mut self) -> bool {
+        let mut rest = Vec::new();
+        // A frame that says so may come before the end.
+        self.stream.read_to_end(&mut rest).is_ok()
+    }
+
     /// The next event of this name.
-    fn until(&mut self, name: &str) -> Value {
+    pub(crate) fn until(&mut self, name: &str) -> Value {
         if let Some(at) = self.events.iter().position(|event| event["event"] == name) {
             return self.events.remove(at);
         }

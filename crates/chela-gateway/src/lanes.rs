@@ -221,7 +221,10 @@ impl WorkLanes {
     /// Waits until what was announced by a command stands in its sessions.
     pub(crate) async fn settle_announcements(&self) -> Result<(), StoreError> {
         let waiting = self.0.store.unanswered(None).await?;
-        for message in waiting.iter().filter(|one| one.id.starts_with(ANNOUNCEMENTS)) {
+        for message in waiting
+            .iter()
+            .filter(|one| one.id.starts_with(ANNOUNCEMENTS))
+        {
             self.wait_for(&message.id).await?;
         }
         Ok(())

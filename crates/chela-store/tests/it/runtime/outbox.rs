@@ -35,8 +35,12 @@ fn an_outcome_and_its_deliveries_are_written_together_or_not_at_all() {
     with_each_pair(|pair| {
         let (one, two) = (&pair.one, &pair.two);
         block_on(one.inbox.accept(message("m", "lane", 10))).unwrap();
-        let old = block_on(one.inbox.claim(ask("a", 20, 10))).unwrap().unwrap();
-        let new = block_on(two.inbox.claim(ask("b", 40, 10))).unwrap().unwrap();
+        let old = block_on(one.inbox.claim(ask("a", 20, 10)))
+            .unwrap()
+            .unwrap();
+        let new = block_on(two.inbox.claim(ask("b", 40, 10)))
+            .unwrap()
+            .unwrap();
         let finish = |claim, sent: &str| {
             let sent = vec![delivery(sent, 50)];
             block_on(one.outbox.finish_and_send(claim, outcome("x", 50), sent)).unwrap()
@@ -58,7 +62,10 @@ fn a_delivery_is_tried_until_it_is_over_and_once_more_when_asked() {
         for (id, at) in [("b", 10), ("a", 20), ("c", 90)] {
             assert!(block_on(one.send(delivery(id, at))).unwrap());
         }
-        assert!(!block_on(two.send(delivery("a", 5))).unwrap(), "the same is one");
+        assert!(
+            !block_on(two.send(delivery("a", 5))).unwrap(),
+            "the same is one"
+        );
         assert_eq!(due(two, 50), ["b", "a"]);
         assert!(block_on(two.note_try("b", "nobody answers", 300)).unwrap());
         assert_eq!(due(one, 299), ["a", "c"]);

@@ -35,6 +35,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1_000);
 /// A claim holds for as long as the process lives: it is the only one, and the next one releases
 /// what this one leaves behind.
 const CLAIM_MILLIS: u64 = 30 * 24 * 3_600 * 1_000;
+/// How the ids of announcements start.
+pub(crate) const ANNOUNCEMENTS: &str = "announce:";
 /// So many turns run side by side where the config says nothing.
 const CONCURRENT: u32 = 4;
 
@@ -222,7 +224,10 @@ impl WorkLanes {
     /// Waits until what was announced by a command stands in its sessions.
     pub(crate) async fn settle_announcements(&self) -> Result<(), StoreError> {
         let waiting = self.0.store.unanswered(None).await?;
-        for message in waiting.iter().filter(|one| one.id.starts_with("announce:")) {
+        for message in waiting
+            .iter()
+            .filter(|one| one.id.starts_with(ANNOUNCEMENTS))
+        {
             self.wait_for(&message.id).await?;
         }
         Ok(())

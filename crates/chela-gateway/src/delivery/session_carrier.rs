@@ -5,7 +5,7 @@ use chela_core::{SessionForm, ok_or_warn};
 use chela_session::SessionFilter;
 
 use super::{CarryFault, CarryFuture, DeliveryCarrier, WorkDelivery};
-use crate::lanes::{SubmitError, WorkLanes};
+use crate::lanes::{ANNOUNCEMENTS, SubmitError, WorkLanes};
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 /// Hands announcements to the lanes: from then on they are in the inbox, and no crash loses them.
@@ -26,7 +26,7 @@ impl SessionCarrier {
             _ => SessionKey::main(&delivery.agent),
         };
         let item = WorkItem {
-            id: format!("announce:{id}"),
+            id: format!("{ANNOUNCEMENTS}{id}"),
             agent: delivery.agent.clone(),
             session: key.clone(),
             source: WorkSource::Announcement {

@@ -10,7 +10,7 @@ use chela_store::{ClaimState, ClaimedMessage, InboxMessage, InboxStore, StoreErr
 
 use super::open_conversations::speaker_name;
 use super::run_work::{inbound_of, told_of};
-use super::{SubmitError, WorkLanes};
+use super::{ANNOUNCEMENTS, SubmitError, WorkLanes};
 use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 /// What stands before a message when others were dropped.
@@ -46,7 +46,11 @@ impl WorkLanes {
     }
 
     /// Sees to it that a session does not hold more than `messages.queue.cap`.
+    /// Announcements take no room, and are not dropped: their senders count on them.
     pub(super) async fn make_room_for(&self, item: &WorkItem) -> Result<(), SubmitError> {
+        if is_announcement(&item.id) {
+            return Ok(());
+        }
         let agents = self.agents();
         let queue = &agents.loaded().config.messages.queue;
         let (cap, drop) = (queue.cap, queue.drop);
@@ -55,7 +59,9 @@ impl WorkLanes {
         if held.iter().any(|message| message.id == item.id) {
             return Ok(());
         }
-        let waiting = held.iter().filter(|message| message.holder.is_none());
+        let is_waiting =
+            |message: &&InboxMessage| message.holder.is_none() && !is_announcement(&message.id);
+        let waiting = held.iter().filter(is_waiting);
         let waiting = waiting.count();
         if waiting < usize::try_from(cap).unwrap_or(usize::MAX) {
             return Ok(());
@@ -66,9 +72,16 @@ impl WorkLanes {
         let (Some(claim), QueueDrop::Old | QueueDrop::Summarize) = (running, drop) else {
             return Err(SubmitError::QueueFull { waiting });
         };
-        let oldest = self.0.store.claim_behind(&claim, self.claim_ask()).await?;
-        if let Some(oldest) = oldest {
-            self.drop_message(&lane, oldest).await;
+        let mut kept = Vec::new();
+        while let Some(oldest) = self.0.store.claim_behind(&claim, self.claim_ask()).await? {
+            if !is_announcement(&oldest.message.id) {
+                self.drop_message(&lane, oldest).await;
+                break;
+            }
+            kept.push(oldest);
+        }
+        for message in kept {
+            self.give_back(message).await;
         }
         Ok(())
     }
@@ -245,6 +258,10 @@ impl WorkLanes {
             }
         }
     }
+}
+
+fn is_announcement(id: &str) -> bool {
+    id.starts_with(ANNOUNCEMENTS)
 }
 
 /// The channel a person speaks on, as `messages.queue` names it.

@@ -7,15 +7,17 @@ mod job_model;
 mod jobs;
 mod leases;
 mod model;
+mod outbox;
 mod race;
 
 use std::sync::Arc;
 
-use chela_store::{InboxStore, JobStore, LeaseStore, SqliteRuntimeStore};
+use chela_store::{InboxStore, JobStore, LeaseStore, OutboxStore, SqliteRuntimeStore};
 
 /// Inbox, jobs and leases as one worker has them.
 struct RuntimeHandle {
     inbox: Arc<dyn InboxStore>,
+    outbox: Arc<dyn OutboxStore>,
     jobs: Arc<dyn JobStore>,
     leases: Arc<dyn LeaseStore>,
 }
@@ -25,6 +27,7 @@ impl RuntimeHandle {
         let store = Arc::new(store);
         Self {
             inbox: store.clone(),
+            outbox: store.clone(),
             jobs: store.clone(),
             leases: store,
         }

@@ -77,6 +77,7 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     let running = RunningGateway::find(host);
     let answers = running.as_ref().is_some_and(is_well);
     let (waiting, working) = inbox_counts(host);
+    let (to_deliver, undelivered) = deliveries::delivery_counts(host);
     let exit = match answers {
         true => CommandExit::Fine,
         false => CommandExit::Findings,
@@ -84,6 +85,7 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     if as_json {
         screen.json(&json!({
             "running": running, "answers": answers, "waiting": waiting, "working": working,
+            "deliveries": { "waiting": to_deliver, "failed": undelivered },
         }))?;
         return Ok(exit);
     }
@@ -112,6 +114,10 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
         vec![
             "work".into(),
             format!("{working} running, {waiting} waiting"),
+        ],
+        vec![
+            "deliveries".into(),
+            format!("{to_deliver} waiting, {undelivered} failed"),
         ],
     ];
     rows.extend(config_rows(&running.config));

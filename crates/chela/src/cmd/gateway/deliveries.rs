@@ -60,6 +60,23 @@ pub fn run(host: &Host, screen: &mut Screen, args: DeliveriesArgs) -> CommandOut
     }
 }
 
+/// How many deliveries wait, and how many were given up.
+pub fn delivery_counts(host: &Host) -> (usize, usize) {
+    let path = SqliteRuntimeStore::path_in(&host.state_dir());
+    let Ok(Some(store)) = SqliteRuntimeStore::open_existing(&path) else {
+        return (0, 0);
+    };
+    let count = |state| {
+        let query = DeliveryQuery {
+            state: Some(state),
+            limit: usize::MAX,
+        };
+        block_on(store.deliveries(query)).map_or(0, |records| records.len())
+    };
+    let failed = count(DeliveryState::Failed) + count(DeliveryState::Expired);
+    (count(DeliveryState::Waiting), failed)
+}
+
 fn no_such(screen: &mut Screen, args: &DeliveriesArgs) -> CommandOutcome {
     match (&args.command, args.json) {
         (Some(_), _) => Err(unknown("", &[])),

@@ -171,8 +171,9 @@ fn what_was_dropped_is_told_with_the_next_message_also_after_a_restart() {
     let scene = ScriptedHome::with(APIS[0], script, json!({ "messages": { "queue": queue } }));
     let gateway = TestGateway::start(&scene.home);
     std::thread::scope(|scope| {
+        let gateway = &gateway;
         let leave = |text: &'static str| {
-            scope.spawn(|| {
+            scope.spawn(move || {
                 let body = message(text).to_string();
                 let request = format!(
                     "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: {}\r\nx-chela-session-key: main\r\nidempotency-key: {text}\r\ncontent-length: {}\r\n\r\n{body}",

@@ -15,6 +15,7 @@ use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::{WorkImage, WorkOutcome};
 
 #[derive(Debug, Deserialize)]
@@ -95,7 +96,7 @@ pub(super) async fn create(
         "finish_reason": "stop",
     });
     let mut reply = head.object("chat.completion", vec![choice]);
-    reply["usage"] = usage(&outcome);
+    put(&mut reply, "usage", usage(&outcome));
     Ok(Json(reply).into_response())
 }
 
@@ -258,7 +259,7 @@ impl StreamForm for CompletionStream {
         let mut frames = vec![self.chunk(&json!({}), Some("stop"))];
         if self.with_usage {
             let mut last = self.head.object("chat.completion.chunk", Vec::new());
-            last["usage"] = usage(outcome);
+            put(&mut last, "usage", usage(outcome));
             frames.push(SseFrame::data(&last));
         }
         frames.push(Self::done());

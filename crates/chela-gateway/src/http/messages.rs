@@ -16,6 +16,7 @@ use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::WorkOutcome;
 
 const PATH: &str = "/v1/messages";
@@ -86,11 +87,15 @@ async fn create_message(
         false => json!([{ "type": "text", "text": outcome.reply }]),
     };
     let mut reply = message(&id, &model);
-    reply["content"] = content;
-    reply["stop_reason"] = "end_turn".into();
-    reply["usage"] = json!({
-        "input_tokens": outcome.input_tokens, "output_tokens": outcome.output_tokens,
-    });
+    put(&mut reply, "content", content);
+    put(&mut reply, "stop_reason", "end_turn");
+    put(
+        &mut reply,
+        "usage",
+        json!({
+            "input_tokens": outcome.input_tokens, "output_tokens": outcome.output_tokens,
+        }),
+    );
     Ok(Json(reply).into_response())
 }
 

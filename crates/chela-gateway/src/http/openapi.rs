@@ -1,5 +1,6 @@
 //! `/openapi.json`: what is served, for programs that read such documents.
 
+use crate::json_member::put;
 use std::sync::Arc;
 
 use axum::Json;
@@ -96,19 +97,33 @@ fn add(paths: &mut Map<String, Value>, (method, path): (&str, &str), summary: &s
         "responses": { "200": { "description": "It worked" } },
     });
     if !scheme.is_empty() {
-        operation["security"] = json!([{ scheme: [] }]);
-        operation["responses"]["401"] = json!({ "description": "No token, or another one" });
+        put(&mut operation, "security", json!([{ scheme: [] }]));
+        if let Some(responses) = operation.get_mut("responses") {
+            put(
+                responses,
+                "401",
+                json!({ "description": "No token, or another one" }),
+            );
+        }
     }
     if method == "post" {
-        operation["requestBody"] = json!({ "required": true, "content": {
+        put(
+            &mut operation,
+            "requestBody",
+            json!({ "required": true, "content": {
             "application/json": { "schema": { "type": "object" } },
-        } });
+        } }),
+        );
     }
     if let Some((_, name)) = path.split_once('{') {
         let name = name.trim_end_matches('}');
-        operation["parameters"] = json!([{
-            "name": name, "in": "path", "required": true, "schema": { "type": "string" },
-        }]);
+        put(
+            &mut operation,
+            "parameters",
+            json!([{
+                "name": name, "in": "path", "required": true, "schema": { "type": "string" },
+            }]),
+        );
     }
     let at = paths.entry(path.to_owned()).or_insert_with(|| json!({}));
     at[method] = operation;

@@ -16,6 +16,7 @@ use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnRequest, answer, model_or_usual};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::WorkOutcome;
 
 #[derive(Debug, Deserialize)]
@@ -140,13 +141,17 @@ impl ResponseHead {
 
     fn completed(&self, outcome: &WorkOutcome, text: &str) -> Value {
         let mut response = self.object("completed", &[self.item("completed", Some(text))]);
-        response["usage"] = json!({
-            "input_tokens": outcome.input_tokens,
-            "input_tokens_details": { "cached_tokens": 0 },
-            "output_tokens": outcome.output_tokens,
-            "output_tokens_details": { "reasoning_tokens": 0 },
-            "total_tokens": outcome.input_tokens + outcome.output_tokens,
-        });
+        put(
+            &mut response,
+            "usage",
+            json!({
+                "input_tokens": outcome.input_tokens,
+                "input_tokens_details": { "cached_tokens": 0 },
+                "output_tokens": outcome.output_tokens,
+                "output_tokens_details": { "reasoning_tokens": 0 },
+                "total_tokens": outcome.input_tokens + outcome.output_tokens,
+            }),
+        );
         response
     }
 }
@@ -163,8 +168,8 @@ struct ResponseStream {
 
 impl ResponseStream {
     fn frame(&mut self, event: &'static str, mut data: Value) -> SseFrame {
-        data["type"] = event.into();
-        data["sequence_number"] = self.sequence.into();
+        put(&mut data, "type", event);
+        put(&mut data, "sequence_number", self.sequence);
         self.sequence += 1;
         SseFrame::named(event, &data)
     }
@@ -175,9 +180,9 @@ impl ResponseStream {
 
     fn in_place(&mut self, event: &'static str, name: &str, value: Value) -> SseFrame {
         let mut data = self.place();
-        data[name] = value;
+        put(&mut data, name, value);
         if event.starts_with("response.output_text") {
-            data["logprobs"] = json!([]);
+            put(&mut data, "logprobs", json!([]));
         }
         self.frame(event, data)
     }
@@ -214,7 +219,11 @@ impl StreamForm for ResponseStream {
 
     fn fail(&mut self, why: &str) -> Vec<SseFrame> {
         let mut response = self.head.object("failed", &[]);
-        response["error"] = json!({ "code": "server_error", "message": why });
+        put(
+            &mut response,
+            "error",
+            json!({ "code": "server_error", "message": why }),
+        );
         vec![self.frame("response.failed", json!({ "response": response }))]
     }
 }

@@ -16,6 +16,7 @@ use tokio::sync::broadcast;
 use super::turn_request::{agent_of_model, session_of, submit};
 use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::lanes::WorkReceipt;
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
@@ -183,7 +184,7 @@ impl SocketClient {
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
         let told = serde_json::to_value(event);
         let mut told = ok_or_warn!(told, "an event cannot be sent", event = event.event)?;
-        told["type"] = "event".into();
+        put(&mut told, "type", "event");
         self.send(&told).await
     }
 

@@ -180,6 +180,23 @@ fn crates_use_what_the_table_says() {
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
+/// Records lie behind the stores of `chela-store`, whose engine nobody else knows; the index of
+/// memory is no record and has a file of its own.
+#[test]
+fn the_engine_of_records_is_known_in_one_place() {
+    let packages = packages();
+    let engine = ("rusqlite".to_owned(), Kind::Normal);
+    let know_it: Vec<&str> = packages
+        .iter()
+        .filter(|package| uses(package).any(|used| used == engine))
+        .filter_map(|package| package["name"].as_str())
+        .collect();
+    assert_eq!(
+        BTreeSet::from_iter(know_it),
+        BTreeSet::from(["chela-memory", "chela-store"])
+    );
+}
+
 #[test]
 fn a_line_that_is_missing_or_that_nobody_needs_is_found() {
     let uses = |names: &[&str]| {

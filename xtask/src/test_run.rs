@@ -18,7 +18,7 @@ pub fn run_tests(rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["test", "--workspace"];
     args.extend(rest);
     if std::env::var_os("CHELA_TEST_AGAIN").is_none() || rest.contains(&"--no-run") {
-        return run(Command::new(cargo_bin()).args(args));
+        return run(&mut cargo_test(&args));
     }
     args.insert(2, "--no-fail-fast");
     let failures = match run_and_listen(&args)? {
@@ -26,6 +26,18 @@ pub fn run_tests(rest: &[&str]) -> ChoreOutcome {
         Err(failures) => failures,
     };
     failures.run_again()
+}
+
+/// Many tests wait for a process, a terminal or the disk: two to a core keep it busy.
+fn cargo_test(args: &[&str]) -> Command {
+    const THREADS: &str = "RUST_TEST_THREADS";
+    let mut command = Command::new(cargo_bin());
+    command.args(args);
+    if std::env::var_os(THREADS).is_none() {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        command.env(THREADS, (2 * cores).to_string());
+    }
+    command
 }
 
 /// What failed, as far as the output says so.
@@ -78,8 +90,7 @@ impl TestFailures {
 /// Shows what cargo prints and remembers what failed.
 fn run_and_listen(args: &[&str]) -> Result<Result<(), TestFailures>, String> {
     say(&format!("> cargo {}", args.join(" ")));
-    let mut child = Command::new(cargo_bin())
-        .args(args)
+    let mut child = cargo_test(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

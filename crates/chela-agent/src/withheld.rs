@@ -100,3 +100,26 @@ impl WithheldText {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{WithheldError, WithheldText};
+    use chela_core::Host;
+
+    #[test]
+    fn one_that_cannot_be_read_is_not_said_to_be_none() {
+        let home = tempfile::tempdir().unwrap();
+        let host = Host::fixed(home.path());
+        let none = WithheldText::find(&host, "abc").unwrap_err();
+        assert!(matches!(none, WithheldError::None(_)), "{none}");
+        let path = WithheldText::path(&host, "abc").unwrap();
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "{").unwrap();
+        let broken = WithheldText::find(&host, "abc").unwrap_err().to_string();
+        assert!(
+            broken.contains("abc.json cannot be read: EOF while parsing"),
+            "{broken}"
+        );
+        assert!(WithheldText::list(&host).is_empty());
+    }
+}

@@ -5,6 +5,9 @@
 //! have come is decided by [`plan_due`]; [`JobClock`] writes that down, each decision in one
 //! transaction of the store; [`JobBook`] is what people and agents change jobs with.
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod duration;
 mod heartbeat;
 mod job;

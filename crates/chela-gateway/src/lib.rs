@@ -10,6 +10,9 @@
 //! their own and speak for nobody: what they say is external. A command of an agent that got hold
 //! of the token is refused by where its process comes from.
 
+// This crate reads bytes of others: no text of theirs may end the process.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod access_token;
 mod caller_process;
 mod caller_tools;
@@ -24,6 +27,7 @@ mod gateway_state;
 mod gateway_tool;
 mod http;
 mod instance;
+mod json_member;
 mod known_names;
 mod lanes;
 mod listener;

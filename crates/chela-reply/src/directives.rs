@@ -2,6 +2,7 @@
 
 use super::code::CodeTracker;
 use crate::ReplyTo;
+use crate::part::{head, tail};
 
 /// What was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,7 +60,7 @@ impl DirectiveReader {
                         Line::Unclear => break,
                         Line::Media { len, places } => {
                             self.asked.media.extend(places);
-                            rest = &rest[len..];
+                            rest = tail(rest, len);
                             continue;
                         }
                         Line::Text => {}
@@ -74,7 +75,7 @@ impl DirectiveReader {
                                 MarkAsked::Voice => self.asked.audio_as_voice = true,
                             }
                             self.swallow_blank = self.last.is_none_or(char::is_whitespace);
-                            rest = &rest[len..];
+                            rest = tail(rest, len);
                             continue;
                         }
                         Mark::Unclear | Mark::None => {}
@@ -115,12 +116,12 @@ fn media_line(text: &str, finished: bool) -> Line {
         return if may_be { Line::Unclear } else { Line::Text };
     }
     let (line, len) = match text.find('\n') {
-        Some(end) => (&text[..end], end + 1),
+        Some(end) => (head(text, end), end + 1),
         None if finished => (text, text.len()),
         None if text.len() < LONGEST_MEDIA => return Line::Unclear,
         None => return Line::Text,
     };
-    let value = line[dressed + MEDIA.len()..]
+    let value = tail(line, dressed + MEDIA.len())
         .trim()
         .trim_matches(['`', '"', '\'', '<', '>', '*'])
         .trim();
@@ -168,8 +169,8 @@ fn mark(text: &str) -> Mark {
             .flat_map(char::to_lowercase)
             .collect()
     };
-    let Some(end) = inner[..line].find("]]") else {
-        let so_far = squeezed(&inner[..line]);
+    let Some(end) = head(inner, line).find("]]") else {
+        let so_far = squeezed(head(inner, line));
         let so_far = so_far.trim_end_matches(']');
         let may_be = line == inner.len()
             && inner.len() < LONGEST_MARK
@@ -179,11 +180,14 @@ fn mark(text: &str) -> Mark {
         return if may_be { Mark::Unclear } else { Mark::None };
     };
     let len = 2 + end + 2;
-    let asked = match squeezed(&inner[..end]).as_str() {
+    let asked = match squeezed(head(inner, end)).as_str() {
         "reply_to_current" => MarkAsked::ReplyTo(ReplyTo::Current),
         "audio_as_voice" => MarkAsked::Voice,
         other if other.starts_with("reply_to:") => {
-            let id = inner[..end].split_once(':').map_or("", |(_, id)| id).trim();
+            let id = head(inner, end)
+                .split_once(':')
+                .map_or("", |(_, id)| id)
+                .trim();
             if id.is_empty() {
                 return Mark::None;
             }

@@ -22,10 +22,14 @@
 //! | `HEARTBEAT_OK` and nothing else, to somebody who asked | the word: only heartbeats end with it |
 //! | any of these with `MEDIA:` | the media is delivered |
 
+// This crate reads bytes of others: no text of theirs may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod code;
 mod delivery;
 mod directives;
 mod fold;
+mod part;
 mod scrub;
 mod tags;
 mod whole;

@@ -13,6 +13,7 @@ use super::fold::{FoldedChar, seen};
 use super::whole::{LABELS, PIECES, is_leftover, letters, silence, without_markup};
 use super::word::{WordJoint, WordMatch, is_letter, try_word, which_begins};
 use crate::Silence;
+use crate::part::{chars_from, tail};
 
 /// How much of what was shown is remembered, in characters that can be seen.
 const TAIL: usize = 40;
@@ -120,11 +121,11 @@ impl SilenceScrub {
         let chars = std::mem::take(&mut self.pending);
         let mut out: Vec<char> = Vec::with_capacity(chars.len());
         let mut at = 0;
-        while at < chars.len() {
+        while let Some(&c) = chars.get(at) {
             match self.look(&chars, at, &out, finished) {
                 Here::Nothing => {
-                    self.found.at_end &= !is_letter(chars[at]);
-                    out.push(chars[at]);
+                    self.found.at_end &= !is_letter(c);
+                    out.push(c);
                     at += 1;
                 }
                 Here::Unclear => break,
@@ -147,7 +148,7 @@ impl SilenceScrub {
                 }
             }
         }
-        self.pending.extend_from_slice(&chars[at..]);
+        self.pending.extend_from_slice(chars_from(&chars, at));
         if !finished {
             let keep = held_from(&out);
             self.pending.splice(..0, out.drain(keep..));
@@ -187,7 +188,12 @@ impl SilenceScrub {
             if let WordMatch::Yes(found) = try_word(&view, at)
                 && found.between == WordJoint::Underscore
                 && found.end > base
-                && (at < base || !self.is_part_of_a_name(&view[base..at], &view, (at, found.end)))
+                && (at < base
+                    || !self.is_part_of_a_name(
+                        view.get(base..at).unwrap_or_default(),
+                        &view,
+                        (at, found.end),
+                    ))
             {
                 view.drain(at.max(base)..found.end);
                 at = at.saturating_sub(TAIL);
@@ -269,7 +275,7 @@ impl SilenceScrub {
 
     fn letters_before_on_line(&self, out: &[char]) -> bool {
         match out.iter().rposition(|c| *c == '\n') {
-            Some(newline) => out[newline..].iter().copied().any(is_letter),
+            Some(newline) => chars_from(out, newline).iter().copied().any(is_letter),
             None => self.shown.letters_on_line || out.iter().copied().any(is_letter),
         }
     }
@@ -289,14 +295,18 @@ impl SilenceScrub {
         if mail {
             return true;
         }
-        let right: String = chars[end..].iter().copied().take_while(part).collect();
+        let right: String = chars_from(chars, end)
+            .iter()
+            .copied()
+            .take_while(part)
+            .collect();
         let mut left: String = out.iter().rev().copied().take_while(part).collect();
         if left.chars().count() == out.len() {
             let before = self.shown.tail.iter().rev().copied().take_while(part);
             left.extend(before);
         }
         let left: String = left.chars().rev().collect();
-        let word: String = chars[at..end].iter().collect();
+        let word: String = chars.get(at..end).unwrap_or_default().iter().collect();
         let name = format!("{left}{word}{right}");
         let longer =
             (left.ends_with('_') && left.len() > 1) || (right.starts_with('_') && right.len() > 1);
@@ -343,7 +353,7 @@ enum After {
 
 fn after(chars: &[char], end: usize) -> After {
     let mut below = false;
-    for &c in &chars[end..] {
+    for &c in chars_from(chars, end) {
         if is_letter(c) {
             return if below {
                 After::LetterBelow
@@ -359,7 +369,7 @@ fn after(chars: &[char], end: usize) -> After {
 /// Where quotes, brackets, marks and letters glued to a word end.
 fn dress_end(chars: &[char], end: usize) -> usize {
     let glued = |c: &char| !c.is_whitespace();
-    end + chars[end..]
+    end + chars_from(chars, end)
         .iter()
         .take(HELD)
         .take_while(|c| glued(c))
@@ -370,7 +380,7 @@ fn dress_end(chars: &[char], end: usize) -> usize {
 fn clear_line(out: &mut Vec<char>, chars: &[char], end: usize) -> usize {
     let line = out.iter().rposition(|c| *c == '\n').map_or(0, |at| at + 1);
     out.truncate(line);
-    end + chars[end..]
+    end + chars_from(chars, end)
         .iter()
         .take_while(|c| **c != '\n' && !is_letter(**c))
         .count()
@@ -396,7 +406,10 @@ fn clear_word(out: &mut Vec<char>, chars: &[char], end: usize, before: Option<ch
     let left = out.last().copied().or(before);
     let blank = left.is_none_or(char::is_whitespace);
     if blank {
-        end += chars[end..].iter().take_while(|c| **c == ' ').count();
+        end += chars_from(chars, end)
+            .iter()
+            .take_while(|c| **c == ' ')
+            .count();
     } else if left.is_some_and(is_letter) && chars.get(end).is_some_and(|c| is_letter(*c)) {
         out.push(' ');
     }
@@ -446,7 +459,7 @@ fn may_become_silence(text: &str) -> bool {
         (start.starts_with('`') || start.starts_with('~')) && !start.contains('\n');
     let in_tag = start
         .rfind('<')
-        .is_some_and(|open| !start[open..].contains('>') && start.len() - open < 80);
+        .is_some_and(|open| !tail(start, open).contains('>') && start.len() - open < 80);
     let plain = without_markup(text);
     let body = plain.trim();
     let envelope = ["{", "[{", "[\""].iter().any(|open| body.starts_with(open));

@@ -6,6 +6,7 @@
 //! thought to the end, and a `</think>` that was never opened makes everything before it one.
 
 use super::code::CodeTracker;
+use crate::part::{head, tail};
 
 /// What a piece of the stream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,11 +183,11 @@ impl TagReader {
                 Sign::Unclear => break,
                 Sign::None => {
                     // Up to the next place where a sign may begin, but in fences line by line.
-                    let next = rest[c.len_utf8()..]
+                    let next = tail(rest, c.len_utf8())
                         .find(['<', '[', '\n'])
                         .map_or(rest.len(), |at| at + c.len_utf8());
-                    self.plain(&rest[..next], &mut pieces);
-                    rest = &rest[next..];
+                    self.plain(head(rest, next), &mut pieces);
+                    rest = tail(rest, next);
                     continue;
                 }
                 Sign::Open { len, .. }
@@ -196,20 +197,20 @@ impl TagReader {
             };
             if self.in_reply() && self.last == Some('`') {
                 // `<think>` in backticks is talked about, not used.
-                match rest[len..].chars().next() {
+                match tail(rest, len).chars().next() {
                     None if !finished => break,
                     Some('`') => {
-                        self.plain(&rest[..len], &mut pieces);
-                        rest = &rest[len..];
+                        self.plain(head(rest, len), &mut pieces);
+                        rest = tail(rest, len);
                         continue;
                     }
                     _ => {}
                 }
             }
             if !self.sign(&sign, &mut pieces) {
-                self.plain(&rest[..len], &mut pieces);
+                self.plain(head(rest, len), &mut pieces);
             }
-            rest = &rest[len..];
+            rest = tail(rest, len);
         }
         self.held = rest.to_owned();
         pieces
@@ -233,7 +234,7 @@ impl TagReader {
                 let word = text
                     .find(|c: char| !c.is_ascii_alphabetic() && c != '_')
                     .unwrap_or(text.len());
-                name.push_str(&text[..word]);
+                name.push_str(head(text, word));
                 if word == text.len() && name.len() < 16 {
                     return;
                 }
@@ -241,9 +242,9 @@ impl TagReader {
                 self.state = State::Reply;
                 let known = ROLES.contains(&name.as_str());
                 let shown = if known {
-                    text[word..].to_owned()
+                    tail(text, word).to_owned()
                 } else {
-                    format!("{name}{}", &text[word..])
+                    format!("{name}{}", tail(text, word))
                 };
                 self.reply(&shown, pieces);
             }
@@ -449,7 +450,7 @@ fn sign(text: &str) -> Sign {
     let end = body
         .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':')))
         .unwrap_or(body.len());
-    let name = body[..end].to_ascii_lowercase();
+    let name = head(body, end).to_ascii_lowercase();
     let known = THOUGHTS
         .iter()
         .chain(&SCAFFOLDS)
@@ -463,10 +464,10 @@ fn sign(text: &str) -> Sign {
         return Sign::None;
     }
     // Attributes up to the bracket; one that does not come soon makes it text.
-    match body[end..].find('>') {
+    match tail(body, end).find('>') {
         Some(close) => {
             let len = text.len() - body.len() + end + close + 1;
-            let closed = body[end..end + close].trim_end().ends_with('/');
+            let closed = head(tail(body, end), close).trim_end().ends_with('/');
             if slash {
                 Sign::Close { name, len }
             } else {
@@ -488,14 +489,14 @@ fn token_sign(token: &str, bar: char, text: &str) -> Sign {
             Sign::None
         };
     };
-    let rest = &token[end..];
+    let rest = tail(token, end);
     let Some(after) = rest.strip_prefix(bar) else {
         return Sign::None;
     };
     match after.chars().next() {
         None => Sign::Unclear,
         Some('>') if end > 0 => Sign::Token {
-            name: token[..end].to_ascii_lowercase().replace('▁', "_"),
+            name: head(token, end).to_ascii_lowercase().replace('▁', "_"),
             len: text.len() - after.len() + 1,
         },
         Some(_) => Sign::None,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::fold::{FoldedChar, seen};
 use crate::Silence;
+use crate::part::{head, tail};
 
 /// The words, as letters only.
 const NO_REPLY: &str = "noreply";
@@ -104,14 +105,16 @@ pub fn without_markup(text: &str) -> String {
         }
         let mut rest = line;
         while let Some(open) = rest.find('<') {
-            out.push_str(&rest[..open]);
-            let tail = &rest[open..];
-            let close = tail.find('>').filter(|close| *close <= 80);
+            out.push_str(head(rest, open));
+            let tagged = tail(rest, open);
+            let close = tagged.find('>').filter(|close| *close <= 80);
             match close {
-                Some(close) if is_tag(&tail[1..close]) => rest = &tail[close + 1..],
+                Some(close) if is_tag(tail(head(tagged, close), 1)) => {
+                    rest = tail(tagged, close + 1);
+                }
                 _ => {
                     out.push('<');
-                    rest = &tail[1..];
+                    rest = tail(tagged, 1);
                 }
             }
         }

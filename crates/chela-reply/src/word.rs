@@ -30,17 +30,17 @@ pub enum WordMatch {
 
 /// Which of the two begins at `at`.
 pub fn which_begins(chars: &[char], at: usize) -> Silence {
-    match seen(chars[at]) {
-        FoldedChar::Letter('n') => Silence::NoReply,
+    match chars.get(at).copied().map(seen) {
+        Some(FoldedChar::Letter('n')) => Silence::NoReply,
         _ => Silence::HeartbeatOk,
     }
 }
 
 /// Whether one of the two words begins at `at`.
 pub fn try_word(chars: &[char], at: usize) -> WordMatch {
-    let (head, tail, which) = match seen(chars[at]) {
-        FoldedChar::Letter('n') => ("no", "reply", Silence::NoReply),
-        FoldedChar::Letter('h') => ("heartbeat", "ok", Silence::HeartbeatOk),
+    let (head, tail, which) = match chars.get(at).copied().map(seen) {
+        Some(FoldedChar::Letter('n')) => ("no", "reply", Silence::NoReply),
+        Some(FoldedChar::Letter('h')) => ("heartbeat", "ok", Silence::HeartbeatOk),
         _ => return WordMatch::No,
     };
     let mut place = at;

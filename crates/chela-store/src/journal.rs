@@ -48,9 +48,6 @@ pub trait JournalStore: std::fmt::Debug + Send + Sync {
     /// All versions on record whose path begins so, by path.
     fn own_below(&self, beginning: &str) -> StoreFuture<'_, Vec<(String, OwnVersion)>>;
 
-    /// Whether any version on record has a path that begins so.
-    fn has_own_below(&self, beginning: &str) -> StoreFuture<'_, bool>;
-
     /// Notes versions somebody answers for: they are foreign no more.
     fn note_own(&self, versions: Vec<(String, OwnVersion)>) -> StoreFuture<'_, ()>;
 

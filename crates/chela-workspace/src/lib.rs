@@ -57,4 +57,4 @@ pub use seed::{
 };
 pub use settings::{BootstrapSettings, ContextInjection, HeartbeatFile, TruncationWarning};
 pub use spelling::CoreSpelling;
-pub use workspace::{HeartbeatTasks, OpenError, Workspace};
+pub use workspace::{OpenError, Workspace};

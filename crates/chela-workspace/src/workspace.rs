@@ -34,16 +34,6 @@ pub enum OpenError {
     },
 }
 
-/// Whether a heartbeat has anything to look at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum HeartbeatTasks {
-    /// There is no HEARTBEAT.md, or it cannot be read.
-    NoFile,
-    /// Only headings, comments and empty items: no model needs to be asked.
-    None,
-    Some,
-}
-
 impl Workspace {
     pub fn open(host: &Host, dir: &Path) -> Result<Self, OpenError> {
         let root = std::fs::canonicalize(dir).map_err(|source| match source.kind() {
@@ -81,23 +71,6 @@ impl Workspace {
             Err(status) => {
                 tracing::warn!(%status, "HEARTBEAT.md is not read");
                 None
-            }
-        }
-    }
-
-    /// The check before a heartbeat, without a model.
-    pub fn heartbeat_tasks(&self) -> HeartbeatTasks {
-        let PathLook::Found(located) =
-            look(&self.root, &self.root.join(CoreFile::Heartbeat.name()))
-        else {
-            return HeartbeatTasks::NoFile;
-        };
-        match self.sources.get(&located, self.clock.now()) {
-            Ok(source) if source.has_heartbeat_work() => HeartbeatTasks::Some,
-            Ok(_) => HeartbeatTasks::None,
-            Err(status) => {
-                tracing::warn!(%status, "HEARTBEAT.md is not read");
-                HeartbeatTasks::NoFile
             }
         }
     }

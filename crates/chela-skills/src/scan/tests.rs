@@ -190,6 +190,22 @@ fn limits_are_told_and_never_silent() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_found_is_not_missing() {
+    let home = SkillsHome::new();
+    let folder = home.path(".chela/skills");
+    std::fs::create_dir_all(home.path(".chela")).unwrap();
+    symlink(&folder, &folder).unwrap();
+    let library = home.open();
+    let mut roots = library.catalog().roots.iter();
+    let root = roots.find(|root| root.root.dir == folder).unwrap();
+    assert!(
+        matches!(root.state, RootState::Unreadable(_)),
+        "{:?}",
+        root.state
+    );
+}
+
+#[test]
 fn a_pipe_in_a_skill_hangs_nobody() {
     let home = SkillsHome::new();
     let folder = home.skill(".agents/skills/piped", "has a pipe");

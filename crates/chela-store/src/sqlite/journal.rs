@@ -119,12 +119,6 @@ impl JournalStore for SqliteJournalStore {
             .read(move |connection| Ok(own_versions::below(connection, &beginning)?))
     }
 
-    fn has_own_below(&self, beginning: &str) -> StoreFuture<'_, bool> {
-        let beginning = beginning.to_owned();
-        self.engine
-            .read(move |connection| Ok(own_versions::has_below(connection, &beginning)?))
-    }
-
     fn note_own(&self, versions: Vec<(String, OwnVersion)>) -> StoreFuture<'_, ()> {
         self.write(move |tx| own_versions::note(tx, &versions))
     }

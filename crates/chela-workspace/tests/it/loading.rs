@@ -1,7 +1,7 @@
 use chela_core::{Audience, Origin, Trust, Zone};
 use chela_workspace::{
-    ContextInjection, ExecutionFolder, FileNeed, FileStatus, HeartbeatTasks, OpenError,
-    SessionScope, TurnPosition, Workspace, WorkspaceAge, load_context,
+    ContextInjection, ExecutionFolder, FileNeed, FileStatus, OpenError, SessionScope, TurnPosition,
+    Workspace, WorkspaceAge, load_context,
 };
 
 use crate::home::{COMPLETE, Home, Plain, file, names, status};
@@ -324,16 +324,6 @@ fn loading_twice_gives_the_same() {
     let plain = Plain::default();
     let workspace = home.workspace();
     assert_eq!(plain.load(&workspace), plain.load(&workspace));
-}
-
-#[test]
-fn heartbeat_tasks_need_no_model() {
-    let home = Home::new();
-    assert_eq!(home.workspace().heartbeat_tasks(), HeartbeatTasks::NoFile);
-    home.write("HEARTBEAT.md", "# Heartbeat\n");
-    assert_eq!(home.workspace().heartbeat_tasks(), HeartbeatTasks::None);
-    home.write("HEARTBEAT.md", "# Heartbeat\n- mail?\n");
-    assert_eq!(home.workspace().heartbeat_tasks(), HeartbeatTasks::Some);
 }
 
 #[test]

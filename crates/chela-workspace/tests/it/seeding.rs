@@ -1,8 +1,7 @@
 use chela_core::tokens;
 use chela_workspace::{
-    CoreFile, HeartbeatTasks, RepositoryMode, RepositoryOutcome, SeedError, SeedMode, SeedOptions,
-    SeedReport, WorkspaceAge, WorkspaceCondition, WorkspaceHistory, WorkspaceRecord,
-    WorkspaceStage, seed,
+    CoreFile, RepositoryMode, RepositoryOutcome, SeedError, SeedMode, SeedOptions, SeedReport,
+    WorkspaceAge, WorkspaceCondition, WorkspaceHistory, WorkspaceRecord, WorkspaceStage, seed,
 };
 
 use crate::home::{Home, names};
@@ -273,7 +272,6 @@ fn the_templates_are_short_and_the_first_load_takes_them_all() {
         ],
         "an idle HEARTBEAT.md costs nothing"
     );
-    assert_eq!(home.workspace().heartbeat_tasks(), HeartbeatTasks::None);
     let texts = CoreFile::ALL.into_iter().filter_map(CoreFile::template);
     let tokens: usize = texts.map(tokens::count).sum();
     assert!(tokens < 1_500, "{tokens} tokens");

@@ -166,11 +166,9 @@ fn waiting_is_told_and_an_endless_wait_is_not_waited() {
     let scene = ScriptedHome::new(EndpointScript::always(
         ScriptStep::status(429).header("retry-after", "3600"),
     ));
-    let begun = std::time::Instant::now();
     let told = scene.chat("hi").fails(1);
     assert!(told.contains("it asks you to wait 3600 s"), "{told}");
-    assert!(begun.elapsed().as_secs() < 20, "it gives up at once");
-    assert_eq!(scene.endpoint.calls().len(), 1);
+    assert_eq!(scene.endpoint.calls().len(), 1, "it gives up at once");
 }
 
 /// Three calls under one id: each is done once, and the model hears of each.

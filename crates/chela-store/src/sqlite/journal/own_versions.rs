@@ -30,12 +30,6 @@ pub(super) fn below(
         .collect()
 }
 
-pub(super) fn has_below(connection: &Connection, beginning: &str) -> rusqlite::Result<bool> {
-    connection
-        .prepare_cached("SELECT 1 FROM own_files WHERE path >= ?1 AND path < ?2 LIMIT 1")?
-        .exists(range_of(beginning))
-}
-
 pub(super) fn note(tx: &Connection, versions: &[(String, OwnVersion)]) -> rusqlite::Result<()> {
     for (path, version) in versions {
         foreign::clear(tx, path)?;

@@ -49,8 +49,8 @@ struct LaneParts {
     questions: Arc<QuestionBoard>,
     open: OpenConversations,
     running: Mutex<HashMap<String, RunningLane>>,
-    /// By lane, what was dropped since its last turn, in a line each.
-    dropped: Mutex<HashMap<String, Vec<String>>>,
+    /// By lane, what was dropped since its last turn.
+    dropped: Mutex<HashMap<String, Vec<DroppedLine>>>,
     waiters: Mutex<HashMap<String, Vec<oneshot::Sender<WorkOutcome>>>>,
     /// Something may have come in, or a lane is free.
     wake: Notify,
@@ -86,6 +86,13 @@ struct RunningLane {
     conversation: Option<Arc<Conversation>>,
     /// What was said into the running turn.
     steered: Vec<ClaimedMessage>,
+}
+
+/// How a message began that was dropped, and who had said it.
+#[derive(Debug)]
+struct DroppedLine {
+    speaker: String,
+    line: String,
 }
 
 /// What became of work that was handed in.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::http::{HeaderMap, StatusCode};
-use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, SessionKey};
+use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, Sender, SessionKey};
 use chela_core::ContentHash;
 use chela_store::InboxStore;
 
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
-use crate::lanes::{SubmitError, WorkReceipt};
+use crate::lanes::{SubmitError, WorkLanes, WorkReceipt};
 use crate::work_item::{
     DeliveryTarget, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource, WorkStatus,
 };
@@ -21,6 +21,8 @@ const CHANNEL: &str = "api";
 /// How what a program tells besides stands before a message.
 const WITH_INSTRUCTIONS: &str = include_str!("../../text/program-instructions.md");
 const MOST_IMAGES: usize = 8;
+/// What the names of those begin with who are known by a hash.
+const HASHED: &str = "hash-";
 
 /// A request of any of the interfaces, in our own words.
 #[derive(Debug, Default)]
@@ -88,11 +90,13 @@ impl TurnRequest {
             )));
         }
         let host = state.lanes.host();
-        let user = self
-            .user
-            .as_deref()
-            .map(str::trim)
-            .filter(|user| !user.is_empty());
+        let user = self.user.as_deref().map(str::trim);
+        // A program that names nobody does not thereby become the owner.
+        if user == Some("") {
+            return Err(ErrorReply::bad_request(
+                "`user` is empty: name whom the program speaks for, or leave it out where that is you",
+            ));
+        }
         let source = match user {
             None => WorkSource::Owner {
                 surface: CHANNEL.to_owned(),
@@ -111,7 +115,14 @@ impl TurnRequest {
             }
             (None, _, Some(after)) => (session_after(state, after, &source).await?, true),
             (None, Some(user), None) => (
-                session_of(&format!("{CHANNEL}:direct:{}", plain_name(user)), &agent)?,
+                session_of(
+                    &format!(
+                        "{CHANNEL}:{}:{}",
+                        place_of(&state.lanes, &source),
+                        plain_name(user)
+                    ),
+                    &agent,
+                )?,
                 true,
             ),
             (None, None, None) => {
@@ -140,7 +151,7 @@ impl TurnRequest {
             }],
         };
         let id = match header("idempotency-key") {
-            Some(key) => format!("api:{}", ContentHash::of(key)),
+            Some(key) => format!("api:{}", work_hash(key, &source)),
             None => format!("api:{}", host.random_hex(16)),
         };
         Ok(WorkItem {
@@ -161,6 +172,17 @@ impl TurnRequest {
     }
 }
 
+/// What makes the same request the same work. The keys of one who speaks are nothing to another,
+/// who would be given what the first was told.
+fn work_hash(key: &str, source: &WorkSource) -> ContentHash {
+    match source {
+        WorkSource::Sender { channel, id } => {
+            ContentHash::of(format!("{channel}\n{}\n{id}\n{key}", id.len()))
+        }
+        _ => ContentHash::of(key),
+    }
+}
+
 fn told_history(history: &[(String, String)]) -> String {
     let lines: Vec<String> = history
         .iter()
@@ -169,15 +191,38 @@ fn told_history(history: &[(String, String)]) -> String {
     lines.join("\n\n")
 }
 
+/// What the key says of a place: a chat of the owner's is theirs alone; what is said to anybody else
+/// is not, so it is no chat in private.
+fn place_of(lanes: &WorkLanes, source: &WorkSource) -> &'static str {
+    let agents = lanes.agents();
+    let owners = &agents.loaded().config.commands.owner_allow_from;
+    match source {
+        WorkSource::Sender { channel, id } => {
+            let sender = Sender {
+                channel: Some(channel.clone()),
+                id: Some(id.clone()),
+                ..Sender::default()
+            };
+            let owners: Vec<String> = owners.iter().map(|owner| owner.0.clone()).collect();
+            match sender.is_one_of(&owners) {
+                true => "direct",
+                false => "user",
+            }
+        }
+        _ => "direct",
+    }
+}
+
 /// A name that can stand in a key; others are known by their hash, so that no two are one.
 fn plain_name(user: &str) -> String {
     let is_plain = user.len() <= 64
+        && !user.starts_with(HASHED)
         && user
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '+'));
     match is_plain {
         true => user.to_owned(),
-        false => format!("hash-{}", ContentHash::of(user).short()),
+        false => format!("{HASHED}{}", ContentHash::of(user).short()),
     }
 }
 

@@ -3,13 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use chela_agent::prelude::{ExternalSource, ExternalText, InboundMessage};
 use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, ClaimedMessage, InboxStore, StoreError};
 
 use super::open_conversations::speaker_name;
 use super::run_work::inbound_of;
-use super::{SubmitError, WorkLanes};
+use super::{DroppedLine, SubmitError, WorkLanes};
 use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 /// What stands before a message when others were dropped.
@@ -77,7 +78,10 @@ impl WorkLanes {
             let told: String = item.text.chars().take(TOLD_OF_DROPPED).collect();
             let mut dropped = lock(&self.0.dropped);
             let dropped = dropped.entry(lane.to_owned()).or_default();
-            dropped.push(told.replace('\n', " "));
+            dropped.push(DroppedLine {
+                speaker: speaker_name(&item.source),
+                line: told.replace('\n', " "),
+            });
         }
         let outcome = WorkOutcome {
             status: WorkStatus::Dropped,
@@ -87,15 +91,30 @@ impl WorkLanes {
         self.finish_work(&oldest.claim, outcome).await;
     }
 
-    /// A message, and before it what was dropped since the last one.
-    pub(super) fn with_dropped(&self, lane: &str, text: String) -> String {
-        let Some(dropped) = lock(&self.0.dropped).remove(lane) else {
-            return text;
+    /// Puts what was dropped since the last one before a message. What others had said is not in the
+    /// words of whoever speaks now.
+    pub(super) fn tell_of_dropped(&self, item: &WorkItem, message: &mut InboundMessage) {
+        let Some(dropped) = lock(&self.0.dropped).remove(&item.lane()) else {
+            return;
         };
-        let lines: Vec<String> = dropped.iter().map(|line| format!("- {line}")).collect();
-        let told = DROPPED.trim().trim_end_matches("{text}");
-        let told = told.replace("{count}", &dropped.len().to_string());
-        format!("{}{text}", told.replace("{lines}", &lines.join("\n")))
+        let speaker = speaker_name(&item.source);
+        let (own, others): (Vec<_>, Vec<_>) = dropped
+            .into_iter()
+            .partition(|dropped| dropped.speaker == speaker);
+        if !own.is_empty() {
+            let told = DROPPED.trim().trim_end_matches("{text}");
+            let told = told.replace("{count}", &own.len().to_string());
+            let told = told.replace("{lines}", &in_lines(&own));
+            message.text = format!("{told}{}", message.text);
+        }
+        if !others.is_empty() {
+            message.external.push(ExternalText {
+                source: ExternalSource::Api {
+                    name: "messages of others that were dropped, and how they began".to_owned(),
+                },
+                text: in_lines(&others),
+            });
+        }
     }
 
     /// A message for a session whose turn runs: said into that turn, or it ends the turn.
@@ -200,6 +219,14 @@ impl WorkLanes {
             }
         }
     }
+}
+
+fn in_lines(dropped: &[DroppedLine]) -> String {
+    let lines: Vec<String> = dropped
+        .iter()
+        .map(|dropped| format!("- {}", dropped.line))
+        .collect();
+    lines.join("\n")
 }
 
 /// The channel a person speaks on, as `messages.queue` names it.

@@ -102,7 +102,7 @@ impl WorkLanes {
                         conversation.begin_anew().await?;
                     }
                     let mut message = joined_message(item, collected);
-                    message.text = self.with_dropped(&item.lane(), message.text);
+                    self.tell_of_dropped(item, &mut message);
                     let outcome = begin_turn(&conversation, item, message, surface).await?;
                     Ok(WorkOutcome::of_turn(&outcome))
                 }

@@ -12,6 +12,7 @@ mod crash;
 mod lanes;
 mod process;
 mod socket;
+mod whose_words;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

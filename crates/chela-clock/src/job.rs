@@ -32,6 +32,13 @@ pub struct JobSpec {
     pub made: JobOrigin,
 }
 
+impl JobSpec {
+    /// Whether the owner wrote its name and its text, and nobody changed them since.
+    pub fn has_owners_words(&self) -> bool {
+        self.made.by == JobMaker::Owner && self.made.trust >= Trust::Operator
+    }
+}
+
 fn usual_grace() -> u64 {
     USUAL_GRACE
 }

@@ -53,6 +53,7 @@ pub use crate::scope::{ConversationAsk, OwnTools, ToolUse};
 pub use crate::transcript::NewBeginning;
 pub use crate::turn::{CompactError, CompactionOutcome};
 pub use recovering::MessageStanding;
+pub(crate) use taking_edits::take_edits_of;
 
 /// One session of one agent, held open. Turns run one at a time; everything else may be called
 /// while one runs.

@@ -1,7 +1,7 @@
 //! Whether an entry of a transcript holds text from outside. A label that cannot be read means that
 //! it does.
 
-use chela_core::{Origin, Trust};
+use chela_core::{Origin, Sender, Trust};
 use chela_model::ModelMessage;
 use chela_session::{EntryBody, MessageSender, SpeakerMark, TranscriptEntry};
 use serde_json::Value;
@@ -52,15 +52,12 @@ pub(crate) fn has_read_foreign(branch: &[TranscriptEntry], owners: &[String]) ->
 
 /// Whether a sender is the owner: `commands.ownerAllowFrom` names `channel:id` or `id`.
 pub(crate) fn is_owner(sender: &MessageSender, owners: &[String]) -> bool {
-    let full = sender
-        .channel
-        .as_ref()
-        .map(|channel| format!("{channel}:{}", sender.id));
-    !sender.id.is_empty()
-        && owners.iter().any(|owner| {
-            let owner = owner.trim();
-            owner == sender.id || full.as_deref() == Some(owner)
-        })
+    let sender = Sender {
+        channel: sender.channel.clone(),
+        id: Some(sender.id.clone()),
+        ..Sender::default()
+    };
+    sender.is_one_of(owners)
 }
 
 /// The lowest trust of the blocks the runtime sent. A label that cannot be read means foreign;

@@ -1,13 +1,14 @@
 //! What a heartbeat asks, and what it is asked about.
 
 use chela_core::{AgentId, Origin, SessionForm, SessionKey, Speaker, Trust, ok_or_warn};
-use chela_tools::{AnyRedirect, CallWrites, HeadlessApprover, RunCall};
-use chela_workspace::{CoreFile, Workspace};
+use chela_tools::{AnyRedirect, CallWrites, HeadlessApprover, PreparedCall, RunCall};
+use chela_workspace::{BOOT_FILE, CoreFile, Workspace};
 use serde_json::{Map, Value};
 
 use crate::agent::{Agents, OpenError};
 use crate::assemble::AssembleError;
-use crate::conversation::ConversationAsk;
+use crate::blocking_work::on_blocking_thread;
+use crate::conversation::{ConversationAsk, take_edits_of};
 use crate::prompt_knobs::{PromptKnobs, built_in_heartbeat};
 use crate::trust::heartbeat_of;
 
@@ -43,9 +44,32 @@ impl Agents {
         ok_or_warn!(workspace, "the workspace cannot be read")?.heartbeat_body()
     }
 
-    /// Whether the condition of a task of HEARTBEAT.md holds: its command succeeds. It runs like a
-    /// command of the agent's with nobody there, so what would need a yes does not run; and only
-    /// where somebody answers for the file.
+    /// Whether an agent is to be asked to do what its BOOT.md says: there is something in it, and
+    /// somebody answers for it. What the owner has just written is theirs.
+    pub async fn has_boot_orders(self: &std::sync::Arc<Self>, agent: &AgentId) -> bool {
+        let (agents, agent) = (std::sync::Arc::clone(self), agent.clone());
+        on_blocking_thread(move || {
+            let Some(view) = agents.loaded.agent(&agent) else {
+                return false;
+            };
+            let file = view.workspace.value.join(BOOT_FILE);
+            let text = std::fs::read_to_string(&file);
+            if !text.is_ok_and(|text| !text.trim().is_empty()) {
+                return false;
+            }
+            take_edits_of(&agents, &agent);
+            let is_trusted = agents.file_trust().ceiling(&file) >= Trust::Agent;
+            if !is_trusted {
+                tracing::warn!(%agent, "BOOT.md is not trusted: the agent is not asked; `chela trust diff BOOT.md` shows it");
+            }
+            is_trusted
+        })
+        .await
+    }
+
+    /// Whether the condition of a task of HEARTBEAT.md holds: its command succeeds. It runs with
+    /// nobody there, so what would need a yes does not run; only where somebody answers for the
+    /// file; and inside a sandbox without changing anything.
     pub async fn heartbeat_condition(
         self: &std::sync::Arc<Self>,
         agent: &AgentId,
@@ -66,9 +90,21 @@ impl Agents {
             .await?;
         let toolbox = conversation.toolbox().await?;
         let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
+        let prepared = match toolbox.prepare("exec", &arguments) {
+            Ok(prepared) => prepared,
+            Err(refused) => {
+                tracing::warn!(%agent, why = refused.text(), "a condition is not run");
+                return Ok(false);
+            }
+        };
+        // A condition is no turn: nobody looks at what it changes, so it changes nothing.
+        let prepared = PreparedCall {
+            tool: conversation.background().commands.only_reading(),
+            ..prepared
+        };
         let output = toolbox
-            .run(
-                "exec",
+            .run_prepared(
+                &prepared,
                 RunCall {
                     id: "heartbeat-condition",
                     arguments: &arguments,

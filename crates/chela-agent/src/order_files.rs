@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use chela_guard::flow::Provenance;
-use chela_workspace::CoreFile;
 use chela_workspace::custody::Custody;
 use chela_workspace::trust::TrustAct;
+use chela_workspace::{BOOT_FILE, CoreFile};
 
 /// Files of a workspace that give orders. USER.md and MEMORY.md are notes.
 const ORDERS: &[CoreFile] = &[
@@ -30,6 +30,12 @@ const FIRST_TALK: &[CoreFile] = &[
 const SKILLS: &str = "skills";
 const HOOKS: &str = "hooks";
 
+/// The files of a workspace that give orders, by their names.
+fn orders() -> impl Iterator<Item = &'static str> {
+    let files = ORDERS.iter().map(|file| file.name());
+    files.chain([BOOT_FILE])
+}
+
 /// What a file that gives orders is known by; `None` for any other.
 pub(crate) fn order_name(root: &Path, path: &Path) -> Option<&'static str> {
     let inside = path.strip_prefix(root).ok();
@@ -50,10 +56,9 @@ pub(crate) fn order_name(root: &Path, path: &Path) -> Option<&'static str> {
     }
     let is_near = inside.is_none_or(|inside| inside.components().count() == 1);
     let name = path.file_name()?.to_string_lossy();
-    let order = ORDERS
-        .iter()
-        .find(|file| file.name().eq_ignore_ascii_case(&name));
-    order.filter(|_| is_near).map(|file| file.name())
+    orders()
+        .find(|order| order.eq_ignore_ascii_case(&name))
+        .filter(|_| is_near)
 }
 
 /// Which of these files give orders, by what they are known by.
@@ -82,16 +87,15 @@ pub(crate) struct OrderLeave {
 impl OrderLeave {
     /// Whatever gives orders: the owner wants no questions.
     pub(crate) fn everything() -> Self {
-        let files = ORDERS.iter().map(|file| file.name());
         Self {
-            known: files.chain([SKILLS, HOOKS]).collect(),
+            known: orders().chain([SKILLS, HOOKS]).collect(),
             first: Vec::new(),
         }
     }
 
     /// What the owner named or allowed, and what the first conversation is about.
     pub(crate) fn now(seen: &Provenance, custody: Option<&Custody>) -> Self {
-        let names = ORDERS.iter().map(|file| file.name()).chain([SKILLS, HOOKS]);
+        let names = orders().chain([SKILLS, HOOKS]);
         let known = names.filter(|name| seen.owner_knows_order(name)).collect();
         let first = match custody.is_some_and(is_first_talk) {
             true => FIRST_TALK.iter().map(|file| file.name()).collect(),
@@ -126,6 +130,7 @@ mod tests {
         let name = |path: &str| order_name(root, Path::new(path));
         assert_eq!(name("/w/SOUL.md"), Some("SOUL.md"));
         assert_eq!(name("/w/agents.MD"), Some("AGENTS.md"));
+        assert_eq!(name("/w/BOOT.md"), Some("BOOT.md"));
         assert_eq!(name("/w/skills/mail/run.sh"), Some("skills"));
         assert_eq!(name("/home/x/.chela/skills/mail/SKILL.md"), Some("skills"));
         assert_eq!(name("/w/hooks/greet.sh"), Some("hooks"));

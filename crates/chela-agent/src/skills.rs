@@ -4,9 +4,10 @@ use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{ContentHash, Host, Origin, Trust, ok_or_warn, sanitize};
 use chela_prompt::SkillsListing;
+use chela_sandbox::may_command_live;
 use chela_skills::{
-    AgentSkill, AgentSkills, FirstLook, Skill, SkillLibrary, SkillPlaces, SkillSource,
-    SkillsSettings, TrustNews, TrustState, WorkspaceStanding, config_is_on,
+    AgentSkill, AgentSkills, FirstLook, Skill, SkillLibrary, SkillNewcomers, SkillPlaces,
+    SkillSource, SkillsSettings, TrustNews, TrustState, WorkspaceStanding, config_is_on,
 };
 use chela_workspace::OwnerNotice;
 use chela_workspace::trust::FolderGround;
@@ -22,6 +23,7 @@ pub fn skills_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> AgentS
 
 /// The same of a library that is kept.
 pub(crate) fn usable_skills(library: &mut SkillLibrary, loaded: &LoadedConfig) -> AgentSkills {
+    library.expect_newcomers(newcomers(library.host()));
     ok_or_warn!(
         library.settle(&FirstLook),
         "no note is kept of the skills that were looked into"
@@ -46,7 +48,16 @@ pub fn settings_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> Skil
             FolderGround::Own => WorkspaceStanding::Own,
             FolderGround::Foreign => WorkspaceStanding::Foreign,
         },
+        newcomers: newcomers(host),
         ..SkillsSettings::of(loaded, view)
+    }
+}
+
+/// Who may have put there what is new in a workspace.
+fn newcomers(host: &Host) -> SkillNewcomers {
+    match may_command_live(host) {
+        true => SkillNewcomers::MaybeByCommand,
+        false => SkillNewcomers::ByHand,
     }
 }
 

@@ -47,6 +47,11 @@ impl JobSpec {
         let own = self.delivery.clone();
         own.unwrap_or_else(|| JobDelivery::of(usual))
     }
+
+    /// Whether the owner wrote its name and its text, and nobody changed them since.
+    pub fn has_owners_words(&self) -> bool {
+        self.made.by == JobMaker::Owner && self.made.trust >= Trust::Operator
+    }
 }
 
 fn usual_grace() -> u64 {

@@ -116,8 +116,10 @@ impl JobRequest {
         trust: chela_core::Trust,
     ) -> Result<JobSpec, RequestError> {
         let mut changed = spec.clone();
+        // Its name is told with it.
         if let Some(name) = &self.name {
             changed.name.clone_from(name);
+            changed.made.trust = spec.made.trust.join(trust);
         }
         if let Some(schedule) = self.schedule(ground)? {
             changed.schedule = schedule;

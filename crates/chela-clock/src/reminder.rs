@@ -71,7 +71,8 @@ fn joined<'a>(parts: impl IntoIterator<Item = Option<&'a str>>) -> String {
 
 fn made_in_words(spec: &JobSpec, zone: &LocalZone) -> String {
     let by = match spec.made.by {
-        JobMaker::Owner => "by the owner",
+        JobMaker::Owner if spec.has_owners_words() => "by the owner",
+        JobMaker::Owner => "by the owner, its words changed by you,",
         JobMaker::Agent => "by you",
     };
     let at = moment_in_words(spec.made.at, zone);

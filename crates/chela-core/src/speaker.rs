@@ -41,6 +41,23 @@ pub struct Sender {
     pub name: Option<String>,
 }
 
+impl Sender {
+    /// Whether a list of the config names this one, as `channel:id` or `id`.
+    pub fn is_one_of(&self, listed: &[String]) -> bool {
+        let Some(id) = self.id.as_deref().filter(|id| !id.is_empty()) else {
+            return false;
+        };
+        let full = self
+            .channel
+            .as_ref()
+            .map(|channel| format!("{channel}:{id}"));
+        listed.iter().any(|listed| {
+            let listed = listed.trim();
+            listed == id || full.as_deref() == Some(listed)
+        })
+    }
+}
+
 impl Speaker {
     /// The sender on a channel, for rules per sender.
     pub fn sender(&self) -> Option<&Sender> {

@@ -1,16 +1,16 @@
 //! Which process is at the other end of a local connection. A command of an agent runs as the
 //! owner's user and can read the owner's token; what it says is not the owner's word.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 
 use chela_core::Host;
-use chela_sandbox::{may_come_from_command, running_commands};
+use chela_sandbox::{may_come_from_command, may_command_live};
 
-/// Whether a connection may come from a command of an agent. Looked at only while one runs; then
-/// who cannot be found counts as one: a command that sends its request and ends at once has left no
-/// process to look at.
+/// Whether a connection may come from a command of an agent. Looked at only while a command runs or
+/// one that has ended may have left somebody behind; then who cannot be found counts as one: a
+/// command that sends its request and ends at once has left no process to look at.
 pub(crate) fn is_from_command(host: &Host, peer: SocketAddr, local: SocketAddr) -> bool {
-    if !peer.ip().to_canonical().is_loopback() || running_commands(host).is_empty() {
+    if !is_of_this_machine(peer) || !may_command_live(host) {
         return false;
     }
     let owners = match socket_inode(peer, local) {
@@ -20,6 +20,19 @@ pub(crate) fn is_from_command(host: &Host, peer: SocketAddr, local: SocketAddr) 
     let own = i32::try_from(std::process::id()).unwrap_or(0);
     let mut others = owners.iter().filter(|pid| **pid != own);
     owners.is_empty() || others.any(|pid| may_come_from_command(host, *pid))
+}
+
+/// Whether the other end is here, whichever of the machine's addresses it uses: only such a one can
+/// be bound.
+fn is_of_this_machine(peer: SocketAddr) -> bool {
+    let ip = peer.ip().to_canonical();
+    let bound = || {
+        let mut end = peer;
+        end.set_ip(ip);
+        end.set_port(0);
+        UdpSocket::bind(end).is_ok()
+    };
+    ip.is_loopback() || bound()
 }
 
 /// The socket of the other end, as the kernel numbers it. None for one that its process has closed.
@@ -84,7 +97,26 @@ fn processes_with(inode: &str) -> Vec<i32> {
 mod tests {
     use std::net::{SocketAddr, TcpListener, TcpStream};
 
-    use super::{inode_in_row, processes_with, socket_inode};
+    use super::{inode_in_row, is_of_this_machine, processes_with, socket_inode};
+
+    #[test]
+    fn an_address_of_this_machine_is_one_that_can_be_bound() {
+        for here in [
+            "127.0.0.1:9",
+            "127.9.9.9:9",
+            "[::1]:9",
+            "[::ffff:127.0.0.1]:9",
+        ] {
+            assert!(
+                is_of_this_machine(here.parse().expect("an address")),
+                "{here}"
+            );
+        }
+        for elsewhere in ["203.0.113.7:9", "[2001:db8::7]:9"] {
+            let elsewhere = elsewhere.parse().expect("an address");
+            assert!(!is_of_this_machine(elsewhere), "{elsewhere}");
+        }
+    }
 
     #[test]
     fn the_other_end_is_found_by_its_whole_address_until_it_is_closed() {

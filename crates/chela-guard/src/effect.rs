@@ -136,7 +136,7 @@ impl Effect {
     }
 }
 
-/// Read into every prompt, or into those of scheduled turns.
+/// Read into every prompt, or into those of scheduled turns, or obeyed when the gateway starts.
 const PERSONA_FILES: &[&str] = &[
     "agents.md",
     "soul.md",
@@ -145,6 +145,7 @@ const PERSONA_FILES: &[&str] = &[
     "tools.md",
     "heartbeat.md",
     "bootstrap.md",
+    "boot.md",
     "memory.md",
     "skill.md",
 ];
@@ -166,6 +167,7 @@ mod tests {
         assert_eq!(writing("notes/plan.md"), Effect::WriteReversible);
         assert_eq!(writing("workspace/SOUL.md"), Effect::Persona);
         assert_eq!(writing("Heartbeat.MD"), Effect::Persona);
+        assert_eq!(writing("workspace/BOOT.md"), Effect::Persona);
         assert_eq!(writing("memory/2026-02-01.md"), Effect::Persona);
         assert_eq!(writing("a\\memory\\b.md"), Effect::Persona);
         assert_eq!(writing("skills/mail/run.sh"), Effect::Persona);

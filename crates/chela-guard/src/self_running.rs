@@ -115,7 +115,7 @@ const SELF_RUNNING: &[SelfRunningRow] = &[
     opened(".renviron"), opened("renv/activate.r"), opened(".ipython/"), opened(".jupyter/"),
     opened("ipython_config.py"), opened(".iex.exs"), opened(".erlang"), opened("startup.jl"),
     opened(".perldb"), opened(".sqliterc"), opened(".psqlrc"), opened(".my.cnf"),
-    opened(".radare2rc"),
+    opened(".radare2rc"), opened(".octaverc"), opened("startup.m"), opened(".guile"),
     // Programs told what to run or whom to trust.
     opened(".curlrc"), opened(".wgetrc"), opened(".ripgreprc"), opened(".docker/config.json"),
     opened(".aws/config"), opened(".kube/config"), opened(".gnupg/"), opened("pip.conf"),

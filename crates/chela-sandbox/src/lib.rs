@@ -48,8 +48,8 @@ pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};
 pub use kept::WorkspaceDoors;
 pub use lineage::{
     CommandOrigin, CommandRecord, RunningCommand, command_origin, commands_quiet_since,
-    end_surviving_commands, forget_old_commands, may_come_from_command, others_run_commands,
-    running_commands,
+    end_surviving_commands, forget_old_commands, may_come_from_command, may_command_live,
+    others_run_commands, running_commands,
 };
 pub use machine::{SandboxBackend, SandboxMachine, is_known};
 pub use order::{HELPER_COMMAND, HELPER_FAILED, HelperOrder, SandboxNamespaces};

@@ -360,6 +360,12 @@ fn says_running(host: &Host) -> bool {
     is_of_this_boot && std::fs::read_to_string(&stamp).is_ok_and(|text| text == RUNNING)
 }
 
+/// Whether anybody may be there who comes from a command: one runs, or has left somebody behind.
+pub fn may_command_live(host: &Host) -> bool {
+    let records = ReadRecords::of(host);
+    records.are_spoiled || !records.commands.is_empty()
+}
+
 /// Whether another process of this home is on record with a command of its own.
 pub fn others_run_commands(host: &Host) -> bool {
     let own = i32::try_from(std::process::id()).unwrap_or(0);

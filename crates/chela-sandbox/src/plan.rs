@@ -164,6 +164,24 @@ impl SandboxPlan {
         })
     }
 
+    /// The same sandbox for a command that is to find something out and change nothing: it can write
+    /// the sandbox's own folder, and the rest only read.
+    pub fn only_reading(&self) -> Self {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let own = real(&self.folder.root);
+        let mut plan = self.clone();
+        let (write, read): (Vec<_>, Vec<_>) = std::mem::take(&mut plan.walls.write)
+            .into_iter()
+            .partition(|path| real(path) == own);
+        plan.walls.write = write;
+        plan.walls.read.extend(read);
+        plan.writable.clear();
+        if plan.access == WorkspaceAccess::Rw {
+            plan.access = WorkspaceAccess::Ro;
+        }
+        plan
+    }
+
     /// Makes the folders the sandbox needs.
     pub fn make_folders(&self, host: &Host) -> Result<(), String> {
         self.folder.make()?;

@@ -66,8 +66,8 @@ pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, RankedSkill};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
-    LoadSettings, OnChange, PluginSkills, SkillCredential, SkillEntry, SkillLimits, SkillRanking,
-    SkillsSettings, WatchSetting, WorkspaceStanding, config_is_on,
+    LoadSettings, OnChange, PluginSkills, SkillCredential, SkillEntry, SkillLimits, SkillNewcomers,
+    SkillRanking, SkillsSettings, WatchSetting, WorkspaceStanding, config_is_on,
 };
 pub use signature::{
     BrokenSignature, KeyError, ManifestDifference, ManifestError, PublicKey, SecretKey, SignError,

@@ -10,7 +10,7 @@ use crate::catalog::SkillCatalog;
 use crate::eligibility::{GateContext, PathPrograms, SkillPlatform};
 use crate::roots::{SkillPlaces, SkillRoot, roots};
 use crate::scan::{RootScan, ScanRequest};
-use crate::settings::SkillsSettings;
+use crate::settings::{SkillNewcomers, SkillsSettings};
 use crate::stamp::PathStamp;
 use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice, TrustPolicy};
 use crate::uses::SkillUses;
@@ -92,6 +92,18 @@ impl SkillLibrary {
         }
         self.catalog = SkillCatalog::new(&self.scan, &self.lock, &policy(&self.settings));
         RefreshOutcome::Changed
+    }
+
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Says who may have put there what is new, as things stand now.
+    pub fn expect_newcomers(&mut self, newcomers: SkillNewcomers) {
+        if self.settings.newcomers != newcomers {
+            self.settings.newcomers = newcomers;
+            self.catalog = SkillCatalog::new(&self.scan, &self.lock, &policy(&self.settings));
+        }
     }
 
     pub fn catalog(&self) -> &SkillCatalog {
@@ -184,6 +196,7 @@ fn policy(settings: &SkillsSettings) -> TrustPolicy<'_> {
         on_change: settings.on_change,
         publishers: &settings.publishers,
         workspace: &settings.workspace,
+        newcomers: settings.newcomers,
     }
 }
 

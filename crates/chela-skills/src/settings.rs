@@ -38,6 +38,18 @@ pub struct SkillsSettings {
     pub explicit: Vec<PathBuf>,
     /// Whose folder the workspace is.
     pub workspace: WorkspaceStanding,
+    /// Who may have put there what is new in the workspace.
+    pub newcomers: SkillNewcomers,
+}
+
+/// Who may have put there what is new in the workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SkillNewcomers {
+    /// The owner, by hand.
+    #[default]
+    ByHand,
+    /// A command of an agent runs: nobody can tell yet.
+    MaybeByCommand,
 }
 
 /// Whose folder the workspace is: skills that came with somebody else's are theirs.

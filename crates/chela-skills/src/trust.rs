@@ -21,7 +21,7 @@ pub use lock::{
 pub use scanner::{FirstLook, SkillContents, SkillScanner};
 
 use crate::bundled;
-use crate::settings::{OnChange, WorkspaceStanding};
+use crate::settings::{OnChange, SkillNewcomers, WorkspaceStanding};
 use crate::signature::{SkillSignature, TrustedPublishers};
 use crate::skill::Skill;
 use crate::source::{SkillSource, SourceStanding};
@@ -115,6 +115,7 @@ pub struct TrustPolicy<'a> {
     pub on_change: OnChange,
     pub publishers: &'a TrustedPublishers,
     pub workspace: &'a WorkspaceStanding,
+    pub newcomers: SkillNewcomers,
 }
 
 /// Where a skill stands, by its signature, the lock and the policy for changes.
@@ -135,6 +136,14 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Skill
             }
             SourceStanding::BuiltIn => {
                 SkillTrust::new(Quarantined, "its files differ from this build")
+            }
+            // Seen now, it would be trusted for good before anybody asks who wrote it.
+            SourceStanding::Own
+                if policy.newcomers == SkillNewcomers::MaybeByCommand
+                    && skill.source.is_workspace() =>
+            {
+                let why = "it is new, and a command of an agent runs that may have written it; look again when it has ended";
+                SkillTrust::new(Quarantined, why)
             }
             SourceStanding::Own => SkillTrust::new(New, "it is new in one of your folders"),
             SourceStanding::Foreign => {

@@ -204,7 +204,8 @@ impl CronToolset {
                     None => None,
                 };
                 let runs = book.runs(row.as_ref().map(|row| row.id.as_str()), 20);
-                Ok(self.runs(runs.map_err(in_words)?))
+                let jobs = book.list().map_err(in_words)?;
+                Ok(self.runs(runs.map_err(in_words)?, &jobs))
             }
             CronAction::Add => self.add(book, &arguments),
             CronAction::Update => self.update(book, &arguments),
@@ -213,7 +214,7 @@ impl CronToolset {
                 book.remove(&row, self.now()).map_err(in_words)?;
                 Ok(ToolOutput::said(format!(
                     "Removed the job `{}`.",
-                    row.spec.name
+                    words::name_of(&row)
                 )))
             }
             CronAction::Pause => {
@@ -222,7 +223,7 @@ impl CronToolset {
                     .map_err(in_words)?;
                 Ok(ToolOutput::said(format!(
                     "Paused the job `{}`.",
-                    row.spec.name
+                    words::name_of(&row)
                 )))
             }
             CronAction::Resume => {

@@ -21,6 +21,10 @@ pub enum CoreFile {
     Heartbeat,
 }
 
+/// What an agent is asked to do when the gateway starts. It is in no prompt, and gives orders all
+/// the same.
+pub const BOOT_FILE: &str = "BOOT.md";
+
 /// Whether the agent is told that a file is not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -34,7 +34,7 @@ pub mod trust;
 mod workspace;
 
 pub use context_file::ContextFile;
-pub use core_file::{CoreFile, FileNeed, PromptOrder, SessionScope};
+pub use core_file::{BOOT_FILE, CoreFile, FileNeed, PromptOrder, SessionScope};
 pub use disk::{DiskError, replace_file};
 pub use extension::{BootstrapContext, BootstrapExtension};
 pub use git::CommitId;

@@ -36,7 +36,7 @@ impl Conversation {
 }
 
 /// Takes the owner's edits of an agent's files, and puts that on record.
-pub(super) fn take_edits_of(agents: &Agents, agent: &AgentId) {
+pub(crate) fn take_edits_of(agents: &Agents, agent: &AgentId) {
     let custody = agents.assembler.custody(agent);
     let Some(custody) = ok_or_debug!(custody, "nobody watches who writes the agent's files") else {
         return;

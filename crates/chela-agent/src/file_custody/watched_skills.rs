@@ -161,7 +161,9 @@ fn outcome(skill: &Skill, doing: &WriteContext, root: &Path) -> SkillOutcome {
                 false => SkillOutcome::Recorded,
             }
         }
-        WriteReach::Anything(_) => SkillOutcome::Someone,
+        // Who wrote into it beside the command cannot be told, and a new one would be trusted at
+        // first sight.
+        WriteReach::Anything(_) => SkillOutcome::Held,
     }
 }
 

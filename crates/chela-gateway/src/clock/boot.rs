@@ -8,17 +8,13 @@ use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 const BOOT: &str = include_str!("../../text/boot.md");
 
-/// Asks every agent that has a BOOT.md with something in it, once for this start. The file is read
-/// by the agent itself, with the trust it has.
+/// Asks every agent that has a BOOT.md with something in it that somebody answers for, once for
+/// this start. The file is read by the agent itself, with the trust it has.
 pub(super) async fn ask_to_boot(lanes: &WorkLanes) {
     let agents = lanes.agents();
     let now = lanes.host().unix_millis();
     for agent in agents.loaded().agents() {
-        let Some(view) = agents.loaded().agent(&agent) else {
-            continue;
-        };
-        let text = std::fs::read_to_string(view.workspace.value.join("BOOT.md"));
-        if !text.is_ok_and(|text| !text.trim().is_empty()) {
+        if !agents.has_boot_orders(&agent).await {
             continue;
         }
         tracing::info!(%agent, "BOOT.md is there: the agent is asked");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_agent::prelude::{ExternalSource, ExternalText, Host, LoadedConfig, Trust};
 use chela_clock::{
-    ClockSettings, DueWork, JobMaker, LocalZone, RunOutcome, RunStatus, WorkForm, reminder_text,
+    ClockSettings, DueWork, LocalZone, RunOutcome, RunStatus, WorkForm, reminder_text,
 };
 use chela_store::NewMessage;
 
@@ -58,8 +58,9 @@ impl JobWork {
                 best_effort: settled.best_effort,
                 ..WorkOptions::default()
             },
-            // What the agent wrote names nothing; what the owner wrote is the owner's.
-            text_trust: (spec.made.by == JobMaker::Agent).then_some(Trust::Agent),
+            // What the agent wrote names nothing, in a job of the owner's that it changed either; what
+            // the owner wrote is the owner's.
+            text_trust: (!spec.has_owners_words()).then_some(Trust::Agent),
         })
     }
 }
@@ -106,7 +107,9 @@ pub fn clock_settings(loaded: &LoadedConfig) -> ClockSettings {
 #[cfg(test)]
 mod tests {
     use chela_agent::prelude::{AgentId, load_text};
-    use chela_clock::{JobOrigin, JobPayload, JobSchedule, JobSpec, MissedPolicy, SessionTarget};
+    use chela_clock::{
+        JobMaker, JobOrigin, JobPayload, JobSchedule, JobSpec, MissedPolicy, SessionTarget,
+    };
 
     use super::*;
 
@@ -153,6 +156,8 @@ mod tests {
         let agent = item(JobMaker::Agent, Trust::Agent);
         assert!(agent.text.contains("ann@example.org"));
         assert_eq!(agent.text_trust, Some(Trust::Agent));
+        let changed = item(JobMaker::Owner, Trust::Agent);
+        assert_eq!(changed.text_trust, Some(Trust::Agent));
         let foreign = item(JobMaker::Agent, Trust::External);
         assert!(
             !foreign.text.contains("ann@example.org"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use axum::http::{HeaderMap, StatusCode};
-use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, SessionKey};
+use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, Sender, SessionKey};
 use chela_core::ContentHash;
 use chela_store::InboxStore;
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::caller_tools::{CallerCall, CallerResult, check_tools};
 use crate::error_reply::ErrorReply;
 use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
-use crate::lanes::{SubmitError, WorkReceipt};
+use crate::lanes::{SubmitError, WorkLanes, WorkReceipt};
 use crate::work_item::{
     CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
     WorkStatus,
@@ -28,6 +28,8 @@ const WITH_INSTRUCTIONS: &str = include_str!("../../text/program-instructions.md
 /// What is said when results come for a turn that is over.
 const RESULTS_ALONE: &str = include_str!("../../text/program-results.md");
 const MOST_IMAGES: usize = 8;
+/// What the names of those begin with who are known by a hash.
+const HASHED: &str = "hash-";
 
 /// A request of any of the interfaces, in our own words.
 #[derive(Debug, Default)]
@@ -112,7 +114,7 @@ async fn go_on(
     let found = state.lanes.store().by_id(&work).await;
     let found = found.map_err(|error| store_error(&error))?;
     let item = found.and_then(|found| serde_json::from_str::<WorkItem>(&found.body).ok());
-    let source = request.source();
+    let source = request.source()?;
     // Only whoever asked may answer for the program.
     if item.is_none_or(|item| item.source != source) {
         return Err(ErrorReply::bad_request(
@@ -175,16 +177,19 @@ pub(super) fn agent_of_model(state: &GatewayState, model: &str) -> Result<AgentI
 
 impl TurnRequest {
     /// Who speaks: see [`TurnRequest::into_work`].
-    fn source(&self) -> WorkSource {
-        let user = self.user.as_deref().map(str::trim);
-        match user.filter(|user| !user.is_empty()) {
-            None => WorkSource::Owner {
+    fn source(&self) -> Result<WorkSource, ErrorReply> {
+        match self.user.as_deref().map(str::trim) {
+            None => Ok(WorkSource::Owner {
                 surface: CHANNEL.to_owned(),
-            },
-            Some(user) => WorkSource::Sender {
+            }),
+            // A program that names nobody does not thereby become the owner.
+            Some("") => Err(ErrorReply::bad_request(
+                "`user` is empty: name whom the program speaks for, or leave it out where that is you",
+            )),
+            Some(user) => Ok(WorkSource::Sender {
                 channel: CHANNEL.to_owned(),
                 id: user.chars().take(200).collect(),
-            },
+            }),
         }
     }
 
@@ -201,7 +206,7 @@ impl TurnRequest {
     ) -> Result<WorkItem, ErrorReply> {
         let header = |name: &str| header_text(headers, name);
         check_tools(&self.tools).map_err(ErrorReply::bad_request)?;
-        let source = self.source();
+        let source = self.source()?;
         let agent = match header("x-chela-agent-id") {
             Some(id) => agent_of_model(state, &format!("chela/{id}"))?,
             None => agent_of_model(state, &self.model)?,
@@ -212,11 +217,7 @@ impl TurnRequest {
             )));
         }
         let host = state.lanes.host();
-        let user = self
-            .user
-            .as_deref()
-            .map(str::trim)
-            .filter(|user| !user.is_empty());
+        let user = self.user.as_deref().map(str::trim);
         let named = self
             .session
             .as_deref()
@@ -232,7 +233,14 @@ impl TurnRequest {
             }
             (None, _, Some(after)) => (session_after(state, after, &source).await?, true),
             (None, Some(user), None) => (
-                session_of(&format!("{CHANNEL}:direct:{}", plain_name(user)), &agent)?,
+                session_of(
+                    &format!(
+                        "{CHANNEL}:{}:{}",
+                        place_of(&state.lanes, &source),
+                        plain_name(user)
+                    ),
+                    &agent,
+                )?,
                 true,
             ),
             (None, None, None) => {
@@ -275,7 +283,7 @@ impl TurnRequest {
         });
         let external = external.collect();
         let id = match header("idempotency-key") {
-            Some(key) => format!("api:{}", ContentHash::of(key)),
+            Some(key) => format!("api:{}", work_hash(key, &source)),
             None => format!("api:{}", host.random_hex(16)),
         };
         Ok(WorkItem {
@@ -298,6 +306,17 @@ impl TurnRequest {
     }
 }
 
+/// What makes the same request the same work. The keys of one who speaks are nothing to another,
+/// who would be given what the first was told.
+fn work_hash(key: &str, source: &WorkSource) -> ContentHash {
+    match source {
+        WorkSource::Sender { channel, id } => {
+            ContentHash::of(format!("{channel}\n{}\n{id}\n{key}", id.len()))
+        }
+        _ => ContentHash::of(key),
+    }
+}
+
 fn told_history(history: &[(String, String)]) -> String {
     let lines: Vec<String> = history
         .iter()
@@ -306,15 +325,38 @@ fn told_history(history: &[(String, String)]) -> String {
     lines.join("\n\n")
 }
 
+/// What the key says of a place: a chat of the owner's is theirs alone; what is said to anybody else
+/// is not, so it is no chat in private.
+fn place_of(lanes: &WorkLanes, source: &WorkSource) -> &'static str {
+    let agents = lanes.agents();
+    let owners = &agents.loaded().config.commands.owner_allow_from;
+    match source {
+        WorkSource::Sender { channel, id } => {
+            let sender = Sender {
+                channel: Some(channel.clone()),
+                id: Some(id.clone()),
+                ..Sender::default()
+            };
+            let owners: Vec<String> = owners.iter().map(|owner| owner.0.clone()).collect();
+            match sender.is_one_of(&owners) {
+                true => "direct",
+                false => "user",
+            }
+        }
+        _ => "direct",
+    }
+}
+
 /// A name that can stand in a key; others are known by their hash, so that no two are one.
 pub(super) fn plain_name(user: &str) -> String {
     let is_plain = user.len() <= 64
+        && !user.starts_with(HASHED)
         && user
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@' | '+'));
     match is_plain {
         true => user.to_owned(),
-        false => format!("hash-{}", ContentHash::of(user).short()),
+        false => format!("{HASHED}{}", ContentHash::of(user).short()),
     }
 }
 

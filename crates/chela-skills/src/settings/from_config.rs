@@ -7,8 +7,8 @@ use chela_config::{AgentView, KeyPath, LoadedConfig, NodeKind};
 use chela_core::HostEnv;
 
 use super::{
-    LoadSettings, OnChange, SkillCredential, SkillEntry, SkillLimits, SkillRanking, SkillsSettings,
-    WatchSetting, WorkspaceStanding,
+    LoadSettings, OnChange, SkillCredential, SkillEntry, SkillLimits, SkillNewcomers, SkillRanking,
+    SkillsSettings, WatchSetting, WorkspaceStanding,
 };
 use crate::signature::TrustedPublishers;
 
@@ -58,6 +58,7 @@ impl SkillsSettings {
             plugins: Vec::new(),
             explicit: Vec::new(),
             workspace: WorkspaceStanding::default(),
+            newcomers: SkillNewcomers::default(),
         }
     }
 }

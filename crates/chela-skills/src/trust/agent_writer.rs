@@ -44,7 +44,8 @@ impl TrustLock {
             hand.turn
         );
         match self.skills.get_mut(&key(&skill.folder)) {
-            Some(entry) if entry.tree == skill.tree => return,
+            // Somebody else saw it while it was being written, and nobody said yes to it.
+            Some(entry) if entry.tree == skill.tree && entry.by != TrustedBy::FirstSight => return,
             Some(entry) => entry.quarantined = Some(why),
             None => self.put(skill, host, TrustedBy::Agent, Some(why), None),
         }

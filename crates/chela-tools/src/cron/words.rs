@@ -19,7 +19,7 @@ impl CronToolset {
         let text = format!(
             "{deed} the job `{}` ({}): {schedule}, in {}.{next} Jobs run while the gateway does; \
              missed ones: {}.",
-            row.spec.name,
+            name_of(row),
             row.id,
             row.spec.session.in_words(),
             row.spec.missed.as_str()
@@ -41,21 +41,25 @@ impl CronToolset {
         self.labelled(lines.join("\n"), trust.unwrap_or(Trust::Agent))
     }
 
-    pub(super) fn runs(&self, runs: Vec<RunRow>) -> ToolOutput {
+    /// The runs of jobs. Of one whose words nobody answers for, or that is gone, the name and the
+    /// reason are left out: here they would be the runtime's.
+    pub(super) fn runs(&self, runs: Vec<RunRow>, jobs: &[JobRow]) -> ToolOutput {
         if runs.is_empty() {
             return ToolOutput::said("Nothing has run yet.");
         }
         let lines: Vec<String> = runs
             .iter()
             .map(|run| {
-                let why = run.note.why.as_deref();
+                let job = jobs.iter().find(|job| job.id == run.job);
+                let is_known = job.is_some_and(|job| job.spec.made.trust >= Trust::Agent);
+                let why = run.note.why.as_deref().filter(|_| is_known);
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 let planned = moment_in_words(run.planned, &self.zone);
-                format!(
-                    "- {} {planned}: {}{why}",
-                    run.note.name,
-                    run.note.status.as_str()
-                )
+                let name = match is_known {
+                    true => &run.note.name,
+                    false => &run.job,
+                };
+                format!("- {name} {planned}: {}{why}", run.note.status.as_str())
             })
             .collect();
         ToolOutput::said(lines.join("\n"))
@@ -92,5 +96,13 @@ impl CronToolset {
             }
             false => LabelledText::local(text, Trust::Agent, origin),
         })
+    }
+}
+
+/// What a job is called where nothing says whose words that is.
+pub(super) fn name_of(row: &JobRow) -> &str {
+    match row.spec.made.trust >= Trust::Agent {
+        true => &row.spec.name,
+        false => &row.id,
     }
 }

@@ -160,6 +160,24 @@ impl CommandTools {
         *lock(&self.exec.taint) = taint;
     }
 
+    /// `exec` for a command that is to find something out: what runs inside a sandbox can change
+    /// nothing of what it is shown. Outside of one only what the owner allowed runs, as ever.
+    pub fn only_reading(&self) -> Arc<dyn Tool> {
+        let setup = &self.exec.setup;
+        let sandbox = match &*setup.sandbox {
+            SandboxStanding::Inside(plan) => SandboxStanding::Inside(Box::new(plan.only_reading())),
+            SandboxStanding::CommandsInside(plan) => {
+                SandboxStanding::CommandsInside(Box::new(plan.only_reading()))
+            }
+            other => other.clone(),
+        };
+        let setup = CommandsSetup {
+            sandbox: Arc::new(sandbox),
+            ..setup.clone()
+        };
+        Arc::new(ExecTool::new(setup, self.processes.clone()))
+    }
+
     /// For the toolbox.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         vec![

@@ -12,6 +12,18 @@ use chela_config::{
 use super::names::{CODING, MESSAGING, MINIMAL};
 use super::{PolicyAsk, PolicyRule, PolicyStep, SandboxChoice, ToolNames, sender};
 
+/// Tools that reach what is the owner's: files, commands, jobs, and agents that have those.
+const NEVER_FOR_STRANGERS: [&str; 9] = [
+    "group:fs",
+    "group:runtime",
+    "group:ui",
+    "group:nodes",
+    "image",
+    "view_image",
+    "cron",
+    "gateway",
+    "sessions_spawn",
+];
 /// Tools a sub-agent never has.
 const NEVER_FOR_SUBAGENTS: [&str; 7] = [
     "gateway",
@@ -132,8 +144,15 @@ pub(super) fn steps(ask: &PolicyAsk<'_>) -> Vec<PolicyStep> {
         .or_else(|| {
             sender::policy_for(&global.tools_by_sender, ask.sender).map(|found| ("tools", found))
         });
-    if let Some((scope, (key, policy))) = sender {
-        steps.policy(&format!("{scope}.toolsBySender.{key}"), policy);
+    match sender {
+        Some((scope, (key, policy))) => {
+            steps.policy(&format!("{scope}.toolsBySender.{key}"), policy);
+        }
+        None if is_stranger(ask) => steps.never(
+            "someone who is not the owner speaks; tools.toolsBySender lets them use it",
+            ToolNames::new(NEVER_FOR_STRANGERS),
+        ),
+        None => {}
     }
     steps.switches(ask, global);
     if ask.sandboxed == SandboxChoice::Yes {
@@ -150,6 +169,12 @@ pub(super) fn steps(ask: &PolicyAsk<'_>) -> Vec<PolicyStep> {
         }
     }
     steps.0
+}
+
+/// Whether somebody speaks who is not the owner: what the agent finds out, they are told.
+fn is_stranger(ask: &PolicyAsk<'_>) -> bool {
+    let owners = &ask.view.owner_allow_from.value;
+    ask.sender.is_some_and(|sender| !sender.is_one_of(owners))
 }
 
 /// The set for `provider/model`, else for the provider.

@@ -229,6 +229,37 @@ fn senders() {
 }
 
 #[test]
+fn whoever_is_not_the_owner_reaches_nothing_of_theirs() {
+    let sender = |id: &str| Sender {
+        channel: Some("api".to_owned()),
+        id: Some(id.to_owned()),
+        ..Sender::default()
+    };
+    let config = "{commands: {ownerAllowFrom: ['api:ann']}}";
+    let theirs = Case::new(config).sender(sender("mallory"));
+    for tool in [
+        "read",
+        "write",
+        "grep",
+        "exec",
+        "process",
+        "image",
+        "sessions_spawn",
+    ] {
+        let kept_out = theirs.why(tool);
+        assert!(!kept_out.is_in(), "{tool}: {kept_out:?}");
+        assert!(
+            Case::new(config).sender(sender("ann")).why(tool).is_in(),
+            "{tool}"
+        );
+        assert!(Case::new(config).why(tool).is_in(), "{tool}");
+    }
+    assert!(theirs.why("web_fetch").is_in());
+    let let_in = "{tools: {toolsBySender: {'id:mallory': {allow: ['read']}}}}";
+    assert_eq!(Case::new(let_in).sender(sender("mallory")).tools(), "read");
+}
+
+#[test]
 fn sandboxes_and_sub_agents_have_less() {
     let config = "{tools: {sandbox: {tools: {deny: ['group:web']}},
                            subagents: {tools: {allow: ['read', 'session_status', 'web_fetch']}}}}";

@@ -7,7 +7,7 @@ use chela_core::ok_or_debug;
 use serde::Serialize;
 
 use super::Custody;
-use crate::core_file::{CoreFile, file_name};
+use crate::core_file::{BOOT_FILE, CoreFile, file_name};
 use crate::glob::expand;
 use crate::spelling::CoreSpelling;
 use crate::trust::{AbsentFile, FileEntry, HeldVersion, JudgedVersion};
@@ -20,7 +20,7 @@ const MOST_HOOKS: usize = 500;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WatchedKind {
-    /// In the prompt of every session, or of some.
+    /// In the prompt of every session, or of some; or what the agent is asked to do at the start.
     Bootstrap,
     /// Called up from memory.
     Note,
@@ -81,6 +81,7 @@ impl Custody {
         for name in CoreFile::names() {
             paths.insert(root.join(name));
         }
+        paths.insert(root.join(BOOT_FILE));
         let spelling = CoreSpelling::of(root);
         paths.extend(CoreFile::ALL.map(|core| root.join(spelling.name(core))));
         let extra = expand(root, extra_files).into_iter();
@@ -123,6 +124,9 @@ impl Custody {
             "skills" | ".agents" => Some(WatchedKind::Skill),
             "memory" => Some(WatchedKind::Note),
             _ if CoreFile::of(&file_name(path)).is_some() => Some(WatchedKind::Bootstrap),
+            first if inside.components().count() == 1 && first.eq_ignore_ascii_case(BOOT_FILE) => {
+                Some(WatchedKind::Bootstrap)
+            }
             _ => None,
         }
     }

@@ -20,6 +20,7 @@ mod reload;
 mod shared_chat;
 pub(crate) mod socket;
 mod tools;
+mod whose_words;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

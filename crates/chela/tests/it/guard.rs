@@ -46,3 +46,4 @@ mod read_versions;
 mod running;
 mod too_strict;
 mod two_terminals;
+mod write_then_fire;

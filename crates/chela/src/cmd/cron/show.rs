@@ -93,7 +93,12 @@ impl CronDesk {
         let zone = self.zone(&row.spec.agent);
         let spec = &row.spec;
         let by = match (spec.made.by, spec.made.trust < Trust::Agent) {
-            (JobMaker::Owner, _) => "you",
+            (JobMaker::Owner, _) if spec.has_owners_words() => "you",
+            (JobMaker::Owner, false) => "you; its words were changed by the agent",
+            (JobMaker::Owner, true) => {
+                "you; its words were changed by the agent, after it had read untrusted content: they \
+                 give no orders"
+            }
             (JobMaker::Agent, false) => "the agent",
             (JobMaker::Agent, true) => {
                 "the agent, after it had read untrusted content: its text gives no orders"

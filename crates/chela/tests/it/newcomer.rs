@@ -344,6 +344,12 @@ fn t14_forget_a_memory() {
         ".chela/workspace/MEMORY.md",
         "# Memory\n\n- The lease ends in May.\n- Tea, not coffee.\n",
     );
+    // It has been in a prompt, so it is a version on record.
+    scene.chat("hello").ok();
+    scene
+        .home
+        .run(&["trust", "approve", "MEMORY.md", "--yes"])
+        .ok();
     let found = scene.home.run(&["memory", "search", "lease"]).ok();
     assert!(found.contains("ends in May"), "{found}");
     scene.home.run(&["memory", "forget", "lease", "--yes"]).ok();
@@ -356,6 +362,12 @@ fn t14_forget_a_memory() {
             .out
             .contains("ends in May")
     );
+    // A version that was trusted before is not kept with it.
+    let versions = scene.home.path(".chela/state/file-versions");
+    for version in std::fs::read_dir(versions).into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(version.path()).unwrap();
+        assert!(!text.contains("ends in May"), "{version:?}");
+    }
 }
 
 #[test]

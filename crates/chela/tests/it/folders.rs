@@ -157,7 +157,10 @@ fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     let deep = format!("{folder}/deep");
     let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
     terminal.sees("Let the agent work in");
-    terminal.types("w\n");
+    terminal.types("sure\n");
+    terminal.sees("type r, w or n");
+    terminal.sees("Let the agent work in");
+    terminal.types("yes\n");
     terminal.sees("Always use tabs.");
     terminal.sees("as your own words?");
     terminal.types("y\n");

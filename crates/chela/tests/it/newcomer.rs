@@ -531,3 +531,19 @@ fn t20_get_help() {
     assert!(home.exists("here-work/workspace/SOUL.md"));
     assert!(!home.exists("here"));
 }
+
+#[test]
+fn t21_slash_commands_of_other_programs() {
+    let scene = newcomer();
+    scene.chat("hello").ok();
+    let before = scene.endpoint.calls().len();
+    scene.chat("/clear").ok();
+    let told = scene.chat("/permissions").fails(2);
+    assert!(told.contains("chela approvals list"), "{told}");
+    let told = scene.chat("/frobnicate").fails(2);
+    assert!(told.contains("/help lists them"), "{told}");
+    assert_eq!(scene.endpoint.calls().len(), before, "none was sent");
+    // A place is something to speak of.
+    scene.chat("/etc").ok();
+    assert!(asked(&scene).contains("/etc"));
+}

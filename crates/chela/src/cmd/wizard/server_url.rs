@@ -5,7 +5,7 @@ use crate::fail::CommandError;
 /// A URL with its scheme: what is on this machine or in its network speaks plain HTTP, everything
 /// else TLS.
 pub fn complete_url(typed: &str) -> Result<String, CommandError> {
-    let typed = typed.trim().trim_end_matches('/');
+    let typed = typed.trim();
     let wrong = |why: &str| {
         CommandError::usage(format!("`{typed}` is not the URL of a server: {why}"))
             .hint("such as http://localhost:8080/v1")
@@ -21,7 +21,7 @@ pub fn complete_url(typed: &str) -> Result<String, CommandError> {
     if host.is_empty() || rest.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(wrong("it names no host"));
     }
-    Ok(format!("{scheme}://{rest}"))
+    Ok(format!("{scheme}://{}", rest.trim_end_matches('/')))
 }
 
 /// The host of `host:port/path`.

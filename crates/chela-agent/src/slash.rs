@@ -9,6 +9,7 @@ mod choose_model;
 mod command_context;
 mod complete;
 mod context;
+mod known_elsewhere;
 mod levels;
 mod parse;
 mod run;

@@ -4,7 +4,7 @@ mod export;
 
 use chela_model::{MessagePart, ModelMessage};
 use chela_reply::{GateSettings, Reply, gate};
-use chela_session::{EntryBody, MessageSource, TranscriptEntry};
+use chela_session::{EntryBody, ExternalSpans, MessageSource, TranscriptEntry};
 
 pub use export::{ExportFormat, export_session};
 
@@ -35,7 +35,7 @@ impl SpokenWords {
                     MessagePart::Text { text } => Some(text.as_str()),
                     _ => None,
                 });
-                let words = words.collect::<Vec<_>>().join("\n");
+                let words = message_as_read(&words.collect::<String>(), &meta.external);
                 let words = words.trim();
                 (!words.is_empty()).then(|| Self::Person(words.to_owned()))
             }
@@ -50,6 +50,43 @@ impl SpokenWords {
             _ => None,
         }
     }
+}
+
+/// A person's message as it is read: what was piped in, or came along from elsewhere, stands in a
+/// block of its own, without what tells the model that it gives no orders.
+pub fn message_as_read(text: &str, external: &ExternalSpans) -> String {
+    let ExternalSpans::Known(spans) = external else {
+        return text.to_owned();
+    };
+    let mut read = String::new();
+    let mut from = 0;
+    for span in spans.iter().filter(|span| span.kind.came_along()) {
+        let (Some(own), Some(along)) = (text.get(from..span.start), text.get(span.start..span.end))
+        else {
+            return text.to_owned();
+        };
+        read.push_str(own.trim_end());
+        let along = chela_guard::without_markers(along);
+        let fence = fence_around(&along);
+        match read.is_empty() {
+            // It is the message.
+            true => read.push_str(&along),
+            false => read.push_str(&format!("\n\n{fence}\n{along}\n{fence}")),
+        }
+        from = span.end;
+    }
+    read.push_str(text.get(from..).unwrap_or_default());
+    read
+}
+
+/// Longer than any in the text.
+fn fence_around(text: &str) -> String {
+    let longest = text
+        .split(|c| c != '`')
+        .map(str::len)
+        .max()
+        .unwrap_or_default();
+    "`".repeat(longest.max(2) + 1)
 }
 
 /// The whole of it as Markdown.

@@ -79,6 +79,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
+        started_in: started_in(ask),
         closed: ask
             .folders
             .iter()
@@ -380,6 +381,12 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
                 .map(|folder| work_root(folder, ask.trust)),
         )
         .collect()
+}
+
+/// The folder the user means by "here". A sub-agent is told of none.
+fn started_in(ask: &ToolsetAsk<'_>) -> Option<PathBuf> {
+    let here = ask.folders.first()?;
+    (!ask.session.is_subagent()).then(|| here.path.clone())
 }
 
 /// What the prompt names as documentation can be read.

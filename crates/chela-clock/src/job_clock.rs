@@ -86,6 +86,24 @@ impl JobClock {
         Ok(report)
     }
 
+    /// What came of runs goes on record; nothing is planned or begun. For whoever waited for one
+    /// and says so before the next tick.
+    pub async fn settle_ended(&self) -> Result<(), StoreError> {
+        let mut jobs = self.jobs().await?;
+        let mut report = TickReport::default();
+        for one in &self.store.open_occurrences().await? {
+            if let MessageStanding::Finished(outcome) = &one.message
+                && let Some(job) = jobs.get_mut(&one.record.job)
+            {
+                self.settle(job, one, outcome, &mut report).await?;
+            }
+        }
+        for job in &report.given_up {
+            tracing::warn!(job, "a job failed too often and was switched off");
+        }
+        Ok(())
+    }
+
     /// A run that nobody planned: now, whether the job is switched on or not. Gives the id of its
     /// message, `None` when there is no such job.
     pub async fn run_now(

@@ -98,6 +98,23 @@ pub fn wrap(text: &str, source: &ExternalSource, entropy: &dyn Entropy) -> Strin
     text
 }
 
+/// The text of blocks for people to read: without markers, sources and the notice. What stands
+/// between blocks stays.
+pub fn without_markers(text: &str) -> String {
+    let mut shown: Vec<&str> = Vec::new();
+    let mut in_head = false;
+    for line in text.lines() {
+        if line.starts_with("<<<EXTERNAL_UNTRUSTED_CONTENT id=\"") {
+            in_head = true;
+        } else if in_head {
+            in_head = line != "---";
+        } else if !line.starts_with("<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"") && line != NOTICE {
+            shown.push(line);
+        }
+    }
+    shown.join("\n").trim_matches('\n').to_owned()
+}
+
 /// Foreign text without what could be taken for our markers, a speaker's turn, or nothing at all.
 pub fn clean(text: &str) -> (Cow<'_, str>, WrapFindings) {
     let (visible, invisible) = sanitize::content(text);

@@ -82,6 +82,29 @@ impl<'de> Deserialize<'de> for ExternalSpans {
     }
 }
 
+impl ExternalKind {
+    /// Whether it came along with a message, and was not typed or pasted into it.
+    pub fn came_along(self) -> bool {
+        matches!(self, Self::Stdin | Self::Outside)
+    }
+}
+
+/// What somebody typed, without what came along with it; all of it where nothing was typed.
+pub fn typed_text(text: &str, external: &ExternalSpans) -> String {
+    let ExternalSpans::Known(spans) = external else {
+        return text.to_owned();
+    };
+    let along: Vec<ExternalSpan> = spans
+        .iter()
+        .filter(|span| span.kind.came_along())
+        .cloned()
+        .collect();
+    match split_told(text, &along) {
+        Some((own, _)) if !own.trim().is_empty() => own,
+        _ => text.to_owned(),
+    }
+}
+
 /// The person's own words, without what somebody else wrote, and that; `None` where the places do
 /// not fit the text.
 pub fn split_told(

@@ -43,7 +43,9 @@ pub use entry::{
     BranchSummary, CompactionEntry, CustomEntry, CustomMessage, EntryBody, EntryId, EntryMeta,
     MessageSender, MessageSource, SpeakerMark, TextLabel, TranscriptEntry,
 };
-pub use external_spans::{ExternalKind, ExternalSpan, ExternalSpans, find_external, split_told};
+pub use external_spans::{
+    ExternalKind, ExternalSpan, ExternalSpans, find_external, split_told, typed_text,
+};
 pub use find::SessionMatch;
 pub use import::{ImportError, ImportOrigin, ImportedSession};
 pub use kept_transcripts::{EntriesSince, TranscriptBranch};

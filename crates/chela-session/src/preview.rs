@@ -5,6 +5,7 @@ use chela_model::{MessagePart, ModelMessage};
 use chela_store::EntryRecord;
 
 use super::entry::EntryBody;
+use super::external_spans::typed_text;
 use super::find::SessionMatch;
 use super::list::{ListScope, SessionFilter};
 use super::record::SessionInfo;
@@ -87,7 +88,7 @@ impl Sessions {
     }
 
     /// The conversation a person means by an id, the start of one, a key, a name, or words that
-    /// were written in it first or last.
+    /// were said in it; what they wrote first or last comes before the rest.
     pub async fn find_conversation(
         &self,
         agent: &AgentId,
@@ -106,9 +107,12 @@ impl Sessions {
             }
             SessionMatch::Nothing { nearest } => {
                 let words: Vec<String> = given.split_whitespace().map(str::to_lowercase).collect();
-                let all = self.conversations(usize::MAX).await?.into_iter();
-                let mut found: Vec<SessionPreview> =
-                    all.filter(|preview| preview.says(&words)).collect();
+                let all = self.conversations(usize::MAX).await?;
+                let known = all.iter().filter(|preview| preview.says(&words));
+                let mut found: Vec<SessionPreview> = known.cloned().collect();
+                if found.is_empty() && !words.is_empty() {
+                    found = self.with_words(all, &words).await?;
+                }
                 Ok(match found.len() {
                     0 => ConversationMatch::Nothing { nearest },
                     1 => ConversationMatch::One(found.remove(0)),
@@ -119,12 +123,56 @@ impl Sessions {
     }
 }
 
+impl Sessions {
+    /// Those in which all of these words were said, by whomever, the newest first.
+    async fn with_words(
+        &self,
+        all: Vec<SessionPreview>,
+        words: &[String],
+    ) -> Result<Vec<SessionPreview>, SessionError> {
+        let mut found = Vec::new();
+        for preview in all.into_iter().take(MOST_READ) {
+            let session = self.by_id(preview.info.session_id.as_str()).await?;
+            let Some(session) = session else {
+                continue;
+            };
+            let mut left: Vec<&String> = words.iter().collect();
+            for entry in self.branch(&session).await?.iter() {
+                let text = said_in(&entry.body).to_lowercase();
+                left.retain(|word| !text.contains(word.as_str()));
+            }
+            if left.is_empty() {
+                found.push(preview);
+            }
+        }
+        Ok(found)
+    }
+}
+
 fn is_conversation(info: &SessionInfo) -> bool {
     let is_own = matches!(
         info.key.form,
         SessionForm::Global | SessionForm::Main { .. }
     );
     info.entries > 0 && is_own && !info.key.is_subagent()
+}
+
+/// What a person or the agent said, without what the runtime put before it.
+fn said_in(body: &EntryBody) -> String {
+    let EntryBody::Message { message, meta } = body else {
+        return String::new();
+    };
+    let lead = match message {
+        ModelMessage::User { .. } => usize::try_from(meta.lead).unwrap_or(0),
+        ModelMessage::Assistant { .. } => 0,
+        ModelMessage::ToolResult { .. } => return String::new(),
+    };
+    let said = message.content().iter().skip(lead);
+    let texts = said.filter_map(|part| match part {
+        MessagePart::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// What a person wrote, as one line, without what the runtime put before it.
@@ -140,10 +188,12 @@ fn written(entry: &EntryRecord) -> Option<String> {
         MessagePart::Text { text } => Some(text.as_str()),
         _ => None,
     });
-    let words = words.collect::<Vec<_>>().join(" ");
+    let words = typed_text(&words.collect::<String>(), &meta.external);
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     (!line.is_empty()).then(|| line.chars().take(LONGEST).collect())
 }
 
+/// So many conversations are read through for a word.
+const MOST_READ: usize = 1_000;
 /// More of a message than this tells nobody which one it was.
 const LONGEST: usize = 300;

@@ -12,6 +12,7 @@
 
 mod error;
 mod spot;
+mod start_folder;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ impl std::fmt::Debug for PlaceRoot {
 /// Everything that decides where file tools may go.
 #[derive(Debug, Clone)]
 pub struct FilePlaces {
-    /// Relative paths start here.
+    /// Relative paths start here where nothing else is said.
     workspace: PlaceRoot,
     /// Other folders: granted ones, skills, the session's spool.
     granted: Vec<PlaceRoot>,
@@ -82,6 +83,8 @@ pub struct FilePlaces {
     /// Never entered, unless a root lies inside.
     protected: Vec<PathBuf>,
     user_home: PathBuf,
+    /// The folder the user started the agent in: paths without a folder begin there.
+    started_in: Option<PlaceRoot>,
     missing: walk::MissingFolder,
 }
 
@@ -95,11 +98,18 @@ pub struct PlacesSettings {
     pub protected: Vec<PathBuf>,
     /// For `~`.
     pub user_home: PathBuf,
+    /// One of the granted folders: relative paths begin there, but for the agent's own files.
+    pub started_in: Option<PathBuf>,
 }
 
 impl FilePlaces {
     pub fn new(settings: PlacesSettings) -> Self {
+        let started_in = settings.started_in.and_then(|folder| {
+            let mut granted = settings.granted.iter();
+            granted.find(|root| root.path == folder).cloned()
+        });
         Self {
+            started_in,
             workspace: settings.workspace,
             granted: settings.granted,
             reach: settings.reach,

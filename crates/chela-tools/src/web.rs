@@ -10,6 +10,7 @@ mod fetch;
 mod readable_page;
 mod search;
 mod web_access;
+mod web_tls;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use chela_core::Host;
 
 use crate::Tool;
 use crate::handles::SecretHandles;
+use web_tls::WebTls;
 
 pub use address::{AddressPolicy, PrivateAddresses};
 pub use fetch::WebFetchTool;
@@ -38,7 +40,8 @@ pub fn web_tools(
     }
     if web.fetch.enabled != Some(false) {
         let fetch = WebFetchTool::new(&web.fetch, Arc::clone(&host.entropy))
-            .with_handles(Arc::clone(handles));
+            .with_handles(Arc::clone(handles))
+            .with_tls(WebTls::of(&host));
         tools.push(Arc::new(fetch));
     }
     tools

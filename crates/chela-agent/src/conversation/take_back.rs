@@ -17,7 +17,13 @@ impl Conversation {
         let journal = self.scope.agents.journal(&self.scope.view.id);
         let plan = journal
             .plan_undo(&self.last_turn_here())
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| match error {
+                UndoError::Nothing => "no file was changed yet".to_owned(),
+                UndoError::NothingHere => "this conversation changed no file; `chela undo --list` \
+                     shows what earlier ones changed"
+                    .to_owned(),
+                error => error.to_string(),
+            })?;
         let diffs = plan.steps.iter().map(|step| {
             let now = std::fs::read(&step.path).ok();
             let text = |bytes: Option<&[u8]>| {

@@ -1,5 +1,7 @@
 //! The commands there are.
 
+use super::known_elsewhere::known_elsewhere;
+
 /// One command, as data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlashCommand {
@@ -88,7 +90,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     SlashCommand {
         id: CommandId::New,
         name: "new",
-        aliases: &[],
+        aliases: &["clear"],
         args: "[model | first message]",
         words: &[],
         help: "start a new conversation; the old one is kept",
@@ -440,6 +442,9 @@ pub fn unknown(name: &str) -> String {
         .iter()
         .flat_map(|command| std::iter::once(&command.name).chain(command.aliases))
         .copied();
+    if let Some(here) = known_elsewhere(name) {
+        return format!("There is no command `/{name}`: {here}.");
+    }
     match chela_core::suggest::nearest(name, names) {
         Some(near) => format!("There is no command `/{name}`. Did you mean `/{near}`?"),
         None => format!("There is no command `/{name}`; `/help` lists them."),

@@ -109,6 +109,11 @@ pub struct UndoneChange {
 pub enum UndoError {
     #[error("nothing to undo: no file was changed")]
     Nothing,
+    #[error(
+        "nothing to undo here: this conversation changed no file; `chela undo --list` shows what earlier ones changed, \
+         and `chela undo` undoes the last of it"
+    )]
+    NothingHere,
     #[error("there is no change or turn `{given}`; `chela undo --list` shows them")]
     NoSuch { given: String },
     #[error("several turns start with `{given}`: {}", turns.join(", "))]
@@ -188,10 +193,15 @@ impl FileJournal {
         match which {
             UndoTarget::LastTurn => self.last_turn(None),
             UndoTarget::LastTurnOf { session, id } => {
-                let found = self.last_turn(Some(session))?;
-                match found.iter().all(|change| change.session_id == *id) {
-                    true => Ok(found),
-                    false => Err(UndoError::Nothing),
+                match self.last_turn(Some(session)) {
+                    Ok(found) if found.iter().all(|change| change.session_id == *id) => Ok(found),
+                    Ok(_) => Err(UndoError::NothingHere),
+                    // Another session may have changed something.
+                    Err(UndoError::Nothing) => match self.last_turn(None) {
+                        Ok(_) => Err(UndoError::NothingHere),
+                        Err(error) => Err(error),
+                    },
+                    Err(error) => Err(error),
                 }
             }
             UndoTarget::Named(given) => {
@@ -402,6 +412,7 @@ impl FileJournal {
 /// journal is a real one.
 fn places(host: &Host) -> FilePlaces {
     FilePlaces::new(PlacesSettings {
+        started_in: None,
         workspace: PlaceRoot::new("/", PlaceAccess::Write, Trust::Owner),
         granted: Vec::new(),
         reach: FileReach::Everything,

@@ -60,6 +60,7 @@ impl TestMachine {
 
     fn places_in(&self, workspace: &str, reach: FileReach) -> FilePlaces {
         FilePlaces::new(PlacesSettings {
+            started_in: None,
             workspace: PlaceRoot::new(self.at(workspace), PlaceAccess::Write, Trust::Agent),
             granted: vec![
                 PlaceRoot::new(self.at("skills"), PlaceAccess::Read, Trust::Plugin),

@@ -180,11 +180,12 @@ impl Walk<'_> {
     fn start(&mut self, path: &Path) -> Result<(), PlaceError> {
         if path.is_relative() {
             let workspace = self.map.roots.iter().find(|root| root.index == 0);
-            let workspace = workspace.map(|root| root.real.join(path));
+            let workspace = workspace.map(|root| root.real.clone());
             let workspace = workspace.ok_or_else(|| PlaceError::Missing {
                 path: self.places.workspace.path.display().to_string(),
             })?;
-            return self.start(&workspace);
+            let start = super::start_folder::start_of(self.places, &workspace, path);
+            return self.start(&start.join(path));
         }
         let entrance = match (self.places.reach, self.map.root_of(path)) {
             (FileReach::Everything, _) => (PathBuf::from("/"), path, None),

@@ -46,6 +46,8 @@ pub struct ToolboxSettings<'a> {
     pub sandboxed: SandboxChoice,
     /// Folders besides the workspace: granted ones, folders of skills.
     pub roots: Vec<PlaceRoot>,
+    /// The one of them the user started the agent in.
+    pub started_in: Option<PathBuf>,
     /// Folders inside of those that stay closed all the same.
     pub closed: Vec<PathBuf>,
     /// How far a file of the workspace is trusted, by its real path. `None`: as the agent's own.
@@ -174,6 +176,7 @@ pub fn places(settings: &ToolboxSettings<'_>) -> FilePlaces {
         },
         protected: protected(settings),
         user_home: settings.host.user_home.clone(),
+        started_in: settings.started_in.clone(),
     })
 }
 

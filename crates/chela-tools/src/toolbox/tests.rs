@@ -58,6 +58,7 @@ impl ToolboxFixture {
             sender: None,
             sandboxed: SandboxChoice::No,
             roots: Vec::new(),
+            started_in: None,
             closed: Vec::new(),
             trust_of: Some(Arc::new(|path, _| match path.ends_with("SOUL.md") {
                 true => Trust::Owner,

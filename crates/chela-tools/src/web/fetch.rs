@@ -16,6 +16,7 @@ use super::address::AddressPolicy;
 use super::cache::TimedCache;
 use super::readable_page::{self, PageExtract, PageReduce, ReadablePage};
 use super::web_access::WebAccess;
+use super::web_tls::WebTls;
 use crate::handles::{self, NoHandles, SecretDestination, SecretHandles};
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
 use crate::{
@@ -104,6 +105,7 @@ impl WebFetchTool {
                 .unwrap_or_else(|| DEFAULT_AGENT.to_owned()),
             timeout: Duration::from_secs(config.timeout_seconds),
             most_redirects: config.max_redirects,
+            tls: WebTls::default(),
         };
         Self {
             spec: spec(&[]),
@@ -113,6 +115,13 @@ impl WebFetchTool {
             cache: TimedCache::for_minutes(config.cache_ttl_minutes),
             config: config.clone(),
         }
+    }
+
+    /// Believes the owner's certificates, too.
+    #[must_use]
+    pub(super) fn with_tls(mut self, tls: WebTls) -> Self {
+        self.way.tls = tls;
+        self
     }
 
     /// Requests may carry secrets by name.

@@ -15,6 +15,7 @@ use super::address::{AddressPolicy, PrivateAddresses};
 use super::cache::TimedCache;
 use super::fetch::SharedEntropy;
 use super::web_access::WebAccess;
+use super::web_tls::WebTls;
 use crate::foresight;
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
 use crate::{
@@ -126,11 +127,10 @@ impl WebSearchTool {
     /// The tool, when a service is set up.
     pub fn new(config: &WebSearch, host: &Host) -> Option<Self> {
         let service = SearchService::of(config, host)?;
-        Some(Self::with_service(
-            config,
-            service,
-            SharedEntropy(Arc::clone(&host.entropy)),
-        ))
+        let mut tool =
+            Self::with_service(config, service, SharedEntropy(Arc::clone(&host.entropy)));
+        tool.way.tls = WebTls::of(host);
+        Some(tool)
     }
 
     pub fn with_service(
@@ -154,6 +154,7 @@ impl WebSearchTool {
             user_agent: concat!("chela/", env!("CARGO_PKG_VERSION")).to_owned(),
             timeout: Duration::from_secs(config.timeout_seconds),
             most_redirects: 1,
+            tls: WebTls::default(),
         };
         Self {
             spec: spec(),

@@ -1,7 +1,7 @@
 //! The way to a server: addresses are looked up here, checked, and only those are connected to.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chela_guard::{AddressFault, WebAddress};
@@ -11,6 +11,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Client, Response, Url, redirect};
 
 use super::address::AddressPolicy;
+use super::web_tls::WebTls;
 use crate::RedirectJudge;
 
 /// How servers are reached.
@@ -21,6 +22,7 @@ pub struct WebAccess {
     pub user_agent: String,
     pub timeout: Duration,
     pub most_redirects: u32,
+    pub tls: WebTls,
 }
 
 /// Why a server was not reached; written for the model.
@@ -133,10 +135,8 @@ impl WebAccess {
             .connect_timeout(self.timeout)
             .timeout(self.timeout)
             .dns_resolver(Arc::new(Pinned(pinned)));
-        builder = match &*TLS {
-            Ok(tls) => builder.tls_backend_preconfigured(tls.clone()),
-            Err(error) => return Err(WebAccessError::Unreachable(error.clone())),
-        };
+        let tls = self.tls.config().map_err(WebAccessError::Unreachable)?;
+        builder = builder.tls_backend_preconfigured(tls);
         builder
             .build()
             .map_err(|error| WebAccessError::Unreachable(error.to_string()))
@@ -152,22 +152,6 @@ impl Resolve for Pinned {
         Box::pin(std::future::ready(Ok(addresses)))
     }
 }
-
-/// Certificate authorities are read when the first page is.
-static TLS: LazyLock<Result<rustls::ClientConfig, String>> = LazyLock::new(|| {
-    let roots = rustls::RootCertStore {
-        roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    // Some pages are served over HTTP/2 alone.
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
-});
 
 /// The innermost reason is the one that says something.
 fn unreachable(error: &reqwest::Error) -> WebAccessError {

@@ -153,6 +153,32 @@ impl TrustRecords {
         })
     }
 
+    /// Forgets the earlier versions of files that hold one of these texts, and their copies: the
+    /// owner wants them gone. What is there now stays on record. Says how many went.
+    pub fn forget_texts(host: &Host, forgotten: &[(PathBuf, String)]) -> Result<usize, TrustError> {
+        let copies = VersionCopies::of(host);
+        let holds = |path: &str, hash: ContentHash| {
+            let texts = forgotten.iter().filter(|(file, _)| key(file) == path);
+            let bytes = copies.bytes(hash);
+            let held = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            held.is_some_and(|held| {
+                texts
+                    .filter(|(_, text)| !text.trim().is_empty())
+                    .any(|(_, text)| text.lines().all(|line| held.contains(line.trim())))
+            })
+        };
+        Self::change(host, |records| {
+            let mut gone = 0;
+            for (path, entry) in &mut records.files {
+                let before = entry.earlier.len() + usize::from(entry.withdrawn.is_some());
+                entry.earlier.retain(|version| !holds(path, version.hash));
+                entry.withdrawn.take_if(|version| holds(path, version.hash));
+                gone += before - entry.earlier.len() - usize::from(entry.withdrawn.is_some());
+            }
+            gone
+        })
+    }
+
     /// Moves a document that cannot be read out of the way; says where it went. Nothing of it
     /// counts any more, so everything waits for the owner.
     pub fn move_aside(host: &Host) -> Result<Option<PathBuf>, TrustError> {

@@ -430,7 +430,9 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                 self.wakes = true;
                 self.view.end(&outcome);
                 self.footer(&outcome, took).await;
-                self.take_up_unheard(&outcome);
+                if outcome.ended == TurnEnd::Done {
+                    self.take_up_unheard();
+                }
             }
             Done::Turn(Err(error)) => {
                 self.wakes = false;
@@ -443,12 +445,14 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             Done::Command(line, outcome) => {
                 self.view.broke();
                 self.show_ran(&line, outcome);
+                self.take_up_unheard();
             }
             Done::Compact(Ok(compacted)) => {
                 self.view.broke();
                 self.view.meter = self.talk.status().await.context;
                 self.view
                     .say(StyledLine::new(compacted.in_words(), look::DIM));
+                self.take_up_unheard();
             }
             Done::Compact(Err(error)) => {
                 self.view.broke();
@@ -459,7 +463,22 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         self.view.say(StyledLine::default());
         self.put_back_settings().await;
         self.model = self.talk.model().selected;
+        self.give_back_unheard();
         self.run_held_lines().await;
+    }
+
+    /// What was said to a turn that was stopped or failed before it read it: back on the line, so
+    /// that no later turn, perhaps of another conversation, hears it unasked.
+    fn give_back_unheard(&mut self) {
+        if self.next.is_some() {
+            return;
+        }
+        for message in self.talk.take_unheard() {
+            self.history.add_taken_back(&message.text);
+            let told = format!("· not read: {} (Up brings it back)", message.text);
+            let told = clean_line(&told);
+            self.view.say(StyledLine::new(told, look::WARN));
+        }
     }
 
     async fn put_back_settings(&mut self) {
@@ -469,8 +488,8 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     }
 
     /// A word that came when the turn had already made its last step begins the next one.
-    fn take_up_unheard(&mut self, outcome: &TurnOutcome) {
-        if outcome.ended != TurnEnd::Done || self.next.is_some() {
+    fn take_up_unheard(&mut self) {
+        if self.next.is_some() {
             return;
         }
         let unheard = self.talk.take_unheard();

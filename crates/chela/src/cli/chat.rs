@@ -57,11 +57,11 @@ pub struct ChatArgs {
     pub skill: Option<String>,
 
     /// Attach an image (PNG, JPEG, GIF or WebP); may be repeated
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub image: Vec<PathBuf>,
 
     /// Use this folder instead of the current one
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, short = 'C', value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub cd: Option<PathBuf>,
 
     /// Also let it work in this folder, this time only; may be repeated

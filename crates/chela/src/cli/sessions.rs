@@ -44,6 +44,7 @@ Examples:
   chela sessions show main --last 4 --json")]
     Show {
         /// Its id, the start of it, its key or its name
+        #[arg(default_value = "main")]
         session: String,
         /// Only the newest entries
         #[arg(long, value_name = "N")]
@@ -57,6 +58,7 @@ Examples:
     /// Write a conversation to a file: to be read, or brought in again
     #[command(after_help = "\
 Examples:
+  chela sessions export -o talk.md            the main conversation, to be read
   chela sessions export main > main.jsonl
   chela sessions export 3f2a -o trip.md       what was said, to be read
   chela sessions export 3f2a -o trip.jsonl    every entry, for `chela sessions import`
@@ -65,6 +67,7 @@ The ending of the file chooses: .md, .json (one object), .jsonl (JSON lines, bra
 included). Without a file it is JSON lines; --format says otherwise.")]
     Export {
         /// Its id, the start of it, its key or its name
+        #[arg(default_value = "main")]
         session: String,
         /// Write to this file instead of standard output
         #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -4,32 +4,21 @@
 //! one unless they begin like a command, and one unknown word is a mistake. So a mistyped command
 //! is not sent to a model.
 
+mod known_elsewhere;
+
 use std::ffi::{OsStr, OsString};
 
 use chela_core::suggest::nearest;
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory, Parser};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::Cli;
-
-/// Words people know from elsewhere, and what does that here.
-const KNOWN_ELSEWHERE: &[(&str, &str)] = &[
-    ("cost", "chela usage"),
-    ("export", "chela sessions export"),
-    ("forget", "chela memory forget"),
-    ("history", "chela sessions list"),
-    ("key", "chela auth list"),
-    ("keys", "chela auth list"),
-    ("login", "chela auth login"),
-    ("persona", "chela workspace edit SOUL.md"),
-    ("upgrade", "chela update"),
-    ("version", "chela --version"),
-];
+use known_elsewhere::{known_option, known_word, with_habits};
 
 /// Takes the arguments as they were typed; an error suggests only what is near.
 pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let error = match Cli::try_parse_from(&args) {
+    let error = match parse_strictly(&args) {
         Ok(cli) => return Ok(cli),
         Err(error) => error,
     };
@@ -43,9 +32,23 @@ pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     command.build();
     let typed = TypedWords::sort(&command, &args);
     match typed.meant(&command) {
-        Some(meant) => Cli::try_parse_from(args.into_iter().take(1).chain(meant)),
-        None => Err(with_near_suggestions(error, typed.words.as_slice())),
+        Some(meant) => {
+            let full: Vec<OsString> = args.into_iter().take(1).chain(meant).collect();
+            parse_strictly(&full).map_err(|error| with_near_suggestions(error, &command, &[]))
+        }
+        None => Err(with_near_suggestions(
+            error,
+            &command,
+            typed.words.as_slice(),
+        )),
     }
+}
+
+/// A command and its options, under the names other programs give them as well.
+fn parse_strictly(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = with_habits(Cli::command());
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
 
 /// What the arguments begin with, besides options of every command.
@@ -236,38 +239,89 @@ fn wants_next(known: &[&Arg], typed: &str) -> Option<bool> {
 }
 
 /// What looks alike to a measure of letters and is something else misleads: only what is near
-/// stays, and a word that may have been meant for the agent is told how to get there.
-fn with_near_suggestions(mut error: clap::Error, words: &[OsString]) -> clap::Error {
+/// stays, what other programs call it is named, and a word that may have been meant for the agent
+/// is told how to get there.
+fn with_near_suggestions(
+    mut error: clap::Error,
+    command: &Command,
+    words: &[OsString],
+) -> clap::Error {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && let Some(here) = known_option(option)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        let tips = ContextValue::StyledStrs(vec![StyledStr::from(here)]);
+        error.insert(ContextKind::Suggested, tips);
+        return error;
+    }
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
     let given = given.clone();
-    let suggested = match error.remove(ContextKind::SuggestedSubcommand) {
-        Some(ContextValue::String(one)) => vec![one],
-        Some(ContextValue::Strings(many)) => many,
-        _ => Vec::new(),
-    };
-    let near = nearest(&given, suggested.iter().map(String::as_str)).map(str::to_owned);
-    let is_first = words.first().is_some_and(|word| *word == *given);
+    let place = UnknownPlace::find(command, words, &given);
     let mut tips = Vec::new();
-    if let Some(near) = near {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(near));
-    } else if let Some((_, here)) = KNOWN_ELSEWHERE
-        .iter()
-        .find(|(word, _)| is_first && given.eq_ignore_ascii_case(word))
-    {
-        tips.push(StyledStr::from(format!("that is `{here}` here")));
+    if let Some(here) = known_word(&place.path, &given) {
+        error.remove(ContextKind::SuggestedSubcommand);
+        tips.push(format!("that is `{here}` here"));
+    } else {
+        let near = nearest(&given, command_names(place.command)).map(str::to_owned);
+        error.remove(ContextKind::SuggestedSubcommand);
+        match near {
+            Some(near) => {
+                let near = ContextValue::String(near);
+                error.insert(ContextKind::SuggestedSubcommand, near);
+            }
+            None if !place.path.is_empty() => {
+                let names = command_names(place.command).filter(|name| *name != "help");
+                let names: Vec<&str> = names.collect();
+                tips.push(format!("`chela {}` has {}", place.path, names.join(", ")));
+            }
+            None => {}
+        }
     }
-    if is_first {
+    if place.path.is_empty() {
         let said: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let said = said.join(" ").replace('\'', "'\\''");
-        let tip = format!("to say it to the agent: chela chat -m '{said}'");
-        tips.push(StyledStr::from(tip));
+        tips.push(format!(
+            "to say it to the agent: chela chat -m '{said}', or chela -p '{said}'"
+        ));
     }
+    error.remove(ContextKind::Suggested);
     if !tips.is_empty() {
+        let tips = tips.into_iter().map(StyledStr::from).collect();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
     }
     error
+}
+
+/// Where a word stood that is no command there.
+struct UnknownPlace<'c> {
+    command: &'c Command,
+    /// The words before it; empty behind `chela` itself.
+    path: String,
+}
+
+impl<'c> UnknownPlace<'c> {
+    fn find(command: &'c Command, words: &[OsString], given: &str) -> Self {
+        let mut place = Self {
+            command,
+            path: String::new(),
+        };
+        for word in words {
+            let word = word.to_string_lossy();
+            let Some(inner) = place.command.find_subcommand(&*word) else {
+                break;
+            };
+            if word == given {
+                break;
+            }
+            let gap = if place.path.is_empty() { "" } else { " " };
+            place.path.push_str(gap);
+            place.path.push_str(inner.get_name());
+            place.command = inner;
+        }
+        place
+    }
 }
 
 #[cfg(test)]

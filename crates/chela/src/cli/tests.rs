@@ -168,6 +168,9 @@ fn unknown_word(cli: &Command, named: &[&str]) -> Option<String> {
                 Some(option) if option.get_action().takes_values() => return None,
                 Some(_) => {}
             }
+        } else if at.get_name() == "chela" && word.starts_with('-') {
+            // An option of the chat, and what is said with it.
+            return None;
         } else if word.chars().any(|c| !c.is_ascii_lowercase() && c != '-') {
             // Something that stands for something else.
             return None;

@@ -504,6 +504,11 @@ async fn one_for_now(
             Some(skill) if chat::is_skill(talk, &name) => {
                 slash::run(talk, skill, &format!("{name} {args}")).await
             }
+            // A path is something to speak of; a command nobody has is a mistake.
+            _ if args.is_empty() && message.piped.is_none() && !is_path(&name) => {
+                let told = slash::help(&name).replace('`', "");
+                return Err(CommandError::usage(told.trim_end_matches('.')));
+            }
             _ => CommandAnswer::then(SurfaceAction::Say(message.text.clone())),
         },
         ParsedLine::Message {
@@ -551,6 +556,11 @@ async fn one_for_now(
         OutputForm::Plain | OutputForm::Drawn => chat::print_markdown(screen, &text)?,
     }
     Ok(CommandExit::Fine)
+}
+
+/// Whether `/name` is a place on this machine.
+fn is_path(name: &str) -> bool {
+    name.contains('/') || std::path::Path::new("/").join(name).exists()
 }
 
 /// How long is waited once the answer is there, and for what.

@@ -3,6 +3,7 @@
 mod checks;
 mod fix;
 mod gateway;
+mod models;
 mod stores;
 
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 
 mod asking;
 mod key_store;
+mod server_url;
 
 use std::io::Read;
 
@@ -10,8 +11,8 @@ use chela_config::store::ConfigStore;
 use chela_config::text::edit;
 use chela_core::Host;
 use chela_model::{
-    FoundModel, ModelError, ModelHttp, ModelKey, ModelMessage, ModelRequest, ModelTarget, Models,
-    call_model, discover, known_providers, learn_from_server, list_models,
+    CallFailure, FoundModel, ModelError, ModelHttp, ModelKey, ModelMessage, ModelRequest,
+    ModelTarget, Models, call_model, discover, known_providers, learn_from_server, list_models,
 };
 use serde_json::{Value, json};
 
@@ -158,9 +159,10 @@ impl SetupWizard<'_> {
     ) -> Result<ChosenModel, CommandError> {
         let provider = checked_name(provider)?;
         let base_url = base_url.or_else(|| self.args.base_url.clone());
+        let base_url = base_url.as_deref().map(server_url::complete_url);
         let mut entry = json!({});
-        if let Some(url) = &base_url {
-            entry["baseUrl"] = url.as_str().into();
+        if let Some(url) = base_url.transpose()? {
+            entry["baseUrl"] = url.into();
         }
         if let Some(api) = &self.args.api {
             entry["api"] = api.as_str().into();
@@ -213,11 +215,49 @@ impl SetupWizard<'_> {
             provider,
             if usual.is_empty() { "any" } else { usual },
         )?;
-        let listed = list_models(&http, &any).await.unwrap_or_default();
-        let model = self.pick_model(provider, listed, usual)?;
+        let listed = list_models(&http, &any).await;
+        if usual.is_empty() && self.args.model.is_none() {
+            self.check_list(&http, &any, provider, listed.as_deref())
+                .await?;
+        }
+        let model = self.pick_model(provider, listed.unwrap_or_default(), usual)?;
         let target = learn_from_server(&http, self.resolve(&models, provider, &model)?).await;
         test_model(&target, &http).await?;
         Ok(target)
+    }
+
+    /// A server nobody knows a model of, and that names none: what is wrong with it. Somebody who
+    /// is there can still name one.
+    async fn check_list(
+        &self,
+        http: &ModelHttp,
+        any: &ModelTarget,
+        provider: &str,
+        listed: Option<&[String]>,
+    ) -> Result<(), CommandError> {
+        let url = clean_line(any.base_url());
+        match listed {
+            Some([]) => Err(CommandError {
+                code: NO_MODEL_CODE,
+                ..CommandError::new(format!("the server at {url} has no models"))
+            }
+            .hint(
+                "load or pull one there and run `chela setup` again, or name one with --model NAME",
+            )),
+            Some(_) => Ok(()),
+            None => {
+                // Whether nobody is there, the key is wrong, or it keeps its list to itself, a
+                // request tells.
+                match ask_model(any, http).await {
+                    Err(error) if !is_about_model(&error) => Err(in_words(error)),
+                    _ if self.asks => Ok(()),
+                    _ => Err(CommandError::new(format!(
+                        "the server at {url} answers, but does not list models for {provider}"
+                    ))
+                    .hint("name one with --model NAME; most URLs end in /v1")),
+                }
+            }
+        }
     }
 
     /// The key to keep; `None` where the environment has it, or none is needed.
@@ -281,7 +321,7 @@ impl SetupWizard<'_> {
             [] if usual.is_empty() => Err(CommandError::new(format!(
                 "{provider} does not list its models"
             ))
-            .hint("choose one with --model NAME")),
+            .hint("name one with --model NAME")),
             [] => Ok(usual.to_owned()),
             [only] => Ok(only.clone()),
             _ if self.asks => {
@@ -353,20 +393,34 @@ fn default_patch(reference: &str) -> Value {
 
 /// A real request: a key that is only well formed is not enough.
 async fn test_model(target: &ModelTarget, http: &ModelHttp) -> Result<(), CommandError> {
+    ask_model(target, http).await.map_err(in_words)
+}
+
+async fn ask_model(target: &ModelTarget, http: &ModelHttp) -> Result<(), ModelError> {
     let request = ModelRequest {
         messages: vec![ModelMessage::user("Answer with the one word: pong").into()],
         max_tokens: Some(64),
         ..ModelRequest::default()
     };
     let answer = call_model(target, http, &request, &mut |_| {}).await;
-    answer.map(drop).map_err(|error: ModelError| {
-        let fail = CommandError {
-            code: NO_MODEL_CODE,
-            ..CommandError::new(clean_line(&error.message))
-        };
-        fail.hint(match error.hint {
-            Some(hint) => format!("{}; nothing was changed in the config", clean_line(&hint)),
-            None => "nothing was changed in the config".to_owned(),
-        })
+    answer.map(drop)
+}
+
+/// Whether somebody answered, and did not know the model.
+fn is_about_model(error: &ModelError) -> bool {
+    matches!(
+        error.failure,
+        CallFailure::NoModel | CallFailure::Rejected | CallFailure::Malformed
+    )
+}
+
+fn in_words(error: ModelError) -> CommandError {
+    let fail = CommandError {
+        code: NO_MODEL_CODE,
+        ..CommandError::new(clean_line(&error.message))
+    };
+    fail.hint(match error.hint {
+        Some(hint) => format!("{}; nothing was changed in the config", clean_line(&hint)),
+        None => "nothing was changed in the config".to_owned(),
     })
 }

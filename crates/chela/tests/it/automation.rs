@@ -177,6 +177,35 @@ fn a_job_runs_by_hand_without_a_gateway_and_reads_like_a_reminder() {
 }
 
 #[test]
+fn what_a_gateway_ran_by_hand_is_on_record_when_it_is_said() {
+    let scene = scene(json!({}));
+    let _gateway = TestGateway::start(&scene.home);
+    scene
+        .home
+        .run(&[
+            "cron",
+            "add",
+            "--at",
+            "2h",
+            "--name",
+            "tea",
+            "The tea is ready.",
+        ])
+        .ok();
+    for many in 1..=3 {
+        let run = scene.home.run(&["cron", "run", "tea", "--json"]).json();
+        assert_eq!(run["by"], "gateway", "{run}");
+        let runs = scene.home.run(&["cron", "runs", "tea", "--json"]).json();
+        let runs = runs["runs"].as_array().unwrap();
+        assert_eq!(runs.len(), many);
+        assert!(
+            runs.iter().all(|run| run["run"]["status"] == "ok"),
+            "{runs:?}"
+        );
+    }
+}
+
+#[test]
 fn the_gateway_runs_what_is_due_once_over_a_kill() {
     let scene = scene(json!({}));
     let gateway = TestGateway::start(&scene.home);

@@ -293,3 +293,26 @@ fn problems_of_the_config_are_counted_alike() {
         "{status:?}"
     );
 }
+
+#[test]
+fn a_model_that_cannot_be_asked_is_found() {
+    for (model, told) in [
+        ("ghost/model", "there is no provider `ghost`"),
+        ("antropic/claude-x", "did you mean"),
+        ("openai/gpt-5", "has no API key"),
+    ] {
+        let home = TestHome::with_config(&format!(
+            "{{ agents: {{ defaults: {{ model: '{model}' }} }} }}"
+        ));
+        home.run(&["init"]).ok();
+        let report = home.run(&["doctor"]).flat();
+        assert!(report.contains(told), "{model}: {report}");
+        assert!(report.contains("chela setup"), "{model}: {report}");
+    }
+    let home = TestHome::with_config(
+        "{ agents: { defaults: { model: { primary: 'ollama/x', fallbacks: ['ghost/y'] } } } }",
+    );
+    home.run(&["init"]).ok();
+    let report = home.run(&["doctor"]).flat();
+    assert!(report.contains("a fallback of agent main"), "{report}");
+}

@@ -157,7 +157,10 @@ fn the_chat_asks_once_and_reads_the_rules_one_answers_for() {
     let deep = format!("{folder}/deep");
     let mut terminal = ChatTerminal::open_in(&scene.home, &deep, &[]);
     terminal.sees("Let the agent work in");
-    terminal.types("w\n");
+    terminal.types("sure\n");
+    terminal.sees("type r, w or n");
+    terminal.sees("Let the agent work in");
+    terminal.types("yes\n");
     terminal.sees("Always use tabs.");
     terminal.sees("as your own words?");
     terminal.types("y\n");
@@ -266,4 +269,43 @@ fn nothing_that_chela_keeps_becomes_a_work_folder() {
     let own = home.path(".chela/workspace").display().to_string();
     home.run(&["chat", "-m", "hi", "--add-dir", &own])
         .answered();
+}
+
+#[test]
+fn a_path_without_a_folder_means_the_project_and_own_files_stay_in_the_workspace() {
+    let write = |path: &str| {
+        let (scene, folder) = acting(json!({ "path": path, "content": "made" }), "write");
+        chat(&scene, &folder, &["--add-dir", "."]);
+        scene
+    };
+    let scene = write("src/new.txt");
+    assert_eq!(scene.home.read("project/src/new.txt"), "made");
+    assert!(!scene.home.exists(".chela/workspace/src"));
+    scene.home.run(&["undo"]).ok();
+    assert!(!scene.home.exists("project/src/new.txt"));
+    let scene = write("memory/today.md");
+    assert_eq!(scene.home.read(".chela/workspace/memory/today.md"), "made");
+    assert!(!scene.home.exists("project/memory"));
+    // What is only in the workspace is found there, and what is in both is the project's.
+    let (scene, folder) = acting(json!({ "path": "note.txt" }), "read");
+    scene
+        .home
+        .write(".chela/workspace/note.txt", "of the agent");
+    let run = chat(&scene, &folder, &["--add-dir", "."]);
+    assert!(run.out.contains("of the agent"), "{run:?}");
+    let (scene, folder) = acting(json!({ "path": "main.txt" }), "read");
+    scene
+        .home
+        .write(".chela/workspace/main.txt", "of the agent");
+    let run = chat(&scene, &folder, &["--add-dir", "."]);
+    assert!(run.out.contains("the answer is 42"), "{run:?}");
+    // A project that may only be read gets nothing new.
+    let (scene, folder) = acting(json!({ "path": "new.txt", "content": "made" }), "write");
+    scene
+        .home
+        .run(&["folders", "allow", "--read", &folder])
+        .ok();
+    chat(&scene, &folder, &[]);
+    assert!(!scene.home.exists("project/new.txt"));
+    assert_eq!(scene.home.read(".chela/workspace/new.txt"), "made");
 }

@@ -8,7 +8,7 @@
 mod at_the_card;
 mod everyday;
 mod provenance;
-mod web_scene;
+pub(crate) mod web_scene;
 
 mod c2_known;
 mod c3_custody;

@@ -344,6 +344,12 @@ fn t14_forget_a_memory() {
         ".chela/workspace/MEMORY.md",
         "# Memory\n\n- The lease ends in May.\n- Tea, not coffee.\n",
     );
+    // It has been in a prompt, so it is a version on record.
+    scene.chat("hello").ok();
+    scene
+        .home
+        .run(&["trust", "approve", "MEMORY.md", "--yes"])
+        .ok();
     let found = scene.home.run(&["memory", "search", "lease"]).ok();
     assert!(found.contains("ends in May"), "{found}");
     scene.home.run(&["memory", "forget", "lease", "--yes"]).ok();
@@ -356,6 +362,12 @@ fn t14_forget_a_memory() {
             .out
             .contains("ends in May")
     );
+    // A version that was trusted before is not kept with it.
+    let versions = scene.home.path(".chela/state/file-versions");
+    for version in std::fs::read_dir(versions).into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(version.path()).unwrap();
+        assert!(!text.contains("ends in May"), "{version:?}");
+    }
 }
 
 #[test]
@@ -518,4 +530,20 @@ fn t20_get_help() {
     home.run(&["--profile", "work", "init"]).ok();
     assert!(home.exists("here-work/workspace/SOUL.md"));
     assert!(!home.exists("here"));
+}
+
+#[test]
+fn t21_slash_commands_of_other_programs() {
+    let scene = newcomer();
+    scene.chat("hello").ok();
+    let before = scene.endpoint.calls().len();
+    scene.chat("/clear").ok();
+    let told = scene.chat("/permissions").fails(2);
+    assert!(told.contains("chela approvals list"), "{told}");
+    let told = scene.chat("/frobnicate").fails(2);
+    assert!(told.contains("/help lists them"), "{told}");
+    assert_eq!(scene.endpoint.calls().len(), before, "none was sent");
+    // A place is something to speak of.
+    scene.chat("/etc").ok();
+    assert!(asked(&scene).contains("/etc"));
 }

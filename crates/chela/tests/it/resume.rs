@@ -175,3 +175,53 @@ fn esc_leaves_the_list_and_typing_narrows_it() {
     terminal.types("\u{4}");
     assert!(terminal.ends().success());
 }
+
+#[test]
+fn words_from_the_middle_lead_back_and_piped_text_is_shown_as_it_was_piped() {
+    let scene = counting();
+    let review = ["review this"];
+    let piped = "fn umbrella() {}\n```\n";
+    scene.home.run_with_input(&review, piped).ok();
+    let first = current(&scene);
+    scene.chat("and the gramophone?").ok();
+    scene.chat("thanks").ok();
+    scene.chat("/new").ok();
+    scene.chat("something else entirely").ok();
+    for words in [
+        &["gramophone"][..],
+        &["UMBRELLA"],
+        &["gramophone", "umbrella"],
+    ] {
+        scene.chat("/new").ok();
+        scene.chat("another one").ok();
+        scene
+            .home
+            .run(&[&["resume"], words, &["-m", "go on"]].concat())
+            .ok();
+        assert_eq!(current(&scene), first, "{words:?}");
+    }
+    let told = scene
+        .home
+        .run(&["resume", "gramophone", "zebra", "-m", "x"])
+        .fails(1);
+    assert!(told.contains("there is no conversation"), "{told}");
+    assert!(
+        told.contains("review this") && !told.contains("UNTRUSTED"),
+        "the title is what was typed: {told}"
+    );
+    scene
+        .home
+        .run(&["sessions", "export", &first, "-o", "talk.md"])
+        .ok();
+    for read in [
+        scene.home.read("talk.md"),
+        scene.home.run(&["sessions", "show", &first]).ok(),
+        scene.home.run(&["sessions", "show"]).ok(),
+    ] {
+        assert!(
+            read.contains("review this\n\n````\nfn umbrella() {}\n```\n````"),
+            "{read}"
+        );
+        assert!(!read.contains("UNTRUSTED"), "{read}");
+    }
+}

@@ -191,3 +191,52 @@ fn without_a_key_it_says_what_is_missing() {
         .fails(2);
     assert!(told.contains("letters, digits"), "{told}");
 }
+
+#[test]
+fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
+    let serving = |models: &[&str]| {
+        ScriptedEndpoint::start(EndpointScript {
+            models: models.iter().map(|name| (*name).to_owned()).collect(),
+            ..EndpointScript::always(ScriptStep::reply("pong"))
+        })
+        .unwrap()
+    };
+    let set_up = |home: &TestHome, url: &str| {
+        let words = [
+            "setup",
+            "--provider",
+            "mine",
+            "--base-url",
+            url,
+            "--no-chat",
+        ];
+        home.run(&words)
+    };
+    let endpoint = serving(&["alpha"]);
+    let place = endpoint.url().replace("http://", "");
+    for url in [place.clone(), format!("{place}/"), format!("{place}/v1")] {
+        let home = TestHome::empty();
+        assert!(
+            set_up(&home, &url).ok().contains("mine/alpha answers"),
+            "{url}"
+        );
+        assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "pong\n", "{url}");
+    }
+    let home = TestHome::empty();
+    let empty = serving(&[]);
+    let told = set_up(&home, &empty.url().replace("http://", "")).fails(3);
+    assert!(told.contains("has no models"), "{told}");
+    drop(empty);
+    let told = set_up(&home, "ftp://localhost/v1").fails(2);
+    assert!(told.contains("http:// or https://"), "{told}");
+    // A port where nobody listens.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let nobody = free.local_addr().unwrap().to_string();
+    drop(free);
+    let told = set_up(&home, &nobody).fails(3);
+    assert!(
+        told.contains(&nobody) && told.contains("nobody answers"),
+        "{told}"
+    );
+    assert!(!home.exists(".chela/chela.json"));
+}

@@ -182,3 +182,29 @@ fn a_stream_that_is_reset_is_asked_for_again_once() {
     assert!(run.err.contains("the answer broke off"), "{run:?}");
     assert_eq!(asked_for(&always), 2);
 }
+
+#[test]
+fn pages_are_fetched_from_servers_whose_authority_the_owner_named() {
+    let page = || ScriptStep::page(200, "text/plain", "Behind the company's proxy.");
+    let pages = ScriptedEndpoint::start(EndpointScript {
+        otherwise: Some(page()),
+        ..EndpointScript::steps([])
+    })
+    .unwrap();
+    let server = TlsServer::before(&pages, "good");
+    let url = server.url("localhost");
+    for (trusting, words) in [
+        (None, "UnknownIssuer"),
+        (Some("authority.pem"), "Behind the company's proxy."),
+        (Some("gone.pem"), "gone.pem cannot be used"),
+    ] {
+        let fetch = crate::guard::web_scene::fetch(url.clone());
+        let mut scene = crate::guard::web_scene::obeying(&[fetch], "{{tool}}");
+        if let Some(name) = trusting {
+            let file = text(&certificate(name)).to_owned();
+            scene.home = scene.home.env("SSL_CERT_FILE", &file);
+        }
+        let run = scene.chat(&format!("read {url}"));
+        assert!(run.out.contains(words), "{trusting:?}: {run:?}");
+    }
+}

@@ -1,6 +1,9 @@
 use std::ffi::OsString;
 
-use crate::cli::{CliCommand, parse_typed};
+use clap::CommandFactory;
+
+use super::known_elsewhere::KNOWN_WORDS;
+use crate::cli::{Cli, CliCommand, parse_typed};
 
 fn typed(words: &[&str]) -> Result<CliCommand, String> {
     let args = ["chela"].iter().chain(words).map(OsString::from).collect();
@@ -83,7 +86,7 @@ fn a_mistyped_command_is_an_error_that_names_the_near_one_only() {
     assert!(
         typed(&["hello"])
             .unwrap_err()
-            .contains("chela chat -m 'hello'")
+            .contains("chela chat -m 'hello', or chela -p 'hello'")
     );
     assert!(typed(&["cost"]).unwrap_err().contains("`chela usage`"));
     // An option in the wrong place makes no message of a command.
@@ -94,4 +97,76 @@ fn a_mistyped_command_is_an_error_that_names_the_near_one_only() {
             .contains("--frobnicate")
     );
     assert!(!typed(&["sessions", "lst"]).unwrap_err().contains("chat -m"));
+}
+
+#[test]
+fn names_of_other_programs_are_taken_where_they_mean_the_same() {
+    for (words, same) in [
+        (&["cron", "ls"][..], &["cron", "list"][..]),
+        (&["skills", "ls", "--json"], &["skills", "list", "--json"]),
+        (&["sessions", "delete", "3f2a"], &["sessions", "rm", "3f2a"]),
+        (&["skills", "rm", "x"], &["skills", "remove", "x"]),
+        (&["folders", "remove", "x"], &["folders", "rm", "x"]),
+    ] {
+        let here = format!("{:?}", typed(same).unwrap());
+        assert_eq!(format!("{:?}", typed(words).unwrap()), here, "{words:?}");
+    }
+}
+
+#[test]
+fn what_other_programs_call_it_leads_to_what_it_is_called_here() {
+    for (words, here) in [
+        (&["config", "show"][..], "`chela config get`"),
+        (&["memory", "list"], "`chela memory status`"),
+        (&["models", "set", "x"], "agents.defaults.model"),
+        (&["uninstall"], "`chela docs installing`"),
+        (&["cron", "frob"], "`chela cron` has add, list, show"),
+    ] {
+        let told = typed(words).unwrap_err();
+        assert!(told.contains(here), "{words:?}: {told}");
+        assert!(!told.contains("similar"), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn options_of_other_programs_are_told_what_there_is_instead() {
+    for (words, here) in [
+        (&["--yolo", "do it"][..], "chela approvals allow PROGRAM"),
+        (&["-p", "hi", "--output-format", "json"], "`--json`"),
+        (&["chat", "--system", "x"], "SOUL.md"),
+        (&["--cwd=/tmp", "look around"], "`--cd DIR`"),
+    ] {
+        let told = typed(words).unwrap_err();
+        assert!(told.contains(here), "{words:?}: {told}");
+        assert!(!told.contains("similar"), "{words:?}: {told}");
+    }
+}
+
+#[test]
+fn every_word_of_the_table_leads_to_a_command_and_is_none() {
+    let mut cli = Cli::command();
+    cli.build();
+    for (of, words, here) in KNOWN_WORDS {
+        let mut place = &cli;
+        for word in of.split_whitespace() {
+            place = place.find_subcommand(word).unwrap();
+        }
+        for word in *words {
+            assert!(
+                place.find_subcommand(word).is_none(),
+                "`{of} {word}` is a command"
+            );
+        }
+        let mut at = &cli;
+        for word in here.split_whitespace().skip(1) {
+            match at.find_subcommand(word) {
+                Some(inner) => at = inner,
+                None => {
+                    let is_argument = !at.has_subcommands() || word.starts_with('-');
+                    assert!(is_argument, "`{here}` names no command");
+                    break;
+                }
+            }
+        }
+    }
 }

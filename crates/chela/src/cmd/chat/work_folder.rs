@@ -107,7 +107,7 @@ impl FolderChoice<'_> {
             );
             return Ok(FolderAnswer::No);
         }
-        let answer = ask_about(&shown);
+        let answer = ask_about(&shown, screen);
         if let Some(answer) = answer {
             keep(self.host, folder, answer)?;
             print_note(
@@ -119,15 +119,18 @@ impl FolderChoice<'_> {
     }
 }
 
-fn ask_about(shown: &str) -> Option<FolderAnswer> {
+fn ask_about(shown: &str, screen: &Screen) -> Option<FolderAnswer> {
     let question = format!("Let the agent work in {shown}?  r read · w read and write · n no: ");
     loop {
         let answer = ask_fresh_line(&question)?.to_ascii_lowercase();
         match answer.as_str() {
             "r" | "read" => return Some(FolderAnswer::Read),
-            "w" | "rw" | "write" | "read and write" => return Some(FolderAnswer::Write),
+            // To work there is to read and to write.
+            "w" | "rw" | "write" | "read and write" | "y" | "yes" => {
+                return Some(FolderAnswer::Write);
+            }
             "n" | "no" => return Some(FolderAnswer::No),
-            _ => {}
+            _ => print_note(screen.paint, "type r, w or n, then Enter"),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use chela_agent::assemble::{PromptRequest, assemble};
 use chela_config::ConfigSource;
 use chela_files::{DiskBar, disk_bar};
+use chela_model::Models;
 use chela_workspace::{HistoryError, WorkspaceCondition, WorkspaceHistory};
 
 use super::fix::DoctorFix;
@@ -13,7 +14,7 @@ use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
-use super::{DoctorFinding, gateway, stores};
+use super::{DoctorFinding, gateway, models, stores};
 use crate::cmd::{CommandSetup, context, stop};
 
 pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
@@ -216,6 +217,7 @@ fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
             DoctorFinding::new("agents", Severity::Error, closed).hint("chela config validate"),
         );
     }
+    let models = Models::of(&setup.host, &setup.loaded);
     for knobs in setup.agents() {
         let id = &knobs.agent;
         if knobs.model.is_none() {
@@ -223,6 +225,8 @@ fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
                 DoctorFinding::new("agents", Severity::Note, format!("agent {id} has no model"))
                     .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
             );
+        } else {
+            findings.extend(models::model_findings(setup, &models, id));
         }
         findings.extend(sandbox(setup, id, knobs.sandbox_mode));
     }

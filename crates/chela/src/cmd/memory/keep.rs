@@ -1,7 +1,10 @@
 //! `chela memory forget` and `chela memory lint`: keeping memory good.
 
+use std::path::PathBuf;
+
 use chela_memory::forget::{ForgetCandidate, ForgetTarget};
 use chela_memory::lint::{FindingKind, LintLimits, LintReport, lint_memory};
+use chela_workspace::trust::TrustRecords;
 use serde_json::json;
 
 use super::{explained, open};
@@ -98,6 +101,7 @@ pub fn forget(
         &trusted,
         "chela memory forget",
     );
+    forget_versions(setup, agent, &gone.entries)?;
     if as_json {
         screen
             .json(&json!({ "entries": gone.entries, "copies": gone.copies, "forgotten": true }))?;
@@ -107,7 +111,34 @@ pub fn forget(
     for copy in &gone.copies {
         screen.line(format!("  copy: {}", setup.host.compact(copy)))?;
     }
+    if !gone.copies.is_empty() {
+        screen.paragraph(
+            "",
+            "The copy, conversations in which it was said and the workspace's git history still \
+             contain it: delete those by hand if it must be gone for good.",
+        )?;
+    }
     Ok(CommandExit::Fine)
+}
+
+/// Trusted versions of the files from before are not kept with what was forgotten in them.
+fn forget_versions(
+    setup: &CommandSetup,
+    agent: &AgentArg,
+    entries: &[ForgetCandidate],
+) -> Result<(), CommandError> {
+    let view = setup.view(&setup.agent(agent.agent.as_deref())?)?;
+    let custody = chela_agent::trust::custody_of(&setup.host, &setup.loaded, &view);
+    let in_files = entries.iter().filter(|entry| entry.from_file);
+    let texts: Vec<(PathBuf, String)> = in_files
+        .map(|entry| {
+            let path = custody.resolved(&custody.root().join(&entry.label));
+            (path, entry.text.clone())
+        })
+        .collect();
+    let gone = TrustRecords::forget_texts(&setup.host, &texts).map_err(CommandError::new)?;
+    tracing::info!(gone, "earlier versions went with what was forgotten");
+    Ok(())
 }
 
 /// The files that change and were trusted before; what somebody else wrote stays somebody else's.

@@ -1,5 +1,6 @@
 //! `chela sessions show`.
 
+use chela_agent::spoken::message_as_read;
 use chela_model::{MessagePart, ModelMessage};
 use chela_session::{EntryBody, TranscriptEntry, iso};
 use chela_store::block_on;
@@ -74,7 +75,12 @@ fn print(screen: &mut Screen, paint: ColourMode, entry: &TranscriptEntry) -> std
             screen.line(format!("{who}  {at}"))?;
             let lead = usize::try_from(meta.lead).unwrap_or(0);
             for part in message.content().iter().skip(lead) {
-                print_part(screen, paint, part, message)?;
+                match part {
+                    MessagePart::Text { text } if matches!(message, ModelMessage::User { .. }) => {
+                        screen.line(plain(&message_as_read(text, &meta.external)))?;
+                    }
+                    part => print_part(screen, paint, part, message)?,
+                }
             }
         }
         EntryBody::CustomMessage(custom) => {

@@ -86,6 +86,21 @@ impl JobClock {
         Ok(report)
     }
 
+    /// Puts on record what came of the runs of a job that have ended.
+    pub async fn settle_job(&self, id: &str, now: UnixMillis) -> Result<(), StoreError> {
+        let Some(mut job) = self.store.job(id).await?.and_then(ClockJob::read) else {
+            return Ok(());
+        };
+        let mut report = TickReport::default();
+        let open = self.store.open_occurrences().await?;
+        for one in open.iter().filter(|one| one.record.job == id) {
+            if matches!(one.message, MessageStanding::Finished(_)) {
+                self.look_at_open(&mut job, one, now, &mut report).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// A run that nobody planned: now, whether the job is switched on or not. Gives the id of its
     /// message, `None` when there is no such job.
     pub async fn run_now(

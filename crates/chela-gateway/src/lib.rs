@@ -24,8 +24,10 @@ mod listener;
 mod local_client;
 mod process;
 mod question_board;
+mod quotas;
 mod request_guard;
 mod service_unit;
+mod telemetry;
 mod work_item;
 mod work_surface;
 
@@ -36,6 +38,7 @@ pub use lanes::{SubmitError, WorkCounts, WorkLanes, WorkReceipt};
 pub use local_client::{LocalClient, LocalReply};
 pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
+pub use quotas::{QuotaHolder, QuotaReached, QuotaStanding, QuotaSum, QuotaTally};
 pub use service_unit::{ServiceManager, ServiceUnit};
 pub use work_item::{
     DeliveryTarget, EncodeError, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,

@@ -20,10 +20,13 @@ use crate::instance::{InstanceError, InstanceLock, RunningGateway};
 use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listener;
+use crate::telemetry::run_telemetry;
 
 /// Outcomes are kept for so long: until then the same work is known again.
 const KEEP_OUTCOMES: u64 = 7 * 24 * 3_600 * 1_000;
 const FORGET_EVERY: Duration = Duration::from_secs(3_600);
+/// So long the end of the process waits for a collector.
+const TELEMETRY_TIME: Duration = Duration::from_secs(2);
 
 /// What the operator asked for on the command line, beside the config.
 #[derive(Debug, Clone, Default)]
@@ -143,6 +146,8 @@ impl Gateway {
         };
         let forgetting = tokio::spawn(forget_old_outcomes(lanes.clone()));
         let clock = tokio::spawn(run_clock(lanes.clone(), is_stopping.clone()));
+        let version = self.state.running.version.clone();
+        let telemetry = tokio::spawn(run_telemetry(lanes.clone(), version, is_stopping.clone()));
         stop.await;
         tracing::info!("the gateway shuts down: what runs comes to its end");
         self.state.draining.store(true, Ordering::SeqCst);
@@ -150,6 +155,13 @@ impl Gateway {
         let drained = tokio::time::timeout(patience, working).await;
         forgetting.abort();
         clock.abort();
+        // What is left is sent, as far as a collector takes it at once.
+        if tokio::time::timeout(TELEMETRY_TIME, telemetry)
+            .await
+            .is_err()
+        {
+            tracing::debug!("the last telemetry was not sent");
+        }
         serving.abort();
         let outcome = match drained {
             Ok(_) => DrainOutcome::Drained,

@@ -22,6 +22,7 @@ mod sqlite;
 pub use block::{WaitHere, block_on};
 pub use engine::{StoreCounts, WriteDurability};
 pub use error::{EngineFault, StoreError};
+pub use file::copy_database;
 pub use file::{FileDocumentStore, FileExamination, examine};
 pub use file::{FileFormat, FileSoundness, FileState, FreedRoom, open, open_in_memory};
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 11] = [
+pub const MACHINE_PARTS: [&str; 12] = [
     "binutils",
     "bubblewrap",
     "cgroups",
@@ -23,6 +23,7 @@ pub const MACHINE_PARTS: [&str; 11] = [
     "landlock",
     "namespaces",
     "npm",
+    "otel-proto",
     "pip",
     "real-model",
     "ssh-keygen",

@@ -56,10 +56,8 @@ pub async fn run_job_by_hand(
         begun.map_err(HandRunError::Refused)
     };
     let ran = work_once(host, loaded, &store, begin).await?;
-    if ran.by == RunPlace::Here {
-        // What came of it goes on record now: no clock runs here.
-        clock.tick(host.unix_millis()).await?;
-    }
+    // What came of it is on record before anybody is told.
+    clock.settle_job(job, host.unix_millis()).await?;
     Ok(ran)
 }
 

@@ -91,6 +91,12 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
             load(&counts.resumed),
         ),
         (
+            "counter",
+            "chela_telemetry_dropped_total",
+            "Spans that no collector took in time",
+            load(&counts.telemetry_dropped),
+        ),
+        (
             "gauge",
             "chela_work_running",
             "Turns that run now",

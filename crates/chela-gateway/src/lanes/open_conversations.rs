@@ -13,6 +13,9 @@ use crate::work_item::{WorkItem, WorkSource};
 
 /// After so long without a word a conversation leaves memory.
 const IDLE_MILLIS: u64 = 10 * 60 * 1_000;
+/// More than this are not kept, however lately they were used: each holds its prompt, its tools and
+/// what was said, some hundred kilobytes. Opening one again costs some milliseconds.
+const MOST_OPEN: usize = 200;
 
 /// Conversations by session and by who speaks: authority belongs to a speaker, so nobody is heard
 /// in a conversation that was opened for somebody else.
@@ -65,21 +68,16 @@ impl OpenConversations {
             agents: Arc::clone(agents),
             used: now,
         };
-        lock(&self.0).insert(place, held);
+        let mut open = lock(&self.0);
+        open.insert(place, held);
+        close_surplus(&mut open);
         Ok(conversation)
     }
 
     /// Lets go of what nobody spoke in for a while and in which nothing runs.
     pub fn close_idle(&self, now: u64) {
         lock(&self.0).retain(|place, held| {
-            let is_idle = now.saturating_sub(held.used) > IDLE_MILLIS
-                && Arc::strong_count(&held.conversation) == 1
-                && held
-                    .conversation
-                    .background()
-                    .running()
-                    .in_words()
-                    .is_empty();
+            let is_idle = now.saturating_sub(held.used) > IDLE_MILLIS && held.may_close();
             if is_idle {
                 tracing::debug!(lane = place.lane, "an idle conversation leaves memory");
             }
@@ -96,6 +94,30 @@ impl OpenConversations {
 
     pub fn count(&self) -> usize {
         lock(&self.0).len()
+    }
+}
+
+impl HeldConversation {
+    /// Nobody speaks in it, and nothing it started runs on.
+    fn may_close(&self) -> bool {
+        let background = self.conversation.background();
+        Arc::strong_count(&self.conversation) == 1 && background.running().in_words().is_empty()
+    }
+}
+
+/// Closes those that were not used for longest.
+fn close_surplus(open: &mut HashMap<ConversationPlace, HeldConversation>) {
+    while open.len() > MOST_OPEN {
+        let closable = open.iter().filter(|(_, held)| held.may_close());
+        let oldest = closable.min_by_key(|(_, held)| held.used);
+        let Some(oldest) = oldest.map(|(place, _)| place.clone()) else {
+            return;
+        };
+        tracing::debug!(
+            lane = oldest.lane,
+            "too many conversations: one leaves memory"
+        );
+        open.remove(&oldest);
     }
 }
 

@@ -11,7 +11,10 @@ mod attacks;
 mod crash;
 mod lanes;
 mod process;
+mod quotas;
 mod socket;
+mod telemetry;
+mod wire;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

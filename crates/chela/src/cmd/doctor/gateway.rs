@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use chela_config::model::GatewayBind;
+use chela_config::model::{GatewayBind, OtelProtocol};
 use chela_core::Severity;
 use chela_gateway::{RunningGateway, token_file};
 
@@ -66,5 +66,28 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
             .hint("put TLS in front of it, or set gateway.bind to loopback"),
         );
     }
+    findings.extend(telemetry_finding(setup));
     findings
+}
+
+/// Telemetry that is switched on and cannot be sent.
+fn telemetry_finding(setup: &CommandSetup) -> Option<DoctorFinding> {
+    let otel = &setup.loaded.config.diagnostics.otel;
+    if !otel.enabled {
+        return None;
+    }
+    let has_place = otel.endpoint.is_some()
+        || (otel.traces_endpoint.is_some() && otel.metrics_endpoint.is_some());
+    let (told, hint) = match (otel.protocol, has_place) {
+        (OtelProtocol::HttpJson, true) => return None,
+        (OtelProtocol::HttpJson, false) => (
+            "telemetry is switched on and has no collector: none is sent",
+            "set diagnostics.otel.endpoint, such as http://127.0.0.1:4318",
+        ),
+        _ => (
+            "telemetry is not sent: its protocol is not offered",
+            "`chela config set diagnostics.otel.protocol http/json`; collectors take it on the same port",
+        ),
+    };
+    Some(DoctorFinding::new(CHECK, Severity::Warning, told).hint(hint))
 }

@@ -30,6 +30,8 @@ cargo xtask <chore>
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
   bench many       long histories and many sessions only: CPU, fsyncs, turns/s, stalls, memory
+  bench gateway    the gateway under load, and killed meanwhile: latency, memory, nothing lost;
+                   --sessions, --rate, --seconds and --kill-every change the load
   dist             the binary that is handed to people: target/dist/chela
   size [FILE]      what it is made of, and whether it is within its budget
   notices FILE     the licences of the crates inside the program, for the packages
@@ -66,7 +68,8 @@ fn main() -> ExitCode {
         ["snap"] => snap(),
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
-        ["bench", "many", rest @ ..] => bench_many(rest),
+        ["bench", "many", rest @ ..] => bench_one("chela-agent", "many", rest),
+        ["bench", "gateway", rest @ ..] => bench_one("chela", "gateway", rest),
         ["bench", rest @ ..] => bench(rest),
         ["kills"] => kills::count("500"),
         ["kills", kills] => kills::count(kills),
@@ -138,8 +141,8 @@ fn bench(rest: &[&str]) -> ChoreOutcome {
     cargo(&args)
 }
 
-fn bench_many(rest: &[&str]) -> ChoreOutcome {
-    let mut args = vec!["bench", "--package", "chela-agent", "--bench", "many", "--"];
+fn bench_one(package: &str, name: &str, rest: &[&str]) -> ChoreOutcome {
+    let mut args = vec!["bench", "--package", package, "--bench", name, "--"];
     args.extend(rest);
     cargo(&args)
 }

@@ -18,6 +18,10 @@ const TABLE: &[(&str, &[&str])] = &[
     ("chela-config", &["chela-core", "chela-files"]),
     ("chela-clock", &["chela-core", "chela-store"]),
     (
+        "chela-backup",
+        &["chela-core", "chela-files", "chela-store"],
+    ),
+    (
         "chela-workspace",
         &["chela-core", "chela-files", "chela-store"],
     ),
@@ -114,6 +118,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-clock",
             "chela-memory",
             "chela-guard",
+            "chela-ledger",
             "chela-log",
             "chela-reply",
             "chela-tools",
@@ -130,6 +135,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-files",
             "chela-log",
             "chela-store",
+            "chela-backup",
             "chela-config",
             "chela-clock",
             "chela-workspace",

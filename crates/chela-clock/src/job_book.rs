@@ -9,13 +9,18 @@ use chela_store::{
 };
 
 use crate::UnixMillis;
-use crate::job::{JobEnd, JobSpec, JobState};
+use crate::job::{JobEnd, JobMaker, JobSpec, JobState};
 use crate::job_clock::{ClockJob, removed_note};
 use crate::run_note::RunNote;
 
 /// How long the record of runs is kept, and how many of one job.
 const RUNS_KEPT: u64 = 30 * 86_400_000;
 const MOST_RUNS: usize = 2_000;
+
+/// More jobs than this nobody keeps an eye on.
+const MOST_JOBS: usize = 200;
+/// What an agent makes runs at most this often: each run is a turn that costs something.
+const AGENTS_SHORTEST: u64 = 60_000;
 
 /// A job as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +56,12 @@ pub enum BookError {
     NoName(String),
     #[error("the job `{0}` will never be due: its time has passed")]
     NeverDue(String),
+    #[error("there are {0} jobs already, as many as a home holds; remove one first")]
+    TooMany(usize),
+    #[error(
+        "a job of an agent runs at most once a minute, and `{0}` would run more often; you can make one that does with `chela cron add`"
+    )]
+    TooOften(String),
     #[error("someone else is changing the job `{0}`; try again")]
     Busy(String),
     #[error(transparent)]
@@ -108,10 +119,15 @@ impl JobBook {
         if name.is_empty() {
             return Err(BookError::NoName(spec.name));
         }
-        if self.list()?.iter().any(|row| row.spec.name == name) {
+        let rows = self.list()?;
+        if rows.iter().any(|row| row.spec.name == name) {
             return Err(BookError::NameTaken(name));
         }
+        if rows.len() >= MOST_JOBS {
+            return Err(BookError::TooMany(rows.len()));
+        }
         let spec = JobSpec { name, ..spec };
+        check_pace(&spec, now)?;
         let next = spec.schedule.next_after(now);
         if next.is_none() {
             return Err(BookError::NeverDue(spec.name));
@@ -161,6 +177,7 @@ impl JobBook {
         let mut next = row.next;
         let mut enabled = row.enabled;
         if spec.schedule != row.spec.schedule {
+            check_pace(&spec, now)?;
             next = spec.schedule.next_after(now);
             if next.is_none() {
                 return Err(BookError::NeverDue(spec.name));
@@ -229,6 +246,20 @@ impl JobBook {
             JobChanged::Changed => self.find(&row.id),
             JobChanged::Outdated => Err(BookError::Busy(row.spec.name.clone())),
         }
+    }
+}
+
+/// An agent's job may not be due more often than it may run.
+fn check_pace(spec: &JobSpec, now: UnixMillis) -> Result<(), BookError> {
+    const LOOKED_AT: usize = 20;
+    let moments = match spec.made.by {
+        JobMaker::Owner => Vec::new(),
+        JobMaker::Agent => spec.schedule.preview(now, LOOKED_AT),
+    };
+    let mut pauses = moments.windows(2);
+    match pauses.any(|pair| matches!(pair, [one, next] if next - one < AGENTS_SHORTEST)) {
+        true => Err(BookError::TooOften(spec.name.clone())),
+        false => Ok(()),
     }
 }
 

@@ -86,20 +86,17 @@ impl JobClock {
         Ok(report)
     }
 
-    /// What came of runs goes on record; nothing is planned or begun. For whoever waited for one
-    /// and says so before the next tick.
-    pub async fn settle_ended(&self) -> Result<(), StoreError> {
-        let mut jobs = self.jobs().await?;
+    /// Puts on record what came of the runs of a job that have ended.
+    pub async fn settle_job(&self, id: &str, now: UnixMillis) -> Result<(), StoreError> {
+        let Some(mut job) = self.store.job(id).await?.and_then(ClockJob::read) else {
+            return Ok(());
+        };
         let mut report = TickReport::default();
-        for one in &self.store.open_occurrences().await? {
-            if let MessageStanding::Finished(outcome) = &one.message
-                && let Some(job) = jobs.get_mut(&one.record.job)
-            {
-                self.settle(job, one, outcome, &mut report).await?;
+        let open = self.store.open_occurrences().await?;
+        for one in open.iter().filter(|one| one.record.job == id) {
+            if matches!(one.message, MessageStanding::Finished(_)) {
+                self.look_at_open(&mut job, one, now, &mut report).await?;
             }
-        }
-        for job in &report.given_up {
-            tracing::warn!(job, "a job failed too often and was switched off");
         }
         Ok(())
     }

@@ -34,23 +34,52 @@ const FORGET_EVERY: u64 = 3_600_000;
 
 /// Looks at the clock until the process ends.
 pub async fn run_clock(lanes: WorkLanes, mut shutdown: watch::Receiver<bool>) {
-    let mut forgotten = 0;
     boot::ask_to_boot(&lanes).await;
+    let mut clock = GatewayClock::new(lanes);
     while !*shutdown.borrow() {
-        let now = lanes.host().unix_millis();
-        let agents = lanes.agents();
-        if agents.loaded().config.cron.enabled {
-            ok_or_warn!(tick(&lanes, now).await, "the jobs cannot be read");
-        }
-        if now.saturating_sub(forgotten) > FORGET_EVERY {
-            forgotten = now;
-            forget_old_runs(&lanes, now).await;
-        }
-        let sleep = sleep_until_due(&lanes).await;
+        let due = clock.look().await;
+        let now = clock.lanes.host().unix_millis();
+        // What is overdue and was not sent is being looked at: not again at once.
+        let until = due.map(|due| due.saturating_sub(now));
+        let until = until.filter(|until| *until > 0).unwrap_or(u64::MAX);
+        let sleep = Duration::from_millis(until).min(LONGEST_SLEEP);
         tokio::select! {
             () = tokio::time::sleep(sleep) => {}
+            () = clock.lanes.timed_work_ended() => {}
             _ = shutdown.changed() => {}
         }
+    }
+}
+
+/// The clock over the lanes. It is told the time by their `Host`, and never sleeps by itself.
+#[derive(Debug)]
+pub struct GatewayClock {
+    lanes: WorkLanes,
+    forgotten: u64,
+}
+
+impl GatewayClock {
+    pub fn new(lanes: WorkLanes) -> Self {
+        Self {
+            lanes,
+            forgotten: 0,
+        }
+    }
+
+    /// One look at jobs and heartbeats: what came of runs is on record afterwards, what is due is
+    /// in the inbox. Says when something is due next.
+    pub async fn look(&mut self) -> Option<u64> {
+        let now = self.lanes.host().unix_millis();
+        let agents = self.lanes.agents();
+        if agents.loaded().config.cron.enabled {
+            ok_or_warn!(tick(&self.lanes, now).await, "the jobs cannot be read");
+        }
+        if now.saturating_sub(self.forgotten) > FORGET_EVERY {
+            self.forgotten = now;
+            forget_old_runs(&self.lanes, now).await;
+        }
+        let next = self.lanes.store().next_due().await;
+        ok_or_warn!(next, "what is due is not known").flatten()
     }
 }
 
@@ -74,15 +103,6 @@ fn job_clock(lanes: &WorkLanes) -> JobClock {
     let settings = clock_settings(agents.loaded());
     let form = JobWork::new(lanes.host().clone(), Arc::clone(agents.loaded()));
     JobClock::new(lanes.store().clone(), Arc::new(form), settings)
-}
-
-async fn sleep_until_due(lanes: &WorkLanes) -> Duration {
-    let next = ok_or_warn!(lanes.store().next_due().await, "what is due is not known");
-    let now = lanes.host().unix_millis();
-    let until = next.flatten().map(|next| next.saturating_sub(now));
-    // What is overdue and was not sent is being looked at: not again at once.
-    let until = until.filter(|until| *until > 0).unwrap_or(u64::MAX);
-    Duration::from_millis(until).min(LONGEST_SLEEP)
 }
 
 async fn forget_old_runs(lanes: &WorkLanes, now: u64) {

@@ -11,6 +11,8 @@ pub(crate) struct ErrorReply {
     pub status: StatusCode,
     pub code: &'static str,
     pub message: String,
+    /// Seconds until it is worth another try, where that is known.
+    pub retry_after: Option<u64>,
 }
 
 impl ErrorReply {
@@ -19,6 +21,7 @@ impl ErrorReply {
             status,
             code,
             message: message.into(),
+            retry_after: None,
         }
     }
 
@@ -59,7 +62,7 @@ impl ErrorReply {
         }
         if self.status == StatusCode::TOO_MANY_REQUESTS {
             let headers = reply.headers_mut();
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
+            headers.insert(header::RETRY_AFTER, self.retry_after.unwrap_or(60).into());
         }
         reply
     }

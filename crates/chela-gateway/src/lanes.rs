@@ -18,14 +18,15 @@ use std::time::Duration;
 use chela_agent::prelude::{AgentId, Agents, Conversation, Host, LoadedConfig};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{
-    ClaimAsk, ClaimedMessage, InboxStore, LeaseTime, MessageAccepted, SqliteRuntimeStore,
-    StoreError, WorkClaim,
+    ClaimAsk, ClaimedMessage, InboxMessage, InboxStore, LeaseTime, MessageAccepted,
+    SqliteRuntimeStore, StoreError, WorkClaim,
 };
 use tokio::sync::{Notify, oneshot, watch};
 
 use crate::caller_tools::CallerCalls;
 use crate::event_hub::EventHub;
 use crate::question_board::QuestionBoard;
+use crate::quotas::{QuotaReached, QuotaTally};
 use crate::restart_desk::RestartDesk;
 use crate::work_item::{EncodeError, WorkItem, WorkOutcome, WorkSource};
 use open_conversations::OpenConversations;
@@ -64,9 +65,12 @@ struct LaneParts {
     ended: Notify,
     /// Something is in the outbox.
     delivery_sent: Notify,
+    /// The work of a job or a heartbeat has ended: its outcome is to be put on record.
+    timed_ended: Notify,
     /// Conversations with something in the background that is looked after, by their place.
     watched: Mutex<HashSet<usize>>,
     counts: WorkCounts,
+    quotas: QuotaTally,
 }
 
 /// What was counted since the process began.
@@ -82,6 +86,8 @@ pub struct WorkCounts {
     /// Answers that reached where they were to go, and those that never will.
     pub delivered: AtomicU64,
     pub undelivered: AtomicU64,
+    /// Spans that no collector took in time.
+    pub telemetry_dropped: AtomicU64,
     pub running: AtomicUsize,
 }
 
@@ -119,6 +125,8 @@ pub enum SubmitError {
     QueueFull { waiting: usize },
     #[error("the gateway is shutting down; send it again when it is back")]
     ShuttingDown,
+    #[error(transparent)]
+    Quota(#[from] QuotaReached),
     #[error("there is no agent `{0}`; `chela agents list` shows them")]
     NoAgent(String),
 }
@@ -133,6 +141,8 @@ impl WorkLanes {
         if released > 0 {
             tracing::info!(released, "work of a process that died is taken up again");
         }
+        let now = agents.host().unix_millis();
+        let quotas = QuotaTally::load(&agents.loaded().config.gateway.quotas, &store, now).await?;
         Ok(Self(Arc::new(LaneParts {
             host: agents.host().clone(),
             agents: RwLock::new(agents),
@@ -148,8 +158,10 @@ impl WorkLanes {
             began: Notify::new(),
             ended: Notify::new(),
             delivery_sent: Notify::new(),
+            timed_ended: Notify::new(),
             watched: Mutex::default(),
             counts: WorkCounts::default(),
+            quotas,
         })))
     }
 
@@ -172,17 +184,21 @@ impl WorkLanes {
         if !agents.loaded().agents().contains(&item.agent) {
             return Err(SubmitError::NoAgent(item.agent.to_string()));
         }
+        // What came before is neither refused nor counted again.
+        if let Some(known) = self.0.store.by_id(&item.id).await? {
+            return Ok(self.known_receipt(&known));
+        }
         self.make_room_for(&item).await?;
-        let message = item.to_message(self.0.host.unix_millis())?;
-        match self.0.store.accept(message).await? {
-            MessageAccepted::Known(known) => {
-                self.0.counts.repeated.fetch_add(1, Ordering::Relaxed);
-                tracing::info!(work = item.id, "came again: nothing is done twice");
-                let outcome = known.outcome.as_ref();
-                Ok(WorkReceipt::Known {
-                    outcome: outcome.map(|outcome| WorkOutcome::read(&outcome.text)),
-                })
-            }
+        let now = self.0.host.unix_millis();
+        let message = item.to_message(now)?;
+        let quotas = &agents.loaded().config.gateway.quotas;
+        self.0.quotas.reserve(quotas, &item, now)?;
+        let accepted = self.0.store.accept(message).await;
+        if !matches!(accepted, Ok(MessageAccepted::New)) {
+            self.0.quotas.take_back(&item);
+        }
+        match accepted? {
+            MessageAccepted::Known(known) => Ok(self.known_receipt(&known)),
             MessageAccepted::New => {
                 self.0.counts.accepted.fetch_add(1, Ordering::Relaxed);
                 self.join_running_turn(&item).await?;
@@ -192,9 +208,23 @@ impl WorkLanes {
         }
     }
 
+    fn known_receipt(&self, known: &InboxMessage) -> WorkReceipt {
+        self.0.counts.repeated.fetch_add(1, Ordering::Relaxed);
+        tracing::info!(work = known.id, "came again: nothing is done twice");
+        let outcome = known.outcome.as_ref();
+        WorkReceipt::Known {
+            outcome: outcome.map(|outcome| WorkOutcome::read(&outcome.text)),
+        }
+    }
+
     /// Something was written into the inbox by other means than [`WorkLanes::submit`].
     pub fn look_again(&self) {
         self.0.wake.notify_one();
+    }
+
+    /// The work of a job or a heartbeat ended since this was last waited for.
+    pub(crate) async fn timed_work_ended(&self) {
+        self.0.timed_ended.notified().await;
     }
 
     /// What came of a piece of work, as soon as that is known.
@@ -237,6 +267,11 @@ impl WorkLanes {
     pub fn is_busy(&self, agent: &AgentId) -> bool {
         let running = lock(&self.0.running);
         running.values().any(|lane| lane.agent == *agent)
+    }
+
+    /// Whether a turn runs in a lane.
+    pub(crate) fn is_running(&self, lane: &str) -> bool {
+        lock(&self.0.running).contains_key(lane)
     }
 
     /// Stops the turn that runs in a session. Says whether one did.

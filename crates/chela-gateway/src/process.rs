@@ -24,11 +24,14 @@ use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listener;
 use crate::restart_desk::RestartAsk;
+use crate::telemetry::run_telemetry;
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 /// Outcomes are kept for so long: until then the same work is known again.
 const KEEP_OUTCOMES: u64 = 7 * 24 * 3_600 * 1_000;
 const FORGET_EVERY: Duration = Duration::from_secs(3_600);
+/// So long the end of the process waits for a collector.
+const TELEMETRY_TIME: Duration = Duration::from_secs(2);
 
 /// What the operator asked for on the command line, beside the config.
 #[derive(Debug, Clone, Default)]
@@ -191,6 +194,8 @@ impl Gateway {
             tokio::spawn(async move { desk.run(is_stopping).await })
         };
         let watching = tokio::spawn(watch_config(Arc::clone(&self.state), is_stopping.clone()));
+        let version = self.state.running.version.clone();
+        let telemetry = tokio::spawn(run_telemetry(lanes.clone(), version, is_stopping.clone()));
         let restart = tokio::select! {
             () = stop => None,
             asked = self.state.restart.wait() => Some(asked),
@@ -211,6 +216,13 @@ impl Gateway {
         // One that is under way is tried again after the start: its id is the same.
         delivering.abort();
         watching.abort();
+        // What is left is sent, as far as a collector takes it at once.
+        if tokio::time::timeout(TELEMETRY_TIME, telemetry)
+            .await
+            .is_err()
+        {
+            tracing::debug!("the last telemetry was not sent");
+        }
         serving.abort();
         if let Some(ask) = &restart {
             tell_who_asked(&lanes, ask).await;

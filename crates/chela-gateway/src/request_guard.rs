@@ -52,6 +52,16 @@ pub(crate) async fn guard_request(
 
 fn check_place(state: &GatewayState, headers: &HeaderMap) -> Result<(), ErrorReply> {
     let names = state.names.read().unwrap_or_else(PoisonError::into_inner);
+    // Whoever passed it on may have read another end of it.
+    if headers.contains_key(header::TRANSFER_ENCODING)
+        && headers.contains_key(header::CONTENT_LENGTH)
+    {
+        return Err(ErrorReply::new(
+            StatusCode::BAD_REQUEST,
+            "two_lengths",
+            "a request with both Content-Length and Transfer-Encoding is not read",
+        ));
+    }
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = hosts.next().and_then(|host| host.to_str().ok());
     let (Some(host), None) = (host, hosts.next()) else {

@@ -207,6 +207,9 @@ pub struct WorkOutcome {
     #[serde(skip_serializing_if = "is_zero")]
     pub cache_write_tokens: u64,
     pub steps: u32,
+    /// Millionths of a dollar, where prices are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub micro_dollars: Option<u64>,
     /// The id of the work whose turn this was read in (`steer`, `collect`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub joined: Option<String>,

@@ -1,5 +1,6 @@
 //! One file of records: its format, and how it is opened.
 
+mod copying;
 mod document;
 mod examine;
 mod explain;
@@ -10,6 +11,7 @@ mod sound;
 
 use std::path::{Path, PathBuf};
 
+pub use copying::copy_database;
 pub use document::document_at;
 pub use examine::{FileExamination, examine};
 pub use format::{FileFormat, FreedRoom};

@@ -23,7 +23,7 @@ mod sqlite;
 pub use block::{WaitHere, block_on};
 pub use engine::{StoreCounts, WriteDurability};
 pub use error::{EngineFault, StoreError};
-pub use file::{FileExamination, document_at, examine};
+pub use file::{FileExamination, copy_database, document_at, examine};
 pub use file::{FileFormat, FileSoundness, FileState, FreedRoom, open, open_in_memory};
 
 /// What a store answers with. The work is under way when the future is made: dropping it gives

@@ -24,6 +24,7 @@ pub const MACHINE_PARTS: [&str; 12] = [
     "landlock",
     "namespaces",
     "npm",
+    "otel-proto",
     "pip",
     "real-model",
     "ssh-keygen",

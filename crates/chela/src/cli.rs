@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod audit;
 pub mod auth;
+pub mod backup;
 pub mod cache;
 pub mod cron;
 pub mod docs;
@@ -195,6 +196,10 @@ Examples:
     /// What agents look at by themselves: when, whether a model is asked, and why not
     #[command(subcommand)]
     Heartbeat(heartbeat::HeartbeatCommand),
+
+    /// Copy the home into one archive, check it, restore it
+    #[command(subcommand)]
+    Backup(backup::BackupCommand),
 
     /// Tokens and money spent, summed up
     #[command(after_help = "\

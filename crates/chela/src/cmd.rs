@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod auth;
+mod backup;
 mod cache;
 mod change_records;
 mod chat;
@@ -79,6 +80,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Gateway(command)) => gateway::run(host, screen, command),
         Some(CliCommand::Cron(command)) => cron::run(host, screen, command),
         Some(CliCommand::Heartbeat(command)) => heartbeat::run(host, screen, command),
+        Some(CliCommand::Backup(command)) => backup::run(host, screen, command),
         Some(CliCommand::Usage(args)) => usage::run(host, screen, &args),
         Some(CliCommand::Logs(args)) => logs::run(host, screen, &args),
         Some(CliCommand::Agents(command)) => agents::run(host, screen, command),

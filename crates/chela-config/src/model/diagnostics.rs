@@ -8,6 +8,7 @@ section! {
         /// Gather them.
         enabled: Option<bool>,
         /// What to gather.
+        [later]
         flags: Vec<String>,
         /// Warn about a session stuck for this many milliseconds.
         [min 1, later]
@@ -24,44 +25,40 @@ section! {
 
     /// OpenTelemetry.
     struct Otel {
-        /// Send.
+        /// Send traces of turns and metrics from the gateway.
         enabled: bool,
-        /// URL.
+        /// Address of a collector, such as `http://127.0.0.1:4318`.
         endpoint: Option<String>,
         /// Address for traces.
-        [later]
         traces_endpoint: Option<String>,
         /// Address for metrics.
-        [later]
         metrics_endpoint: Option<String>,
         /// Address for logs.
         [later]
         logs_endpoint: Option<String>,
-        /// Protocol.
+        /// Protocol; `http/json` is what is offered.
         protocol: OtelProtocol,
         /// Extra headers.
         headers: std::collections::BTreeMap<String, SecretSetting>,
-        /// Name of the service.
-        [later]
+        /// Name of the service: `chela` unless set.
         service_name: Option<String>,
         /// Send traces.
-        [later]
         traces: Option<bool>,
         /// Send metrics.
-        [later]
         metrics: Option<bool>,
         /// Send logs.
         [later]
         logs: Option<bool>,
         /// Share of traces sent.
-        [min 0.0, max 1.0, later]
+        [min 0.0, max 1.0]
         sample_rate: Option<f64>,
-        /// Send every N milliseconds.
-        [later]
+        /// Send every N milliseconds: 5000 unless set.
         flush_interval_ms: Option<u64>,
         /// Also send message content.
+        [later]
         capture_content: Option<FlagOrDetail<OpenMap>>,
         /// Tool servers.
+        [later]
         mcp: ForeignSettings,
     }
 
@@ -107,7 +104,7 @@ section! {
 
 words! {
     /// Protocol of OpenTelemetry.
-    enum OtelProtocol { HttpProtobuf = "http/protobuf", Grpc = "grpc" }
+    enum OtelProtocol { HttpJson = "http/json", HttpProtobuf = "http/protobuf", Grpc = "grpc" }
     /// How much is logged.
     enum LogLevel {
         Info = "info", Silent = "silent", Fatal = "fatal", Error = "error", Warn = "warn",

@@ -17,6 +17,8 @@ section! {
         custom_bind_host: Option<String>,
         /// Who may connect.
         auth: GatewayAuth,
+        /// How much may be used up in a window of time; more is refused.
+        quotas: GatewayQuotas,
         /// Proxies whose headers are trusted.
         [later]
         trusted_proxies: Vec<String>,
@@ -67,6 +69,29 @@ section! {
         /// Longest handshake, in milliseconds.
         [later]
         handshake_timeout_ms: Option<u64>,
+    }
+
+    /// How much may be used up in a window of time.
+    struct GatewayQuotas {
+        /// By each agent, whoever it works for.
+        agent: QuotaRule,
+        /// By each sender: whoever a program names with `user`, or a channel.
+        sender: QuotaRule,
+    }
+
+    /// In turns, tokens or money; the first one reached counts.
+    struct QuotaRule {
+        /// Turns.
+        [min 1]
+        turns: Option<u64>,
+        /// Tokens in and out.
+        [min 1]
+        tokens: Option<u64>,
+        /// US dollars.
+        [min 0.0]
+        usd: Option<f64>,
+        /// The window: a bare number is minutes, a week at most.
+        window: DurationText = "1h".into(),
     }
 
     /// Who may speak to the gateway.

@@ -73,7 +73,6 @@ section! {
         /// How long requests to models stay on record.
         ledger: Ledger,
         /// Traces and telemetry.
-        [later]
         diagnostics: Diagnostics,
         /// Log output.
         logging: Logging,

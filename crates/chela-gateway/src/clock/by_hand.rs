@@ -58,8 +58,8 @@ pub async fn run_job_by_hand(
         begun.map_err(HandRunError::Refused)
     };
     let ran = work_once(host, loaded, &store, begin).await?;
-    // What came of it goes on record now: no clock runs here, and that of a gateway looks later.
-    clock.settle_ended().await?;
+    // What came of it is on record before anybody is told.
+    clock.settle_job(job, host.unix_millis()).await?;
     Ok(ran)
 }
 

@@ -85,7 +85,7 @@ impl WorkForm for JobWork {
             model: outcome.model,
             input_tokens: outcome.input_tokens,
             output_tokens: outcome.output_tokens,
-            micro_dollars: None,
+            micro_dollars: outcome.micro_dollars,
         }
     }
 }

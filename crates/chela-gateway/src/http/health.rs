@@ -110,6 +110,7 @@ pub(super) async fn metrics(State(state): State<Arc<GatewayState>>) -> Response 
         counter("deliveries_delivered_total", "Answers that arrived where they were to go", &counts.delivered),
         counter("deliveries_failed_total", "Answers that were given up", &counts.undelivered),
         gauge("deliveries_waiting", "Answers that are to be delivered", undelivered),
+        counter("telemetry_dropped_total", "Spans that no collector took in time", &counts.telemetry_dropped),
         gauge("work_running", "Turns that run now", running),
         gauge("work_waiting", "Messages and jobs that wait", waiting),
         gauge("conversations_open", "Conversations in memory", open),

@@ -427,11 +427,19 @@ pub(super) fn refused(error: &SubmitError) -> ErrorReply {
     let (status, code) = match error {
         SubmitError::Store(error) => return store_error(error),
         SubmitError::Encode(_) => (StatusCode::BAD_REQUEST, "invalid_request_error"),
+        SubmitError::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "quota_reached"),
         SubmitError::QueueFull { .. } => (StatusCode::TOO_MANY_REQUESTS, "queue_full"),
         SubmitError::ShuttingDown => (StatusCode::SERVICE_UNAVAILABLE, "shutting_down"),
         SubmitError::NoAgent(_) => (StatusCode::NOT_FOUND, "model_not_found"),
     };
-    ErrorReply::new(status, code, error.to_string())
+    let retry_after = match error {
+        SubmitError::Quota(full) => Some(full.retry_after),
+        _ => None,
+    };
+    ErrorReply {
+        retry_after,
+        ..ErrorReply::new(status, code, error.to_string())
+    }
 }
 
 /// Waits for what comes of a request.

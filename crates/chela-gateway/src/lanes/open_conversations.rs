@@ -16,6 +16,10 @@ use crate::gateway_tool::GatewayTool;
 use crate::restart_desk::RestartDesk;
 use crate::work_item::{FolderAsk, WorkItem, WorkSource};
 
+/// More than this are not kept, however lately they were used: each holds its prompt, its tools and
+/// what was said, some hundred kilobytes. Opening one again costs some milliseconds.
+const MOST_OPEN: usize = 200;
+
 /// Conversations by session and by who speaks: authority belongs to a speaker, so nobody is heard
 /// in a conversation that was opened for somebody else.
 #[derive(Debug, Default)]
@@ -79,16 +83,16 @@ impl OpenConversations {
             agents: Arc::clone(agents),
             used: now,
         };
-        lock(&self.0).insert(place, held);
+        let mut open = lock(&self.0);
+        open.insert(place, held);
+        close_surplus(&mut open);
         Ok(conversation)
     }
 
     /// Lets go of what nobody spoke in for a while and in which nothing runs.
     pub fn close_idle(&self, now: u64, idle_millis: u64) {
         lock(&self.0).retain(|place, held| {
-            let is_idle = now.saturating_sub(held.used) > idle_millis
-                && Arc::strong_count(&held.conversation) == 1
-                && !is_at_work(&held.conversation);
+            let is_idle = now.saturating_sub(held.used) > idle_millis && held.may_close();
             if is_idle {
                 tracing::debug!(lane = place.lane, "an idle conversation leaves memory");
             }
@@ -150,6 +154,29 @@ fn folders_of(host: &Host, asked: &[FolderAsk]) -> Vec<WorkFolder> {
         },
     });
     folders.collect()
+}
+
+impl HeldConversation {
+    /// Nobody speaks in it, and nothing it started runs on.
+    fn may_close(&self) -> bool {
+        Arc::strong_count(&self.conversation) == 1 && !is_at_work(&self.conversation)
+    }
+}
+
+/// Closes those that were not used for longest.
+fn close_surplus(open: &mut HashMap<ConversationPlace, HeldConversation>) {
+    while open.len() > MOST_OPEN {
+        let closable = open.iter().filter(|(_, held)| held.may_close());
+        let oldest = closable.min_by_key(|(_, held)| held.used);
+        let Some(oldest) = oldest.map(|(place, _)| place.clone()) else {
+            return;
+        };
+        tracing::debug!(
+            lane = oldest.lane,
+            "too many conversations: one leaves memory"
+        );
+        open.remove(&oldest);
+    }
 }
 
 /// Who speaks. Only the owner's token on a surface of the owner is the owner; whoever a program

@@ -9,13 +9,14 @@ use chela_agent::prelude::{
     ToldAnnouncement, Trust, TurnEnd, TurnError, TurnOutcome,
 };
 use chela_core::{lock, ok_or_warn};
-use chela_model::CallFailure;
+use chela_model::{CallFailure, FallbackChain};
 use chela_session::MessageSource;
 use chela_store::ClaimedMessage;
 use serde_json::{Value, json};
 
 use super::{RunningLane, WorkLanes};
 use crate::event_hub::NewEvent;
+use crate::quotas::QuotaReached;
 use crate::turn_wire::write_outcome;
 use crate::work_item::{DeliveryTarget, ToolAsk, WorkItem, WorkOutcome, WorkSource, WorkStatus};
 use crate::work_surface::WorkSurface;
@@ -56,15 +57,33 @@ impl WorkLanes {
             tracing::warn!(%error, lane, "what waits behind a message stays where it is");
             Vec::new()
         });
-        let outcome = self
-            .turn_of(&claimed, &item, &collected, &surface)
-            .await
-            .unwrap_or_else(|error| WorkOutcome::of_error(&error));
+        let outcome = match self.room_for_timed(&item) {
+            Ok(()) => self
+                .turn_of(&claimed, &item, &collected, &surface)
+                .await
+                .unwrap_or_else(|error| WorkOutcome::of_error(&error)),
+            Err(full) => WorkOutcome::failed(&full.to_string()),
+        };
         let conversation = self
             .end_lane(&claimed, (&item, outcome), collected, &surface)
             .await;
         if let Some(conversation) = conversation {
             self.watch_background(&conversation, &item);
+        }
+    }
+
+    /// What the clock brings comes into the inbox by its own way, so its quota is looked at here.
+    fn room_for_timed(&self, item: &WorkItem) -> Result<(), QuotaReached> {
+        match item.source {
+            WorkSource::Cron { .. } | WorkSource::Heartbeat => {
+                let agents = self.agents();
+                let quotas = &agents.loaded().config.gateway.quotas;
+                self.0.quotas.take_back(item);
+                self.0
+                    .quotas
+                    .reserve(quotas, item, self.0.host.unix_millis())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -110,7 +129,7 @@ impl WorkLanes {
                 MessageStanding::Begun => {
                     self.0.counts.resumed.fetch_add(1, Ordering::Relaxed);
                     let outcome = conversation.resume(&item.id, surface).await?;
-                    Ok(WorkOutcome::of_turn(&outcome))
+                    Ok(outcome_of_turn(&conversation, &outcome).await)
                 }
                 MessageStanding::Unknown => {
                     if item.options.begin_anew {
@@ -123,7 +142,7 @@ impl WorkLanes {
                         return call_tool(&conversation, ask, message, surface).await;
                     }
                     let outcome = begin_turn(&conversation, item, message, surface).await?;
-                    Ok(WorkOutcome::of_turn(&outcome))
+                    Ok(outcome_of_turn(&conversation, &outcome).await)
                 }
             }
         };
@@ -174,6 +193,7 @@ impl WorkLanes {
             .flatten()
             .flat_map(|message| message.inbox_ids)
             .collect();
+        self.0.quotas.settle(item, &outcome);
         let count = match outcome.status {
             WorkStatus::Failed => &self.0.counts.failed,
             _ => &self.0.counts.answered,
@@ -209,6 +229,9 @@ impl WorkLanes {
         let deliveries = self.delivery_of(item, &outcome, trust);
         self.finish_and_send(&claimed.claim, outcome, deliveries)
             .await;
+        if matches!(item.source, WorkSource::Cron { .. } | WorkSource::Heartbeat) {
+            self.0.timed_ended.notify_one();
+        }
         conversation
     }
 }
@@ -252,6 +275,19 @@ async fn announce(
         status: WorkStatus::Silent,
         ..WorkOutcome::default()
     })
+}
+
+/// What a turn came to, with its price where the model has one.
+async fn outcome_of_turn(conversation: &Conversation, turn: &TurnOutcome) -> WorkOutcome {
+    let has_price = |chain: FallbackChain| chain.current().info().cost.is_some();
+    let spent = match conversation.chain().is_ok_and(has_price) {
+        true => conversation.turn_spent(turn).await,
+        false => None,
+    };
+    WorkOutcome {
+        micro_dollars: spent.map(|spent| spent.cost),
+        ..WorkOutcome::of_turn(turn)
+    }
 }
 
 async fn begin_turn(

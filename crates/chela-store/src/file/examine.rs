@@ -77,7 +77,7 @@ fn check_where_nothing_is_written(
 }
 
 /// Names the file in errors; nothing is opened by it.
-const fn unknown_format(name: &'static str) -> FileFormat {
+pub(super) const fn unknown_format(name: &'static str) -> FileFormat {
     FileFormat {
         name,
         if_damaged: "nothing was changed",

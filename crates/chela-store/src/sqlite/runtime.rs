@@ -56,6 +56,11 @@ impl SqliteRuntimeStore {
         self.engine.check()
     }
 
+    /// The messages that were accepted since a moment and are remembered, in their order.
+    pub fn accepted_since(&self, at: u64) -> StoreFuture<'static, Vec<InboxMessage>> {
+        self.read(move |connection| inbox::accepted_since(connection, at))
+    }
+
     pub fn counts(&self) -> StoreCounts {
         self.engine.counts()
     }

@@ -9,6 +9,7 @@ use super::change_records;
 
 use crate::cli::approvals::ApprovalsCommand;
 use crate::cli::auth::AuthCommand;
+use crate::cli::backup::BackupCommand;
 use crate::cli::cron::CronCommand;
 use crate::cli::gateway::GatewayCommand;
 use crate::cli::guard::GuardCommand;
@@ -155,6 +156,7 @@ fn only_looks(command: Option<&CliCommand>) -> bool {
         CliCommand::Folders(command) => matches!(command, FoldersCommand::List(_)),
         CliCommand::Sandbox(command) => matches!(command, SandboxCommand::Explain { .. }),
         CliCommand::Heartbeat(command) => !matches!(command, HeartbeatCommand::Run { .. }),
+        CliCommand::Backup(command) => matches!(command, BackupCommand::Verify { .. }),
         CliCommand::Cron(command) => matches!(
             command,
             CronCommand::List { .. } | CronCommand::Show { .. } | CronCommand::Runs { .. }

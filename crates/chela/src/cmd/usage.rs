@@ -2,14 +2,15 @@
 
 use chela_agent::OwnerCalendar;
 use chela_core::Host;
+use chela_gateway::QuotaTally;
 use chela_ledger::{UsageBy, UsageRange, UsageSum, dollars};
-use chela_store::block_on;
+use chela_store::{SqliteRuntimeStore, block_on};
 use chela_tools::approvals::shown;
 
 use super::turn::{number, percent};
 use super::{CommandOutcome, CommandSetup, ledger};
 use crate::cli::usage::{ByName, UsageArgs};
-use crate::fail::CommandExit;
+use crate::fail::{CommandError, CommandExit};
 use crate::screen::{ColourMode, Screen, count_noun, grouped, shorten};
 
 /// How long the longest bar is.
@@ -42,15 +43,35 @@ pub fn run(host: &Host, screen: &mut Screen, args: &UsageArgs) -> CommandOutcome
             screen.json(&sums)?;
             return Ok(CommandExit::Fine);
         }
-        if sums.is_empty() {
-            screen.line("No usage in this period.")?;
-            return Ok(CommandExit::Fine);
+        match sums.is_empty() {
+            true => screen.line("No usage in this period.")?,
+            false => chart(screen, &sums, by)?,
         }
-        chart(screen, &sums, by)
+        tell_quotas(&setup, screen)
     })
 }
 
-fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> CommandOutcome {
+/// What is used up of `gateway.quotas`, where there are any.
+fn tell_quotas(setup: &CommandSetup, screen: &mut Screen) -> CommandOutcome {
+    let path = SqliteRuntimeStore::path_in(&setup.host.state_dir());
+    let store = SqliteRuntimeStore::open_existing(&path).map_err(CommandError::new)?;
+    let Some(store) = store else {
+        return Ok(CommandExit::Fine);
+    };
+    let quotas = &setup.loaded.config.gateway.quotas;
+    let now = setup.host.unix_millis();
+    let tally = block_on(QuotaTally::load(quotas, &store, now)).map_err(CommandError::new)?;
+    let standings = tally.standings(quotas, now);
+    if !standings.is_empty() {
+        screen.line("\nQuotas of the gateway:")?;
+    }
+    for standing in standings {
+        screen.line(shown(&standing.in_words()))?;
+    }
+    Ok(CommandExit::Fine)
+}
+
+fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> Result<(), CommandError> {
     let paint = screen.paint;
     let most = sums.iter().map(|sum| sum.input).max().unwrap_or(0);
     let mut rows: Vec<Vec<String>> = sums
@@ -67,7 +88,7 @@ fn chart(screen: &mut Screen, sums: &[UsageSum], by: UsageBy) -> CommandOutcome 
             "~ partly our own count: the endpoint reported nothing, or the answer broke off",
         ))?;
     }
-    Ok(CommandExit::Fine)
+    Ok(())
 }
 
 /// A bar in eighths of a character, so that small shares show too.

@@ -5,6 +5,8 @@
     reason = "a test that cannot be set up fails here"
 )]
 
+mod month;
+
 use chela_testkit::{EndpointScript, ScriptStep, StepRule, wait_until};
 use serde_json::{Value, json};
 

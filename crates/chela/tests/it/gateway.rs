@@ -16,11 +16,14 @@ mod hooks;
 mod lanes;
 mod living;
 mod process;
+mod quotas;
 mod reload;
 mod shared_chat;
 pub(crate) mod socket;
+mod telemetry;
 mod tools;
 mod whose_words;
+mod wire;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

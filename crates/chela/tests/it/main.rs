@@ -11,6 +11,7 @@ mod agents;
 mod approvals;
 mod auth;
 mod automation;
+mod backup;
 mod bad_input;
 mod broken_home;
 mod chat;

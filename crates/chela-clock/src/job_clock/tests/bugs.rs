@@ -242,3 +242,33 @@ fn a_job_that_cannot_be_run_says_why() {
     let row = home.book().find("impossible").unwrap();
     assert_eq!(row.state.failures, 1);
 }
+
+#[test]
+fn an_agent_makes_no_job_that_runs_all_the_time_and_nobody_makes_too_many() {
+    let mut home = Home::new("2026-03-02T06:00:00Z");
+    let by_agent = |schedule: JobSchedule| {
+        let mut spec = spec("often", schedule);
+        spec.made.by = JobMaker::Agent;
+        spec
+    };
+    let book = home.book();
+    let entropy = FixedEntropy(1);
+    let every = |every: u64| JobSchedule::Every { every, anchor: 0 };
+    for schedule in [every(MINUTE - 1), cron("*/20 * * * * *", "UTC")] {
+        let refused = book
+            .add(by_agent(schedule), &entropy, home.now)
+            .unwrap_err();
+        assert!(refused.to_string().contains("once a minute"), "{refused}");
+    }
+    let row = book
+        .add(by_agent(every(MINUTE)), &entropy, home.now)
+        .unwrap();
+    let refused = book.edit(&row, by_agent(every(1_000)), home.now);
+    assert!(refused.is_err());
+    for number in 1..200 {
+        home.add(spec(&format!("n{number}"), every(HOUR)));
+    }
+    let spec = spec("one-more", every(HOUR));
+    let refused = book.add(spec, &entropy, home.now).unwrap_err();
+    assert!(refused.to_string().contains("200 jobs"), "{refused}");
+}

@@ -183,6 +183,18 @@ pub(super) fn finished_before(
         .collect()
 }
 
+pub(super) fn accepted_since(
+    connection: &Connection,
+    at: u64,
+) -> rusqlite::Result<Vec<InboxMessage>> {
+    connection
+        .prepare(&format!(
+            "SELECT {COLUMNS} FROM inbox WHERE accepted >= ?1 ORDER BY number"
+        ))?
+        .query_map([moment(at)], message_of)?
+        .collect()
+}
+
 pub(super) fn forget_finished(tx: &Connection, before: u64) -> rusqlite::Result<usize> {
     tx.execute("DELETE FROM inbox WHERE finished < ?1", [moment(before)])
 }

@@ -2,6 +2,7 @@
 
 use chela_clock::{JobMaker, JobRow, JobSchedule, RunRow, duration_in_words, moment_in_words};
 use chela_core::{Trust, grouped};
+use chela_ledger::dollars;
 use serde_json::{Value, json};
 
 use super::CronDesk;
@@ -189,6 +190,7 @@ impl CronDesk {
                             format!("{} tokens", grouped(tokens))
                         }
                     },
+                    run.note.micro_dollars.map_or(String::new(), dollars),
                     clean_line(&told),
                 ]
             })

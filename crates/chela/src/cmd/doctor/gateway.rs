@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use chela_config::model::GatewayBind;
+use chela_config::model::{GatewayBind, OtelProtocol};
 use chela_core::{Host, Severity};
 use chela_gateway::{RunningGateway, ServiceManager, ServiceUnit, config_stamp, token_file};
 
@@ -74,6 +74,7 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
             .hint("put TLS in front of it, or set gateway.bind to loopback"),
         );
     }
+    findings.extend(telemetry_finding(setup));
     findings
 }
 
@@ -129,4 +130,26 @@ fn unit_finding(host: &Host) -> Option<DoctorFinding> {
             "`{look}` says why; `chela gateway logs` shows what it did"
         )),
     )
+}
+
+/// Telemetry that is switched on and cannot be sent.
+fn telemetry_finding(setup: &CommandSetup) -> Option<DoctorFinding> {
+    let otel = &setup.loaded.config.diagnostics.otel;
+    if !otel.enabled {
+        return None;
+    }
+    let has_place = otel.endpoint.is_some()
+        || (otel.traces_endpoint.is_some() && otel.metrics_endpoint.is_some());
+    let (told, hint) = match (otel.protocol, has_place) {
+        (OtelProtocol::HttpJson, true) => return None,
+        (OtelProtocol::HttpJson, false) => (
+            "telemetry is switched on and has no collector: none is sent",
+            "set diagnostics.otel.endpoint, such as http://127.0.0.1:4318",
+        ),
+        _ => (
+            "telemetry is not sent: its protocol is not offered",
+            "`chela config set diagnostics.otel.protocol http/json`; collectors take it on the same port",
+        ),
+    };
+    Some(DoctorFinding::new(CHECK, Severity::Warning, told).hint(hint))
 }

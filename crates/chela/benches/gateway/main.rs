@@ -1,0 +1,129 @@
+//! The gateway under load, as a process: many sessions, a steady stream of messages, and the same
+//! once more while it is killed every few seconds.
+//!
+//! `cargo xtask bench gateway [--sessions N] [--rate N] [--seconds N] [--kill-every N]`. The model is
+//! a thread that answers at once. The baseline is the same messages sent to that thread without a
+//! gateway between; what is added is the difference. Lateness counts from the moment a message was
+//! due, so a gateway that stalls does not hide behind a client that waits for it.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a benchmark that cannot be set up has nothing to measure"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "a benchmark reports to the person who runs it"
+)]
+
+mod client;
+mod load;
+mod meter;
+mod model;
+mod records;
+mod served;
+
+use std::time::Duration;
+
+use load::{LoadPlan, LoadReport};
+use meter::ProcessMeter;
+use model::EchoModel;
+use served::ServedHome;
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let number = |flag: &str, usual: usize| {
+        let at = args.iter().position(|arg| arg == flag);
+        let value = at.and_then(|at| args.get(at + 1));
+        value.map_or(usual, |value| value.parse().expect("a number"))
+    };
+    let seconds = number("--seconds", 120);
+    let plan = LoadPlan {
+        sessions: number("--sessions", 500),
+        rate: number("--rate", 200),
+        time: Duration::from_secs(u64::try_from(seconds).unwrap_or(120)),
+        first: 0,
+    };
+    let kill_every = Duration::from_secs(u64::try_from(number("--kill-every", 10)).unwrap_or(10));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let model = EchoModel::start();
+    println!(
+        "{} sessions, {} messages/s, {seconds} s; {} cores",
+        plan.sessions,
+        plan.rate,
+        std::thread::available_parallelism().map_or(0, std::num::NonZero::get)
+    );
+    println!(
+        "\n{:<30} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "messages", "per s", "p50 ms", "p99 ms", "max ms"
+    );
+    let short = LoadPlan {
+        time: plan.time.min(Duration::from_secs(20)),
+        ..plan
+    };
+    let direct = runtime.block_on(load::run(&short, model.place(), client::model_request));
+    direct.print("the model alone");
+    steady(&runtime, &plan, &model, &direct);
+    killed(&runtime, &plan, &model, kill_every);
+}
+
+/// The stream as it is meant, and then as fast as it goes.
+fn steady(
+    runtime: &tokio::runtime::Runtime,
+    plan: &LoadPlan,
+    model: &EchoModel,
+    direct: &LoadReport,
+) {
+    let home = ServedHome::new(&model.url());
+    let gateway = home.start();
+    let meter = ProcessMeter::of(gateway.pid());
+    std::thread::sleep(Duration::from_secs(3));
+    let idle = meter.memory();
+    let before = meter.cpu();
+    let report = runtime.block_on(load::run(plan, gateway.place(), client::gateway_request));
+    let cpu = meter.cpu().saturating_sub(before);
+    report.print("through the gateway");
+    let (resident, peak) = (meter.memory(), meter.peak());
+    let fast = LoadPlan {
+        rate: 0,
+        time: plan.time.min(Duration::from_secs(15)),
+        first: 1_000_000,
+        ..*plan
+    };
+    let fastest = runtime.block_on(load::run(&fast, gateway.place(), client::gateway_request));
+    fastest.print("as fast as it goes");
+    println!(
+        "\nadded: p50 {:.1} ms, p99 {:.1} ms ({:.0} × and {:.0} × the model alone); CPU {:.1} ms a turn",
+        report.at(50) - direct.at(50),
+        report.at(99) - direct.at(99),
+        report.at(50) / direct.at(50),
+        report.at(99) / direct.at(99),
+        cpu.as_secs_f64() * 1e3 / report.count().max(1) as f64,
+    );
+    println!(
+        "resident: idle {idle:.1} MB, under load {resident:.1} MB (peak {peak:.1} MB), after the rush {:.1} MB",
+        meter.memory()
+    );
+    drop(gateway);
+    let mut expected = report.answered;
+    expected.merge(fastest.answered);
+    records::check(&home, &expected).print("on record");
+}
+
+fn killed(runtime: &tokio::runtime::Runtime, plan: &LoadPlan, model: &EchoModel, every: Duration) {
+    let home = ServedHome::new(&model.url());
+    let (report, kills) = runtime.block_on(async {
+        let keeper = home.keep_killing(every);
+        let report = load::run(plan, keeper.place(), client::gateway_request).await;
+        (report, keeper.end().await)
+    });
+    report.print(&format!("killed {kills} times"));
+    let gateway = home.start();
+    gateway.wait_until_idle();
+    drop(gateway);
+    records::check(&home, &report.answered).print("on record");
+}

@@ -46,7 +46,6 @@ impl std::fmt::Debug for HookAccess {
     }
 }
 
-
 impl GatewayState {
     /// Something that concerns every client.
     pub fn tell(&self, event: &'static str, data: Value) {

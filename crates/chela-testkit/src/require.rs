@@ -14,7 +14,7 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 12] = [
+pub const MACHINE_PARTS: [&str; 13] = [
     "binutils",
     "bubblewrap",
     "cgroups",

@@ -18,7 +18,6 @@ use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_
 use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
-use crate::json_member::put;
 use crate::work_item::WorkOutcome;
 
 const PATH: &str = "/v1/messages";

@@ -1,7 +1,6 @@
 //! `/openapi.json`: what is served, for programs that read such documents, from the table the
 //! router is made of.
 
-use crate::json_member::put;
 use std::sync::Arc;
 
 use axum::Json;

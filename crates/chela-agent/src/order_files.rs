@@ -28,7 +28,7 @@ const FIRST_TALK: &[CoreFile] = &[
 ];
 /// The names all skills go by, and what runs when something happens.
 const SKILLS: &str = "skills";
-const HOOKS: &str = "hooks";
+pub(crate) const HOOKS: &str = "hooks";
 
 /// What a file that gives orders is known by; `None` for any other.
 pub(crate) fn order_name(root: &Path, path: &Path) -> Option<&'static str> {

@@ -36,7 +36,10 @@ mod toolchains;
 mod walls;
 #[cfg_attr(
     not(target_os = "linux"),
-    expect(dead_code, reason = "there is no sandbox whose commands could be noted")
+    expect(
+        dead_code,
+        reason = "there is no sandbox whose commands could be noted"
+    )
 )]
 mod written;
 

@@ -191,26 +191,3 @@ fn a_plain_repository_and_a_build_file_stay() {
         assert!(home.exists(file), "{file}");
     }
 }
-
-/// In more folders than are looked through a file could be left unnoticed: after untrusted content
-/// a command asks there, and does not run unasked.
-#[test]
-fn folders_without_end_hide_nothing() {
-    let Some(home) = RunningHome::with_sandbox(json!({})) else {
-        return;
-    };
-    let hides = "mkdir -p far/.vscode && echo evil > far/.vscode/tasks.json";
-    let page = home.page();
-    let results = home.plays("control", [page.clone(), exec("touch ran")]);
-    assert!(!was_asked(results.last().unwrap()), "{results:?}");
-    let many = home.scene.home.path(".chela/workspace/many");
-    for one in 0..450 {
-        for other in 0..450 {
-            std::fs::create_dir_all(many.join(format!("{one}/{other}"))).unwrap();
-        }
-    }
-    let results = home.plays("many", [page, exec(hides)]);
-    let told = results.last().unwrap();
-    assert!(told.contains("too large to check"), "{told}");
-    assert!(was_asked(told) && !home.exists("far"), "{told}");
-}

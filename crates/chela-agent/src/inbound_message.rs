@@ -12,6 +12,9 @@ pub struct InboundMessage {
     /// Blocks of the text that were pasted, as far as the surface knows. Those of several lines
     /// are somebody else's words.
     pub pasted: Vec<String>,
+    /// Fenced blocks of the text that hold what a command of the person's printed, of which
+    /// somebody answers for all: they name nothing, and are nobody else's words either.
+    pub own_output: Vec<String>,
     /// Text that came along from somewhere else: standard input.
     pub piped: Option<String>,
     /// Text that nobody answers for: it is wrapped, and taints the session.

@@ -28,7 +28,7 @@ const FIRST_TALK: &[CoreFile] = &[
 ];
 /// The names all skills go by, and what runs when something happens.
 const SKILLS: &str = "skills";
-const HOOKS: &str = "hooks";
+pub(crate) const HOOKS: &str = "hooks";
 
 /// The files of a workspace that give orders, by their names.
 fn orders() -> impl Iterator<Item = &'static str> {

@@ -73,6 +73,15 @@ impl SelfRunningFiles {
         Self::look_within(real_roots(folders), LookLimits::USUAL)
     }
 
+    /// The same with more time, where it takes that.
+    pub(crate) fn look_far(folders: Vec<PathBuf>) -> Self {
+        let near = Self::look(folders.clone());
+        match near.is_cut {
+            true => Self::look_within(real_roots(folders), LookLimits::WIDE),
+            false => near,
+        }
+    }
+
     fn look_within(roots: Vec<PathBuf>, limits: LookLimits) -> Self {
         let (files, is_cut) = walk::look(&open_roots(&roots), limits);
         Self {

@@ -154,8 +154,9 @@ const PERSONA_FILES: &[&str] = &[
 /// [`runs_when`], so that file tools and the look around commands go by the same rows.
 const CONFIG_FILES: &[&str] = &["chela.json", "trust.json", "exec-approvals.json", ".env"];
 
-/// Of this program, and `.git`, which no file tool has business in.
-const CONFIG_FOLDERS: &[&str] = &["hooks", "plugins", ".git"];
+/// What no file tool has business in. The hooks of a workspace are known by their place in it, not
+/// by a name that projects use for folders of their own.
+const CONFIG_FOLDERS: &[&str] = &[".git"];
 
 #[cfg(test)]
 mod tests {
@@ -175,6 +176,12 @@ mod tests {
         assert_eq!(writing("/home/x/.bashrc"), Effect::RunsOnOpen);
         assert_eq!(writing("/home/x/.ssh/authorized_keys"), Effect::RunsOnOpen);
         assert_eq!(writing("repo/.git/hooks/post-commit"), Effect::Config);
+        assert_eq!(
+            writing("app/src/hooks/useOnline.ts"),
+            Effect::WriteReversible
+        );
+        assert_eq!(writing("app/plugins/vite.ts"), Effect::WriteReversible);
+        assert_eq!(writing("app/hooks/pre-commit"), Effect::RunsOnOpen);
         assert_eq!(writing("app/.envrc"), Effect::RunsOnOpen);
         assert_eq!(writing("app/Makefile"), Effect::RunsOnBuild);
         assert_eq!(Effect::Read.when_writing("SOUL.md"), Effect::Read);

@@ -34,7 +34,13 @@ mod reachable;
 mod settings;
 mod toolchains;
 mod walls;
-#[cfg(unix)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(
+        dead_code,
+        reason = "there is no sandbox whose commands could be noted"
+    )
+)]
 mod written;
 
 pub use bounds::CommandBounds;
@@ -58,5 +64,4 @@ pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
 pub use reachable::{HostLookup, SystemLookup, is_public};
 pub use settings::keys_without_effect;
 pub use walls::PathAccess;
-#[cfg(unix)]
 pub use written::WriteRecord;

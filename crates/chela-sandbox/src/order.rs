@@ -17,6 +17,7 @@ pub const HELPER_FAILED: u8 = 125;
 pub const EGRESS_PORT: u16 = 3128;
 
 /// The variable that names, to the helper alone, the open file for its notes on what is written.
+#[cfg(target_os = "linux")]
 pub(crate) const WRITES_VARIABLE: &str = "CHELA_WRITES_FD";
 
 /// What is to be given up before the command runs.

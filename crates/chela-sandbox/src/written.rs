@@ -5,9 +5,8 @@
 //! then nothing is known.
 
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io::{self, Read as _, Seek as _};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,45 +46,56 @@ impl WriteNote {
             Self::Began => word(b"B"),
             Self::Written(path) => {
                 word(b"W");
-                word(path.as_os_str().as_bytes());
+                word(path.as_os_str().as_encoded_bytes());
             }
             Self::Changed { path, changed } => {
                 word(b"C");
-                word(path.as_os_str().as_bytes());
+                word(path.as_os_str().as_encoded_bytes());
                 word(changed.to_string().as_bytes());
             }
             Self::Moved { from, changed, to } => {
                 word(b"M");
-                word(from.as_os_str().as_bytes());
+                word(from.as_os_str().as_encoded_bytes());
                 word(changed.to_string().as_bytes());
-                word(to.as_os_str().as_bytes());
+                word(to.as_os_str().as_encoded_bytes());
             }
         }
         bytes
     }
 
     fn read<'b>(words: &mut impl Iterator<Item = &'b [u8]>) -> Option<Self> {
-        let path = |word: &[u8]| PathBuf::from(std::ffi::OsString::from_vec(word.to_vec()));
         let time = |word: &[u8]| std::str::from_utf8(word).ok()?.parse::<i128>().ok();
         Some(match words.next()? {
             b"B" => Self::Began,
-            b"W" => Self::Written(path(words.next()?)),
+            b"W" => Self::Written(path_of(words.next()?)),
             b"C" => Self::Changed {
-                path: path(words.next()?),
+                path: path_of(words.next()?),
                 changed: time(words.next()?)?,
             },
             b"M" => Self::Moved {
-                from: path(words.next()?),
+                from: path_of(words.next()?),
                 changed: time(words.next()?)?,
-                to: path(words.next()?),
+                to: path_of(words.next()?),
             },
             _ => return None,
         })
     }
 }
 
+#[cfg(unix)]
+fn path_of(word: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    std::ffi::OsStr::from_bytes(word).into()
+}
+
+#[cfg(not(unix))]
+fn path_of(word: &[u8]) -> PathBuf {
+    String::from_utf8_lossy(word).into_owned().into()
+}
+
 /// When a file was last changed in any way, in nanoseconds since 1970.
-pub(crate) fn changed_nanos(facts: &Metadata) -> i128 {
+#[cfg(unix)]
+pub(crate) fn changed_nanos(facts: &std::fs::Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt as _;
     i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec())
 }
@@ -109,13 +119,11 @@ impl WriteRecord {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        use std::os::unix::fs::OpenOptionsExt as _;
-        let file = File::options()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
+        let mut options = File::options();
+        options.read(true).append(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
         Ok(Self {
             path,
             file: Mutex::new(file),

@@ -8,7 +8,7 @@ use chela_core::Trust;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A stretch of a message that somebody else wrote, in bytes of its text.
+/// A stretch of a message that is not the person's own words, in bytes of its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalSpan {
     pub start: usize,
@@ -63,7 +63,10 @@ impl ExternalSpans {
 
     /// Whether anything of the message is foreign.
     pub fn is_any(&self) -> bool {
-        !self.is_none()
+        match self {
+            Self::Known(spans) => spans.iter().any(|span| span.trust < Trust::Agent),
+            Self::Unreadable(_) => true,
+        }
     }
 }
 
@@ -110,7 +113,7 @@ pub fn typed_text(text: &str, external: &ExternalSpans) -> String {
 pub fn split_told(
     text: &str,
     spans: &[ExternalSpan],
-) -> Option<(String, Vec<(ExternalKind, String)>)> {
+) -> Option<(String, Vec<(ExternalSpan, String)>)> {
     let mut own = String::new();
     let mut foreign = Vec::new();
     let mut from = 0;
@@ -118,7 +121,7 @@ pub fn split_told(
         own.push_str(text.get(from..span.start)?);
         // What stands before and after it is not one word.
         own.push('\n');
-        foreign.push((span.kind, text.get(span.start..span.end)?.to_owned()));
+        foreign.push((span.clone(), text.get(span.start..span.end)?.to_owned()));
         from = span.end;
     }
     own.push_str(text.get(from..)?);

@@ -34,7 +34,7 @@ pub use list_match::{check_pattern, exact};
 pub use open_questions::{OpenCall, OpenQuestion, OpenQuestionRecord};
 pub use planned_command::{CommandSegment, PlannedCommand, PlannedForm, SegmentTarget};
 pub use program::{ProgramError, ProgramFile};
-pub use read_only::{is_plain_config, is_plain_repository};
+pub use read_only::{is_plain_config, is_plain_repository, quiet_git};
 pub use show::{shown, typed};
 
 #[cfg(test)]

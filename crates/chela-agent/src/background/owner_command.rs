@@ -7,6 +7,8 @@ use std::time::Duration;
 use chela_tools::process::{CommandEnd, CommandJob};
 
 use super::BackgroundWork;
+use crate::blocking_work::on_blocking_thread;
+use crate::turn::prints_only_own;
 
 /// What a command may print that the next message takes along.
 const MOST_PRINTED: usize = 16 * 1024;
@@ -17,6 +19,8 @@ pub struct OwnerCommandOutcome {
     /// The end of what it printed, without secrets.
     pub printed: String,
     pub ended: CommandEnd,
+    /// Whether somebody answers for all it can have printed.
+    pub is_own: bool,
 }
 
 impl BackgroundWork {
@@ -28,6 +32,10 @@ impl BackgroundWork {
         folder: Option<&Path>,
         limit: Duration,
     ) -> Result<OwnerCommandOutcome, String> {
+        let (scope, given) = (Arc::clone(&self.scope), line.to_owned());
+        let place = folder.map_or_else(|| scope.view.workspace.value.clone(), Path::to_owned);
+        // Before it runs: afterwards other files may lie there.
+        let is_own = on_blocking_thread(move || prints_only_own(&scope, &given, &place)).await;
         let argv = ["sh", "-c", line].map(str::to_owned).to_vec();
         let job = self.commands.exec.for_the_owner(argv, folder, limit);
         let job = EndedWithFuture(job.map_err(|failed| failed.text())?);
@@ -40,6 +48,7 @@ impl BackgroundWork {
         Ok(OwnerCommandOutcome {
             printed: text,
             ended,
+            is_own,
         })
     }
 }

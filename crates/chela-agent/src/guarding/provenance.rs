@@ -264,12 +264,24 @@ impl Reading {
             trust,
             origin,
         });
-        for (kind, text) in foreign {
-            self.seen.add(TextSpan {
-                text,
-                trust: Trust::External,
-                origin: channel(kind.as_str()),
-            });
+        for (span, text) in foreign {
+            let origin = channel(span.kind.as_str());
+            // What a command of the person's printed of the agent's own files names nothing, and is
+            // of this machine.
+            if span.trust >= Trust::Agent {
+                self.seen.note_private();
+                self.seen.add_kept(TextSpan {
+                    text,
+                    trust: Trust::Agent,
+                    origin,
+                });
+            } else {
+                self.seen.add(TextSpan {
+                    text,
+                    trust: Trust::External,
+                    origin,
+                });
+            }
         }
     }
 
@@ -359,7 +371,23 @@ impl Reading {
             GuardMark::Allowed {
                 call, shape, scope, ..
             } => {
-                let lasts = scope != ApprovalScope::Once;
+                let prepared = self
+                    .calls
+                    .get(&call)
+                    .and_then(|call| toolbox.prepare(&call.name, &call.arguments).ok());
+                let is_command = prepared.as_ref().is_some_and(|prepared| {
+                    let mut sinks = prepared.tool.spec().sinks.iter();
+                    sinks.any(|sink| sink.kind == SinkKind::Command)
+                });
+                // A yes for good is in the owner's documents, and over as soon as it is revoked
+                // there. Of a command, after untrusted content was read, it ends with the session.
+                let lasts = match scope {
+                    ApprovalScope::Session => true,
+                    ApprovalScope::Always => {
+                        is_command && self.seen.taint() == SessionTaint::Tainted
+                    }
+                    ApprovalScope::Once | ApprovalScope::Deny => false,
+                };
                 if lasts {
                     self.seen.approve_shape(shape);
                 }

@@ -22,7 +22,7 @@ use super::guard::{AnsweredApprover, BatchApproval, CallPermit, JudgedCall, Turn
 use super::limits::CallRepetition;
 use super::output_taint::CommandOrigin;
 use super::recorder::needed_before;
-use super::self_running::WrittenAfter;
+use super::self_running::{UNWATCHED, WrittenAfter};
 use super::tool_questions::RecordedApprover;
 use super::{RunningTurn, StepEnd, TurnEnd, TurnError, TurnEvent};
 use crate::context_builder::add_offers;
@@ -153,7 +153,7 @@ impl RunningTurn<'_> {
                     case,
                     decision,
                     yes,
-                } => {
+                } => 'made: {
                     let word = self.word_about(&case, &decision, yes.as_ref()).await;
                     // What the owner just said yes to is not questioned again.
                     let doubted = match yes {
@@ -161,6 +161,9 @@ impl RunningTurn<'_> {
                         Some(_) => None,
                     };
                     let taint = decision.taint;
+                    if !self.may_run_unwatched(doubted.as_ref(), taint, call).await {
+                        break 'made ToolOutput::refused(UNWATCHED);
+                    }
                     let decision = self.decision_on_record(&decision, yes.as_ref());
                     let booked = self.book_call(call, case.prospect.effect, &decision).await;
                     if let Err(why) = booked {

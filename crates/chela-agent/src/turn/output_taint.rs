@@ -25,6 +25,7 @@ use serde_json::{Map, Value};
 use super::RunningTurn;
 use super::command_reach::{CommandReach, CommandWords, ReadTarget};
 use super::package_text::{may_print_history, may_print_packages};
+use super::staged_text::{may_print_staged, staged_is_own};
 use super::work_rules::WorkRules;
 use crate::blocking_work::on_blocking_thread;
 use crate::command_overlap::OverlapWatch;
@@ -116,7 +117,8 @@ impl RunningTurn<'_> {
                         && plan.network == NetworkAccess::None
                         && !custody.lingers_foreign()
                         && keeps_to_own(&scope, &folder, names_git)
-                        && !may_print_history(&given)
+                        && !may_print_history(&given, &folder)
+                        && (!may_print_staged(&given) || staged_is_own(&scope, &folder))
                         && !may_print_packages(&given, &folder, plan.toolchains()) =>
                 {
                     // The folders Chela made; what lies in them is what commands left there. And
@@ -327,6 +329,18 @@ fn own_trees(
         trees.push(root);
     }
     Some(trees)
+}
+
+/// Whether the words of a command say all it can print, and somebody answers for that.
+pub(crate) fn prints_only_own(scope: &ConversationScope, line: &str, folder: &Path) -> bool {
+    let words = CommandWords::of_line(line, folder);
+    match &words.reach {
+        CommandReach::Named(targets) => {
+            runs_only_known(scope, &words, folder)
+                && targets.iter().all(|target| is_own(scope, target))
+        }
+        CommandReach::Anything => false,
+    }
 }
 
 /// Whether the programs of a command are the system's, and git finds nothing that tells it more.

@@ -127,12 +127,74 @@ const GIT_TEXT: &[&str] = &["-p", "-u", "--patch", "-S", "-G", "-L", "--cc", "-c
 
 /// Whether a call may print, or bring back, what was once committed: of that no record says who
 /// wrote it.
-pub(super) fn may_print_history(arguments: &Map<String, Value>) -> bool {
-    let text = Value::Object(arguments.clone()).to_string();
+/// `folder` is where it starts.
+pub(super) fn may_print_history(arguments: &Map<String, Value>, folder: &Path) -> bool {
+    let Some(line) = line_of(arguments) else {
+        return true;
+    };
+    // Git reads more from its environment than can be told here.
+    if Value::Object(arguments.clone())
+        .to_string()
+        .contains("GIT_")
+    {
+        return true;
+    }
+    let workdir = arguments.get("workdir").and_then(Value::as_str);
+    let start = resolve(folder, workdir.unwrap_or_default());
+    // What is no file there is the name of a commit.
+    let names_commit =
+        |word: &str| !word.starts_with('-') && start.join(word).symlink_metadata().is_err();
+    git_words(&line).into_iter().any(|(told, after)| {
+        let mut after = after.into_iter();
+        match told {
+            "log" => after.any(|word| GIT_TEXT.iter().any(|option| word.starts_with(option))),
+            "diff" => after.any(|word| {
+                word.contains(['~', '^', '@', ':'])
+                    || names_commit(word)
+                    || shortens(word, OF_COMMITS)
+            }),
+            // With it they show what is staged beside what was committed.
+            "status" | "commit" => after.any(|word| {
+                let is_cluster = word.starts_with('-') && !word.starts_with("--");
+                shortens(word, &["--verbose"]) || is_cluster && word.contains('v')
+            }),
+            told => !GIT_OF_NOW.contains(&told),
+        }
+    })
+}
+
+/// The words of a call that runs a command.
+pub(super) fn line_of(arguments: &Map<String, Value>) -> Option<String> {
+    match (arguments.get("command"), arguments.get("argv")) {
+        (Some(Value::String(line)), _) => Some(line.clone()),
+        (_, Some(Value::Array(words))) => {
+            let words = words.iter().filter_map(Value::as_str);
+            Some(words.collect::<Vec<_>>().join(" "))
+        }
+        _ => None,
+    }
+}
+
+/// Options with which `diff` compares with what was committed.
+const OF_COMMITS: &[&str] = &["--cached", "--staged", "--merge-base"];
+
+/// Whether a word is one of these options: git takes their beginnings as well.
+fn shortens(word: &str, options: &[&str]) -> bool {
+    word.len() > 2 && options.iter().any(|option| option.starts_with(word))
+}
+
+/// What git is told in a text, and the words behind that.
+pub(super) fn git_words(text: &str) -> Vec<(&str, Vec<&str>)> {
+    let commands = text.split(['|', ';', '&', '<', '>', '\n', '(', ')', '`']);
+    commands.flat_map(git_words_of_command).collect()
+}
+
+fn git_words_of_command(text: &str) -> Vec<(&str, Vec<&str>)> {
     let is_part = |c: char| c.is_alphanumeric() || "-_./:~^@=".contains(c);
     let mut words = text
-        .split(|c: char| !is_part(c))
+        .split(move |c: char| !is_part(c))
         .filter(|word| !word.is_empty());
+    let mut told = Vec::new();
     while let Some(word) = words.next() {
         if word != "git" && !word.ends_with("/git") {
             continue;
@@ -144,18 +206,10 @@ pub(super) fn may_print_history(arguments: &Map<String, Value>) -> bool {
                 rest.next();
             }
         }
-        let told = rest.next().unwrap_or_default();
-        let mut after = rest.take_while(|word| *word != "git");
-        let names_text = match told {
-            "log" => after.any(|word| GIT_TEXT.iter().any(|option| word.starts_with(option))),
-            "diff" => after.any(|word| word.contains(['~', '^', '@', ':']) || word == "HEAD"),
-            told => !GIT_OF_NOW.contains(&told),
-        };
-        if names_text {
-            return true;
-        }
+        let first = rest.next().unwrap_or_default();
+        told.push((first, rest.take_while(|word| *word != "git").collect()));
     }
-    false
+    told
 }
 
 /// Whether a call may print text of packages. `toolchains` are shown inside; `folder` is where it
@@ -165,13 +219,8 @@ pub(super) fn may_print_packages(
     folder: &Path,
     toolchains: &[PathBuf],
 ) -> bool {
-    let line = match (arguments.get("command"), arguments.get("argv")) {
-        (Some(Value::String(line)), _) => line.clone(),
-        (_, Some(Value::Array(words))) => {
-            let words = words.iter().filter_map(Value::as_str);
-            words.collect::<Vec<_>>().join(" ")
-        }
-        _ => return true,
+    let Some(line) = line_of(arguments) else {
+        return true;
     };
     let workdir = arguments.get("workdir").and_then(Value::as_str);
     let start = resolve(folder, workdir.unwrap_or_default());
@@ -291,7 +340,7 @@ mod tests {
     fn what_was_committed_once_is_told_from_what_is_there() {
         let prints = |line: &str| {
             let call = serde_json::json!({ "command": line });
-            may_print_history(call.as_object().unwrap())
+            may_print_history(call.as_object().unwrap(), Path::new("/work"))
         };
         for line in [
             "git show HEAD~1:evil.md",
@@ -302,6 +351,12 @@ mod tests {
             "sh -c 'git cat-file -p HEAD:evil.md'",
             "git stash pop",
             "git diff HEAD~1",
+            "git diff main",
+            "git diff --cached",
+            "git diff --stag",
+            "git status -v",
+            "git status --short && git commit -qvm x",
+            "GIT_INDEX_FILE=other git diff",
             "/usr/bin/git blame a.md",
         ] {
             assert!(prints(line), "{line}");
@@ -310,6 +365,9 @@ mod tests {
             "git status --short",
             "git log --oneline | head -n 3",
             "git diff --stat",
+            "git diff",
+            "git diff | head -n 20; echo done",
+            "git commit -m 'version 2'",
             "git add -A && git commit -qm greet",
             "find . -not -path './.git/*'",
             "ls",

@@ -1,7 +1,7 @@
 //! Room for a model call, reserved before it is made: how much it may cost, against whose limits.
 
 use chela_config::model::{AtLimit, LimitSet, SpendLimit};
-use chela_core::{AgentId, SessionForm, SessionKey, micro_dollars, ok_or_warn};
+use chela_core::{AgentId, SessionForm, SessionKey, micro_dollars};
 use chela_ledger::{Amount, LimitOf, LimitScope, ReserveAsk, SpendingBound};
 use chela_model::{FallbackChain, ModelSelection, Usage};
 use chela_session::OpenSession;

@@ -10,10 +10,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use chela_core::ContentHash;
-use chela_guard::approval::{ApprovalQuestion, AskedCall, QuestionTiming, shown};
+use chela_guard::approval::{ApprovalQuestion, AskedCall, QuestionTiming, shown, shown_block};
 use chela_guard::flow::{HostStanding, SessionTaint};
 use chela_guard::{LabelledText, RunsWhen};
+use chela_model::ToolCall;
 use chela_tools::{CallWrites, Effect, OutputPiece, ToolOutput};
+use serde_json::Value;
 
 use super::guard::JudgedCall;
 use super::{RunningTurn, TurnEvent};
@@ -23,6 +25,11 @@ use crate::self_running_files::{SelfRunningFiles, WrittenFile};
 
 const TOO_LARGE: &str = "The workspace is too large to check: files that programs run \
     automatically may have changed unnoticed. Look at what is new before you open it in an editor or a shell.";
+
+/// What the model is told of a command that nobody allowed there.
+pub(super) const UNWATCHED: &str = "Not done: the folders this command writes in are too large to \
+    check for files that programs run automatically, untrusted content was read, and the owner did \
+    not allow it. Ask the owner, or work in a smaller folder.";
 
 /// Such files as they were before a command. Of one that is broken off they are looked at later.
 pub(super) struct SelfRunningWatch {
@@ -78,11 +85,64 @@ impl RunningTurn<'_> {
             return None;
         }
         let folders = self.parts.scope.writable_roots();
-        let before = on_blocking_thread(move || SelfRunningFiles::look(folders)).await;
+        let provenance = &self.parts.guarding.provenance;
+        let taint = provenance.with(|seen| seen.taint());
+        let look = move || match taint {
+            SessionTaint::Clean => SelfRunningFiles::look(folders),
+            SessionTaint::Tainted => SelfRunningFiles::look_far(folders),
+        };
+        let before = on_blocking_thread(look).await;
         Some(SelfRunningWatch {
             custody: Arc::clone(self.parts.custody),
             before: Some(before),
         })
+    }
+
+    /// Whether a command may run although not all of the folders it writes in can be looked
+    /// through, after untrusted content was read: what it leaves behind might be missed. Asks.
+    pub(super) async fn may_run_unwatched(
+        &self,
+        watch: Option<&SelfRunningWatch>,
+        taint: SessionTaint,
+        call: &ToolCall,
+    ) -> bool {
+        let is_cut = |watch: &SelfRunningWatch| {
+            let before = watch.before.as_ref();
+            before.is_some_and(|before| before.is_cut)
+        };
+        if taint == SessionTaint::Clean || !watch.is_some_and(is_cut) {
+            return true;
+        }
+        let arguments = Value::Object(call.arguments.clone());
+        let shape = ContentHash::of(format!("unwatched\0{}\0{arguments}", call.name));
+        if self.parts.guarding.is_always_allowed(shape) {
+            return true;
+        }
+        let host = &self.parts.scope.agents.host;
+        let id = host.random_hex(3);
+        let asking = QuestionTiming {
+            id: &id,
+            now: host.clock.now(),
+            lasts: self.parts.guarding.patience(),
+        };
+        let exact = call.arguments.iter().map(|(name, value)| {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            (name.clone(), shown_block(&text))
+        });
+        let asked = AskedCall {
+            tool: call.name.clone(),
+            summary: "Run a command in folders that are too large to check".to_owned(),
+            exact: exact.collect(),
+            why: "untrusted content was read, and files that programs run automatically could be \
+                left there unnoticed"
+                .to_owned(),
+            passage: None,
+            shape,
+        };
+        let mut question = ApprovalQuestion::new(vec![asked], asking);
+        self.put(&mut question).await.is_ok()
     }
 
     /// Settles what a command did to them; the model and the owner are told. What still runs is

@@ -49,6 +49,17 @@ impl ToldText {
             .map(|block| redactor.redact(block).into_owned())
             .collect();
         spans = find_external(&text, &pasted);
+        let own_output: Vec<String> = message
+            .own_output
+            .iter()
+            .map(|block| redactor.redact(&unforged(block)).trim().to_owned())
+            .collect();
+        for span in &mut spans {
+            let block = text.get(span.start..span.end).unwrap_or_default().trim();
+            if span.kind == ExternalKind::Fence && own_output.iter().any(|own| own == block) {
+                span.trust = Trust::Agent;
+            }
+        }
         if let Some(piped) = &message.piped {
             let piped = redactor.redact(piped).into_owned();
             let start = match text.trim().is_empty() {

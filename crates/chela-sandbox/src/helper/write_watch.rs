@@ -95,19 +95,15 @@ struct CallNotes {
 impl CallNotes {
     fn note_call(&mut self, notice: &CallNotice) {
         match watched_call(notice) {
-            Some(WatchedCall::Made(path)) => {
-                // Such a call fails where something is there already.
-                if path.symlink_metadata().is_err() {
-                    self.note(&WriteNote::Written(path));
-                }
+            // Such a call fails where something is there already.
+            Some(WatchedCall::Made(path)) if path.symlink_metadata().is_err() => {
+                self.note(&WriteNote::Written(path));
             }
             Some(WatchedCall::Replaced(path)) => self.note(&WriteNote::Written(path)),
             Some(WatchedCall::Changed(path)) => self.note_change(path),
             Some(WatchedCall::Renamed { from, to }) => self.note_moved(from, to),
-            Some(WatchedCall::Linked { from, to }) => {
-                if to.symlink_metadata().is_err() {
-                    self.note_moved(from, to);
-                }
+            Some(WatchedCall::Linked { from, to }) if to.symlink_metadata().is_err() => {
+                self.note_moved(from, to);
             }
             Some(WatchedCall::Swapped(one, other)) => {
                 let aside = PathBuf::new();
@@ -115,7 +111,7 @@ impl CallNotes {
                 self.note_moved(other.clone(), one);
                 self.note_moved(aside, other);
             }
-            None => {}
+            Some(WatchedCall::Made(_) | WatchedCall::Linked { .. }) | None => {}
         }
     }
 

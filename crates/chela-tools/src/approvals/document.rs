@@ -292,6 +292,11 @@ impl ApprovalsDocument {
 
     /// Adds an entry for an agent, unless it is there: then it counts as given anew.
     pub fn allow(&mut self, agent: &str, entry: ApprovalEntry) {
+        self.allow_under_id(agent, entry);
+    }
+
+    /// The same; gives the id the entry has.
+    pub(super) fn allow_under_id(&mut self, agent: &str, entry: ApprovalEntry) -> String {
         let list = &mut self.agents.entry(agent.to_owned()).or_default().allowlist;
         let same = list.iter_mut().find(|known| {
             known.pattern == entry.pattern
@@ -301,8 +306,19 @@ impl ApprovalsDocument {
                 && known.folder == entry.folder
         });
         match same {
-            Some(known) => known.granted_at = entry.granted_at.or(known.granted_at),
-            None => list.push(entry),
+            Some(known) => {
+                known.granted_at = entry.granted_at.or(known.granted_at);
+                // Without one it could not be revoked.
+                if known.id.is_empty() {
+                    known.id = entry.id;
+                }
+                known.id.clone()
+            }
+            None => {
+                let id = entry.id.clone();
+                list.push(entry);
+                id
+            }
         }
     }
 

@@ -5,7 +5,7 @@ mod choices;
 mod cleared;
 mod input;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, UNIX_EPOCH};
@@ -56,9 +56,18 @@ impl std::fmt::Debug for GateSetup {
 pub struct CommandGate {
     setup: GateSetup,
     /// What was allowed until the session ends.
-    allowed: Mutex<HashSet<ContentHash>>,
+    allowed: Mutex<HashMap<ContentHash, AllowedUntil>>,
     /// Hosts that may be reached until the session ends.
     hosts: Mutex<HashSet<String>>,
+}
+
+/// How long a yes holds that is kept here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum AllowedUntil {
+    SessionEnds,
+    /// It was given for good and stands on the owner's list under this id: whoever revokes it
+    /// there, in whichever process, has revoked it here.
+    Revoked(String),
 }
 
 /// Whether a command needs a yes where the sandbox decides.
@@ -135,8 +144,13 @@ impl CommandGate {
             }
             (RuleAnswer::Deny, _) => Err(CommandRefusal::Off),
             (RuleAnswer::Ask, listed) => {
-                self.ask(planned, (rules, circumstances), listed, approver)
-                    .await
+                self.ask(
+                    planned,
+                    (rules, circumstances),
+                    (&document, listed),
+                    approver,
+                )
+                .await
             }
         }
     }
@@ -275,8 +289,25 @@ impl CommandGate {
         })
     }
 
-    fn allowed(&self) -> std::sync::MutexGuard<'_, HashSet<ContentHash>> {
-        lock(&self.allowed)
+    /// Whether this was allowed before, in this session, and still is.
+    fn is_still_allowed(&self, document: &ApprovalsDocument, binds: &ContentHash) -> bool {
+        let mut allowed = lock(&self.allowed);
+        let holds = match allowed.get(binds) {
+            None => return false,
+            Some(AllowedUntil::SessionEnds) => true,
+            Some(AllowedUntil::Revoked(id)) => {
+                let mut entries = document.allowlist(&self.setup.agent);
+                entries.any(|entry| entry.id == *id)
+            }
+        };
+        if !holds {
+            allowed.remove(binds);
+        }
+        holds
+    }
+
+    fn allow_until(&self, binds: ContentHash, until: AllowedUntil) {
+        lock(&self.allowed).insert(binds, until);
     }
 }
 

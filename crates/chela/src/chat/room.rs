@@ -24,6 +24,8 @@ use chela_tools::OwnerPresence;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
+use owner_commands::RanCommand;
+
 use super::clean::clean_line;
 use super::editor::LineEditor;
 use super::file_words::FileWords;
@@ -139,7 +141,7 @@ struct ChatRoom<'a, W> {
     /// Commands that wait for the work under way.
     held_lines: VecDeque<TypedMessage>,
     /// What commands printed that the person typed: the next message takes it along.
-    ran: Vec<String>,
+    ran: Vec<RanCommand>,
     /// The work under way is such a command.
     is_command: bool,
     /// Settings of the message under way.

@@ -1,7 +1,7 @@
 //! What an outbox has to do.
 
 use chela_store::{
-    ClaimState, DeliveryEnd, DeliveryQuery, DeliveryState, InboxStore as _, NewDelivery,
+    ClaimState, DeliveryEnd, DeliveryQuery, DeliveryState, NewDelivery,
     OutboxStore, SqliteRuntimeStore, WaitHere as _, block_on,
 };
 

@@ -9,7 +9,7 @@ use chela_guard::approval::{
 use chela_guard::flow::SessionTaint;
 
 use super::cleared::{ClearedBy, ClearedCommand, CommandRefusal, unchanged};
-use super::{CommandGate, binds_of, choices};
+use super::{AllowedUntil, CommandGate, binds_of, choices};
 use crate::approvals::circumstances::{CommandCircumstances, RunPlace};
 use crate::approvals::document::{ApprovalsDocument, HostGrant};
 use crate::approvals::limits::{CommandRules, RuleAnswer};
@@ -29,13 +29,13 @@ impl CommandGate {
         &self,
         planned: PlannedCommand,
         (rules, circumstances): (CommandRules, CommandCircumstances<'_>),
-        listed: &ListMatch,
+        (document, listed): (&ApprovalsDocument, &ListMatch),
         approver: &dyn Approver,
     ) -> Result<ClearedCommand, CommandRefusal> {
         let looked_up = planned.binds();
         let binds = binds_of(&planned, circumstances);
         let remembers = rules.listed == RuleAnswer::Run;
-        if remembers && self.allowed().contains(&binds) {
+        if remembers && self.is_still_allowed(document, &binds) {
             return Ok(ClearedCommand {
                 planned,
                 by: ClearedBy::Session,
@@ -89,12 +89,14 @@ impl CommandGate {
         if matches!(scope, ApprovalScope::Once | ApprovalScope::Deny) {
             return Ok(());
         }
-        if hosts.is_empty() {
-            self.allowed().insert(binds_of(planned, circumstances));
-        } else {
-            lock(&self.hosts).extend(hosts.iter().cloned());
-        }
         if scope == ApprovalScope::Session || circumstances.taint == SessionTaint::Tainted {
+            match hosts.is_empty() {
+                true => {
+                    let binds = binds_of(planned, circumstances);
+                    self.allow_until(binds, AllowedUntil::SessionEnds);
+                }
+                false => lock(&self.hosts).extend(hosts.iter().cloned()),
+            }
             return Ok(());
         }
         let mut entry = match (grant.choice() == choices::PREFIX, prefix_entry(planned)) {
@@ -106,14 +108,18 @@ impl CommandGate {
         entry.last_used_at = Some(self.now());
         let agent = self.setup.agent.as_str();
         let grants: Vec<HostGrant> = hosts.iter().map(|host| self.grant_of(host)).collect();
+        let mut id = None;
         ApprovalsDocument::change(&self.setup.document, |document| {
             if grants.is_empty() {
-                document.allow(agent, entry);
+                id = Some(document.allow_under_id(agent, entry));
             }
             for grant in grants {
                 document.allow_host(agent, grant);
             }
         })?;
+        if let Some(id) = id {
+            self.allow_until(binds_of(planned, circumstances), AllowedUntil::Revoked(id));
+        }
         Ok(())
     }
 

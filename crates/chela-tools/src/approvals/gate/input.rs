@@ -6,7 +6,7 @@ use chela_guard::approval::{
     AnswerError, ApprovalQuestion, ApprovalScope, Approver, AskedCall, OwnerAnswer, shown_block,
 };
 
-use super::{CommandGate, CommandRefusal};
+use super::{AllowedUntil, CommandGate, CommandRefusal};
 use crate::approvals::document::ApprovalsDocument;
 use crate::approvals::limits::{CommandRules, RuleAnswer};
 use crate::approvals::show::{LONGEST_SHOWN, shown};
@@ -59,7 +59,7 @@ impl CommandGate {
             RuleAnswer::Ask => {}
         }
         let binds = input.binds();
-        if rules.listed == RuleAnswer::Run && self.allowed().contains(&binds) {
+        if rules.listed == RuleAnswer::Run && self.is_still_allowed(&document, &binds) {
             return Ok(());
         }
         if input.data.chars().count() > LONGEST_SHOWN {
@@ -87,7 +87,7 @@ impl CommandGate {
                     grant.scope(),
                     ApprovalScope::Session | ApprovalScope::Always
                 ) {
-                    self.allowed().insert(binds);
+                    self.allow_until(binds, AllowedUntil::SessionEnds);
                 }
                 Ok(())
             }

@@ -58,25 +58,37 @@ impl<W: Write> ChatRoom<'_, W> {
         }
         let told = format!("· {}; sent with your next message", outcome.ended);
         self.view.say(StyledLine::new(told, look::DIM));
-        self.ran.push(ran_block(line, &outcome, &printed));
+        let block = printed_block(line, &printed);
+        self.ran.push(RanCommand {
+            told: format!("I ran this command ({}):\n\n{block}", outcome.ended),
+            own_output: outcome.is_own.then_some(block),
+        });
     }
 
-    /// What commands printed since the last message, before its words.
-    pub(super) fn with_ran(&mut self, text: String) -> String {
-        let mut ran = std::mem::take(&mut self.ran);
-        ran.push(text);
-        ran.join("\n\n")
+    /// What commands printed since the last message, before its words, and which of that nobody
+    /// else can have written.
+    pub(super) fn with_ran(&mut self, text: String) -> (String, Vec<String>) {
+        let (mut told, mut own_output) = (Vec::new(), Vec::new());
+        for ran in std::mem::take(&mut self.ran) {
+            told.push(ran.told);
+            own_output.extend(ran.own_output);
+        }
+        told.push(text);
+        (told.join("\n\n"), own_output)
     }
 }
 
+/// A command the person typed, as the next message tells of it.
+pub(super) struct RanCommand {
+    told: String,
+    /// What it printed, where somebody answers for all of that.
+    own_output: Option<String>,
+}
+
 /// The command is the person's word; what it printed stands in a fence, which names nothing.
-fn ran_block(line: &str, outcome: &OwnerCommandOutcome, printed: &str) -> String {
+fn printed_block(line: &str, printed: &str) -> String {
     let fence = longest_fence(printed);
-    format!(
-        "I ran this command ({}):\n\n{fence}\n$ {line}\n{}\n{fence}",
-        outcome.ended,
-        printed.trim_end()
-    )
+    format!("{fence}\n$ {line}\n{}\n{fence}", printed.trim_end())
 }
 
 /// A fence that nothing in the text closes.
@@ -87,19 +99,13 @@ fn longest_fence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use chela_tools::process::CommandEnd;
-
-    use super::{OwnerCommandOutcome, ran_block};
+    use super::printed_block;
 
     #[test]
     fn what_was_printed_closes_no_fence() {
-        let outcome = OwnerCommandOutcome {
-            printed: String::new(),
-            ended: CommandEnd::Code(0),
-        };
         assert_eq!(
-            ran_block("cat x", &outcome, "a\n```\nb\n"),
-            "I ran this command (exit code 0):\n\n````\n$ cat x\na\n```\nb\n````"
+            printed_block("cat x", "a\n```\nb\n"),
+            "````\n$ cat x\na\n```\nb\n````"
         );
     }
 }

@@ -70,11 +70,12 @@ impl<W: Write> ChatRoom<'_, W> {
                 self.for_this_message(&directives).await;
                 if !text.is_empty() {
                     let images = self.images_named_in(&own_words(&text, &pasted));
-                    let text = self.with_ran(text);
+                    let (text, own_output) = self.with_ran(text);
                     self.hand_over(InboundMessage {
                         text,
                         images,
                         pasted,
+                        own_output,
                         ..InboundMessage::default()
                     });
                 }

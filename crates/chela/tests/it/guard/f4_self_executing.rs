@@ -271,3 +271,36 @@ fn before_it_only_those_ask_that_run_at_the_opening() {
         assert!(home.exists(path), "{path}: {result}");
     }
 }
+
+/// Projects have folders named hooks and plugins; only those of the workspace itself, and of
+/// repositories, run something.
+#[test]
+fn a_projects_hooks_are_files_like_others_and_those_of_the_workspace_are_not() {
+    for tainted in [false, true] {
+        let home = RunningHome::new(json!({}));
+        let steps = |file: &str| {
+            let page = tainted.then(|| home.page());
+            page.into_iter().chain([write(file, "x\n")])
+        };
+        for (at, file) in [
+            "app/src/hooks/useOnline.ts",
+            "plugins/vite.ts",
+            "app/plugins/a/b.js",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let results = home.plays(&format!("free{at}"), steps(file));
+            assert!(!was_asked(results.last().unwrap()), "{file}: {results:?}");
+            assert!(home.exists(file));
+        }
+        for (at, file) in ["hooks/greet.sh", "hooks/deep/x.ts", "app/hooks/pre-push"]
+            .iter()
+            .enumerate()
+        {
+            let results = home.plays(&format!("asked{at}"), steps(file));
+            assert!(was_asked(results.last().unwrap()), "{file}: {results:?}");
+            assert!(!home.exists(file));
+        }
+    }
+}

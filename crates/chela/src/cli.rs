@@ -76,9 +76,10 @@ Examples:
   chela config set agents.defaults.userTimezone Europe/Berlin
   chela doctor                   what is wrong, and how to fix it
 
-Without a command, options are those of `chela chat`, and several words in quotes are a message; so
-are several words that do not begin like a command. One word alone is taken for a command, quoted
-or not: say it with `chela -p hi` or `chela chat -m hi`.
+Without a command, options are those of `chela chat`. Several words in quotes are
+a message; so are several words that do not begin like a command. One word alone
+is taken for a command, quoted or not: say it with `chela -p hi` or
+`chela chat -m hi`.
 
 Everything Chela keeps is in ~/.chela (CHELA_HOME puts it elsewhere; --profile
 NAME is a second one beside it).",

@@ -27,6 +27,7 @@ For every call: its effect, whether untrusted content was in context, where the 
 arguments came from, the rule that decided, and the verdict.")]
     Explain {
         /// Any request of the turn (default: the newest)
+        #[arg(value_parser = super::turn::request_number)]
         turn: Option<i64>,
         /// Print JSON for scripts
         #[arg(long)]

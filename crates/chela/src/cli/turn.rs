@@ -93,7 +93,7 @@ Examples:
 /// Stands for the newest request; none has this number.
 pub const LAST_REQUEST: i64 = 0;
 
-fn request_number(typed: &str) -> Result<i64, String> {
+pub(super) fn request_number(typed: &str) -> Result<i64, String> {
     if typed.eq_ignore_ascii_case("last") {
         return Ok(LAST_REQUEST);
     }

@@ -192,6 +192,10 @@ fn unset(host: &Host, screen: &mut Screen, path: &str) -> CommandOutcome {
         edit::unset(source, &path).map(|(text, _)| text)
     })?;
     if outcome.changed == ConfigChanged::No {
+        if chela_config::schema_at(&path).is_none() {
+            let unknown = CommandError::new(format!("there is no key {path}"));
+            return Err(unknown.hint(unknown_hint(&path)));
+        }
         screen.line(format!(
             "{path} is not set in {}.",
             host.compact(&outcome.path)

@@ -10,12 +10,16 @@ use chela_core::Host;
 
 use super::CommandOutcome;
 use crate::cli::guard::GuardCommand;
+use crate::cli::turn::LAST_REQUEST;
 use crate::screen::Screen;
 
 pub fn run(host: &Host, screen: &mut Screen, command: GuardCommand) -> CommandOutcome {
     match command {
         GuardCommand::Canary(args) => canary::run(host, screen, &args),
-        GuardCommand::Explain { turn, json } => explain::run(host, screen, turn, json),
+        GuardCommand::Explain { turn, json } => {
+            let turn = turn.filter(|turn| *turn != LAST_REQUEST);
+            explain::run(host, screen, turn, json)
+        }
         GuardCommand::Policy { agent, json } => policy::run(host, screen, &agent, json),
         GuardCommand::Why { path, agent, json } => why::run(host, screen, &path, &agent, json),
         GuardCommand::Withheld { json } => release::list_held_texts(host, screen, json),

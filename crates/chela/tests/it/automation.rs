@@ -11,6 +11,7 @@ use chela_testkit::{EndpointScript, ScriptStep, StepRule, wait_until};
 use serde_json::{Value, json};
 
 use crate::gateway::TestGateway;
+use crate::home::TestHome;
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
 fn when(text: &str, step: ScriptStep) -> ScriptStep {
@@ -176,6 +177,14 @@ fn a_job_runs_by_hand_without_a_gateway_and_reads_like_a_reminder() {
     );
     assert!(run["inputTokens"].as_u64().unwrap() > 0, "{runs}");
     assert_eq!(jobs(&scene).len(), 1, "it is still due in two hours");
+}
+
+#[test]
+fn a_job_nobody_has_is_named_also_where_nothing_ran() {
+    let home = TestHome::ready();
+    let told = home.run(&["cron", "runs", "nope"]).fails(2);
+    assert!(told.contains("there is no job `nope`"), "{told}");
+    assert!(home.run(&["cron", "runs"]).ok().contains("Nothing has run"));
 }
 
 #[test]

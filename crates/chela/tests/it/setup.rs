@@ -7,6 +7,8 @@
 
 mod terminal;
 
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
@@ -194,13 +196,11 @@ fn without_a_key_it_says_what_is_missing() {
 
 #[test]
 fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
-    let serving = |models: &[&str]| {
-        ScriptedEndpoint::start(EndpointScript {
-            models: models.iter().map(|name| (*name).to_owned()).collect(),
-            ..EndpointScript::always(ScriptStep::reply("pong"))
-        })
-        .unwrap()
-    };
+    let endpoint = ScriptedEndpoint::start(EndpointScript {
+        models: vec!["alpha".to_owned()],
+        ..EndpointScript::always(ScriptStep::reply("pong"))
+    })
+    .unwrap();
     let set_up = |home: &TestHome, url: &str| {
         let words = [
             "setup",
@@ -212,7 +212,6 @@ fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
         ];
         home.run(&words)
     };
-    let endpoint = serving(&["alpha"]);
     let place = endpoint.url().replace("http://", "");
     for url in [place.clone(), format!("{place}/"), format!("{place}/v1")] {
         let home = TestHome::empty();
@@ -223,14 +222,12 @@ fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
         assert_eq!(home.run(&["chat", "-m", "hi"]).ok(), "pong\n", "{url}");
     }
     let home = TestHome::empty();
-    let empty = serving(&[]);
-    let told = set_up(&home, &empty.url().replace("http://", "")).fails(3);
+    let told = set_up(&home, &server_without_models()).fails(3);
     assert!(told.contains("has no models"), "{told}");
-    drop(empty);
     let told = set_up(&home, "ftp://localhost/v1").fails(2);
     assert!(told.contains("http:// or https://"), "{told}");
     // A port where nobody listens.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = free.local_addr().unwrap().to_string();
     drop(free);
     let told = set_up(&home, &nobody).fails(3);
@@ -239,4 +236,23 @@ fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
         "{told}"
     );
     assert!(!home.exists(".chela/chela.json"));
+}
+
+/// The place of a server that lists no models, whatever it is asked.
+fn server_without_models() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            // One piece holds the whole of a question this short.
+            let is_asked = stream.read(&mut [0; 4096]).is_ok_and(|read| read > 0);
+            let answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\
+                          content-length: 11\r\nconnection: close\r\n\r\n{\"data\":[]}";
+            if is_asked {
+                // Whoever asked may be gone.
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        }
+    });
+    place
 }

@@ -10,7 +10,7 @@ pub(crate) mod server;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
 use serde_json::json;
 
 use crate::home::{CommandRun, TestHome, text};
@@ -185,14 +185,14 @@ fn a_stream_that_is_reset_is_asked_for_again_once() {
 
 #[test]
 fn pages_are_fetched_from_servers_whose_authority_the_owner_named() {
-    let page = || ScriptStep::page(200, "text/plain", "Behind the company's proxy.");
-    let pages = ScriptedEndpoint::start(EndpointScript {
-        otherwise: Some(page()),
-        ..EndpointScript::steps([])
-    })
+    let page = ScriptStep::page(200, "text/plain", "Behind the company's proxy.");
+    let pages = ScriptedEndpoint::start(EndpointScript::steps([page.when(StepRule {
+        path: Some("/page.txt".into()),
+        ..StepRule::default()
+    })]))
     .unwrap();
     let server = TlsServer::before(&pages, "good");
-    let url = server.url("localhost");
+    let url = server.url("localhost").replace("/v1", "/page.txt");
     for (trusting, words) in [
         (None, "UnknownIssuer"),
         (Some("authority.pem"), "Behind the company's proxy."),

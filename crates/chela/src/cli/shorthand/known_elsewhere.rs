@@ -183,7 +183,8 @@ const KNOWN_OPTIONS: &[(&[&str], &str)] = &[
             "--yes-always",
             "--yolo",
         ],
-        "no switch turns every question off; `chela approvals allow PROGRAM` pre-approves a command",
+        "`chela approvals allow PROGRAM` pre-approves a command, `chela approvals set yolo` all; \
+         the guard still asks once untrusted content was read",
     ),
     (
         &["--output-format"],

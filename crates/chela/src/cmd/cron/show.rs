@@ -160,9 +160,16 @@ impl CronDesk {
         json: bool,
     ) -> CommandOutcome {
         let book = self.kept_book()?;
+        let known = job.map(|job| book.find(job));
         // One that is gone is still on record by its id.
-        let id = job.map(|job| book.find(job).map_or(job.to_owned(), |row| row.id));
+        let id = match (&known, job) {
+            (Some(Ok(row)), _) => Some(row.id.clone()),
+            (_, job) => job.map(str::to_owned),
+        };
         let runs = book.runs(id.as_deref(), limit)?;
+        if let (true, Some(Err(unknown))) = (runs.is_empty(), known) {
+            return Err(unknown.into());
+        }
         if json {
             let runs: Vec<Value> = runs.iter().map(run_json).collect();
             screen.json(&json!({ "runs": runs }))?;

@@ -339,7 +339,7 @@ fn a_command_takes_its_time_limit_under_the_name_models_use() {
     );
     scene.chat("hang").ok();
     let seen = last_message(&scene);
-    assert!(seen.contains("timed out"), "{seen}");
+    assert!(seen.contains("its time was up"), "{seen}");
     assert!(!scene.home.exists(".chela/workspace/over"));
     // A complaint shows a call that would work.
     scene.chat("slip").ok();

@@ -277,6 +277,8 @@ fn a_line_of_the_owner_file_that_nobody_filled_in_is_no_memory() {
         ".chela/workspace/USER.md",
         &user.replace("- Name:", "- Name: Ada Quill"),
     );
+    // A search looks for changes for a moment only; here it is to find them.
+    home.run(&["memory", "index"]).ok();
     let found = home.run(&["memory", "search", "Name"]).ok();
     assert!(found.contains("- Name: Ada Quill"), "{found}");
     assert!(!found.contains("- Time zone:"), "{found}");

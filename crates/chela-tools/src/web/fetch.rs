@@ -106,7 +106,7 @@ impl WebFetchTool {
             most_redirects: config.max_redirects,
         };
         Self {
-            spec: spec(&[]),
+            spec: spec(&[]).shared(),
             handles: SharedHandles(Arc::new(NoHandles)),
             way,
             entropy: SharedEntropy(entropy),
@@ -119,7 +119,7 @@ impl WebFetchTool {
     #[must_use]
     pub fn with_handles(self, handles: Arc<dyn SecretHandles>) -> Self {
         Self {
-            spec: spec(&handles.names(handles::SecretUse::Requests)),
+            spec: spec(&handles.names(handles::SecretUse::Requests)).shared(),
             handles: SharedHandles(handles),
             ..self
         }

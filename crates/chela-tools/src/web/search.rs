@@ -17,6 +17,7 @@ use super::fetch::SharedEntropy;
 use super::web_access::WebAccess;
 use crate::foresight;
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     CallFuture, CallSink, CallTarget, Effect, RedirectJudge, RunCall, SinkKind, Tool, ToolOutput,
     ToolSpec,
@@ -156,7 +157,7 @@ impl WebSearchTool {
             most_redirects: 1,
         };
         Self {
-            spec: spec(),
+            spec: shared_spec!(spec()),
             service,
             most: u64::from(config.max_results),
             way,

@@ -23,6 +23,7 @@ use chela_config::LoadedConfig;
 use chela_core::secret::{KnownSecret, Redactor};
 use chela_core::{AgentId, Host, Origin, SessionForm, SessionKey, ok_or_debug};
 pub use chela_inspect::AssembledPrompt;
+use chela_inspect::RequestShape;
 use chela_inspect::report::{FileLimits, SandboxState};
 use chela_model::{ModelTarget, Models};
 use chela_prompt::{PromptInput, PromptMode, SandboxExtent, SourcedValue, WorkspaceAccess};
@@ -41,7 +42,9 @@ pub use hook_text::HookText;
 use known_agent::KnownAgent;
 use owner_notices::{borrowed_headings, nested_workspace};
 use prompt_input::RequestFacts;
-pub use prompt_request::{AssembleError, ChosenLevels, MachineMention, PromptRequest};
+pub use prompt_request::{
+    AssembleError, ChosenLevels, MachineMention, PromptPurpose, PromptRequest,
+};
 use request_shape::{PromptReader, size_for};
 pub use subagent_text::SubagentShare;
 
@@ -137,7 +140,10 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         let placement = self.loaded().agent(&agent);
         let placement = placement.map(|view| view.context_placement.value);
         let pending = bootstrap_block(&context.report, tools.means, writes_of(&input));
-        let shape = reader.shape(&prompt, &tools.listed, placement, pending);
+        let shape = match ask.purpose {
+            PromptPurpose::Report => reader.shape(&prompt, &tools.listed, placement, pending),
+            PromptPurpose::Turn => RequestShape::default(),
+        };
         Ok(AssembledPrompt {
             agent,
             session,

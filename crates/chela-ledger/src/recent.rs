@@ -1,6 +1,7 @@
 //! The request before, from memory where that is as good as the store.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use chela_core::lock;
@@ -19,7 +20,9 @@ pub struct RecentRequest {
     pub record: RecordId,
     /// As it is stored.
     pub body: Vec<u8>,
-    /// Its pieces: stored as long as it is on record.
+    /// Where its pieces are; none where it was read back.
+    pub cuts: Vec<Range<usize>>,
+    /// What they are in the store, as long as it is on record.
     pub contents: StoredContents,
     pub model: String,
     pub url: String,
@@ -80,6 +83,7 @@ mod tests {
         RecentRequest {
             record: RecordId(number),
             body: vec![b'x'; bytes],
+            cuts: Vec::new(),
             contents: Default::default(),
             model: String::new(),
             url: String::new(),

@@ -20,9 +20,9 @@ pub use calls::{CallState, LimitSpan, NewCall, OpenCall, SpentAmount, SpentQuery
 pub use chains::{AuditEntry, ChainEnd, ChainHead, ChainId, EntryQuery, NotedHead};
 pub use examining::{LedgerFact, LedgerPlace, LedgerVisitor, RequestSeals, UnreadableRow};
 pub use requests::{
-    AddedRequest, DeletedContents, NewRequest, PriorRequest, RequestBody, RequestEnd, RequestLine,
-    RequestParts, RequestQuery, ReuseFacts, SentRequest, StoredContent, StoredContents,
-    StoredRequest,
+    AddedRequest, DeletedContents, KnownContents, NewRequest, PriorRequest, RequestBody,
+    RequestEnd, RequestLine, RequestParts, RequestQuery, ReuseFacts, SentRequest, StoredContent,
+    StoredContents, StoredRequest,
 };
 
 /// Keeps a ledger.
@@ -103,11 +103,11 @@ pub trait LedgerTransaction {
 
     fn sent_request(&mut self, number: i64) -> Result<SentRequest, StoreError>;
 
-    /// Stores contents, each once. `known` are those of a request that is on record.
+    /// Stores contents, each once. Those that are `known` are not looked at again.
     fn put_contents(
         &mut self,
         contents: &[&[u8]],
-        known: Option<&StoredContents>,
+        known: KnownContents<'_>,
     ) -> Result<StoredContents, StoreError>;
 
     fn add_request(&mut self, request: &NewRequest<'_>) -> Result<AddedRequest, StoreError>;

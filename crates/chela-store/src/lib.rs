@@ -48,10 +48,11 @@ pub use journal::{
 pub use leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
 pub use ledger::{
     AddedRequest, AuditEntry, CallState, ChainEnd, ChainHead, ChainId, DeletedContents, EntryQuery,
-    LedgerFact, LedgerPlace, LedgerStore, LedgerTransaction, LedgerVisitor, LedgerWork, LimitSpan,
-    NewCall, NewRequest, NotedHead, OpenCall, PriorRequest, RequestBody, RequestEnd, RequestLine,
-    RequestParts, RequestQuery, RequestSeals, ReuseFacts, SentRequest, SpentAmount, SpentQuery,
-    StoredContent, StoredContents, StoredRequest, UnreadableRow, WorkEnd, WorkFuture,
+    KnownContents, LedgerFact, LedgerPlace, LedgerStore, LedgerTransaction, LedgerVisitor,
+    LedgerWork, LimitSpan, NewCall, NewRequest, NotedHead, OpenCall, PriorRequest, RequestBody,
+    RequestEnd, RequestLine, RequestParts, RequestQuery, RequestSeals, ReuseFacts, SentRequest,
+    SpentAmount, SpentQuery, StoredContent, StoredContents, StoredRequest, UnreadableRow, WorkEnd,
+    WorkFuture,
 };
 pub use outbox::{
     DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, NewDelivery, OutboxStore,

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::sessions_view::{HistoryAsk, ToolMessages};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, SessionsView, SinkKind, Tool, ToolOutput, ToolSpec};
 
 /// The jobs of a home, opened when somebody asks for them.
@@ -109,16 +110,21 @@ const CONTEXT_LINES: usize = 4;
 const CONTEXT_CHARS: usize = 220;
 
 pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
-    let actions = ["list", "add", "update", "remove", "pause", "resume", "runs"];
     let tool = BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "cron".into(),
             description:
                 "Reminders and recurring jobs: when one is due, a turn runs with its text. \
                  The text must make sense to someone who has not read this conversation."
                     .into(),
             parameters: ArgumentSchema::object()
-                .required("action", ArgumentKind::one_of(&actions), "")
+                .required(
+                    "action",
+                    ArgumentKind::one_of(&[
+                        "list", "add", "update", "remove", "pause", "resume", "runs",
+                    ]),
+                    ""
+                )
                 .optional(
                     "job",
                     ArgumentKind::text().not_empty(),
@@ -168,7 +174,7 @@ pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
                 .into(),
             effect: Effect::Persona,
             sinks: [CallSink::new("text", SinkKind::Text)].into(),
-        },
+        }),
         with: Arc::new(with),
         act: run,
     }

@@ -57,7 +57,7 @@ impl ExecTool {
             expires_after: setup.expires_after,
         }));
         Self {
-            spec: spec(&setup),
+            spec: spec(&setup).shared(),
             setup,
             gate,
             processes,

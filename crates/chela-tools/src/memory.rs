@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputBound, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 /// An agent's memory, as one session may use it.
@@ -86,7 +87,7 @@ pub(crate) fn tools(
         entropy,
     });
     let search = BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "memory_search".into(),
             description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning: before answering about earlier work, decisions, dates, people, preferences.".into(),
             parameters: ArgumentSchema::object()
@@ -100,12 +101,12 @@ pub(crate) fn tools(
                 .build().into(),
             effect: Effect::Read,
             sinks: [].into(),
-        },
+        }),
         with: Arc::clone(&with),
         act: search,
     };
     let get = BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "memory_get".into(),
             description: "Read lines of a memory file that memory_search named.".into(),
             parameters: ArgumentSchema::object()
@@ -122,7 +123,7 @@ pub(crate) fn tools(
                 .into(),
             effect: Effect::Read,
             sinks: [CallSink::new("path", SinkKind::Path)].into(),
-        },
+        }),
         with,
         act: get,
     };

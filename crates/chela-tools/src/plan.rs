@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::blocking::{BlockingJob, BlockingTool};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{Effect, Tool, ToolOutput, ToolSpec};
 
 /// The plan of a session. Kept in memory: it is about the work at hand.
@@ -51,6 +52,14 @@ struct Arguments {
 const MOST_STEPS: usize = 50;
 
 pub(crate) fn tool(plan: &Arc<SessionPlan>) -> Arc<dyn Tool> {
+    Arc::new(BlockingTool {
+        spec: shared_spec!(spec()),
+        with: Arc::clone(plan),
+        act: update,
+    })
+}
+
+fn spec() -> ToolSpec {
     let step = ArgumentSchema::object()
         .required(
             "step",
@@ -62,8 +71,7 @@ pub(crate) fn tool(plan: &Arc<SessionPlan>) -> Arc<dyn Tool> {
             ArgumentKind::one_of(&["pending", "in_progress", "completed"]),
             "",
         );
-    Arc::new(BlockingTool {
-        spec: ToolSpec {
+    ToolSpec {
             name: "update_plan".into(),
             description: "Note the steps of a longer task and how far each is: always the whole plan, at most one step in_progress.".into(),
             parameters: ArgumentSchema::object()
@@ -72,10 +80,7 @@ pub(crate) fn tool(plan: &Arc<SessionPlan>) -> Arc<dyn Tool> {
                 .build().into(),
             effect: Effect::Read,
             sinks: [].into(),
-        },
-        with: Arc::clone(plan),
-        act: update,
-    })
+        }
 }
 
 fn update(plan: &SessionPlan, arguments: Arguments, _: &BlockingJob) -> ToolOutput {

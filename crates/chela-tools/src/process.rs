@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::approvals::{CommandGate, ProcessInput};
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     CallFuture, CallProspect, CallSink, CallTarget, Effect, RunCall, SinkKind, Tool, ToolOffer,
     ToolOutput, ToolSpec,
@@ -61,53 +62,8 @@ struct Arguments {
 
 impl ProcessTool {
     pub fn new(processes: SessionProcesses, gate: Arc<CommandGate>) -> Self {
-        let parameters = ArgumentSchema::object()
-            .required("action", ArgumentKind::one_of(ACTIONS), "What to do.")
-            .optional(
-                "sessionId",
-                ArgumentKind::text(),
-                "Which command, as exec named it: p1.",
-            )
-            .optional(
-                "data",
-                ArgumentKind::text(),
-                "For write and submit: text for its input; submit adds a line end.",
-            )
-            .optional(
-                "eof",
-                ArgumentKind::flag(),
-                "For write and submit: end its input afterwards.",
-            )
-            .optional(
-                "timeout",
-                ArgumentKind::integer().min(0).max(120_000),
-                "For poll: wait at most this many milliseconds (10000).",
-            )
-            .optional(
-                "offset",
-                ArgumentKind::integer().min(0),
-                "For log: first line, from 0. Default: the last lines.",
-            )
-            .optional(
-                "limit",
-                ArgumentKind::integer().min(1).max(5_000),
-                "For log: how many lines (200).",
-            )
-            .build()
-            .into();
         Self {
-            spec: ToolSpec {
-                name: "process".into(),
-                description: "Follow commands that exec left in the background. poll waits for \
-                    new output or the end, so call it once instead of in a loop; log reads \
-                    earlier output by line; write and submit feed commands started with \
-                    background or pty; kill ends one with everything it started; remove forgets \
-                    a finished one, clear all finished ones."
-                    .into(),
-                parameters,
-                effect: Effect::Irreversible,
-                sinks: [CallSink::new("data", SinkKind::Command)].into(),
-            },
+            spec: shared_spec!(spec()),
             processes,
             gate,
         }
@@ -422,6 +378,55 @@ fn lines_of(printed: &dyn PrintedOutput, arguments: &Arguments, most_shown: usiz
         }
     }
     plain(&bytes)
+}
+
+fn spec() -> ToolSpec {
+    let parameters = ArgumentSchema::object()
+        .required("action", ArgumentKind::one_of(ACTIONS), "What to do.")
+        .optional(
+            "sessionId",
+            ArgumentKind::text(),
+            "Which command, as exec named it: p1.",
+        )
+        .optional(
+            "data",
+            ArgumentKind::text(),
+            "For write and submit: text for its input; submit adds a line end.",
+        )
+        .optional(
+            "eof",
+            ArgumentKind::flag(),
+            "For write and submit: end its input afterwards.",
+        )
+        .optional(
+            "timeout",
+            ArgumentKind::integer().min(0).max(120_000),
+            "For poll: wait at most this many milliseconds (10000).",
+        )
+        .optional(
+            "offset",
+            ArgumentKind::integer().min(0),
+            "For log: first line, from 0. Default: the last lines.",
+        )
+        .optional(
+            "limit",
+            ArgumentKind::integer().min(1).max(5_000),
+            "For log: how many lines (200).",
+        )
+        .build()
+        .into();
+    ToolSpec {
+        name: "process".into(),
+        description: "Follow commands that exec left in the background. poll waits for \
+                    new output or the end, so call it once instead of in a loop; log reads \
+                    earlier output by line; write and submit feed commands started with \
+                    background or pty; kill ends one with everything it started; remove forgets \
+                    a finished one, clear all finished ones."
+            .into(),
+        parameters,
+        effect: Effect::Irreversible,
+        sinks: [CallSink::new("data", SinkKind::Command)].into(),
+    }
 }
 
 #[cfg(test)]

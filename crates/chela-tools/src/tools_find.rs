@@ -139,7 +139,8 @@ pub(crate) fn tool(catalog: &Arc<ToolCatalog>) -> Arc<dyn Tool> {
                 .into(),
             effect: Effect::Read,
             sinks: [].into(),
-        },
+        }
+        .shared(),
         with: Arc::clone(catalog),
         act: find,
     })

@@ -2,7 +2,7 @@
 
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel};
 use chela_core::{AgentId, SessionKey};
-use chela_model::ModelTarget;
+use chela_model::{ModelTarget, ToolSchema};
 use chela_prompt::{ApprovalWay, PromptMode, RenderError};
 use chela_session::SessionSettings;
 use chela_workspace::TurnPosition;
@@ -39,6 +39,26 @@ pub struct PromptRequest {
     pub share: Option<SubagentShare>,
     /// Whether the session was answered before.
     pub position: TurnPosition,
+    pub purpose: PromptPurpose,
+}
+
+/// What a prompt is put together for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PromptPurpose {
+    /// To be looked at: with the request it would be part of (`AssembledPrompt::shape`).
+    #[default]
+    Report,
+    /// To be sent: the request is made from it later, and its shape is left empty.
+    Turn,
+}
+
+impl PromptRequest {
+    /// With the tools a model is told of.
+    #[must_use]
+    pub(crate) fn with_tools(mut self, listed: &[ToolSchema]) -> Self {
+        self.tools.get_or_insert_default().listed = listed.to_vec();
+        self
+    }
 }
 
 /// What was chosen for a session over the config.

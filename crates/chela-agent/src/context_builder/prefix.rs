@@ -14,7 +14,10 @@ use chela_workspace::TurnPosition;
 use super::sessions_view::sessions_view;
 use super::{ContextBuilder, files_in_prefix, found_in};
 use crate::agent::OpenError;
-use crate::assemble::{AssembledPrompt, ChosenLevels, PromptRequest, PromptSize, hide_in_tools};
+use crate::assemble::{
+    AssembleError, AssembledPrompt, ChosenLevels, PromptPurpose, PromptRequest, PromptSize,
+    hide_in_tools,
+};
 use crate::bootstrap_pending::BootstrapMeans;
 use crate::prefix_text::PrefixText;
 use crate::scope::ToolUse;
@@ -143,13 +146,15 @@ impl ContextBuilder {
             let names: Vec<String> = frozen.tools.iter().map(|tool| tool.name.clone()).collect();
             let toolbox = toolbox.as_begun(names, frozen.deferred);
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
-            let text = PrefixText::new(frozen.stable, tools, frozen.sections);
-            return prefix(agents.prefixes.share(text), toolbox);
+            let shared = Arc::clone(agents);
+            let made = move || {
+                let text = PrefixText::new(frozen.stable, tools, frozen.sections);
+                shared.prefixes.share(text)
+            };
+            return prefix(agents.cores.run(made).await, toolbox);
         }
         let branch = self.transcript.sessions.branch(session).await?;
         let toolbox = toolbox.listing(&found_in(&branch));
-        let mut tools = SessionTools::of(&toolbox, size).listed;
-        hide_in_tools(&mut tools, self.scope.agents.assembler.redactor());
         let kind = PromptKind {
             size,
             target: chain.map(FallbackChain::primary),
@@ -157,11 +162,21 @@ impl ContextBuilder {
             // Who is there is said with each message, below the boundary.
             presence: OwnerPresence::There,
             means: BootstrapMeans::of(&toolbox),
+            purpose: PromptPurpose::Turn,
         };
-        let assembled = self.assemble(&tools, kind).await?;
-        let stable = assembled.prompt.stable().to_owned();
-        let text = PrefixText::new(stable, tools, section_marks(&assembled.prompt));
-        let text = self.scope.agents.prefixes.share(text);
+        let request = self.prompt_request(kind);
+        let (at_work, shown) = (Arc::clone(agents), toolbox.clone());
+        // In one piece: what it is made of is gone before the next session's is made.
+        let made = move || {
+            let mut tools = SessionTools::of(&shown, size).listed;
+            hide_in_tools(&mut tools, at_work.assembler.redactor());
+            let assembled = at_work.assembler.assemble(&request.with_tools(&tools))?;
+            let stable = assembled.prompt.stable().to_owned();
+            let marks = section_marks(&assembled.prompt);
+            let text = PrefixText::new(stable, tools, marks);
+            Ok::<_, AssembleError>((at_work.prefixes.share(text), assembled.cut_notice))
+        };
+        let (text, cut_notice) = agents.cores.run(made).await?;
         if let Some(model) = &model {
             self.transcript
                 .sessions
@@ -178,7 +193,7 @@ impl ContextBuilder {
                     },
                 )
                 .await?;
-            self.note_told(assembled.cut_notice);
+            self.note_told(cut_notice);
         }
         prefix(text, toolbox)
     }
@@ -257,7 +272,15 @@ impl ContextBuilder {
         tools: &[ToolSchema],
         kind: PromptKind<'_>,
     ) -> Result<AssembledPrompt, OpenError> {
-        let request = PromptRequest {
+        let request = self.prompt_request(kind).with_tools(tools);
+        let agents = Arc::clone(&self.scope.agents);
+        let made = move || agents.assembler.assemble(&request);
+        Ok(self.scope.agents.cores.run(made).await?)
+    }
+
+    /// What a prompt is made from, but for the tools that are listed.
+    fn prompt_request(&self, kind: PromptKind<'_>) -> PromptRequest {
+        PromptRequest {
             agent: Some(self.scope.view.id.clone()),
             session: Some(self.scope.key.clone()),
             channel: self.scope.ask.channel.clone(),
@@ -265,7 +288,6 @@ impl ContextBuilder {
             target: kind.target.cloned(),
             size: Some(kind.size),
             tools: Some(SessionTools {
-                listed: tools.to_vec(),
                 means: kind.means,
                 ..SessionTools::default()
             }),
@@ -274,11 +296,9 @@ impl ContextBuilder {
             approvals: Some(self.scope.approval_way(kind.presence)),
             share: self.scope.subagent_share(),
             position: kind.position,
+            purpose: kind.purpose,
             ..PromptRequest::default()
-        };
-        let agents = Arc::clone(&self.scope.agents);
-        let made = move || agents.assembler.assemble(&request);
-        Ok(self.scope.agents.cores.run(made).await?)
+        }
     }
 }
 
@@ -291,6 +311,7 @@ pub(crate) struct PromptKind<'a> {
     pub position: TurnPosition,
     pub presence: OwnerPresence,
     pub means: BootstrapMeans,
+    pub purpose: PromptPurpose,
 }
 
 /// What a prefix is made for.
@@ -362,6 +383,7 @@ impl RequestPrefix {
             position: self.position,
             presence: OwnerPresence::There,
             means: BootstrapMeans::of(&self.toolbox),
+            purpose: PromptPurpose::Turn,
         }
     }
 

@@ -12,7 +12,7 @@ use chela_workspace::FileReport;
 
 use super::Conversation;
 use super::queued_answer::QueuedAnswer;
-use crate::assemble::AssembledPrompt;
+use crate::assemble::{AssembledPrompt, PromptPurpose};
 use crate::blocking_work::on_blocking_thread;
 use crate::context_builder::{PromptKind, RequestPrefix, SkillBound};
 use crate::entry_trust::is_owner;
@@ -421,6 +421,7 @@ impl Conversation {
         let target = chain.as_ref().map(FallbackChain::primary);
         let kind = PromptKind {
             target,
+            purpose: PromptPurpose::Report,
             ..prefix.kind()
         };
         let assembled = self.context.assemble(&prefix.text.tools, kind).await;

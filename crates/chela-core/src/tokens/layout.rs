@@ -31,10 +31,6 @@ pub fn entry(mark: u64, rank: u32) -> [u8; ENTRY_BYTES] {
 }
 
 /// The mark and the rank in an entry.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a rank has fewer bits than that"
-)]
 pub fn read_entry(bytes: [u8; ENTRY_BYTES]) -> (u64, u32) {
     let [a, b, c, d, e, f, g] = bytes;
     let entry = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);

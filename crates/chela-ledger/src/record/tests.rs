@@ -433,6 +433,21 @@ proptest! {
         }
         prop_assert!(desk.ledger.verify().wait().unwrap().is_sound());
     }
+
+    #[test]
+    fn requests_that_share_their_ends_are_replayed(
+        talks in prop::collection::vec(prop::collection::vec("[ab]", 0..6), 2..8)
+    ) {
+        let desk = LedgerFixture::new();
+        for talk in talks {
+            let messages: Vec<&str> = talk.iter().map(String::as_str).collect();
+            let said = TestRequest::new("s1", &chat(&long("rule"), &messages, &["read", "write"]));
+            let (id, _) = desk.record(&said);
+            let replayed = desk.ledger.replay(id, &nobody).wait().unwrap();
+            prop_assert!(replayed.matches());
+            prop_assert_eq!(replayed.bytes, said.body);
+        }
+    }
 }
 
 #[test]

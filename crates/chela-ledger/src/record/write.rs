@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use chela_core::ContentHash;
 use chela_store::{
-    AddedRequest, ChainId, LedgerTransaction, NewRequest, RequestEnd, ReuseFacts, StoredContents,
-    WriteDurability,
+    AddedRequest, ChainId, KnownContents, LedgerTransaction, NewRequest, RequestEnd, ReuseFacts,
+    StoredContents, WriteDurability,
 };
 use serde_json::{Value, json};
 
@@ -119,6 +119,7 @@ impl Ledger {
             RecentRequest {
                 record: id,
                 body: draft.stored,
+                cuts: draft.cuts,
                 contents,
                 model: draft.model,
                 url: draft.url,
@@ -219,8 +220,8 @@ impl RequestDraft {
         let before = self.before(tx, recent)?;
         let cuts = self.cuts.iter();
         let pieces: Vec<&[u8]> = cuts.map(|cut| &self.stored[cut.clone()]).collect();
-        let known = before.as_ref().map(|before| &before.request.contents);
-        let contents = tx.put_contents(&pieces, known)?;
+        let known = before.as_ref().map(|before| self.known(&before.request));
+        let contents = tx.put_contents(&pieces, known.unwrap_or_default())?;
         let reuse = self.compared(before.as_ref(), &contents);
         let added = tx.add_request(&NewRequest {
             agent: &self.agent,
@@ -265,6 +266,7 @@ impl RequestDraft {
                 Arc::new(RecentRequest {
                     record: RecordId(prior.number),
                     body: sent.body,
+                    cuts: Vec::new(),
                     contents: StoredContents::default(),
                     model: sent.model,
                     url: sent.url,
@@ -276,6 +278,24 @@ impl RequestDraft {
             request,
             another_session: prior.another_session,
         }))
+    }
+
+    /// The pieces it has in common with the request before, from either end: a conversation that
+    /// went on differs in the middle.
+    fn known<'r>(&self, before: &'r RecentRequest) -> KnownContents<'r> {
+        let contents = before.contents.list();
+        let both = self.cuts.len().min(before.cuts.len()).min(contents.len());
+        let is_same = |(own, other): &(&Range<usize>, &Range<usize>)| {
+            self.stored[(*own).clone()] == before.body[(*other).clone()]
+        };
+        let pairs = self.cuts.iter().zip(&before.cuts);
+        let first = pairs.take_while(is_same).count().min(both);
+        let pairs = self.cuts.iter().rev().zip(before.cuts.iter().rev());
+        let last = pairs.take(both - first).take_while(is_same).count();
+        KnownContents {
+            first: &contents[..first],
+            last: &contents[contents.len() - last..],
+        }
     }
 
     fn compared(&self, before: Option<&PreviousRequest>, contents: &StoredContents) -> PrefixReuse {

@@ -1,7 +1,5 @@
 //! Requests on record.
 
-use std::collections::HashMap;
-
 use chela_core::{ContentHash, Usage};
 
 /// A request that is about to be sent.
@@ -51,11 +49,18 @@ pub struct StoredContent {
     pub tokens: u64,
 }
 
-/// Contents in the store: in the order they were given, and by their hash.
+/// Contents in the store, in the order they were given.
 #[derive(Debug, Clone, Default)]
 pub struct StoredContents {
     pub(crate) list: Vec<StoredContent>,
-    pub(crate) by_hash: HashMap<ContentHash, StoredContent>,
+}
+
+/// What is known beforehand of contents that are to be stored: those at either end are contents of
+/// a request that is on record.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct KnownContents<'a> {
+    pub first: &'a [StoredContent],
+    pub last: &'a [StoredContent],
 }
 
 impl StoredContents {

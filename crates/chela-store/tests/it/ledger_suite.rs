@@ -2,7 +2,7 @@
 
 use chela_core::{ContentHash, Usage};
 use chela_store::{
-    AuditEntry, CallState, ChainHead, ChainId, EntryQuery, LedgerFact, LedgerStore,
+    AuditEntry, CallState, ChainHead, ChainId, EntryQuery, KnownContents, LedgerFact, LedgerStore,
     LedgerTransaction, LimitSpan, NewCall, NewRequest, NotedHead, RequestEnd, RequestQuery,
     ReuseFacts, SpentAmount, SpentQuery, SqliteLedgerStore, StoreError, WriteDurability, block_on,
 };
@@ -55,7 +55,7 @@ fn entries(store: &dyn LedgerStore, chain: &ChainId) -> Vec<AuditEntry> {
 /// Puts a request on record whose body is these pieces; gives its number.
 pub fn record(tx: &mut dyn LedgerTransaction, session: &str, pieces: &[&str]) -> i64 {
     let pieces: Vec<&[u8]> = pieces.iter().map(|piece| piece.as_bytes()).collect();
-    let contents = tx.put_contents(&pieces, None).unwrap();
+    let contents = tx.put_contents(&pieces, KnownContents::default()).unwrap();
     let request = NewRequest {
         agent: "main",
         session,

@@ -16,6 +16,7 @@ use super::{FileTools, MOST_FILE_BYTES, MOST_TRIES, as_targets, keeps_changing, 
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
 use crate::place::{OpenPlace, PlaceAccess};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     CallSink, Effect, FileChange, FilePreview, OutputPiece, SinkKind, Tool, ToolNeed, ToolOutput,
     ToolSpec, WriteExtent,
@@ -40,7 +41,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
             needs: &[ToolNeed::Folders],
         },
         tool: BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "edit".into(),
                 description:
                     "Replace exact text in a file. oldText must occur once, or set replaceAll."
@@ -66,7 +67,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     CallSink::new("newText", SinkKind::Text),
                 ]
                 .into(),
-            },
+            }),
             with: Arc::clone(files),
             act: edit,
         },

@@ -15,6 +15,7 @@ use super::tree::{FileTree, IgnoredFiles, WalkEnd};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::place::{EntryKind, PlaceAccess, PlaceError};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -32,7 +33,7 @@ const USUAL_LIMIT: usize = 500;
 pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "find".into(),
                 description: "Find files and folders by name; .gitignore counts.".into(),
                 parameters: ArgumentSchema::object()
@@ -53,7 +54,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [CallSink::new("path", SinkKind::Path)].into(),
-            },
+            }),
             with: Arc::clone(files),
             act: find,
         }

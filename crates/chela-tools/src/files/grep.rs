@@ -19,6 +19,7 @@ use super::{FileTools, counted, text};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::place::{EntryKind, OpenPlace, PlaceAccess, PlaceError};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -45,7 +46,7 @@ const MOST_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "grep".into(),
                 description:
                     "Search file contents by line with a regular expression; .gitignore counts."
@@ -75,7 +76,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [CallSink::new("path", SinkKind::Path)].into(),
-            },
+            }),
             with: Arc::clone(files),
             act: grep,
         }

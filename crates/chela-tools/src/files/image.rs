@@ -12,6 +12,7 @@ use super::{FileTools, ImageInput};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::place::{OpenPlace, PlaceAccess};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -25,7 +26,7 @@ pub(super) struct ImageArguments {
 pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "image".into(),
                 description: "Look at a picture (PNG, JPEG, GIF, WebP): a file, or data as base64."
                     .into(),
@@ -45,7 +46,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::ReadUntrusted,
                 sinks: [CallSink::new("path", SinkKind::Path)].into(),
-            },
+            }),
             with: Arc::clone(files),
             act: look,
         }

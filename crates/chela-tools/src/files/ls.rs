@@ -11,6 +11,7 @@ use super::FileTools;
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::place::{EntryKind, PlaceAccess};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -25,7 +26,7 @@ const USUAL_LIMIT: usize = 500;
 pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "ls".into(),
                 description: "List a folder with sizes.".into(),
                 parameters: ArgumentSchema::object()
@@ -39,7 +40,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [CallSink::new("path", SinkKind::Path)].into(),
-            },
+            }),
             with: Arc::clone(files),
             act: list,
         }

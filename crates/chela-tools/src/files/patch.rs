@@ -28,6 +28,7 @@ use crate::{
     ToolOutput, ToolSpec, WriteExtent,
 };
 
+use crate::spec::shared_spec;
 use parse::{PatchChunk, PatchSection};
 
 #[derive(Debug, Deserialize)]
@@ -46,7 +47,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
             needs: &[ToolNeed::Folders],
         },
         tool: BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "apply_patch".into(),
             description: "Change several files at once, all or none. Between `*** Begin Patch` and `*** End Patch`: `*** Add File: path`, `*** Update File: path` (then `*** Move to: path` to rename), `*** Delete File: path`. Lines begin with a space (kept), `-` or `+`; `@@ some line` says where to look.".into(),
             parameters: ArgumentSchema::object()
@@ -60,7 +61,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                 .build().into(),
             effect: Effect::WriteReversible,
             sinks: [CallSink::new("patch", SinkKind::Text)].into(),
-        },
+        }),
         with: Arc::clone(files),
         act: patch,
         },

@@ -16,6 +16,7 @@ use super::{FileTools, MOST_FILE_BYTES, image};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight, StopFlag};
 use crate::place::{OpenPlace, PlaceAccess};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +32,7 @@ pub(super) struct ReadArguments {
 pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "read".into(),
                 description: "Read a text file by lines, or a picture. Long files come in parts."
                     .into(),
@@ -53,7 +54,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [CallSink::new("path", SinkKind::Path)].into(),
-            },
+            }),
             with: Arc::clone(files),
             act: read,
         }

@@ -15,6 +15,7 @@ use super::{FileTools, MOST_FILE_BYTES, as_targets, counted, real_path};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
 use crate::place::{EntryKind, OpenPlace};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     CallSink, Effect, FileChange, FilePreview, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec,
     WriteExtent,
@@ -37,7 +38,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
             needs: &[ToolNeed::Folders],
         },
         tool: BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "write".into(),
                 description:
                     "Create or replace a whole file, with missing folders. For a part use edit."
@@ -57,7 +58,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                     CallSink::new("content", SinkKind::Text),
                 ]
                 .into(),
-            },
+            }),
             with: Arc::clone(files),
             act: write,
         },

@@ -11,6 +11,7 @@ use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::local_time::local_time;
 use crate::schema::{ArgumentKind, ArgumentSchema};
 use crate::sessions_view::{HistoryAsk, HistoryMessage, ToolMessages};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, OutputPiece, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -31,7 +32,7 @@ const MOST_BYTES: usize = 80_000;
 pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "sessions_history".into(),
                 description: "Read the newest messages of another session; nextOffset pages back."
                     .into(),
@@ -60,7 +61,7 @@ pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [CallSink::new("sessionKey", SinkKind::Name)].into(),
-            },
+            }),
             with: Arc::clone(sessions),
             act: history,
         }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::SessionToolset;
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     Effect, HistoryAsk, HistoryMessage, SessionRow, Tool, ToolMessages, ToolNeed, ToolOutput,
     ToolSpec,
@@ -24,18 +25,18 @@ pub(super) struct ListArguments {
 }
 
 const USUAL_LIMIT: usize = 20;
+const KINDS: [&str; 6] = ["main", "group", "cron", "hook", "node", "other"];
 
 pub(super) fn sessions(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
-    let kinds = ["main", "group", "cron", "hook", "node", "other"];
     Arc::new(
         BlockingTool {
-            spec: ToolSpec {
+            spec: shared_spec!(ToolSpec {
                 name: "sessions_list".into(),
                 description: "List the sessions you may see, newest first.".into(),
                 parameters: ArgumentSchema::object()
                     .optional(
                         "kinds",
-                        ArgumentKind::list(ArgumentKind::one_of(&kinds)),
+                        ArgumentKind::list(ArgumentKind::one_of(&KINDS)),
                         "Only these kinds",
                     )
                     .optional(
@@ -57,7 +58,7 @@ pub(super) fn sessions(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
                     .into(),
                 effect: Effect::Read,
                 sinks: [].into(),
-            },
+            }),
             with: Arc::clone(sessions),
             act: list,
         }
@@ -187,13 +188,13 @@ pub(super) struct NoArguments {}
 
 pub(super) fn agents(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
     Arc::new(BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "agents_list".into(),
             description: "List the agents that sessions_spawn may start.".into(),
             parameters: ArgumentSchema::object().build().into(),
             effect: Effect::Read,
             sinks: [].into(),
-        },
+        }),
         with: Arc::clone(sessions),
         act: list_agents,
     })

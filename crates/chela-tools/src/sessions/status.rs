@@ -10,6 +10,7 @@ use super::{SessionToolset, failed};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight, ForeseeingTool};
 use crate::local_time::{local_time, local_time_as};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, Effect, SinkKind, StatusCard, Tool, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -33,7 +34,7 @@ pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
             ..CallForesight::default()
         },
         tool: BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "session_status".into(),
             description: "Exact time, model, context use, tokens and cost of a session; `model` sets the model it uses from now on.".into(),
             parameters: ArgumentSchema::object()
@@ -50,7 +51,7 @@ pub(super) fn tool(sessions: &Arc<SessionToolset>) -> Arc<dyn Tool> {
                 .build().into(),
             effect: Effect::Read,
             sinks: [CallSink::new("model", SinkKind::Name)].into(),
-        },
+        }),
         with: Arc::clone(sessions),
         act: status,
         },

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{ChildSpawner, SpawnRefused, WhichChildren};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, CallTarget, Effect, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -27,8 +28,9 @@ enum Action {
 }
 
 pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
-    Arc::new(BlockingTool {
-        spec: ToolSpec {
+    Arc::new(
+        BlockingTool {
+            spec: shared_spec!(ToolSpec {
             name: "subagents".into(),
             description:
                 "List the sub-agents of this session, say something to one that runs, or end one."
@@ -57,10 +59,23 @@ pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
                 CallSink::new("message", SinkKind::Text),
             ]
             .into(),
-        },
-        with: Arc::new(Arc::clone(spawner)),
-        act,
-    }.foreseeing(CallForesight { targets: Some(|_, arguments| arguments.target.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..CallForesight::default() }))
+        }),
+            with: Arc::new(Arc::clone(spawner)),
+            act,
+        }
+        .foreseeing(CallForesight {
+            targets: Some(|_, arguments| {
+                arguments
+                    .target
+                    .iter()
+                    .cloned()
+                    .map(CallTarget::Agent)
+                    .collect()
+            }),
+            needs: &[ToolNeed::Children],
+            ..CallForesight::default()
+        }),
+    )
 }
 
 fn act(

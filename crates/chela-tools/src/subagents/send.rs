@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{ChildSpawner, SendAsk, SendOutcome};
 use crate::schema::{ArgumentKind, ArgumentSchema, read};
 use crate::sessions::SessionToolset;
+use crate::spec::shared_spec;
 use crate::{
     CallFuture, CallSink, CallTarget, Effect, RunCall, SinkKind, Tool, ToolOutput, ToolSpec,
 };
@@ -35,7 +36,7 @@ pub(super) fn tool(
     sessions: &Arc<SessionToolset>,
 ) -> Arc<dyn Tool> {
     Arc::new(Send {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "sessions_send".into(),
             description:
                 "Write to another session and wait for its answer; timeoutSeconds 0 does not wait."
@@ -60,7 +61,7 @@ pub(super) fn tool(
                 CallSink::new("message", SinkKind::Text),
             ]
             .into(),
-        },
+        }),
         spawner: Arc::clone(spawner),
         sessions: Arc::clone(sessions),
     })

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{ChildCleanup, ChildContext, ChildSpawner, SpawnAsk, SpawnReceipt};
 use crate::blocking::{BlockingJob, BlockingTool, CallForesight};
 use crate::schema::{ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{CallSink, CallTarget, Effect, SinkKind, Tool, ToolNeed, ToolOutput, ToolSpec};
 
 #[derive(Debug, Deserialize)]
@@ -28,7 +29,7 @@ pub(super) struct SpawnArguments {
 
 pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
     Arc::new(BlockingTool {
-        spec: ToolSpec {
+        spec: shared_spec!(ToolSpec {
             name: "sessions_spawn".into(),
             description: "Start a sub-agent for a task of its own; it never has more than you have. Returns at once; its result is pushed to you when it ends.".into(),
             parameters: ArgumentSchema::object()
@@ -67,7 +68,7 @@ pub(super) fn tool(spawner: &Arc<dyn ChildSpawner>) -> Arc<dyn Tool> {
                 CallSink::new("task", SinkKind::Text),
                 CallSink::new("agentId", SinkKind::Name),
             ].into(),
-        },
+        }),
         with: Arc::new(Arc::clone(spawner)),
         act: spawn,
     }.foreseeing(CallForesight { targets: Some(|_, arguments| arguments.agent_id.iter().cloned().map(CallTarget::Agent).collect()), needs: &[ToolNeed::Children], ..CallForesight::default() }))

@@ -108,7 +108,7 @@ impl WebFetchTool {
             tls: WebTls::default(),
         };
         Self {
-            spec: spec(&[]),
+            spec: spec(&[]).shared(),
             handles: SharedHandles(Arc::new(NoHandles)),
             way,
             entropy: SharedEntropy(entropy),
@@ -128,7 +128,7 @@ impl WebFetchTool {
     #[must_use]
     pub fn with_handles(self, handles: Arc<dyn SecretHandles>) -> Self {
         Self {
-            spec: spec(&handles.names(handles::SecretUse::Requests)),
+            spec: spec(&handles.names(handles::SecretUse::Requests)).shared(),
             handles: SharedHandles(handles),
             ..self
         }

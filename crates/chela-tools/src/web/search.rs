@@ -18,6 +18,7 @@ use super::web_access::WebAccess;
 use super::web_tls::WebTls;
 use crate::foresight;
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
+use crate::spec::shared_spec;
 use crate::{
     CallFuture, CallSink, CallTarget, Effect, RedirectJudge, RunCall, SinkKind, Tool, ToolOutput,
     ToolSpec,
@@ -157,7 +158,7 @@ impl WebSearchTool {
             tls: WebTls::default(),
         };
         Self {
-            spec: spec(),
+            spec: shared_spec!(spec()),
             service,
             most: u64::from(config.max_results),
             way,

@@ -171,7 +171,7 @@ impl Writer<'_> {
         if self.target.info.compat.replay_reasoning && current && !thought.is_empty() {
             set(&mut message, "reasoning_content", thought);
         }
-        if self.target.family() == EndpointFamily::OpenRouter && !details.is_empty() {
+        if !details.is_empty() && self.target.family() == EndpointFamily::OpenRouter {
             set(&mut message, "reasoning_details", details);
         }
         Some(message)

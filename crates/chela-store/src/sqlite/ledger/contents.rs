@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::damaged;
 use super::seal::SealBuilder;
 use crate::engine::JobError;
-use crate::ledger::{StoredContent, StoredContents};
+use crate::ledger::{KnownContents, StoredContent, StoredContents};
 
 /// Shorter contents do not get smaller.
 const WORTH_PACKING: usize = 96;
@@ -22,25 +22,19 @@ const PACKED: u8 = 1;
 pub(super) fn put_all(
     tx: &Connection,
     contents: &[&[u8]],
-    known: Option<&StoredContents>,
+    known: KnownContents<'_>,
 ) -> Result<StoredContents, JobError> {
-    let mut stored = StoredContents::default();
-    stored.list.reserve(contents.len());
-    stored.by_hash.reserve(contents.len());
-    for content in contents {
-        let hash = ContentHash::of(content);
-        let found = [Some(&stored), known]
-            .into_iter()
-            .flatten()
-            .find_map(|known| known.by_hash.get(&hash));
-        let found = match found {
-            Some(found) => *found,
-            None => put_with(tx, hash, content, weigh)?,
-        };
-        stored.by_hash.insert(hash, found);
-        stored.list.push(found);
+    let end = contents.len().saturating_sub(known.last.len());
+    let mut list = Vec::with_capacity(contents.len());
+    list.extend_from_slice(known.first);
+    for content in contents.get(known.first.len()..end).unwrap_or_default() {
+        list.push(put_with(tx, ContentHash::of(content), content, weigh)?);
     }
-    Ok(stored)
+    list.extend_from_slice(known.last);
+    match list.len() == contents.len() {
+        true => Ok(StoredContents { list }),
+        false => Err(damaged("more contents are known than there are")),
+    }
 }
 
 /// Stores one content; gives its number.

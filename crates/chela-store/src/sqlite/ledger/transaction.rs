@@ -11,8 +11,8 @@ use crate::engine::{FileNaming, JobError};
 use crate::error::StoreError;
 use crate::ledger::{
     AddedRequest, AuditEntry, CallState, ChainEnd, ChainHead, ChainId, DeletedContents,
-    LedgerTransaction, NewCall, NewRequest, NotedHead, OpenCall, PriorRequest, RequestEnd,
-    SentRequest, SpentAmount, SpentQuery, StoredContents, WorkEnd,
+    KnownContents, LedgerTransaction, NewCall, NewRequest, NotedHead, OpenCall, PriorRequest,
+    RequestEnd, SentRequest, SpentAmount, SpentQuery, StoredContents, WorkEnd,
 };
 
 pub(super) struct SqliteTransaction<'a> {
@@ -103,7 +103,7 @@ impl LedgerTransaction for SqliteTransaction<'_> {
     fn put_contents(
         &mut self,
         contents: &[&[u8]],
-        known: Option<&StoredContents>,
+        known: KnownContents<'_>,
     ) -> Result<StoredContents, StoreError> {
         self.explained(contents::put_all(self.connection, contents, known))
     }

@@ -301,9 +301,16 @@ impl RunningTurn<'_> {
     /// What the model is told about foreign text: with every block, or with the first of a turn.
     fn notice_about(&self, output: &ToolOutput) -> Option<&'static str> {
         let foreign = label_of(output).is_some_and(|label| label.trust == Trust::External);
-        let every =
-            self.parts.scope.agents.rules_config().config.guard.external.notice
-                == ExternalNotice::Block;
+        let every = self
+            .parts
+            .scope
+            .agents
+            .rules_config()
+            .config
+            .guard
+            .external
+            .notice
+            == ExternalNotice::Block;
         let said = foreign && self.noticed.swap(true, Ordering::Relaxed);
         (foreign && (every || !said)).then_some(chela_guard::NOTICE)
     }

@@ -323,7 +323,6 @@ pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
         external: item.external.clone(),
         inbox_ids: vec![item.id.clone()],
         trust: item.text_trust,
-        ..InboundMessage::default()
     }
 }
 

@@ -116,6 +116,8 @@ struct ChatRoom<'a, W> {
     gateway: Option<&'a GatewayTalk>,
     /// A turn runs in this conversation that was not begun here.
     is_elsewhere: bool,
+    /// Work of this chat is under way.
+    has_work: bool,
     renew_logins: RenewLogins<'a>,
     stage: FramePainter<W>,
     view: TurnView,
@@ -204,6 +206,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             talk: opening.talk,
             gateway: opening.gateway,
             is_elsewhere: false,
+            has_work: false,
             renew_logins: opening.renew_logins,
             stage: FramePainter::new(out, opening.paint, size),
             view,
@@ -371,6 +374,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     fn start(&mut self, next: ChatWork, relay: &'a RelaySurface) -> Work<'a> {
         let now = Instant::now();
         self.busy = Some(now);
+        self.has_work = true;
         self.view.begin(self.settings(), now);
         self.is_command = matches!(next, ChatWork::Command(_));
         let talk = self.talk;
@@ -418,6 +422,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
 
     async fn done(&mut self, done: Done) {
         let now = Instant::now();
+        self.has_work = false;
         let took = self
             .busy
             .take()

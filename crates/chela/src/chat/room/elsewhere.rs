@@ -73,7 +73,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     }
 
     fn leave_elsewhere(&mut self) {
-        if std::mem::take(&mut self.is_elsewhere) {
+        if std::mem::take(&mut self.is_elsewhere) && !self.has_work {
             self.busy = None;
         }
     }

@@ -28,6 +28,7 @@ impl<W: Write> ChatRoom<'_, W> {
 
     pub(super) async fn command_stopped(&mut self) {
         self.busy = None;
+        self.has_work = false;
         self.view.broke();
         self.view.say(StyledLine::new("■ stopped", look::WARN));
         self.view.say(StyledLine::default());

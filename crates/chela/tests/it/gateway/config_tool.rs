@@ -119,8 +119,16 @@ fn a_change_is_shown_as_a_diff_and_counts_once_the_owner_allows_it() {
         changed["data"]["changed"],
         json!(["agents.defaults.userTimezone"])
     );
-    let audit = scene.home.run(&["audit", "show", "-n", "100"]).out;
-    assert!(audit.contains("gateway"), "{audit}");
+    let audit = [
+        "audit",
+        "show",
+        "--kind",
+        "tool-decision",
+        "--about",
+        "config.patch",
+    ];
+    let audit = scene.home.run(&audit).ok();
+    assert!(audit.contains("tool-decision"), "{audit}");
 }
 
 #[test]

@@ -142,3 +142,60 @@ fn a_second_word_to_end_does_not_wait_and_loses_nothing() {
         200
     );
 }
+
+#[test]
+fn a_sub_agent_that_ends_wakes_the_session_that_started_it() {
+    let spawn = json!({ "task": "look into the safe", "label": "safe" });
+    let slow = ScriptStep {
+        delay_ms: 800,
+        ..ScriptStep::reply("The safe is blue.")
+    };
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("I see.")),
+        ..EndpointScript::steps([
+            when("[Subagent Task]", slow),
+            when(
+                "in the background has ended",
+                ScriptStep::reply("It is blue."),
+            ),
+            when("hand it on", ScriptStep::tool("sessions_spawn", spawn)),
+            after_tool(ScriptStep::reply("Started.")),
+        ])
+    };
+    let scene = ScriptedHome::new(script);
+    let gateway = TestGateway::start(&scene.home);
+    let (mut client, _) = SocketClient::connect(&gateway, None);
+    // A script waits for it, though it runs in the gateway.
+    let told = scene.chat_json("hand it on");
+    assert_eq!(told["reply"], "It is blue.", "{told}");
+    let first = client.until("work.ended");
+    assert_eq!(
+        first["data"]["background"]["subagents"],
+        json!(["safe"]),
+        "{first}"
+    );
+    assert_eq!(client.until("work.ended")["data"]["reply"], "It is blue.");
+}
+
+#[test]
+fn one_session_writes_to_another_and_hears_its_answer() {
+    let send = json!({ "sessionKey": "agent:main:notes", "message": "a word from the main one" });
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("I see.")),
+        ..EndpointScript::steps([
+            when("pass it on", ScriptStep::tool("sessions_send", send)),
+            when("a word from the main one", ScriptStep::reply("noted and filed")),
+            after_tool(ScriptStep::reply("they know")),
+        ])
+    };
+    let scene = ScriptedHome::new(script);
+    let gateway = TestGateway::start(&scene.home);
+    assert_eq!(said(&gateway.say("notes", "hi")), "I see.");
+    assert_eq!(said(&gateway.say("main", "pass it on to agent:main:notes")), "they know");
+    let heard = scene.endpoint.calls().last().unwrap().body.clone();
+    assert!(heard.contains("noted and filed"), "{heard}");
+    // It stands in that session, too.
+    said(&gateway.say("notes", "what was that?"));
+    let asked = scene.endpoint.calls().last().unwrap().body.clone();
+    assert!(asked.contains("a word from the main one"), "{asked}");
+}

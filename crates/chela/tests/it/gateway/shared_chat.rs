@@ -138,7 +138,10 @@ fn a_failure_in_the_gateway_says_what_one_here_would() {
 
 #[test]
 fn what_is_typed_while_it_works_is_read_there_and_esc_stops_it() {
-    let stalls = ScriptStep::reply("on and on").fault(AnswerFault::Stall(4));
+    let stalls = ScriptStep {
+        times: Some(1),
+        ..ScriptStep::reply("on and on").fault(AnswerFault::Stall(4))
+    };
     let scene = ScriptedHome::new(EndpointScript {
         otherwise: Some(ScriptStep::reply("at your service")),
         ..EndpointScript::steps([when("go", stalls)])

@@ -47,7 +47,6 @@ struct HookCall {
     name: Option<String>,
     agent_id: Option<String>,
     session_key: Option<String>,
-    idempotency_key: Option<String>,
     model: Option<String>,
     timeout_seconds: Option<u64>,
     deliver: Option<bool>,

@@ -1,8 +1,8 @@
 //! What an outbox has to do.
 
 use chela_store::{
-    ClaimState, DeliveryEnd, DeliveryQuery, DeliveryState, NewDelivery,
-    OutboxStore, SqliteRuntimeStore, WaitHere as _, block_on,
+    ClaimState, DeliveryEnd, DeliveryQuery, DeliveryState, NewDelivery, OutboxStore,
+    SqliteRuntimeStore, WaitHere as _, block_on,
 };
 
 use super::inbox::{ask, message, outcome};

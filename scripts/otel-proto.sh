@@ -25,7 +25,7 @@ if command -v flock >/dev/null && [ "${OTEL_PROTO_LOCKED:-}" != 1 ]; then
     OTEL_PROTO_LOCKED=1 exec flock "$folder/lock" "$0" "$folder"
 fi
 if ! "$folder/python/bin/python" -c 'import opentelemetry.proto' >/dev/null 2>&1; then
-    python3 -m venv "$folder/python" >/dev/null 2>&1 || cannot "python3 has no venv module"
+    python3 -m venv --clear "$folder/python" >/dev/null 2>&1 || cannot "python3 has no venv module"
     "$folder/python/bin/pip" install --quiet --only-binary :all: "$package" \
         >"$folder/pip.log" 2>&1 ||
         cannot "the package registry cannot be used: $(tail -n 1 "$folder/pip.log")"

@@ -173,6 +173,12 @@ fn lay_out(host: &Host, screen: &mut Screen, ask: &RestoreAsk, json: bool) -> Co
             host.compact(&aside)
         ))?;
     }
+    if !restored.manifest.has_secrets {
+        screen.line(
+            "The installation's key is not in it: `chela audit verify` cannot tell who wrote what \
+             is on record.",
+        )?;
+    }
     for key in &restored.manifest.blanked {
         screen.line(format!(
             "Set {} before the first message: {} needs it.",

@@ -184,14 +184,20 @@ fn one_session_writes_to_another_and_hears_its_answer() {
         otherwise: Some(ScriptStep::reply("I see.")),
         ..EndpointScript::steps([
             when("pass it on", ScriptStep::tool("sessions_send", send)),
-            when("a word from the main one", ScriptStep::reply("noted and filed")),
+            when(
+                "a word from the main one",
+                ScriptStep::reply("noted and filed"),
+            ),
             after_tool(ScriptStep::reply("they know")),
         ])
     };
     let scene = ScriptedHome::new(script);
     let gateway = TestGateway::start(&scene.home);
     assert_eq!(said(&gateway.say("notes", "hi")), "I see.");
-    assert_eq!(said(&gateway.say("main", "pass it on to agent:main:notes")), "they know");
+    assert_eq!(
+        said(&gateway.say("main", "pass it on to agent:main:notes")),
+        "they know"
+    );
     let heard = scene.endpoint.calls().last().unwrap().body.clone();
     assert!(heard.contains("noted and filed"), "{heard}");
     // It stands in that session, too.

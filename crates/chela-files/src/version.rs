@@ -20,6 +20,14 @@ pub struct ReadVersion {
 }
 
 impl ReadVersion {
+    /// Of a file of which nothing is known but what it held.
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self {
+            hash: Some(ContentHash::of(bytes)),
+            facts: None,
+        }
+    }
+
     /// Of an opened file that was read, in parts or as a whole, since it had these facts.
     pub fn of_read(file: &File, before: Metadata, whole: Option<&[u8]>) -> Self {
         let same = |now: &Metadata| stamp_of(now) == stamp_of(&before);

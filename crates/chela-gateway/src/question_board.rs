@@ -9,6 +9,8 @@ use chela_core::lock;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use crate::json_member::put;
+
 /// The questions that are open now.
 #[derive(Default)]
 pub struct QuestionBoard(Mutex<BTreeMap<String, PostedQuestion>>);
@@ -109,6 +111,6 @@ pub fn question_json(question: &ApprovalQuestion, session: &str) -> Value {
         tracing::error!(%error, "a question cannot be shown whole");
         json!({ "id": question.id })
     });
-    told["session"] = session.into();
+    put(&mut told, "session", session);
     told
 }

@@ -143,6 +143,9 @@ pub struct WorkOptions {
     /// Blocks of the text that were pasted: those of several lines are somebody else's words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pasted: Vec<String>,
+    /// Fenced blocks of the text that hold what a command of the owner's printed, and nobody else's words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_output: Vec<String>,
     /// Text that came along on standard input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub piped: Option<String>,

@@ -220,7 +220,7 @@ impl CompletionStream {
         let mut frames = vec![self.chunk(&json!({}), Some(reason))];
         if self.with_usage {
             let mut last = self.head.object("chat.completion.chunk", Vec::new());
-            last["usage"] = usage(outcome);
+            put(&mut last, "usage", usage(outcome));
             frames.push(SseFrame::data(&last));
         }
         frames.push(Self::done());
@@ -251,7 +251,7 @@ impl StreamForm for CompletionStream {
     fn calls(&mut self, calls: &[CallerCall], said: &WorkOutcome) -> Vec<SseFrame> {
         let calls = calls.iter().enumerate().map(|(index, call)| {
             let mut call = call_json(call);
-            call["index"] = index.into();
+            put(&mut call, "index", index);
             self.chunk(&json!({ "tool_calls": [call] }), None)
         });
         calls.chain(self.finish("tool_calls", said)).collect()

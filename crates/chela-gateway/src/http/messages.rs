@@ -18,6 +18,7 @@ use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_
 use crate::caller_tools::CallerCall;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 use crate::work_item::WorkOutcome;
 
 const PATH: &str = "/v1/messages";
@@ -98,9 +99,9 @@ async fn create_message(
     let used = calls.iter().map(|call| use_json(call, &call.arguments));
     let content: Vec<Value> = said.into_iter().chain(used).collect();
     let mut reply = message(&id, &model);
-    reply["content"] = content.into();
-    reply["stop_reason"] = reason.into();
-    reply["usage"] = usage(&outcome);
+    put(&mut reply, "content", content);
+    put(&mut reply, "stop_reason", reason);
+    put(&mut reply, "usage", usage(&outcome));
     Ok(Json(reply).into_response())
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::route_table::{RouteAccess, RouteRow, routes};
 use crate::gateway_state::GatewayState;
+use crate::json_member::put;
 
 pub(super) async fn document(State(state): State<Arc<GatewayState>>) -> Json<Value> {
     let mut paths = Map::new();
@@ -51,24 +52,23 @@ fn operation(row: &RouteRow, path: &str) -> Value {
         let schema = json!({ "$ref": "#/components/schemas/Error" });
         json!({ "description": text, "content": { "application/json": { "schema": schema } } })
     };
-    let mut operation = json!({
-        "summary": row.summary,
-        "responses": { "200": { "description": "It worked" } },
-    });
+    let mut responses = json!({ "200": { "description": "It worked" } });
+    let mut operation = json!({ "summary": row.summary });
     let security = match row.access {
         RouteAccess::Open => json!([]),
         RouteAccess::Owner => json!([{ "token": [] }]),
         RouteAccess::Hook => json!([{ "hookToken": [] }, { "hookSignature": [] }]),
     };
     if row.access != RouteAccess::Open {
-        operation["security"] = security;
-        operation["responses"]["401"] = refused("No token, or another one");
+        put(&mut operation, "security", security);
+        put(&mut responses, "401", refused("No token, or another one"));
     }
     if row.method.has_body() {
-        operation["requestBody"] = json!({ "required": true, "content": {
-            "application/json": { "schema": { "type": "object" } },
-        } });
-        operation["responses"]["400"] = refused("The request cannot be carried out as it is");
+        let content = json!({ "application/json": { "schema": { "type": "object" } } });
+        let body = json!({ "required": true, "content": content });
+        put(&mut operation, "requestBody", body);
+        let refused = refused("The request cannot be carried out as it is");
+        put(&mut responses, "400", refused);
     }
     let names: Vec<Value> = path
         .split('{')
@@ -81,7 +81,8 @@ fn operation(row: &RouteRow, path: &str) -> Value {
         })
         .collect();
     if !names.is_empty() {
-        operation["parameters"] = names.into();
+        put(&mut operation, "parameters", names);
     }
+    put(&mut operation, "responses", responses);
     operation
 }

@@ -185,16 +185,20 @@ impl ResponseHead {
             .map(|call| self.call(call, ("completed", &call.arguments.to_string())));
         let output: Vec<Value> = said.into_iter().chain(called).collect();
         let mut response = self.object("completed", &output);
-        response["usage"] = json!({
-            "input_tokens": outcome.input_tokens,
-            "input_tokens_details": {
-                "cached_tokens": outcome.cache_read_tokens,
-                "cache_write_tokens": outcome.cache_write_tokens,
-            },
-            "output_tokens": outcome.output_tokens,
-            "output_tokens_details": { "reasoning_tokens": 0 },
-            "total_tokens": outcome.input_tokens + outcome.output_tokens,
-        });
+        put(
+            &mut response,
+            "usage",
+            json!({
+                "input_tokens": outcome.input_tokens,
+                "input_tokens_details": {
+                    "cached_tokens": outcome.cache_read_tokens,
+                    "cache_write_tokens": outcome.cache_write_tokens,
+                },
+                "output_tokens": outcome.output_tokens,
+                "output_tokens_details": { "reasoning_tokens": 0 },
+                "total_tokens": outcome.input_tokens + outcome.output_tokens,
+            }),
+        );
         response
     }
 }
@@ -266,11 +270,11 @@ impl ResponseStream {
         let ended = self.head.call(call, ("completed", &arguments));
         let place = |name: &str, value: &str| {
             let mut data = json!({ "item_id": id, "output_index": at });
-            data[name] = value.into();
+            put(&mut data, name, value);
             data
         };
         let mut done = place("arguments", &arguments);
-        done["name"] = call.name.as_str().into();
+        put(&mut done, "name", call.name.as_str());
         vec![
             self.frame(
                 "response.output_item.added",

@@ -250,7 +250,9 @@ impl SocketClient {
     async fn send_event(&mut self, event: &GatewayEvent) -> Option<()> {
         let told = serde_json::to_value(event);
         let mut told = ok_or_warn!(told, "an event cannot be sent", event = event.event)?;
-        put(&mut told, "type", "event");
+        if let Some(told) = told.as_object_mut() {
+            told.insert("type".to_owned(), "event".into());
+        }
         self.send(&told).await
     }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::{RunningLane, WorkLanes};
 use crate::event_hub::NewEvent;
+use crate::json_member::put;
 use crate::quotas::QuotaReached;
 use crate::turn_wire::write_outcome;
 use crate::work_item::{DeliveryTarget, ToolAsk, WorkItem, WorkOutcome, WorkSource, WorkStatus};
@@ -166,7 +167,7 @@ impl WorkLanes {
     /// Whoever waits for a message that was read in the turn of another one hears of its end, too.
     fn tell_joined(&self, surface: &WorkSurface, work: &str, told: &Value, turn_of: &str) {
         let mut told = told.clone();
-        told["joined"] = turn_of.into();
+        put(&mut told, "joined", turn_of);
         self.0.hub.publish(NewEvent {
             at: self.0.host.unix_millis(),
             event: "work.ended",
@@ -319,6 +320,7 @@ pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
         text: item.text.clone(),
         images: item.images.iter().map(image).collect(),
         pasted: item.options.pasted.clone(),
+        own_output: item.options.own_output.clone(),
         piped: item.options.piped.clone(),
         external: item.external.clone(),
         inbox_ids: vec![item.id.clone()],
@@ -334,6 +336,7 @@ fn joined_message(item: &WorkItem, collected: &[(ClaimedMessage, WorkItem)]) -> 
         message.text = format!("{}\n\n{}", message.text, other.text);
         message.images.extend(other.images);
         message.pasted.extend(other.pasted);
+        message.own_output.extend(other.own_output);
         message.external.extend(other.external);
         message.inbox_ids.extend(other.inbox_ids);
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::json_member::put;
+
 /// A span that has ended.
 #[derive(Debug, Clone)]
 pub struct EndedSpan {
@@ -110,7 +112,7 @@ fn span_json(span: &EndedSpan) -> Value {
         },
     });
     if let Some(parent) = &span.parent {
-        json["parentSpanId"] = parent.as_str().into();
+        put(&mut json, "parentSpanId", parent.as_str());
     }
     json
 }

@@ -131,7 +131,10 @@ impl TurnGatherer {
             let Ok(body) = serde_json::from_str::<Value>(&entry.body) else {
                 continue;
             };
-            let field = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+            let field = |name: &str| {
+                let text = body.get(name).and_then(Value::as_str);
+                text.unwrap_or_default().to_owned()
+            };
             let turn = format!("{}/{}", field("session"), field("turn"));
             let call = format!("{turn}/{}", field("call"));
             match kind {

@@ -163,7 +163,7 @@ impl GatewayTalk {
         json!({
             "type": "chat.send", "idempotencyKey": key, "agent": self.shared.agent,
             "session": self.shared.session, "text": message.text, "pasted": message.pasted,
-            "piped": message.piped, "images": images.collect::<Vec<_>>(),
+            "ownOutput": message.own_output, "piped": message.piped, "images": images.collect::<Vec<_>>(),
             "model": self.shared.model, "folders": self.shared.folders,
         })
     }

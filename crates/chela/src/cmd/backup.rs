@@ -198,8 +198,11 @@ fn list(screen: &mut Screen, lines: &[String]) -> Result<(), CommandError> {
     Ok(())
 }
 
+/// The bytes of a config without its secrets, and which ones were left out.
+type BlankedConfig = (Vec<u8>, Vec<BlankedKey>);
+
 /// The config with a variable in place of each secret.
-fn blanked_config(host: &Host) -> Result<Option<(Vec<u8>, Vec<BlankedKey>)>, CommandError> {
+fn blanked_config(host: &Host) -> Result<Option<BlankedConfig>, CommandError> {
     let path = host.state_dir().join("chela.json");
     let Ok(source) = std::fs::read_to_string(&path) else {
         return Ok(None);

@@ -98,6 +98,8 @@ pub(super) struct SendAsk {
     images: Vec<WorkImage>,
     #[serde(default)]
     pasted: Vec<String>,
+    #[serde(default)]
+    own_output: Vec<String>,
     piped: Option<String>,
     #[serde(default)]
     folders: Vec<FolderAsk>,
@@ -182,6 +184,7 @@ async fn take_message(state: &GatewayState, surface: &str, ask: SendAsk) -> AskR
         options: WorkOptions {
             model: ask.model,
             pasted: ask.pasted,
+            own_output: ask.own_output,
             piped: ask.piped,
             folders: ask.folders,
             ..WorkOptions::default()

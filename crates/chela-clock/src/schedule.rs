@@ -6,6 +6,8 @@ mod read;
 use chela_core::ok_or_warn;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::TimeZone;
+use jiff::{ToSpan as _, Zoned};
 use serde::{Deserialize, Serialize};
 
 use crate::local_time::{LocalZone, ZoneError, unix_millis};
@@ -59,7 +61,11 @@ impl JobSchedule {
             }
             Self::Cron { expression, zone } => {
                 let (zone, cron) = read_again(expression, zone)?;
-                let next = cron.find_next_occurrence(&zone.at(moment), false).ok()?;
+                let later = |at: &Zoned| cron.find_next_occurrence(at, false).ok();
+                let mut next = later(&zone.at(moment))?;
+                while !is_meant(&cron, &next) {
+                    next = later(&next)?;
+                }
                 unix_millis(next.timestamp())
             }
         }
@@ -76,7 +82,12 @@ impl JobSchedule {
             }
             Self::Cron { expression, zone } => {
                 let (zone, cron) = read_again(expression, zone)?;
-                let last = cron.find_previous_occurrence(&zone.at(moment), true).ok()?;
+                let earlier =
+                    |at: &Zoned, inclusive| cron.find_previous_occurrence(at, inclusive).ok();
+                let mut last = earlier(&zone.at(moment), true)?;
+                while !is_meant(&cron, &last) {
+                    last = earlier(&last, false)?;
+                }
                 unix_millis(last.timestamp())
             }
         }
@@ -108,6 +119,25 @@ impl JobSchedule {
             },
         }
     }
+}
+
+/// Whether an expression means a moment that was found for it. Where the clocks go forward, what
+/// falls into the hour that is left out comes at its end; times before that hour are found there
+/// once more, and are not meant.
+fn is_meant(cron: &Cron, found: &Zoned) -> bool {
+    if cron.is_time_matching(found).unwrap_or(true) {
+        return true;
+    }
+    let Ok(before) = found.checked_sub(1.second()) else {
+        return true;
+    };
+    let left_out = found.offset().seconds() - before.offset().seconds();
+    // As if the clocks had not been changed.
+    let unchanged = before.with_time_zone(TimeZone::fixed(before.offset()));
+    let next = cron.find_next_occurrence(&unchanged, false);
+    next.is_ok_and(|next| {
+        next.timestamp().as_second() < found.timestamp().as_second() + i64::from(left_out)
+    })
 }
 
 /// A kept schedule, which was read when it was made.

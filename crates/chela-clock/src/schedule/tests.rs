@@ -197,3 +197,41 @@ proptest! {
         }
     }
 }
+
+/// The day on which an hour is left out has no time twice, and the day with an hour more neither.
+#[test]
+fn a_time_of_day_comes_once_a_day_also_beside_the_hour_that_is_left_out() {
+    for (zone, days) in [
+        ("America/New_York", ["2026-03-07", "2026-10-31"]),
+        ("Europe/Berlin", ["2026-03-28", "2026-10-24"]),
+        ("Europe/London", ["2026-03-28", "2026-10-24"]),
+        ("Australia/Lord_Howe", ["2026-04-04", "2026-10-03"]),
+    ] {
+        let known = LocalZone::named(zone).unwrap();
+        for (day, hour) in days
+            .iter()
+            .flat_map(|day| (0..24).map(move |hour| (day, hour)))
+        {
+            let schedule = cron(&format!("30 {hour} * * *"), zone);
+            let start = utc(&format!("{day}T00:00:00Z"));
+            let planned = schedule.preview(start, 5);
+            let dates: Vec<_> = planned
+                .iter()
+                .map(|moment| known.at(*moment).date())
+                .collect();
+            let following = |pair: &[jiff::civil::Date]| pair[0].tomorrow().unwrap() == pair[1];
+            assert!(
+                dates.windows(2).all(following),
+                "{zone} {hour}:30: {dates:?}"
+            );
+            for pair in planned.windows(2) {
+                let between = pair[1] - 60_000;
+                assert_eq!(
+                    schedule.last_until(between),
+                    Some(pair[0]),
+                    "{zone} {hour}:30"
+                );
+            }
+        }
+    }
+}

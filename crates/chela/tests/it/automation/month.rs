@@ -243,7 +243,7 @@ fn check_month(
     }
     // Nights, whatever the clocks do; every eight hours of New York's day; two of four Sundays'
     // half hours fall into the hour that Berlin leaves out, and count as one.
-    for (name, count) in [("c0", 30), ("c2", 30), ("c3", 30), ("c5", 90)] {
+    for (name, count) in [("c0", 30), ("c2", 30), ("c3", 30), ("c4", 30), ("c5", 90)] {
         assert_eq!(by_name[name], count, "{name}");
     }
     assert_eq!((by_name["e0"], by_name["e1"], by_name["e2"]), (59, 29, 4));

@@ -232,7 +232,7 @@ fn a_server_is_found_however_its_url_is_typed_and_what_it_lacks_is_said() {
     drop(free);
     let told = set_up(&home, &nobody).fails(3);
     assert!(
-        told.contains(&nobody) && told.contains("nobody answers"),
+        told.contains(&nobody) && told.contains("no server at"),
         "{told}"
     );
     assert!(!home.exists(".chela/chela.json"));

@@ -75,9 +75,10 @@ fn the_same_call_again_is_answered_from_the_record() {
 
 #[test]
 fn policy_and_guard_hold_for_it() {
-    let scene = scene(json!({ "tools": {
-        "deny": ["read"], "exec": { "mode": "ask", "security": "full", "ask": "always" },
-    } }));
+    let scene = scene(json!({
+        "tools": { "deny": ["read"], "exec": { "mode": "ask", "security": "full", "ask": "always" } },
+        "guard": { "approvals": { "headless": "queue" } },
+    }));
     scene
         .home
         .write(".chela/workspace/notes.txt", "the plum is ripe\n");

@@ -242,15 +242,16 @@ fn a_second_name_asks_like_the_first_even_before_it_leads_anywhere() {
     std::fs::create_dir_all(proj.join("cfg")).unwrap();
     std::os::unix::fs::symlink("cfg", proj.join(".vscode")).unwrap();
     let in_folder = proj.join("cfg/tasks.json").display().to_string();
+    let in_workspace = |path: &str| write(&work.join(path).display().to_string(), "{}");
     let results = home.plays_with(
         "tainted",
         &["--add-dir", proj.to_str().unwrap()],
         [
             home.page(),
-            write("clone/cfg/tasks.json", "{}"),
-            write("clone/late/tasks.json", "{}"),
+            in_workspace("clone/cfg/tasks.json"),
+            in_workspace("clone/late/tasks.json"),
             write(&in_folder, "{}"),
-            write("clone/other/tasks.json", "{}"),
+            in_workspace("clone/other/tasks.json"),
         ],
     );
     let asked: Vec<bool> = results.iter().map(|result| was_asked(result)).collect();

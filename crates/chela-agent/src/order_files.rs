@@ -29,6 +29,8 @@ const FIRST_TALK: &[CoreFile] = &[
 /// The names all skills go by, and what runs when something happens.
 const SKILLS: &str = "skills";
 pub(crate) const HOOKS: &str = "hooks";
+/// What adds to the agent itself.
+pub(crate) const PLUGINS: &str = "plugins";
 
 /// The files of a workspace that give orders, by their names.
 fn orders() -> impl Iterator<Item = &'static str> {
@@ -51,8 +53,9 @@ pub(crate) fn order_name(root: &Path, path: &Path) -> Option<&'static str> {
     if of_skill {
         return Some(SKILLS);
     }
-    if inside.is_some_and(|inside| inside.starts_with(HOOKS)) {
-        return Some(HOOKS);
+    let of_workspace = |folder: &&str| inside.is_some_and(|inside| inside.starts_with(folder));
+    if let Some(folder) = [HOOKS, PLUGINS].into_iter().find(of_workspace) {
+        return Some(folder);
     }
     let is_near = inside.is_none_or(|inside| inside.components().count() == 1);
     let name = path.file_name()?.to_string_lossy();
@@ -88,14 +91,14 @@ impl OrderLeave {
     /// Whatever gives orders: the owner wants no questions.
     pub(crate) fn everything() -> Self {
         Self {
-            known: orders().chain([SKILLS, HOOKS]).collect(),
+            known: orders().chain([SKILLS, HOOKS, PLUGINS]).collect(),
             first: Vec::new(),
         }
     }
 
     /// What the owner named or allowed, and what the first conversation is about.
     pub(crate) fn now(seen: &Provenance, custody: Option<&Custody>) -> Self {
-        let names = orders().chain([SKILLS, HOOKS]);
+        let names = orders().chain([SKILLS, HOOKS, PLUGINS]);
         let known = names.filter(|name| seen.owner_knows_order(name)).collect();
         let first = match custody.is_some_and(is_first_talk) {
             true => FIRST_TALK.iter().map(|file| file.name()).collect(),
@@ -134,6 +137,8 @@ mod tests {
         assert_eq!(name("/w/skills/mail/run.sh"), Some("skills"));
         assert_eq!(name("/home/x/.chela/skills/mail/SKILL.md"), Some("skills"));
         assert_eq!(name("/w/hooks/greet.sh"), Some("hooks"));
+        assert_eq!(name("/w/plugins/a/index.js"), Some("plugins"));
+        assert_eq!(name("/w/app/plugins/a.js"), None);
         assert_eq!(name("/other/HEARTBEAT.md"), Some("HEARTBEAT.md"));
         for note in [
             "/w/USER.md",

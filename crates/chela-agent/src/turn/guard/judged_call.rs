@@ -14,7 +14,7 @@ use chela_tools::{
 use serde_json::{Value, json};
 
 use super::owner_approval::OwnerApproval;
-use crate::order_files::{HOOKS, OrderLeave, order_names};
+use crate::order_files::{HOOKS, OrderLeave, PLUGINS, order_names};
 use crate::self_running_files::SecondNature;
 use crate::turn::RunningTurn;
 
@@ -91,7 +91,7 @@ impl RunningTurn<'_> {
             let root = self.parts.scope.workspace_root();
             prospect.effect = self.effect_on_files(prospect.effect, paths);
             orders = order_names(&root, paths.iter().map(PathBuf::as_path));
-            if orders.contains(&HOOKS) {
+            if orders.contains(&HOOKS) || orders.contains(&PLUGINS) {
                 prospect.effect = gravest_of(prospect.effect, Effect::Config);
             }
             if !orders.is_empty() {

@@ -285,7 +285,7 @@ fn a_projects_hooks_are_files_like_others_and_those_of_the_workspace_are_not() {
         };
         for (at, file) in [
             "app/src/hooks/useOnline.ts",
-            "plugins/vite.ts",
+            "app/plugins/vite.ts",
             "app/plugins/a/b.js",
         ]
         .iter()
@@ -295,9 +295,13 @@ fn a_projects_hooks_are_files_like_others_and_those_of_the_workspace_are_not() {
             assert!(!was_asked(results.last().unwrap()), "{file}: {results:?}");
             assert!(home.exists(file));
         }
-        for (at, file) in ["hooks/greet.sh", "hooks/deep/x.ts", "app/hooks/pre-push"]
-            .iter()
-            .enumerate()
+        for (at, file) in [
+            "hooks/greet.sh",
+            "plugins/own/index.js",
+            "app/hooks/pre-push",
+        ]
+        .iter()
+        .enumerate()
         {
             let results = home.plays(&format!("asked{at}"), steps(file));
             assert!(was_asked(results.last().unwrap()), "{file}: {results:?}");

@@ -195,7 +195,7 @@ mod tests {
     fn what_nothing_uses_stands_at_the_end() {
         let page = super::page();
         let (used, kept) = page.split_once("## Accepted, but not used yet").unwrap();
-        for key in ["`agents.defaults.heartbeat.target`", "`cron.store`"] {
+        for key in ["`cron.failureAlert`", "`cron.store`"] {
             assert!(!used.contains(key) && kept.contains(key), "{key}");
         }
         assert!(used.contains("`agents.defaults.workspace`"));

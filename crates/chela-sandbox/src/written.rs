@@ -160,7 +160,12 @@ impl Drop for WriteRecord {
 
 fn written_of(bytes: &[u8], before: i128) -> HashSet<PathBuf> {
     let mut written = HashSet::new();
-    let mut words = bytes.split(|byte| *byte == 0);
+    // A word that was not written to its end is none.
+    let whole = bytes.iter().rposition(|byte| *byte == 0);
+    let Some(whole) = whole.and_then(|end| bytes.get(..end)) else {
+        return written;
+    };
+    let mut words = whole.split(|byte| *byte == 0);
     while let Some(note) = WriteNote::read(&mut words) {
         match note {
             WriteNote::Began => {}

@@ -105,7 +105,7 @@ impl ConfigChange {
         written.map_err(|error| error.to_string())?;
         if is_late.load(Ordering::Relaxed) {
             return Err(
-                "the config was changed by somebody else meanwhile; nothing was written: read it again with config.get"
+                "the config was changed by someone else meanwhile; nothing was written: read it again with config.get"
                     .to_owned(),
             );
         }

@@ -53,6 +53,12 @@ pub enum FetchError {
     NotAFile { path: String, what: &'static str },
     #[error("it is larger than a skill may be ({MAX_FILES} files, {} MiB)", MAX_BYTES / (1024 * 1024))]
     TooLarge,
+    #[error(
+        "{} is no archive; a skill can be added from a folder, its SKILL.md, a .tar or .tar.gz \
+            file, or a git URL",
+        path.display()
+    )]
+    NoArchive { path: PathBuf },
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
@@ -181,7 +187,13 @@ fn unpack(archive: &Path, into: &Path) -> Result<(), FetchError> {
     let mut tar = tar::Archive::new(reader.take(MAX_BYTES * 2));
     let mut left = MAX_BYTES;
     for (count, entry) in tar.entries().map_err(unreadable)?.enumerate() {
-        let mut entry = entry.map_err(unreadable)?;
+        let mut entry = entry.map_err(|source| match count {
+            // What does not even begin like one is something else.
+            0 => FetchError::NoArchive {
+                path: archive.to_owned(),
+            },
+            _ => unreadable(source),
+        })?;
         if count >= MAX_FILES {
             return Err(FetchError::TooLarge);
         }

@@ -20,23 +20,29 @@ const KINDS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 /// More at once is a mistake.
 const MOST: usize = 8;
 
-/// The pictures that are there: whole paths as they are, others in the folders given.
-pub fn picture_paths(text: &str, roots: &[PathBuf]) -> Vec<PathBuf> {
+/// The pictures that are there: whole paths as they are, `~` is `home`, others in the folders
+/// given.
+pub fn picture_paths(text: &str, roots: &[PathBuf], home: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     for word in words(text) {
         let word = word.strip_prefix('@').unwrap_or(&word);
         let word = word.strip_prefix("file://").unwrap_or(word);
         let word = word.trim_matches(['"', '\'', '(', ')', ',', '<', '>']);
-        let path = Path::new(word);
+        // The end of the sentence is not the end of the name.
+        let word = word.trim_end_matches(['.', '?', '!', ':', ';']);
+        let path = match word.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None => PathBuf::from(word),
+        };
         let kind = path.extension().and_then(|kind| kind.to_str());
         if !kind.is_some_and(|kind| KINDS.contains(&kind.to_ascii_lowercase().as_str())) {
             continue;
         }
         let place = match path.is_absolute() {
-            true => Some(path.to_owned()).filter(|path| path.is_file()),
+            true => Some(path).filter(|path| path.is_file()),
             false => roots
                 .iter()
-                .map(|root| root.join(path))
+                .map(|root| root.join(&path))
                 .find(|path| path.is_file()),
         };
         if let Some(place) = place.filter(|place| !found.contains(place)) {
@@ -138,12 +144,9 @@ mod tests {
         let roots = [dir.path().to_owned()];
         let whole = dir.path().join("my shot.JPG");
         let escaped = whole.display().to_string().replace(' ', "\\ ");
-        let found = |text: &str| picture_paths(text, &roots).len();
-        assert_eq!(
-            found("what is in @a.png?"),
-            0,
-            "the mark is part of the name"
-        );
+        let found = |text: &str| picture_paths(text, &roots, dir.path()).len();
+        assert_eq!(found("what is in @a.png?"), 1);
+        assert_eq!(found("./a.png; and ~/a.png, '~/my shot.JPG'!"), 2);
         assert_eq!(found("what is in @a.png , say"), 1);
         assert_eq!(found(&format!("look: {escaped}")), 1);
         assert_eq!(found(&format!("'{}' and a.png, a.png", whole.display())), 2);

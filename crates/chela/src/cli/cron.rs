@@ -10,7 +10,7 @@ pub enum CronCommand {
     #[command(after_help = "\
 Examples:
   chela cron add --at 20m \"The tea is ready\"
-  chela cron add --at 2026-03-09T08:00 --session main \"Dentist at nine\"
+  chela cron add --at 2031-03-10T08:00 --session main \"Renew the passport\"
   chela cron add --cron \"0 8 * * MON\" --tz Europe/Berlin --name week \"Plan my week\"
   chela cron add --every 1d --session isolated --deliver owner --name news \"What is new in notes/?\"
   chela cron add --every 2h --missed skip \"Anything new in notes/inbox.md?\"")]

@@ -310,7 +310,15 @@ impl From<BookError> for CommandError {
 
 impl From<RequestError> for CommandError {
     fn from(error: RequestError) -> Self {
-        Self::usage(error)
+        match error {
+            // A model gives these as arguments, a person as options.
+            RequestError::NoSchedule => Self::usage("say when: one of --at, --every or --cron")
+                .hint(
+                    "such as --at 2h, --every 1d or --cron '0 8 * * *'; `chela cron add --help` \
+                     says more",
+                ),
+            error => Self::usage(error),
+        }
     }
 }
 

@@ -129,7 +129,7 @@ fn what_cannot_be_meant_says_why() {
             "no time zone `Mars/Base`",
         ),
         (&["--at", "1h", "--session", "cron:x"], "only the runtime"),
-        (&[], "say when"),
+        (&[], "one of --at, --every or --cron"),
     ] {
         let args: Vec<&str> = ["cron", "add", "text"]
             .into_iter()

@@ -345,3 +345,17 @@ fn an_empty_folder_is_not_called_clean() {
     let run = home.run(&["skills", "scan", "~/empty"]);
     assert!(run.err.contains("there is nothing in ~/empty"), "{run:?}");
 }
+
+#[test]
+fn a_file_that_is_no_archive_is_told_what_can_be_added() {
+    let home = TestHome::ready();
+    let packed = "PK\u{3}\u{4}".repeat(300);
+    for (name, text) in [("notes.txt", "a few words"), ("skill.zip", packed.as_str())] {
+        home.write(name, text);
+        let file = home.path(name).display().to_string();
+        let told = home.run(&["skills", "add", &file]).fails(1);
+        for part in ["is no archive", "SKILL.md", ".tar.gz", "git URL"] {
+            assert!(told.contains(part), "{name}: {part} in {told}");
+        }
+    }
+}

@@ -200,7 +200,11 @@ impl<W: Write> ChatRoom<'_, W> {
 
     /// Pictures the message names by path, as a drop onto the terminal does.
     fn images_named_in(&mut self, text: &str) -> Vec<InboundImage> {
-        let named = picture_paths(text, &self.talk.file_roots());
+        let host = self.talk.agents().host();
+        // What a person names may also be where they stand.
+        let mut roots = self.talk.file_roots();
+        roots.push(host.cwd.clone());
+        let named = picture_paths(text, &roots, &host.user_home);
         if named.is_empty() {
             return Vec::new();
         }

@@ -67,6 +67,7 @@ fn as_text(
     if found.excerpts.is_empty() {
         screen.line(match found.answer.searched {
             0 => "Nothing is indexed yet: MEMORY.md, USER.md and memory/ have no text.".to_owned(),
+            1 => "Nothing found in the 1 entry there is.".to_owned(),
             searched => format!("Nothing found among {} entries.", grouped(searched)),
         })?;
     } else if found.answer.confidence == HitConfidence::Low {

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ExitStatus};
+use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -13,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::talking_to;
 use crate::home::TestHome;
@@ -50,6 +52,7 @@ impl ChatTerminal {
 
     /// The same in another folder.
     pub(crate) fn open_command(home: &TestHome, folder: &str, words: &[&str]) -> Self {
+        let_ctrl_c_through();
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -165,9 +168,40 @@ impl ChatTerminal {
         modes.contains(LocalModes::ECHO | LocalModes::ICANON)
     }
 
+    /// The test fails where it does not end.
+    #[track_caller]
     pub(crate) fn ends(&mut self) -> ExitStatus {
-        self.child.wait().unwrap()
+        let mut status = None;
+        wait_until("the program ends", || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
     }
+}
+
+/// What is started inherits that Ctrl-C is ignored, as it is in the background of a script. One
+/// that is handled is given back to those that are started.
+fn let_ctrl_c_through() {
+    static DONE: OnceLock<()> = OnceLock::new();
+    DONE.get_or_init(|| {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ignored = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigIgn:"))
+            .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+            .unwrap_or_default();
+        if ignored & 1 << (Signal::INT.as_raw() - 1) == 0 {
+            return;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        // Handled from here to the end of the process, whether it is listened to or not.
+        let _entered = runtime.enter();
+        drop(signal(SignalKind::interrupt()).unwrap());
+    });
 }
 
 fn answering(step: ScriptStep) -> (ScriptedEndpoint, TestHome) {

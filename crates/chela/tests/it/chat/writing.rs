@@ -227,6 +227,25 @@ fn a_picture_goes_along_when_its_path_is_named() {
 }
 
 #[test]
+fn a_picture_where_one_stands_goes_along_by_its_name() {
+    for named in [
+        "what is in shot.png?",
+        "what is ./shot.png",
+        "see '~/shot.png'.",
+    ] {
+        let (endpoint, home) = answering([ScriptStep::reply("A dot.")]);
+        std::fs::write(home.path("shot.png"), b"\x89PNG\r\n\x1a\n rest").unwrap();
+        let mut terminal = ChatTerminal::open(&home, &[]);
+        terminal.sees("/help lists commands");
+        terminal.types(&format!("{named}\r"));
+        terminal.sees("1 image attached");
+        terminal.sees("A dot.");
+        let said = last_words(&endpoint);
+        assert!(said.contains("data:image/png;base64,"), "{named}: {said}");
+    }
+}
+
+#[test]
 fn a_path_in_pasted_text_attaches_nothing() {
     let (endpoint, home) = answering([ScriptStep::reply("A mail.")]);
     let picture = home.path("passport.png");

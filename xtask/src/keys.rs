@@ -43,7 +43,7 @@ const BY_CONFIG: [(&str, &str); 13] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 20] = [
+const READ_OF_OTHERS: [(&str, &str); 21] = [
     ("Gateway", "mode"),
     ("Gateway", "tools"),
     ("Tools", "media"),
@@ -64,6 +64,7 @@ const READ_OF_OTHERS: [(&str, &str); 20] = [
     ("AgentEntry", "runtime"),
     ("Memory", "backend"),
     ("Cron", "jobs"),
+    ("Commands", "restart"),
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.

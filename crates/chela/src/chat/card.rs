@@ -288,11 +288,7 @@ impl QuestionCard {
     }
 
     fn hint(&self, id: &str, buttons: &[CardButton], focus: CardFocus) -> StyledLine {
-        let back = if self.page > 0 {
-            " · PgUp for the previous page"
-        } else {
-            ""
-        };
+        let back = if self.page > 0 { " · PgUp: back" } else { "" };
         let told = match (focus, buttons.first()) {
             (CardFocus::Elsewhere, _) => {
                 "  Enter sends your message; clear the line to answer here".to_owned()

@@ -259,6 +259,10 @@ impl ApprovalsFile {
             true => EVERY_AGENT.to_owned(),
             false => self.setup.agent(whose.agent.as_deref())?.to_string(),
         };
+        let missing = !is_found(&self.setup.host, &pattern);
+        if missing && is_like_an_id(&pattern) {
+            return Err(nothing_of_id(&pattern, "and no program on PATH"));
+        }
         let entry = ApprovalEntry {
             pattern: pattern.clone(),
             arg_pattern: args,
@@ -268,7 +272,6 @@ impl ApprovalsFile {
             source: Some("owner".to_owned()),
             ..ApprovalEntry::default()
         };
-        let missing = !is_found(&self.setup.host, &entry.pattern);
         let command = command(&entry);
         self.change(&format!("allow `{command}` for {agent}"), |document| {
             document.allow(&agent, entry);
@@ -403,10 +406,26 @@ fn find<'a>(
         .iter()
         .flat_map(|(agent, approvals)| approvals.allowlist.iter().map(move |entry| (agent, entry)))
         .find(|(_, entry)| !entry.id.is_empty() && entry.id == id)
-        .ok_or_else(|| {
-            CommandError::new(format!("there is no approval `{}`", shown(id)))
-                .hint("`chela approvals list` shows them")
+        .ok_or_else(|| match is_like_an_id(id) {
+            true => nothing_of_id(id, "and no approval"),
+            false => CommandError::new(format!("there is no approval `{}`", shown(id)))
+                .hint("`chela approvals list` shows them"),
         })
+}
+
+/// As the ids of questions, waiting calls and approvals are made: a mistyped one, or one whose
+/// question has ended, must not pass for a program.
+fn is_like_an_id(given: &str) -> bool {
+    let is_id_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
+    (6..=8).contains(&given.len()) && given.chars().all(is_id_digit)
+}
+
+fn nothing_of_id(id: &str, nor: &str) -> CommandError {
+    let told = format!("there is no open question {nor} `{}`", shown(id));
+    CommandError::new(told).hint(
+        "`chela approvals list` shows what is there; a question that was answered or has \
+         lapsed comes again when the agent tries again",
+    )
 }
 
 /// The id of an approval by its id or by the program it is for, where that is one only.

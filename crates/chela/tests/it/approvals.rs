@@ -35,6 +35,23 @@ fn a_list_is_made_shown_and_taken_back() {
 }
 
 #[test]
+fn an_id_whose_question_has_ended_pre_approves_no_program() {
+    let home = TestHome::ready();
+    for order in ["allow", "revoke", "show"] {
+        let told = home.run(&["approvals", order, "deadbe"]).fails(1);
+        assert!(told.contains("there is no open question"), "{told}");
+        assert!(told.contains("comes again when the agent"), "{told}");
+    }
+    let list = home.run(&["approvals", "list", "--json"]).json();
+    assert_eq!(list, serde_json::json!([]));
+    // A program that is called like that and exists is one.
+    home.write("bin/facade", "#!/bin/sh\n");
+    let path = format!("{}:/usr/bin:/bin", home.path("bin").display());
+    let home = home.env("PATH", &path);
+    home.run(&["approvals", "allow", "facade"]).ok();
+}
+
+#[test]
 fn presets_and_the_stricter_of_two() {
     let home = TestHome::with_config("{ tools: { exec: { mode: 'full' } } }");
     let get = |home: &TestHome| home.run(&["approvals", "get", "--json"]).json();

@@ -96,7 +96,12 @@ impl<W: Write> ChatRoom<'_, W> {
         if self.talk.taint() == SessionTaint::Tainted {
             parts.push("⚠ untrusted content in context".to_owned());
         }
-        match self.talk.questions_waiting() {
+        // What stands on the card needs no second telling, and the card counts those after it.
+        let elsewhere = match self.questions.is_empty() {
+            true => self.talk.questions_waiting(),
+            false => 0,
+        };
+        match elsewhere {
             0 => {}
             1 => parts.push("1 question waiting".to_owned()),
             many => parts.push(format!("{many} questions waiting")),

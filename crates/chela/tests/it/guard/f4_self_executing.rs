@@ -242,21 +242,41 @@ fn a_second_name_asks_like_the_first_even_before_it_leads_anywhere() {
     std::fs::create_dir_all(proj.join("cfg")).unwrap();
     std::os::unix::fs::symlink("cfg", proj.join(".vscode")).unwrap();
     let in_folder = proj.join("cfg/tasks.json").display().to_string();
-    let in_workspace = |path: &str| write(&work.join(path).display().to_string(), "{}");
+    // Paths without a folder begin in the added one.
+    let in_work = |file: &str| work.join(file).display().to_string();
     let results = home.plays_with(
         "tainted",
         &["--add-dir", proj.to_str().unwrap()],
         [
             home.page(),
-            in_workspace("clone/cfg/tasks.json"),
-            in_workspace("clone/late/tasks.json"),
+            write(&in_work("clone/cfg/tasks.json"), "{}"),
+            write(&in_work("clone/late/tasks.json"), "{}"),
             write(&in_folder, "{}"),
-            in_workspace("clone/other/tasks.json"),
+            write(&in_work("clone/other/tasks.json"), "{}"),
         ],
     );
     let asked: Vec<bool> = results.iter().map(|result| was_asked(result)).collect();
     assert_eq!(asked, [false, true, true, true, false], "{results:?}");
     assert!(!proj.join("cfg/tasks.json").exists());
+}
+
+/// In more folders than are looked through (20,000) a link may lead to any file.
+#[test]
+fn where_links_cannot_all_be_known_every_write_asks_after_foreign_text() {
+    let home = RunningHome::without_sandbox(json!({}));
+    let work = home.scene.home.path(".chela/workspace");
+    let outer = |number: usize| work.join(format!("many/{number}"));
+    for number in 0..142 {
+        std::fs::create_dir_all(outer(number)).unwrap();
+        for inner in 0..142 {
+            std::fs::create_dir(outer(number).join(inner.to_string())).unwrap();
+        }
+    }
+    let clean = home.plays("clean", [write("notes/mine.md", "x")]);
+    assert!(home.exists("notes/mine.md"), "{clean:?}");
+    let tainted = home.plays("tainted", [home.page(), write("notes/other.md", "x")]);
+    assert!(was_asked(tainted.last().unwrap()), "{tainted:?}");
+    assert!(!home.exists("notes/other.md"));
 }
 
 #[test]

@@ -100,12 +100,14 @@ pub fn commands_page() -> String {
     trimmed
 }
 
-/// Visits every command that people see, parents first.
+/// Visits every command that people see, parents first. `help` has nothing of its own to say: it
+/// repeats the others.
 fn each_command(command: &Command, path: &str, visit: &mut impl FnMut(&str, &Command)) {
     let mut built = command.clone();
     built.build();
     visit(path, &built);
-    for inner in built.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    let inner = built.get_subcommands();
+    for inner in inner.filter(|inner| !inner.is_hide_set() && inner.get_name() != "help") {
         each_command(inner, &format!("{path} {}", inner.get_name()), visit);
     }
 }

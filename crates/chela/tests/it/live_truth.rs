@@ -207,7 +207,9 @@ fn d10_documentation_is_named_and_can_be_read() {
     );
     let page = scene.home.run(&["docs", "config"]).ok();
     assert!(page.contains("agents.defaults.imageModel") || page.contains("imageModel"));
-    assert!(scene.home.run(&["docs", "cli"]).ok().contains("chela docs"));
+    let commands = scene.home.run(&["docs", "cli"]).ok();
+    assert!(commands.contains("chela docs"));
+    assert!(!commands.contains("chela auth help"), "no copies of help");
     let wrong = scene.home.run(&["docs", "confg"]);
     assert!(
         wrong.code != 0 && wrong.err.contains("did you mean `config`"),

@@ -201,11 +201,14 @@ async fn reload(state: &Arc<GatewayState>) -> ReloadOutcome {
     }
     *state.names.write().unwrap_or_else(PoisonError::into_inner) = KnownNames::of(&new);
     let opened = state.reload.opened;
-    state.lanes.use_config(new, |agents| {
-        if let Some(opened) = opened {
-            opened(agents);
-        }
-    });
+    state
+        .lanes
+        .use_config(new, |agents| {
+            if let Some(opened) = opened {
+                opened(agents);
+            }
+        })
+        .await;
     ReloadOutcome::Applied {
         changed,
         needs_restart,

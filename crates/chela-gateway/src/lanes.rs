@@ -334,14 +334,22 @@ impl WorkLanes {
 
     /// Works with another config from the next turn on. Turns that run go on with theirs; rules and
     /// limits are looked up in the newest one.
-    pub(crate) fn use_config(&self, loaded: Arc<LoadedConfig>, opened: impl FnOnce(&Arc<Agents>)) {
+    pub(crate) async fn use_config(
+        &self,
+        loaded: Arc<LoadedConfig>,
+        opened: impl FnOnce(&Arc<Agents>),
+    ) {
         let next = self.agents().with_config(loaded);
         opened(&next);
+        let quotas = next.loaded().config.gateway.quotas.clone();
         *self
             .0
             .agents
             .write()
             .unwrap_or_else(PoisonError::into_inner) = next;
+        let now = self.0.host.unix_millis();
+        let followed = self.0.quotas.follow(&quotas, &self.0.store, now).await;
+        ok_or_warn!(followed, "what was used before is not counted");
         self.look_again();
     }
 

@@ -57,9 +57,11 @@ struct QuotaUse {
     micro_dollars: u64,
 }
 
-/// What was used lately.
+/// What was used lately by whoever a quota is for; nobody else is counted.
 #[derive(Debug, Default)]
-pub struct QuotaTally(Mutex<HashMap<QuotaHolder, VecDeque<QuotaUse>>>);
+pub struct QuotaTally(Mutex<QuotaUses>);
+
+type QuotaUses = HashMap<QuotaHolder, VecDeque<QuotaUse>>;
 
 impl QuotaTally {
     /// What the inbox remembers, where there are quotas at all.
@@ -68,21 +70,32 @@ impl QuotaTally {
         store: &SqliteRuntimeStore,
         now: u64,
     ) -> Result<Self, StoreError> {
-        let tally = Self::default();
-        if !is_set(&quotas.agent) && !is_set(&quotas.sender) {
-            return Ok(tally);
-        }
-        let since = now.saturating_sub(LONGEST_WINDOW);
-        for message in store.accepted_since(since).await? {
-            let Ok(item) = serde_json::from_str::<WorkItem>(&message.body) else {
-                continue;
+        let remembered = remembered_uses(quotas, store, now).await?;
+        Ok(Self(Mutex::new(remembered)))
+    }
+
+    /// Counts by other quotas from now on: what was used before they were set counts, too.
+    pub async fn follow(
+        &self,
+        quotas: &GatewayQuotas,
+        store: &SqliteRuntimeStore,
+        now: u64,
+    ) -> Result<(), StoreError> {
+        let mut uses = remembered_uses(quotas, store, now).await?;
+        let mut held = lock(&self.0);
+        // What came in while the inbox was read.
+        for (holder, later) in held.drain() {
+            let known = uses.entry(holder).or_default();
+            let newest = known.back().map_or(0, |last| last.at);
+            let is_new = |one: &QuotaUse| {
+                one.at >= newest && !known.iter().rev().any(|seen| seen.work == one.work)
             };
-            tally.add(&item, message.accepted);
-            if let Some(outcome) = message.outcome {
-                tally.settle(&item, &WorkOutcome::read(&outcome.text));
-            }
+            let missed: Vec<QuotaUse> = later.into_iter().filter(is_new).collect();
+            known.extend(missed);
         }
-        Ok(tally)
+        uses.retain(|holder, _| rule_of(quotas, holder).is_some());
+        *held = uses;
+        Ok(())
     }
 
     /// Takes room for a piece of work, or says whose quota leaves none.
@@ -92,21 +105,24 @@ impl QuotaTally {
         item: &WorkItem,
         now: u64,
     ) -> Result<(), QuotaReached> {
+        let mut uses = lock(&self.0);
         for holder in holders(item) {
-            if let Some(rule) = rule_of(quotas, &holder) {
-                self.check(&holder, rule, now)?;
+            if let (Some(rule), Some(used)) = (rule_of(quotas, &holder), uses.get(&holder)) {
+                check(&holder, used, rule, now)?;
             }
         }
-        self.add(item, now);
+        add_use(&mut uses, quotas, item, now);
         Ok(())
     }
 
     /// The work was not taken after all.
     pub fn take_back(&self, item: &WorkItem) {
-        let mut used = lock(&self.0);
+        let mut uses = lock(&self.0);
         for holder in holders(item) {
-            if let Some(uses) = used.get_mut(&holder) {
-                uses.retain(|one| one.work != item.id);
+            if let Some(used) = uses.get_mut(&holder)
+                && let Some(place) = used.iter().rposition(|one| one.work == item.id)
+            {
+                used.remove(place);
             }
         }
     }
@@ -116,14 +132,7 @@ impl QuotaTally {
         if outcome.status == WorkStatus::Dropped {
             return self.take_back(item);
         }
-        let mut used = lock(&self.0);
-        for holder in holders(item) {
-            let uses = used.get_mut(&holder).into_iter().flatten();
-            for one in uses.filter(|one| one.work == item.id) {
-                one.tokens = outcome.input_tokens + outcome.output_tokens;
-                one.micro_dollars = outcome.micro_dollars.unwrap_or(0);
-            }
-        }
+        settle_use(&mut lock(&self.0), item, outcome);
     }
 
     /// Everybody a quota is for who used something in its window.
@@ -144,49 +153,95 @@ impl QuotaTally {
         standings.sort_by(|one, other| one.holder.cmp(&other.holder));
         standings
     }
+}
 
-    fn add(&self, item: &WorkItem, at: u64) {
-        let mut used = lock(&self.0);
-        for holder in holders(item) {
-            let uses = used.entry(holder).or_default();
-            uses.push_back(QuotaUse {
-                at,
-                work: item.id.clone(),
-                tokens: 0,
-                micro_dollars: 0,
-            });
-            while uses
-                .front()
-                .is_some_and(|first| at.saturating_sub(first.at) > LONGEST_WINDOW)
-            {
-                uses.pop_front();
-            }
+/// What the inbox remembers of whoever a quota is for.
+async fn remembered_uses(
+    quotas: &GatewayQuotas,
+    store: &SqliteRuntimeStore,
+    now: u64,
+) -> Result<QuotaUses, StoreError> {
+    let mut uses = QuotaUses::default();
+    let windows = [&quotas.agent, &quotas.sender].map(|rule| is_set(rule).then(|| window_of(rule)));
+    let Some(longest) = windows.into_iter().flatten().max() else {
+        return Ok(uses);
+    };
+    for message in store.accepted_since(now.saturating_sub(longest)).await? {
+        let Ok(item) = serde_json::from_str::<WorkItem>(&message.body) else {
+            tracing::debug!(work = message.id, "what it used is not counted");
+            continue;
+        };
+        let outcome = message
+            .outcome
+            .map(|outcome| WorkOutcome::read(&outcome.text));
+        if outcome
+            .as_ref()
+            .is_some_and(|outcome| outcome.status == WorkStatus::Dropped)
+        {
+            continue;
+        }
+        add_use(&mut uses, quotas, &item, message.accepted);
+        if let Some(outcome) = outcome {
+            settle_use(&mut uses, &item, &outcome);
         }
     }
+    Ok(uses)
+}
 
-    fn check(&self, holder: &QuotaHolder, rule: &QuotaRule, now: u64) -> Result<(), QuotaReached> {
+fn add_use(uses: &mut QuotaUses, quotas: &GatewayQuotas, item: &WorkItem, at: u64) {
+    for holder in holders(item) {
+        let Some(rule) = rule_of(quotas, &holder) else {
+            continue;
+        };
         let window = window_of(rule);
-        let since = now.saturating_sub(window);
-        let used = lock(&self.0);
-        let Some(uses) = used.get(holder) else {
-            return Ok(());
-        };
-        let used = sum(uses, since);
-        let over = rule.over(&used);
-        let Some((used, most)) = over else {
-            return Ok(());
-        };
-        // Room comes back when the oldest use leaves the window.
-        let oldest = uses.iter().find(|one| one.at > since);
-        let free = oldest.map_or(now, |one| one.at.saturating_add(window));
-        Err(QuotaReached {
-            holder: holder.in_words(),
-            used,
-            most,
-            window: chela_clock::duration_in_words(window),
-            retry_after: free.saturating_sub(now).div_ceil(1_000).max(1),
-        })
+        let used = uses.entry(holder).or_default();
+        used.push_back(QuotaUse {
+            at,
+            work: item.id.clone(),
+            tokens: 0,
+            micro_dollars: 0,
+        });
+        while used
+            .front()
+            .is_some_and(|first| at.saturating_sub(first.at) > window)
+        {
+            used.pop_front();
+        }
     }
+}
+
+fn settle_use(uses: &mut QuotaUses, item: &WorkItem, outcome: &WorkOutcome) {
+    for holder in holders(item) {
+        // Work ends not long after it came: it is found near the end.
+        let used = uses.get_mut(&holder).into_iter().flatten();
+        if let Some(one) = used.rev().find(|one| one.work == item.id) {
+            one.tokens = outcome.input_tokens + outcome.output_tokens;
+            one.micro_dollars = outcome.micro_dollars.unwrap_or(0);
+        }
+    }
+}
+
+fn check(
+    holder: &QuotaHolder,
+    uses: &VecDeque<QuotaUse>,
+    rule: &QuotaRule,
+    now: u64,
+) -> Result<(), QuotaReached> {
+    let window = window_of(rule);
+    let since = now.saturating_sub(window);
+    let Some((used, most)) = rule.over(&sum(uses, since)) else {
+        return Ok(());
+    };
+    // Room comes back when the oldest use leaves the window.
+    let oldest = uses.iter().find(|one| one.at > since);
+    let free = oldest.map_or(now, |one| one.at.saturating_add(window));
+    Err(QuotaReached {
+        holder: holder.in_words(),
+        used,
+        most,
+        window: chela_clock::duration_in_words(window),
+        retry_after: free.saturating_sub(now).div_ceil(1_000).max(1),
+    })
 }
 
 fn sum(uses: &VecDeque<QuotaUse>, since: u64) -> QuotaSum {

@@ -3,6 +3,7 @@
 use chela_testkit::{EndpointScript, ScriptStep};
 use serde_json::{Value, json};
 
+use super::socket::SocketClient;
 use super::{HttpAnswer, TestGateway, message, said};
 use crate::scene::{APIS, ScriptedHome};
 
@@ -103,4 +104,24 @@ fn an_agent_that_used_up_its_tokens_works_for_nobody_and_its_jobs_fail_with_the_
     let runs = scene.home.run(&["cron", "runs", "look", "--json"]).json();
     assert_eq!(runs["runs"][0]["run"]["status"], "failed", "{runs}");
     assert_eq!(scene.endpoint.calls().len(), 1);
+}
+
+#[test]
+fn a_quota_set_while_the_gateway_runs_counts_what_was_used_before() {
+    let scene = scene(json!({}));
+    let gateway = TestGateway::start(&scene.home);
+    let (mut client, _) = SocketClient::connect(&gateway, None);
+    assert_eq!(said(&as_sender(&gateway, "ann")), "hello");
+    assert_eq!(said(&as_sender(&gateway, "ann")), "hello");
+
+    let config = scene.home.read(".chela/chela.json");
+    let mut config: Value = serde_json::from_str(&config).unwrap();
+    config["gateway"]["quotas"] = json!({ "sender": { "turns": 2, "window": "1h" } });
+    scene.home.write(".chela/chela.json", &config.to_string());
+    client.until("config.changed");
+    let refused = as_sender(&gateway, "ann");
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert!(refused.body.contains("2 of 2 turns"), "{refused:?}");
+    assert_eq!(said(&as_sender(&gateway, "bob")), "hello");
+    assert_eq!(scene.endpoint.calls().len(), 3);
 }

@@ -44,7 +44,6 @@ use crate::turn::{
 use crate::turn_control::TurnControl;
 
 pub use announcing::ToldAnnouncement;
-pub(crate) use announcing::announced_words;
 pub use past::{conversation_row, find_conversation};
 
 pub use crate::background::{BackgroundWork, OwnerCommandOutcome, RunningWork};

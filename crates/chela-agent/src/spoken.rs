@@ -4,9 +4,12 @@ mod export;
 
 use chela_model::{MessagePart, ModelMessage};
 use chela_reply::{GateSettings, Reply, gate};
-use chela_session::{EntryBody, ExternalSpans, MessageSource, TranscriptEntry};
+use chela_session::{CustomMessage, EntryBody, ExternalSpans, MessageSource, TranscriptEntry};
 
 pub use export::{ExportFormat, export_session};
+
+/// The kind of the entry of an announcement.
+pub(crate) const ANNOUNCEMENT: &str = "announcement";
 
 /// Words somebody said.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +25,7 @@ impl SpokenWords {
         let (message, meta) = match &entry.body {
             EntryBody::Message { message, meta } => (message, meta),
             EntryBody::CustomMessage(note) => {
-                let words = crate::conversation::announced_words(note)?;
+                let words = announced_words(note)?;
                 return Some(Self::Agent(words.to_owned()));
             }
             _ => return None,
@@ -100,4 +103,13 @@ fn as_markdown(title: &str, branch: &[TranscriptEntry]) -> String {
         text.push_str(&format!("\n## {who}\n\n{}\n", words.trim()));
     }
     text
+}
+
+/// The words of an announcement, as a person reads them.
+fn announced_words(note: &CustomMessage) -> Option<&str> {
+    let words = note
+        .details
+        .get("words")
+        .filter(|_| note.custom_type == ANNOUNCEMENT)?;
+    words.as_str()
 }

@@ -5,16 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path};
 
 use chela_files::is_leftover;
-use serde::{Deserialize, Serialize};
 
 use crate::manifest::EntryKind;
-
-/// Something that was not copied, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    pub path: String,
-    pub why: String,
-}
 
 /// What is done with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use chela_files::open_plain;
 use flate2::{Compression, GzBuilder, write::GzEncoder};
 
 use crate::BackupError;
-use crate::choose_files::{LeftOut, PathChoice, choose, plain_path};
+use crate::choose_files::{PathChoice, choose, plain_path};
 use crate::manifest::{BackupEntry, BackupManifest, BlankedKey, EntryKind, FORMAT, HOME, MANIFEST};
 use crate::seal::{HashReader, HashWriter, seal_of};
 

@@ -15,9 +15,8 @@ mod restore;
 mod seal;
 mod verify;
 
-pub use choose_files::LeftOut;
 pub use create::{BackupAsk, BackupReport, create};
-pub use manifest::{BackupEntry, BackupManifest, BlankedKey, EntryKind};
+pub use manifest::{BackupEntry, BackupManifest, BlankedKey, EntryKind, LeftOut};
 pub use restore::{RestoreAsk, RestoreReport, restore};
 pub use verify::{BackupCheck, verify};
 

@@ -3,8 +3,6 @@
 use chela_core::ContentHash;
 use serde::{Deserialize, Serialize};
 
-use crate::choose_files::LeftOut;
-
 /// Where the list lies in an archive.
 pub(crate) const MANIFEST: &str = "chela-backup.json";
 /// The folder all files of the home lie in.
@@ -26,6 +24,13 @@ pub struct BackupManifest {
     pub blanked: Vec<BlankedKey>,
     pub entries: Vec<BackupEntry>,
     pub left_out: Vec<LeftOut>,
+}
+
+/// Something that was not copied, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    pub path: String,
+    pub why: String,
 }
 
 /// A secret of the config that was left out.

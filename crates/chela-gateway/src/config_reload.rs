@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, watch};
 
-use crate::config_standing::{ConfigStanding, config_stamp};
+use crate::config_standing::{ConfigStanding, config_stamp, standing_of};
 use crate::gateway_state::GatewayState;
 use crate::known_names::KnownNames;
-use crate::process::listen_address;
+use crate::listen_address::listen_address;
 use crate::restart_desk::RestartAsk;
 use differences::{changed_keys, is_below};
 use file_watch::FileWatch;
@@ -46,21 +46,6 @@ const DEBOUNCE: Duration = Duration::from_millis(300);
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 const IDLE_LOOK: Duration = Duration::from_millis(200);
 
-/// What is done with a set of agents before anybody works with it: the log hides what they know.
-pub(crate) type AgentsOpened = fn(&Arc<Agents>);
-
-/// The config files of a gateway, looked after.
-#[derive(Debug)]
-pub(crate) struct ConfigReload {
-    /// What the process started with.
-    first: Arc<LoadedConfig>,
-    standing: Mutex<ConfigStanding>,
-    opened: Option<AgentsOpened>,
-    asked: Arc<Notify>,
-    /// One at a time.
-    busy: tokio::sync::Mutex<()>,
-}
-
 /// What came of a look at the files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ReloadOutcome {
@@ -70,37 +55,6 @@ enum ReloadOutcome {
         changed: Vec<String>,
         needs_restart: Vec<String>,
     },
-}
-
-impl ConfigReload {
-    pub fn new(first: Arc<LoadedConfig>, now: u64, opened: Option<AgentsOpened>) -> Self {
-        let standing = standing_of(&first, now);
-        Self {
-            first,
-            standing: Mutex::new(standing),
-            opened,
-            asked: Arc::default(),
-            busy: tokio::sync::Mutex::default(),
-        }
-    }
-
-    pub fn standing(&self) -> ConfigStanding {
-        lock(&self.standing).clone()
-    }
-
-    /// Somebody wants it looked at now.
-    pub fn ask(&self) -> Arc<Notify> {
-        Arc::clone(&self.asked)
-    }
-}
-
-/// The config a process starts with.
-pub(crate) fn standing_of(loaded: &LoadedConfig, now: u64) -> ConfigStanding {
-    ConfigStanding {
-        loaded: now,
-        stamp: Some(config_stamp(loaded)),
-        ..ConfigStanding::default()
-    }
 }
 
 /// Looks after the config until the process ends.
@@ -170,7 +124,7 @@ async fn reload(state: &Arc<GatewayState>) -> ReloadOutcome {
         Ok(new) => Arc::new(new),
         Err(problems) => {
             let told = problems.iter().map(ToString::to_string).collect();
-            lock(&state.reload.standing).problems = told;
+            lock(&state.reload.now).problems = told;
             return ReloadOutcome::Rejected(problems);
         }
     };
@@ -182,7 +136,7 @@ async fn reload(state: &Arc<GatewayState>) -> ReloadOutcome {
         .filter(|key| STARTS_WITH.iter().any(|part| is_below(key, part)))
         .collect();
     let had_problems = {
-        let mut standing = lock(&state.reload.standing);
+        let mut standing = lock(&state.reload.now);
         let had = !standing.problems.is_empty();
         *standing = ConfigStanding {
             needs_restart: needs_restart.clone(),

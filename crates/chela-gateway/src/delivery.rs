@@ -1,7 +1,7 @@
 //! Deliveries: an answer goes where it is wanted, besides the conversation it was given in.
 //!
 //! What is to be delivered is written into the outbox together with the outcome it belongs to
-//! ([`answer_delivery`]), and [`DeliveryDesk`] sees to it that it arrives: tried again with growing
+//! ([`WorkDelivery`]), and [`DeliveryDesk`] sees to it that it arrives: tried again with growing
 //! pauses until it does, is refused, or its time is over. Who brings it is a [`DeliveryCarrier`];
 //! a network that Chela learns to speak brings one of its own ([`DeliveryCarriers::add`]).
 
@@ -14,63 +14,16 @@ mod webhook_carrier;
 use std::pin::Pin;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use chela_agent::prelude::{AgentId, SessionKey, Trust};
-use chela_store::{DeliveryRecord, NewDelivery};
-use serde::{Deserialize, Serialize};
-
 use crate::lanes::WorkLanes;
-use crate::work_item::{
-    DeliveryTarget, EncodeError, WorkItem, WorkOutcome, WorkSource, WorkStatus,
-};
+use crate::work_delivery::WorkDelivery;
+use crate::work_item::DeliveryTarget;
 
-pub use delivery_desk::{DeliveryDesk, delivery_expiry};
+pub use delivery_desk::DeliveryDesk;
 pub use delivery_rules::{DeliveryRefused, check_job_delivery};
 pub(crate) use delivery_rules::{target_of_beat, target_of_hook, target_of_job};
-pub(crate) use request_signature::check_signature;
+pub(crate) use request_signature::{SIGNATURE, check_signature};
 pub(crate) use session_carrier::SessionCarrier;
 pub(crate) use webhook_carrier::WebhookCarrier;
-
-/// Something that is to be delivered, as the outbox keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkDelivery {
-    pub agent: AgentId,
-    /// Where it was said.
-    pub session: SessionKey,
-    /// The work it answers.
-    pub work: String,
-    /// Who says it, in words, such as "job tea".
-    pub from: String,
-    pub target: DeliveryTarget,
-    pub text: String,
-    /// How far the words are trusted.
-    pub trust: Trust,
-    /// Nobody is told when it cannot be delivered.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub best_effort: bool,
-}
-
-impl WorkDelivery {
-    /// As the outbox keeps it.
-    pub fn read(record: &DeliveryRecord) -> Result<Self, String> {
-        let read = serde_json::from_str(&record.body);
-        read.map_err(|error| format!("it cannot be read: {error}"))
-    }
-
-    pub(crate) fn to_record(
-        &self,
-        id: &str,
-        at: u64,
-        expires: u64,
-    ) -> Result<NewDelivery, EncodeError> {
-        Ok(NewDelivery {
-            id: id.to_owned(),
-            body: serde_json::to_string(self)?,
-            at,
-            expires,
-        })
-    }
-}
 
 /// Brings deliveries to one kind of place.
 pub trait DeliveryCarrier: std::fmt::Debug + Send + Sync {
@@ -120,47 +73,5 @@ impl DeliveryCarriers {
             .iter()
             .find(|carrier| carrier.goes_to(target))
             .cloned()
-    }
-}
-
-/// What is to be delivered of an outcome, if anything is.
-pub(crate) fn answer_delivery(
-    item: &WorkItem,
-    outcome: &WorkOutcome,
-    trust: Trust,
-) -> Option<WorkDelivery> {
-    let is_answer = outcome.status == WorkStatus::Answered && !outcome.reply.trim().is_empty();
-    let target = item.delivery.settled(&item.agent);
-    // What is said in the conversation it is meant for has arrived.
-    let is_there = target.session().is_some_and(|key| *key == item.session);
-    if !is_answer || target == DeliveryTarget::None || is_there {
-        return None;
-    }
-    Some(WorkDelivery {
-        agent: item.agent.clone(),
-        session: item.session.clone(),
-        work: item.id.clone(),
-        from: source_in_words(&item.source),
-        target,
-        text: outcome.reply.clone(),
-        trust,
-        best_effort: item.options.best_effort,
-    })
-}
-
-/// The id of the delivery of an answer: the same answer is delivered once.
-pub(crate) fn delivery_id(work: &str) -> String {
-    format!("answer:{work}")
-}
-
-pub(crate) fn source_in_words(source: &WorkSource) -> String {
-    match source {
-        WorkSource::Owner { surface } => format!("the owner's program ({surface})"),
-        WorkSource::Sender { channel, id } => format!("{channel}:{id}"),
-        WorkSource::Cron { job } => format!("job {job}"),
-        WorkSource::Heartbeat => "heartbeat".to_owned(),
-        WorkSource::Hook { name } => format!("webhook {name}"),
-        WorkSource::Runtime { what } => what.clone(),
-        WorkSource::Announcement { from, .. } => from.clone(),
     }
 }

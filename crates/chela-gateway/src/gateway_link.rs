@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_agent::prelude::{Host, LoadedConfig};
-use chela_core::ContentHash;
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,7 +19,7 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 
 use crate::access_token::owner_secret;
-use crate::http::ws::{PROTOCOL, VERSION};
+use crate::ws_protocol::{PROTOCOL, VERSION};
 use crate::instance::RunningGateway;
 
 /// So long the gateway may take to answer a hello.
@@ -88,11 +87,6 @@ pub struct GatewayLink {
 struct PendingAsk {
     body: Value,
     reply: oneshot::Sender<Result<Value, LinkError>>,
-}
-
-/// The id under which work is known that was sent with this key.
-pub fn work_of_key(key: &str) -> String {
-    format!("ws:{}", ContentHash::of(key))
 }
 
 impl GatewayLink {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::access_token::AccessToken;
-use crate::config_reload::ConfigReload;
+use crate::config_standing::ConfigReload;
 use crate::event_hub::NewEvent;
 use crate::instance::RunningGateway;
 use crate::known_names::KnownNames;

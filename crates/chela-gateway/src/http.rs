@@ -31,8 +31,6 @@ use crate::gateway_state::GatewayState;
 use crate::request_guard::guard_request;
 use route_table::routes;
 
-pub(crate) use hooks::SIGNATURE;
-
 /// A turn as a program asks for it, for the fuzz target.
 #[doc(hidden)]
 #[derive(Debug, PartialEq, Eq)]

@@ -30,6 +30,7 @@ mod instance;
 mod json_member;
 mod known_names;
 mod lanes;
+mod listen_address;
 mod listener;
 mod local_client;
 mod process;
@@ -40,20 +41,23 @@ mod restart_desk;
 mod service_unit;
 mod telemetry;
 mod turn_wire;
+mod work_delivery;
 mod work_item;
 mod work_surface;
+mod ws_protocol;
 
 pub use access_token::{AccessError, owner_secret, read_or_make_token, rotate_token, token_file};
 pub use config_standing::{ConfigStanding, config_stamp};
 pub use delivery::{
     CarryFault, CarryFuture, DeliveryCarrier, DeliveryCarriers, DeliveryDesk, DeliveryRefused,
-    WorkDelivery, check_job_delivery, delivery_expiry,
+    check_job_delivery,
 };
 pub use event_hub::{AskerSeat, EventHub, GatewayEvent, MissedEvents, NewEvent};
-pub use gateway_link::{ClientEvent, GatewayLink, LinkAsk, LinkError, LinkEvent, work_of_key};
+pub use gateway_link::{ClientEvent, GatewayLink, LinkAsk, LinkError, LinkEvent};
 pub use http::read_turn_bodies;
 pub use instance::{InstanceError, RunningGateway};
 pub use lanes::{SubmitError, WorkCounts, WorkLanes, WorkReceipt};
+pub use listen_address::ListenAddressError;
 pub use local_client::{LocalClient, LocalReply};
 pub use process::{DrainOutcome, Gateway, GatewayAsk, GatewayEnd, GatewayError};
 pub use question_board::{AnswerRefused, QuestionBoard};
@@ -61,7 +65,9 @@ pub use quotas::{QuotaHolder, QuotaReached, QuotaStanding, QuotaSum, QuotaTally}
 pub use restart_desk::RestartAsk;
 pub use service_unit::{ServiceManager, ServiceUnit};
 pub use turn_wire::{read_event, read_outcome};
+pub use work_delivery::{WorkDelivery, delivery_expiry};
 pub use work_item::{
     CallerTool, DeliveryTarget, EncodeError, FolderAsk, ToolAsk, WorkImage, WorkItem, WorkOptions,
     WorkOutcome, WorkSource, WorkStatus,
 };
+pub use ws_protocol::work_of_key;

@@ -1,13 +1,12 @@
 //! The process: opens what it needs, listens, works, and ends in order.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use chela_agent::prelude::{Agents, Host, LoadedConfig};
-use chela_config::model::GatewayBind;
 use chela_core::ok_or_warn;
 use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
@@ -15,13 +14,15 @@ use tokio::sync::{Notify, watch};
 
 use crate::access_token::{AccessError, AccessToken, read_secret};
 use crate::clock::run_clock;
-use crate::config_reload::{ConfigReload, watch_config};
+use crate::config_reload::watch_config;
+use crate::config_standing::ConfigReload;
 use crate::delivery::{DeliveryCarriers, DeliveryDesk};
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
 use crate::instance::{InstanceError, InstanceLock, RunningGateway};
 use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
+use crate::listen_address::{ListenAddressError, listen_address};
 use crate::listener;
 use crate::restart_desk::RestartAsk;
 use crate::telemetry::run_telemetry;
@@ -58,18 +59,8 @@ pub enum GatewayError {
         address: SocketAddr,
         why: std::io::Error,
     },
-    #[error("gateway.bind `{0}` is not offered: use `loopback`, `lan` or `custom`")]
-    Bind(&'static str),
-    #[error("gateway.bind is `custom`, and gateway.customBindHost is no address")]
-    BindHost,
-    #[error(
-        "beyond this machine the gateway listens only with a token of its own: set gateway.auth.token (`chela gateway token` makes one) and put TLS in front of it, such as a reverse proxy or an SSH tunnel"
-    )]
-    Exposed,
-    #[error(
-        "gateway.tls.enabled is set, and the gateway does not encrypt by itself: leave it out and put a reverse proxy or an SSH tunnel in front of it"
-    )]
-    Tls,
+    #[error(transparent)]
+    Place(#[from] ListenAddressError),
     #[error("hooks.path must start with `/` and name its own path, such as /hooks")]
     HookPath,
 }
@@ -285,41 +276,6 @@ async fn forget_old_outcomes(lanes: WorkLanes) {
         let forgotten = lanes.store().forget_deliveries(before).await;
         ok_or_warn!(forgotten, "old deliveries stay in the outbox");
         tokio::time::sleep(FORGET_EVERY).await;
-    }
-}
-
-/// Where it listens: as the config says, or on the port named on the command line.
-pub(crate) fn listen_address(
-    loaded: &LoadedConfig,
-    port: Option<u16>,
-) -> Result<SocketAddr, GatewayError> {
-    let ip = bind_address(loaded)?;
-    if loaded.config.gateway.tls.enabled == Some(true) {
-        return Err(GatewayError::Tls);
-    }
-    Ok(SocketAddr::new(
-        ip,
-        port.unwrap_or(loaded.config.gateway.port),
-    ))
-}
-
-/// Which address it listens on. Beyond this machine only with a token the owner chose to set.
-fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, GatewayError> {
-    let gateway = &loaded.config.gateway;
-    let ip: IpAddr = match gateway.bind {
-        GatewayBind::Loopback | GatewayBind::Auto => return Ok(Ipv4Addr::LOCALHOST.into()),
-        GatewayBind::Lan => Ipv4Addr::UNSPECIFIED.into(),
-        GatewayBind::Custom => gateway
-            .custom_bind_host
-            .as_deref()
-            .and_then(|host| host.trim().parse().ok())
-            .ok_or(GatewayError::BindHost)?,
-        GatewayBind::Tailnet => return Err(GatewayError::Bind("tailnet")),
-    };
-    let has_secret = gateway.auth.token.is_some() || gateway.auth.password.is_some();
-    match ip.is_loopback() || has_secret {
-        true => Ok(ip),
-        false => Err(GatewayError::Exposed),
     }
 }
 

@@ -11,9 +11,9 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use crate::access_token::AccessVerdict;
+use crate::delivery::SIGNATURE;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
-use crate::http::SIGNATURE;
 
 /// Where the two ends of a connection are, and whose it is.
 #[derive(Debug, Clone, Copy)]

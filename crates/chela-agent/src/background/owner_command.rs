@@ -8,7 +8,7 @@ use chela_tools::process::{CommandEnd, CommandJob};
 
 use super::BackgroundWork;
 use crate::blocking_work::on_blocking_thread;
-use crate::turn::prints_only_own;
+use crate::own_output::prints_only_own;
 
 /// What a command may print that the next message takes along.
 const MOST_PRINTED: usize = 16 * 1024;

@@ -10,11 +10,10 @@ use serde_json::json;
 use super::Conversation;
 use super::spawning::taint_of_read;
 use crate::runtime_blocks::{BlockKind, RuntimeBlock, tail};
+use crate::spoken::ANNOUNCEMENT;
 use crate::turn::TurnError;
 
 const ANNOUNCED: &str = include_str!("../../text/announced.md");
-/// The kind of the entry.
-const KIND: &str = "announcement";
 
 /// Something that was said elsewhere and belongs here, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,7 +58,7 @@ impl Conversation {
             return Ok(false);
         };
         let entry = CustomMessage {
-            custom_type: KIND.to_owned(),
+            custom_type: ANNOUNCEMENT.to_owned(),
             content: vec![MessagePart::text(text)],
             display: true,
             details: json!({
@@ -84,17 +83,8 @@ impl Conversation {
 fn is_announcement(entry: &TranscriptEntry, id: &str) -> bool {
     match &entry.body {
         EntryBody::CustomMessage(note) => {
-            note.custom_type == KIND && note.details.get("announcement").is_some_and(|at| at == id)
+            note.custom_type == ANNOUNCEMENT && note.details.get("announcement").is_some_and(|at| at == id)
         }
         _ => false,
     }
-}
-
-/// The words of an announcement, as a person reads them.
-pub(crate) fn announced_words(note: &CustomMessage) -> Option<&str> {
-    let words = note
-        .details
-        .get("words")
-        .filter(|_| note.custom_type == KIND)?;
-    words.as_str()
 }

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use chela_agent::prelude::LoadedConfig;
-use chela_config::model::BareUnit;
 use chela_core::ok_or_warn;
 use chela_store::{
     DeliveryEnd, DeliveryRecord, DeliveryState, OutboxStore as _, SqliteRuntimeStore, StoreError,
 };
 use tokio::sync::watch;
 
-use super::{CarryFault, DeliveryCarriers, WorkDelivery};
+use super::{CarryFault, DeliveryCarriers};
 use crate::lanes::WorkLanes;
+use crate::work_delivery::{WorkDelivery, delivery_expiry};
 use crate::work_item::DeliveryTarget;
 
 /// The longest the desk sleeps: what another process wrote, or a clock that was set, is noticed
@@ -24,21 +23,12 @@ const AT_ONCE: usize = 32;
 /// The pauses before each further try where the config says nothing; the last counts for all after
 /// it.
 const PAUSES: [u64; 6] = [5_000, 30_000, 120_000, 600_000, 1_800_000, 3_600_000];
-/// So long a delivery is tried where the config says nothing.
-const EXPIRES: Duration = Duration::from_secs(24 * 3_600);
 
 /// Delivers what is due.
 #[derive(Debug, Clone)]
 pub struct DeliveryDesk {
     lanes: WorkLanes,
     carriers: DeliveryCarriers,
-}
-
-/// When what is sent now is not tried any more.
-pub fn delivery_expiry(loaded: &LoadedConfig, now: u64) -> u64 {
-    let expire = &loaded.config.gateway.delivery.expire;
-    let expire = expire.duration(BareUnit::Hours).unwrap_or(EXPIRES);
-    now.saturating_add(u64::try_from(expire.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl DeliveryDesk {

@@ -5,6 +5,8 @@
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 
+/// The header a signature stands in.
+pub(crate) const SIGNATURE: &str = "x-chela-signature";
 const VERSION: &str = "v1=";
 
 /// Why a signature does not count.

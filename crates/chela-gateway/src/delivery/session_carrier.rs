@@ -4,8 +4,9 @@ use chela_agent::prelude::{AgentId, SessionKey};
 use chela_core::{SessionForm, ok_or_warn};
 use chela_session::SessionFilter;
 
-use super::{CarryFault, CarryFuture, DeliveryCarrier, WorkDelivery};
+use super::{CarryFault, CarryFuture, DeliveryCarrier};
 use crate::lanes::{ANNOUNCEMENTS, SubmitError, WorkLanes};
+use crate::work_delivery::WorkDelivery;
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 /// Hands announcements to the lanes: from then on they are in the inbox, and no crash loses them.

@@ -5,10 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::delivery_rules::check_webhook;
-use super::request_signature::sign;
-use super::{CarryFault, CarryFuture, DeliveryCarrier, WorkDelivery};
+use super::request_signature::{SIGNATURE, sign};
+use super::{CarryFault, CarryFuture, DeliveryCarrier};
 use crate::access_token::read_secret;
 use crate::lanes::WorkLanes;
+use crate::work_delivery::WorkDelivery;
 use crate::work_item::DeliveryTarget;
 
 /// So long the other end may take.
@@ -50,7 +51,7 @@ impl WebhookCarrier {
             ("user-agent", "chela".to_owned()),
             ("idempotency-key", id.to_owned()),
             ("x-chela-timestamp", now.to_string()),
-            ("x-chela-signature", sign(&secret, now, &body)),
+            (SIGNATURE, sign(&secret, now, &body)),
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value));
         // Redirects are not followed: nobody but the config says where it goes.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::hook_mapping::{HookRequest, mapping_name, matching, read_payload, read_query};
 use super::read_body::read_bytes;
 use super::turn_request::{session_of, submit};
-use crate::delivery::{check_signature, target_of_hook};
+use crate::delivery::{SIGNATURE, check_signature, target_of_hook};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
 use crate::lanes::WorkReceipt;
@@ -32,7 +32,6 @@ const CAME_IN: &str = include_str!("../../text/webhook.md");
 const MAPPED: &str = include_str!("../../text/webhook-mapped.md");
 /// Nobody needs more words for one event.
 const MOST_CHARS: usize = 64 * 1024;
-pub(crate) const SIGNATURE: &str = "x-chela-signature";
 const TIMESTAMP: &str = "x-chela-timestamp";
 
 /// What `/hooks/wake` and `/hooks/agent` take.

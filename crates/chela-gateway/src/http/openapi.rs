@@ -28,7 +28,7 @@ pub(super) async fn document(State(state): State<Arc<GatewayState>>) -> Json<Val
                 "token": { "type": "http", "scheme": "bearer", "description": "`chela gateway token` prints it" },
                 "hookToken": { "type": "http", "scheme": "bearer", "description": "hooks.token of the config" },
                 "hookSignature": {
-                    "type": "apiKey", "in": "header", "name": super::hooks::SIGNATURE,
+                    "type": "apiKey", "in": "header", "name": crate::delivery::SIGNATURE,
                     "description": "v1= and the HMAC-SHA256, in hex, of `<x-chela-timestamp>.<body>` under hooks.secret",
                 },
             },

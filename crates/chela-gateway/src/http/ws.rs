@@ -18,12 +18,10 @@ use tokio::sync::broadcast;
 
 use crate::event_hub::{AskerSeat, GatewayEvent};
 use crate::gateway_state::{ClientSeat, GatewayState};
+use crate::ws_protocol::{PROTOCOL, VERSION};
 use client_ask::{ClientAsk, ClientRequest, HelloAsk};
 use log_tail::LogTail;
 
-/// The version of what is said here. A client that asks for another one is told so.
-pub(crate) const VERSION: u32 = 1;
-pub(crate) const PROTOCOL: &str = "chela.v1";
 /// The largest message of a client: a few pictures fit.
 const MOST_BYTES: usize = 24 * 1024 * 1024;
 const PING_EVERY: Duration = Duration::from_secs(30);

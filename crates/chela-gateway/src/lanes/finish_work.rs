@@ -7,7 +7,7 @@ use chela_core::{lock, ok_or_warn};
 use chela_store::{ClaimState, MessageOutcome, NewDelivery, OutboxStore as _, WorkClaim};
 
 use super::WorkLanes;
-use crate::delivery::{answer_delivery, delivery_expiry, delivery_id};
+use crate::work_delivery::{answer_delivery, delivery_expiry, delivery_id};
 use crate::work_item::{WorkItem, WorkOutcome};
 
 /// A disk that is full may have room again; so often it is tried.

@@ -60,11 +60,7 @@ impl From<GatewayError> for CommandError {
                 told.code = BUSY_CODE;
                 told
             }
-            GatewayError::Bind(_)
-            | GatewayError::BindHost
-            | GatewayError::Exposed
-            | GatewayError::Tls
-            | GatewayError::HookPath => Self::config(error),
+            GatewayError::Place(_) | GatewayError::HookPath => Self::config(error),
             GatewayError::Listen { .. } => {
                 Self::new(error).hint("another program may have the port: `--port`, gateway.port")
             }

@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use super::super::turn_request::{agent_of_model, session_of, submit};
 use super::SocketClient;
 use super::log_tail::LogTail;
-use crate::gateway_link::work_of_key;
 use crate::gateway_state::GatewayState;
 use crate::lanes::WorkReceipt;
 use crate::work_item::{
     DeliveryTarget, FolderAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
 };
+use crate::ws_protocol::work_of_key;
 
 /// Names of surfaces are shown to the owner.
 const MOST_NAME: usize = 40;

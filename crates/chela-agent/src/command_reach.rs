@@ -59,7 +59,7 @@ const LIST_LETTERS: &str = "1aAbcdFghiklmnNopqQrsStuUvxX";
 
 /// What a command can print.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum CommandReach {
+pub(crate) enum CommandReach {
     /// Its own words, and the text of these files and the names in these folders.
     Named(Vec<ReadTarget>),
     /// Nobody can tell.
@@ -67,7 +67,7 @@ pub(super) enum CommandReach {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum ReadTarget {
+pub(crate) enum ReadTarget {
     Text(PathBuf),
     /// The names of what lies in it; of a file its own.
     Names(PathBuf),
@@ -75,7 +75,7 @@ pub(super) enum ReadTarget {
 
 /// A command as its words say it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct CommandWords {
+pub(crate) struct CommandWords {
     pub reach: CommandReach,
     /// The files it changes; what lies below them, where one is a folder.
     pub writes: Vec<PathBuf>,
@@ -96,7 +96,7 @@ struct LineReading {
 
 impl CommandWords {
     /// The command a call names; `None` where it names none.
-    pub(super) fn of_call(arguments: &Map<String, Value>, folder: &Path) -> Option<Self> {
+    pub(crate) fn of_call(arguments: &Map<String, Value>, folder: &Path) -> Option<Self> {
         let folder = match arguments.get("workdir").and_then(Value::as_str) {
             // The tool makes more of such a word than a path below the folder.
             Some(workdir) if workdir.trim() != workdir || workdir.starts_with('~') => {
@@ -132,7 +132,7 @@ impl CommandWords {
         })
     }
 
-    pub(super) fn of_line(line: &str, folder: &Path) -> Self {
+    pub(crate) fn of_line(line: &str, folder: &Path) -> Self {
         let mut read = LineReading::default();
         match read.read_line(line, folder) {
             Some(()) => read.into(),

@@ -21,7 +21,11 @@ pub(crate) fn prints_only_own(scope: &ConversationScope, line: &str, folder: &Pa
 }
 
 /// Whether the programs of a command are the system's, and git finds nothing that tells it more.
-pub(crate) fn runs_only_known(scope: &ConversationScope, words: &CommandWords, folder: &Path) -> bool {
+pub(crate) fn runs_only_known(
+    scope: &ConversationScope,
+    words: &CommandWords,
+    folder: &Path,
+) -> bool {
     let path = scope.agents.host.var("PATH").unwrap_or_default();
     let is_known = |name: &String| {
         // The shell has its own where the system has none.

@@ -12,7 +12,9 @@ use flate2::{Compression, GzBuilder, write::GzEncoder};
 
 use crate::BackupError;
 use crate::choose_files::{PathChoice, choose, plain_path};
-use crate::manifest::{BackupEntry, BackupManifest, BlankedKey, EntryKind, FORMAT, HOME, MANIFEST};
+use crate::manifest::{
+    BackupEntry, BackupManifest, BlankedKey, EntryKind, FORMAT, HOME, LeftOut, MANIFEST,
+};
 use crate::seal::{HashReader, HashWriter, seal_of};
 
 /// What is wanted.

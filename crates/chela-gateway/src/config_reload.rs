@@ -10,16 +10,16 @@ mod file_watch;
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use chela_agent::prelude::{Agents, Host, LoadedConfig};
+use chela_agent::prelude::{Host, LoadedConfig};
 use chela_config::model::ReloadMode;
 use chela_config::{ConfigDiagnostic, ConfigSource, KeyPath, Severity};
 use chela_core::{lock, ok_or_warn};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 
 use crate::config_standing::{ConfigStanding, config_stamp, standing_of};
 use crate::gateway_state::GatewayState;

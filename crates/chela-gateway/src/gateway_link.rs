@@ -19,8 +19,8 @@ use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 
 use crate::access_token::owner_secret;
-use crate::ws_protocol::{PROTOCOL, VERSION};
 use crate::instance::RunningGateway;
+use crate::ws_protocol::{PROTOCOL, VERSION};
 
 /// So long the gateway may take to answer a hello.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -13,8 +13,8 @@ fn no_modules_stand_on_each_other() {
     for (name, folder) in crates() {
         let graph = ModuleGraph::read(&folder);
         let cycles = graph.cycles();
-        let cycles = cycles.iter();
-        wrong.extend(cycles.map(|cycle| format!("{name}: {}", graph.describe(cycle))));
+        let told = cycles.iter().map(|cycle| graph.describe(cycle));
+        wrong.extend(told.map(|cycle| format!("{name}: {cycle}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -83,7 +83,8 @@ impl Conversation {
 fn is_announcement(entry: &TranscriptEntry, id: &str) -> bool {
     match &entry.body {
         EntryBody::CustomMessage(note) => {
-            note.custom_type == ANNOUNCEMENT && note.details.get("announcement").is_some_and(|at| at == id)
+            note.custom_type == ANNOUNCEMENT
+                && note.details.get("announcement").is_some_and(|at| at == id)
         }
         _ => false,
     }

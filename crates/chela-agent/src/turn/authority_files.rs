@@ -1,9 +1,10 @@
 //! The files that say what an agent may do, watched around a command.
 //!
-//! In a sandbox they are out of reach. Outside a command runs as the owner's user and can write
-//! them past every check, so what it changed there is put back and told. What the owner changes
-//! meanwhile with Chela, in another terminal, stays: that process says so itself, and its ancestors
-//! say whose it is. Changes that go on in the background are not seen here.
+//! In a sandbox they are out of reach, and outside a fence keeps most commands from them
+//! (`chela_sandbox::StateFence`). Where there is none a command runs as the owner's user and can
+//! write them past every check, so what it changed there is put back and told. What the owner
+//! changes meanwhile with Chela, in another terminal, stays: that process says so itself, and its
+//! ancestors say whose it is. Changes that go on in the background are not seen here.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +13,31 @@ use chela_core::Host;
 use chela_files::{FileMode, WriteWitness, write_file};
 use chela_ledger::installation_key_file;
 use chela_sandbox::may_come_from_command;
-use chela_tools::approvals::ApprovalsDocument;
+use chela_tools::approvals::{ApprovalsDocument, StateReach};
 use chela_workspace::trust::TrustRecords;
 
 /// A file of this size is none of these.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// Whose files are watched, around what.
+#[derive(Clone)]
+pub(super) struct AuthorityAsk {
+    pub(super) host: Host,
+    pub(super) reach: StateReach,
+}
+
 /// What the files held before a command.
 pub(super) struct AuthorityFiles {
     host: Host,
+    reach: StateReach,
     before: Vec<(PathBuf, Option<Vec<u8>>)>,
     /// Hears what the owner writes meanwhile.
     witness: Option<WriteWitness>,
 }
 
 impl AuthorityFiles {
-    pub(super) fn look(host: Host) -> Self {
-        let files = [
+    pub(super) fn look(host: Host, reach: StateReach) -> Self {
+        let mut files = vec![
             host.config_file(),
             host.state_dir().join(".env"),
             ApprovalsDocument::path(&host),
@@ -36,10 +45,17 @@ impl AuthorityFiles {
             TrustRecords::path(&host),
             installation_key_file(&host),
         ];
+        if reach == StateReach::Kept {
+            // A fence ends around a single file when somebody else replaces it.
+            let home = host.state_dir();
+            files.retain(|file| !file.starts_with(&home));
+        }
         // From before the first look: what is written between the two is heard.
         let judged = host.clone();
         let is_owner = Box::new(move |pid| !may_come_from_command(&judged, pid));
-        let witness = WriteWitness::listen(&host.state_dir(), files.to_vec(), is_owner);
+        let witness = (!files.is_empty())
+            .then(|| WriteWitness::listen(&host.state_dir(), files.clone(), is_owner))
+            .flatten();
         let before = files.into_iter().map(|file| {
             let held = read(&file);
             (file, held)
@@ -47,13 +63,17 @@ impl AuthorityFiles {
         let before = before.collect();
         Self {
             host,
+            reach,
             before,
             witness,
         }
     }
 
-    pub(super) fn host(&self) -> Host {
-        self.host.clone()
+    pub(super) fn ask(&self) -> AuthorityAsk {
+        AuthorityAsk {
+            host: self.host.clone(),
+            reach: self.reach,
+        }
     }
 
     /// Puts back what changed meanwhile and was changed neither by this program nor by the owner

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, statvfs};
@@ -58,6 +59,65 @@ pub fn enter(walls: &PathAccess, egress: Option<&Path>) -> Result<(), String> {
         .and_then(|()| unmount(".", UnmountFlags::DETACH))
         .and_then(|()| chdir(&here))
         .map_err(|error| failed(&here, &error))
+}
+
+/// Everything stays where it is, but what is kept cannot be changed, and what is hidden is empty.
+/// What lies in a kept folder and may be written stays as it is.
+pub fn keep(walls: &PathAccess, over: &[(PathBuf, PathBuf)]) -> Result<(), String> {
+    let failed = |what: &Path, error: &dyn std::fmt::Display| {
+        format!(
+            "the command cannot be kept from {}: {error}",
+            what.display()
+        )
+    };
+    let root = Path::new("/");
+    let here = std::env::current_dir().map_err(|error| failed(root, &error))?;
+    // By its other names, too: a disk may be mounted in more than one place.
+    let table = MountTable::read().map_err(|error| failed(root, &error))?;
+    let with_others = |paths: &[PathBuf]| -> Vec<PathBuf> {
+        let all = paths.iter().flat_map(|path| {
+            std::iter::once(path.clone()).chain(table.other_names(path))
+        });
+        all.collect()
+    };
+    let walls = PathAccess {
+        keep: with_others(&walls.keep),
+        hide: with_others(&walls.hide),
+        ..walls.clone()
+    };
+    let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    // Before anything lies on top of it.
+    let writable = walls.write.iter().map(|path| Ok((path, open(path)?)));
+    let writable: Vec<(&PathBuf, OwnedFd)> = writable
+        .collect::<Result<_, Errno>>()
+        .map_err(|error| failed(root, &error))?;
+    mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )
+    .map_err(|error| failed(root, &error))?;
+    // Where something is mounted nobody can move a folder away and put another in its place.
+    for folder in walls.folders_above_kept() {
+        mount_bind_recursive(&folder, &folder).map_err(|error| failed(&folder, &error))?;
+    }
+    for path in &walls.keep {
+        mount_bind_recursive(path, path).map_err(|error| failed(path, &error))?;
+        for point in mount_points(path).map_err(|error| failed(path, &error))? {
+            read_only(&point).map_err(|error| failed(&point, &error))?;
+        }
+    }
+    for (path, open) in writable {
+        let from = format!("/proc/self/fd/{}", open.as_raw_fd());
+        mount_bind_recursive(from, path).map_err(|error| failed(path, &error))?;
+    }
+    for path in &walls.hide {
+        mount_bind_recursive("/dev/null", path).map_err(|error| failed(path, &error))?;
+    }
+    for (from, over) in over {
+        mount_bind_recursive(from, over).map_err(|error| failed(over, &error))?;
+    }
+    // Where this stands is below the new mounts only when it is looked up anew.
+    chdir(&here).map_err(|error| failed(&here, &error))
 }
 
 /// Whether mounts can be made in this namespace. Spoils it: for trying only.
@@ -207,29 +267,83 @@ fn read_only(point: &Path) -> io::Result<()> {
 
 /// Where something is mounted on the new root. What the machine had there lies beneath.
 fn mount_points(base: &Path) -> io::Result<Vec<PathBuf>> {
-    let table = std::fs::read("/proc/self/mountinfo")?;
-    let mounts: Vec<(&[u8], &[u8], PathBuf)> = table
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| {
-            let mut fields = line.split(|byte| *byte == b' ');
-            let (id, parent) = (fields.next()?, fields.next()?);
-            Some((id, parent, plain(fields.nth(2)?)))
-        })
-        .collect();
+    let mounts = MountTable::read()?.0;
     // The newest lies on top.
-    let root = mounts.iter().rfind(|(_, _, point)| point == base);
-    let mut ours: BTreeSet<&[u8]> = root.map(|(id, _, _)| *id).into_iter().collect();
+    let root = mounts.iter().rfind(|mount| mount.point == base);
+    let mut ours: BTreeSet<&[u8]> = root.map(|mount| &*mount.id).into_iter().collect();
     loop {
         let before = ours.len();
-        let children = mounts.iter().filter(|(_, parent, _)| ours.contains(parent));
-        let children: Vec<&[u8]> = children.map(|(id, _, _)| *id).collect();
+        let children = mounts.iter().filter(|mount| ours.contains(&*mount.parent));
+        let children: Vec<&[u8]> = children.map(|mount| &*mount.id).collect();
         ours.extend(children);
         if ours.len() == before {
             break;
         }
     }
-    let ours = mounts.into_iter().filter(|(id, _, _)| ours.contains(id));
-    Ok(ours.map(|(_, _, point)| point).collect())
+    let ours = mounts.iter().filter(|mount| ours.contains(&*mount.id));
+    Ok(ours.map(|mount| mount.point.clone()).collect())
+}
+
+/// What is mounted where, the newest last.
+struct MountTable(Vec<MountRow>);
+
+struct MountRow {
+    id: Vec<u8>,
+    parent: Vec<u8>,
+    /// The number of the file system.
+    device: Vec<u8>,
+    /// What of the file system is seen.
+    root: PathBuf,
+    point: PathBuf,
+}
+
+impl MountTable {
+    fn read() -> io::Result<Self> {
+        let table = std::fs::read("/proc/self/mountinfo")?;
+        let rows = table.split(|byte| *byte == b'\n').filter_map(|line| {
+            let mut fields = line.split(|byte| *byte == b' ');
+            Some(MountRow {
+                id: fields.next()?.to_owned(),
+                parent: fields.next()?.to_owned(),
+                device: fields.next()?.to_owned(),
+                root: plain(fields.next()?),
+                point: plain(fields.next()?),
+            })
+        });
+        Ok(Self(rows.collect()))
+    }
+
+    /// Where the same file or folder is seen besides.
+    fn other_names(&self, path: &Path) -> Vec<PathBuf> {
+        let around = self.0.iter().filter(|row| path.starts_with(&row.point));
+        // The newest of those that are nearest.
+        let Some(row) = around.max_by_key(|row| row.point.as_os_str().len()) else {
+            return Vec::new();
+        };
+        let below = path.strip_prefix(&row.point).unwrap_or(Path::new(""));
+        let place = joined(&row.root, below);
+        let is_same = |other: &Path| {
+            let facts = path.metadata().ok().zip(other.metadata().ok());
+            facts.is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+        };
+        let others = self.0.iter().filter(|other| other.device == row.device);
+        let others = others.filter_map(|other| {
+            let below = place.strip_prefix(&other.root).ok()?;
+            Some(joined(&other.point, below))
+        });
+        let others: BTreeSet<PathBuf> = others
+            .filter(|other| other != path && is_same(other))
+            .collect();
+        others.into_iter().collect()
+    }
+}
+
+/// Without a stroke at its end, where nothing is added.
+fn joined(path: &Path, below: &Path) -> PathBuf {
+    match below.as_os_str().is_empty() {
+        true => path.to_owned(),
+        false => path.join(below),
+    }
 }
 
 /// A path without the escapes of the table: `\040` for a blank.

@@ -9,7 +9,7 @@ use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock};
 use chela_guard::flow::SessionTaint;
-use chela_sandbox::SandboxStanding;
+use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
 
 use super::ExecTool;
 use crate::approvals::{FolderDoubts, NoDoubts};
@@ -37,6 +37,8 @@ pub struct CommandsSetup {
     pub handles: Arc<dyn SecretHandles>,
     /// Where they run.
     pub sandbox: Arc<SandboxStanding>,
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fence: Arc<FencePlan>,
     /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
     pub leaving: SandboxLeaving,
     /// Knows which files were written after text from outside was read.
@@ -97,10 +99,10 @@ impl CommandsSetup {
             .approvals
             .expires_after
             .duration(BareUnit::Seconds);
-        let mut host = host.clone();
-        host.env = loaded.env().clone();
+        let mut own = host.clone();
+        own.env = loaded.env().clone();
         Self {
-            host,
+            host: own,
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
@@ -116,6 +118,12 @@ impl CommandsSetup {
                 _ => SandboxLeaving::Never,
             },
             sandbox: Arc::new(sandbox),
+            fence: Arc::new(FencePlan::of(&FenceAsk {
+                host,
+                loaded,
+                backend: view.sandbox.value.backend.as_deref(),
+                switch: FenceSwitch::of(exec),
+            })),
             doubts: Arc::new(NoDoubts),
         }
     }
@@ -143,6 +151,11 @@ impl CommandTools {
             exec,
             processes,
         }
+    }
+
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fn fence(&self) -> &FencePlan {
+        &self.exec.setup.fence
     }
 
     /// Where they run.

@@ -16,6 +16,7 @@ mod c3_custody;
 mod f10_directives;
 mod f11_ancestry;
 mod f11_authority;
+mod f11_fence;
 mod f12_environment;
 mod f13_process_input;
 mod f13_refusals;

@@ -20,8 +20,8 @@ use chela_config::model::Exec;
 use chela_core::{Host, ok_or_warn};
 use chela_files::{FileMode, create_private_folder, write_file};
 
-use super::bubblewrap::{self, FenceMounts};
 use super::PathAccess;
+use super::bubblewrap::{self, FenceMounts};
 use super::machine::{SandboxBackend, SandboxMachine, WantedBackend};
 use super::order::{HELPER_COMMAND, HelperOrder, SandboxNamespaces};
 use super::plan::in_words;
@@ -53,6 +53,7 @@ pub struct StateFence {
     helper: PathBuf,
     kind: FenceKind,
     access: PathAccess,
+    skills: PathBuf,
     /// Where copies of the settings of ssh are, and of which folder.
     ssh: Option<(PathBuf, PathBuf)>,
 }
@@ -154,6 +155,7 @@ impl FencePlan {
             helper: machine.helper()?.to_owned(),
             kind,
             access: self.access.clone(),
+            skills: self.host.state_dir().join("skills"),
             ssh,
         })
     }
@@ -173,6 +175,9 @@ impl StateFence {
         starter: Option<i32>,
     ) -> Result<(PathBuf, Vec<OsString>), String> {
         self.copy_ssh_parts();
+        // In a folder that is kept none can be made: skills are made here.
+        let made = create_private_folder(&self.skills);
+        ok_or_warn!(made, "the folder of skills cannot be made");
         let mut access = as_they_are(&self.access);
         if !matches!(self.kind, FenceKind::Landlock(_)) {
             // What is not there need not be hidden: nothing can be made there.
@@ -233,7 +238,9 @@ impl StateFence {
         }
         let entries = |folder: &Path| {
             let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            entries.map(|entry| entry.file_name()).collect::<BTreeSet<_>>()
+            entries
+                .map(|entry| entry.file_name())
+                .collect::<BTreeSet<_>>()
         };
         let wanted = entries(parts);
         for name in entries(copies).difference(&wanted) {

@@ -141,7 +141,9 @@ impl SandboxMachine {
         let helper = self.helper()?;
         let mut found = lock(&FOUND);
         let known = found.entry(helper.to_owned());
-        known.or_insert_with(|| probed(Command::new(helper))).clone()
+        known
+            .or_insert_with(|| probed(Command::new(helper)))
+            .clone()
     }
 
     /// Where groups of processes can be counted.

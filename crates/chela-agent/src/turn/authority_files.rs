@@ -9,10 +9,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::work_folders::FolderGrants;
-use chela_core::Host;
+use chela_core::{Host, ok_or_warn};
 use chela_files::{FileMode, WriteWitness, write_file};
 use chela_ledger::installation_key_file;
 use chela_sandbox::may_come_from_command;
+use chela_store::{RowsGuarded, SqliteRuntimeStore, block_on};
 use chela_tools::approvals::{ApprovalsDocument, StateReach};
 use chela_workspace::trust::TrustRecords;
 
@@ -31,6 +32,7 @@ pub(super) struct AuthorityFiles {
     host: Host,
     reach: StateReach,
     before: Vec<(PathBuf, Option<Vec<u8>>)>,
+    queue: Option<QueueWatch>,
     /// Hears what the owner writes meanwhile.
     witness: Option<WriteWitness>,
 }
@@ -61,10 +63,15 @@ impl AuthorityFiles {
             (file, held)
         });
         let before = before.collect();
+        let queue = match reach {
+            StateReach::Kept => None,
+            StateReach::Open => QueueWatch::begin(&host),
+        };
         Self {
             host,
             reach,
             before,
+            queue,
             witness,
         }
     }
@@ -81,7 +88,7 @@ impl AuthorityFiles {
     pub(super) fn settle(self) -> Vec<String> {
         let approvals = ApprovalsDocument::path(&self.host);
         let key = installation_key_file(&self.host);
-        let mut told = Vec::new();
+        let mut told = self.queue.map_or_else(Vec::new, QueueWatch::settle);
         for (file, before) in self.before {
             let by_owner = self
                 .witness
@@ -106,6 +113,48 @@ impl AuthorityFiles {
         }
         told
     }
+}
+
+/// The inbox, the outbox and the jobs: their rows speak for people and leave the machine.
+struct QueueWatch {
+    path: PathBuf,
+    _guarded: RowsGuarded,
+}
+
+impl QueueWatch {
+    fn begin(host: &Host) -> Option<Self> {
+        let path = SqliteRuntimeStore::path_in(&host.state_dir());
+        let judged = host.clone();
+        let may_write = Box::new(move |pid| !may_come_from_command(&judged, pid));
+        let guarded = match open_queue(&path) {
+            Some(store) => {
+                let guarded = block_on(store.guard_rows(may_write));
+                ok_or_warn!(guarded, "what a command does to the queue is not seen")?
+            }
+            None => SqliteRuntimeStore::guard_absent(&path, may_write),
+        };
+        Some(Self {
+            path,
+            _guarded: guarded,
+        })
+    }
+
+    /// Takes out what nobody of Chela's put in. Gives what the owner is to hear.
+    fn settle(self) -> Vec<String> {
+        // Anew: a command may have put another file there.
+        let Some(store) = open_queue(&self.path) else {
+            return Vec::new();
+        };
+        let refused = block_on(store.refuse_unknown());
+        let refused = ok_or_warn!(refused, "the queue cannot be looked through");
+        let refused = refused.into_iter().flatten();
+        refused.map(|row| format!("{row}.")).collect()
+    }
+}
+
+fn open_queue(path: &Path) -> Option<SqliteRuntimeStore> {
+    let opened = SqliteRuntimeStore::open_existing(path);
+    ok_or_warn!(opened, "what a command does to the queue is not seen").flatten()
 }
 
 /// Whether the approvals document changed by an answer given here, or without allowing anything.

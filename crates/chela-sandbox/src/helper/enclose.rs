@@ -220,6 +220,18 @@ pub fn keep_files(walls: &PathAccess, version: u8) -> Result<(), String> {
         })
 }
 
+/// Processes outside cannot be looked into any more, nor mounts changed, whatever rights are left:
+/// that holds for whoever obeys any rules of Landlock at all. Where the kernel has none, rights
+/// alone decide.
+pub fn apart_from_others() {
+    let nothing_more = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::MakeBlock)
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.restrict_self());
+    let _ = nothing_more;
+}
+
 /// What is opened, path by path, so that the rest stays closed.
 #[derive(Default)]
 struct FenceRules {

@@ -34,6 +34,7 @@ pub fn fence(order: &HelperOrder) -> Result<(), String> {
         // Bubblewrap has made the mounts.
         (None, _) => {
             no_new_rights()?;
+            enclose::apart_from_others();
             terminal()
         }
         (Some(walls), SandboxNamespaces::Given) => {
@@ -49,11 +50,13 @@ pub fn fence(order: &HelperOrder) -> Result<(), String> {
             mounts::keep(walls, &order.over)?;
             match by {
                 MountRight::Root => {
+                    enclose::apart_from_others();
                     terminal()?;
                     give_up(AROUND_MOUNTS).map_err(|error| failed(&error))
                 }
                 MountRight::OwnUser => {
                     enclose::no_privileges()?;
+                    enclose::apart_from_others();
                     terminal()
                 }
             }

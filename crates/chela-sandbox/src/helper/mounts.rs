@@ -75,9 +75,9 @@ pub fn keep(walls: &PathAccess, over: &[(PathBuf, PathBuf)]) -> Result<(), Strin
     // By its other names, too: a disk may be mounted in more than one place.
     let table = MountTable::read().map_err(|error| failed(root, &error))?;
     let with_others = |paths: &[PathBuf]| -> Vec<PathBuf> {
-        let all = paths.iter().flat_map(|path| {
-            std::iter::once(path.clone()).chain(table.other_names(path))
-        });
+        let all = paths
+            .iter()
+            .flat_map(|path| std::iter::once(path.clone()).chain(table.other_names(path)));
         all.collect()
     };
     let walls = PathAccess {

@@ -191,7 +191,9 @@ impl ExecTool {
         planned: PlannedCommand,
         arguments: &ExecArguments,
     ) -> Result<CommandLaunch, ToolOutput> {
-        let fence = self.fence_around(place, &planned).map(|fence| fence.cloned());
+        let fence = self
+            .fence_around(place, &planned)
+            .map(|fence| fence.cloned());
         let launch = self.launch(planned, arguments);
         match fence {
             Ok(Some(fence)) => launch.fenced(&fence).map_err(ToolOutput::failed),

@@ -4,8 +4,8 @@ use chela_config::model::{ExecMode, SandboxMode, WorkspaceAccess};
 use chela_core::Host;
 use chela_guard::flow::SessionTaint;
 use chela_sandbox::{
-    CgroupParent, FenceAsk, FencePlan, FenceSwitch, NetworkAccess, SandboxBackend, SandboxMachine, SandboxNamespaces, SandboxPlan,
-    SandboxStanding,
+    CgroupParent, FenceAsk, FencePlan, FenceSwitch, NetworkAccess, SandboxBackend, SandboxMachine,
+    SandboxNamespaces, SandboxPlan, SandboxStanding,
 };
 use chela_tools::{ElevationAsk, ElevationRequester as Who, ElevationState, elevation};
 use serde_json::{Value, json};

@@ -17,6 +17,14 @@ const BAITS: [&str; 5] = [
     "elsewhere/bait",
 ];
 
+/// What is not to be made.
+const MADE: [&str; 4] = [
+    "exec-approvals.json",
+    "state/evil",
+    "agents/main/evil",
+    "folders.json",
+];
+
 /// A way to keep commands out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fence {
@@ -100,63 +108,75 @@ fn assert_untouched(home: &TestHome, how: &str, run: &CommandRun) {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         assert_eq!(text, SECRET, "{bait} after {how}: {run:?}");
     }
-    for made in ["exec-approvals.json", "state/evil", "agents/main/evil", "folders.json"] {
-        assert!(!home.exists(&format!(".chela/{made}")), "{made}: {how}: {run:?}");
+    for made in MADE {
+        assert!(
+            !home.exists(&format!(".chela/{made}")),
+            "{made}: {how}: {run:?}"
+        );
     }
-    assert!(!run.out.contains(SECRET), "{how}: {run:?}");
+    assert!(!is_stolen(home), "{how}: {run:?}");
 }
+
+fn is_stolen(home: &TestHome) -> bool {
+    let stolen = std::fs::read(home.path("project/stolen")).unwrap_or_default();
+    String::from_utf8_lossy(&stolen).contains(SECRET)
+}
+
+/// Ways to what Chela keeps.
+const ATTEMPTS: [&str; 25] = [
+    // By name, from where it stands, and by the names of processes.
+    "echo evil > ~/.chela/bait.json",
+    "echo evil > ~/.chela/exec-approvals.json",
+    "echo evil > ../state/evil; echo evil > ../state/bait",
+    "cd ..; echo evil > state/evil; cd state; echo evil > bait; rm -f runtime.sqlite",
+    "echo evil > /proc/self/cwd/../state/bait",
+    "for p in $PPID 1 $(ls /proc | grep -E '^[0-9]+$'); do \
+     echo evil > /proc/$p/root$HOME/.chela/state/bait; done",
+    "echo evil > /proc/$PPID/cwd/.chela/state/bait; echo evil > /proc/$PPID/cwd/../state/bait",
+    // Moved away, linked, emptied, replaced.
+    "rm -rf ~/.chela/state ~/.chela/agents ~/.chela/bait.json ~/.chela/elsewhere",
+    "mv ~/.chela/state ~/.chela/away; mkdir ~/.chela/state; echo evil > ~/.chela/state/bait",
+    "mv ~/.chela ~/away; mkdir -p ~/.chela/state; echo evil > ~/.chela/state/bait",
+    "cd /; mv $HOME $HOME.away && mkdir -p $HOME/.chela/state; \
+            echo evil > $HOME/.chela/state/bait",
+    "ln ~/.chela/state/bait ~/project/hard && echo evil > ~/project/hard",
+    "ln -s ~/.chela/state/bait ~/project/soft && echo evil > ~/project/soft",
+    "truncate -s 0 ~/.chela/state/bait",
+    "cp /etc/hostname ~/.chela/agents/main/evil",
+    "sed -i s/nobody/evil/ ~/.chela/agents/main/bait",
+    "tar -C / -cf - etc/hostname | tar -C ~/.chela/state -xf -; mv -f ~/project/file ~/.chela/state/bait",
+    // The mounts themselves, with whatever rights can be had.
+    "umount ~/.chela; umount -l ~/.chela/state; mount -o remount,bind,rw ~/.chela; \
+            echo evil > ~/.chela/state/bait",
+    "unshare -rm sh -c 'umount ~/.chela; mount -o remount,bind,rw ~/.chela; \
+            mount --bind / /mnt; echo evil > ~/.chela/state/bait; \
+            echo evil > /mnt$HOME/.chela/state/bait'",
+    "nsenter -t $PPID -m sh -c 'echo evil > ~/.chela/state/bait'",
+    "nsenter -t 1 -m sh -c \"echo evil > $HOME/.chela/state/bait\"",
+    // Left behind, when everything else has ended.
+    "(setsid env -i HOME=$HOME sh -c 'sleep 0.2; echo evil > ~/.chela/state/bait' &) ; sleep 0.6",
+    // The keys.
+    "cat ~/.chela/.env ../.env > ~/project/stolen",
+    "cp ~/.chela/state/gateway.token ~/project/stolen",
+    "tar -C ~/.chela -cf ~/project/stolen state/gateway.token .env",
+];
 
 #[test]
 fn what_chela_keeps_is_out_of_reach_in_every_way() {
-    let attempts = [
-        // By name, from where it stands, and by the names of processes.
-        "echo evil > ~/.chela/bait.json",
-        "echo evil > ~/.chela/exec-approvals.json",
-        "echo evil > ../state/evil; echo evil > ../state/bait",
-        "cd ..; echo evil > state/evil; cd state; echo evil > bait; rm -f runtime.sqlite",
-        "echo evil > /proc/self/cwd/../state/bait",
-        "for p in $PPID 1 $(ls /proc | grep -E '^[0-9]+$'); do \
-            echo evil > /proc/$p/root$HOME/.chela/state/bait; \
-            echo evil > /proc/$p/cwd/.chela/state/bait; \
-            echo evil > /proc/$p/cwd/../state/bait; done",
-        // Moved away, linked, emptied, replaced.
-        "rm -rf ~/.chela/state ~/.chela/agents ~/.chela/bait.json ~/.chela/elsewhere",
-        "mv ~/.chela/state ~/.chela/away; mkdir ~/.chela/state; echo evil > ~/.chela/state/bait",
-        "mv ~/.chela ~/away; mkdir -p ~/.chela/state; echo evil > ~/.chela/state/bait",
-        "cd /; mv $HOME $HOME.away && mkdir -p $HOME/.chela/state; \
-            echo evil > $HOME/.chela/state/bait",
-        "ln ~/.chela/state/bait ~/project/hard && echo evil > ~/project/hard",
-        "ln -s ~/.chela/state/bait ~/project/soft && echo evil > ~/project/soft",
-        "truncate -s 0 ~/.chela/state/bait",
-        "cp --attributes-only /etc/hostname ~/.chela/agents/main/evil",
-        "sed -i s/nobody/evil/ ~/.chela/agents/main/bait",
-        "tar -C / -cf - etc/hostname | tar -C ~/.chela/state -xf -; mv -f ~/project/file ~/.chela/state/bait",
-        // The mounts themselves, with whatever rights can be had.
-        "umount ~/.chela; umount -l ~/.chela/state; mount -o remount,bind,rw ~/.chela; \
-            echo evil > ~/.chela/state/bait",
-        "unshare -rm sh -c 'umount ~/.chela; mount -o remount,bind,rw ~/.chela; \
-            mount --bind / /mnt; echo evil > ~/.chela/state/bait; \
-            echo evil > /mnt$HOME/.chela/state/bait'",
-        "nsenter -t $PPID -m sh -c 'echo evil > ~/.chela/state/bait'",
-        "nsenter -t 1 -m sh -c \"echo evil > $HOME/.chela/state/bait\"",
-        // Left behind, when everything else has ended.
-        "(setsid env -i HOME=$HOME sh -c 'sleep 0.2; echo evil > ~/.chela/state/bait' &) ; sleep 0.6",
-        // The keys.
-        "cat ~/.chela/.env ~/.chela/state/gateway.token ../.env",
-        "cp ~/.chela/state/gateway.token ~/project/token; cat ~/project/token",
-        "tar -C ~/.chela -cf - state/gateway.token .env | cat",
-    ];
     for fence in Fence::ALL {
         let Some(home) = fence.home() else {
             continue;
         };
-        for attempt in attempts {
+        for attempt in ATTEMPTS {
             let run = sh(&home, attempt);
             assert_untouched(&home, &format!("{fence:?}: {attempt}"), &run);
         }
         // The config is one of them.
         let before = home.read(".chela/chela.json");
-        sh(&home, "sed -i s/full/deny/ ~/.chela/chela.json; echo {} > ~/.chela/chela.json");
+        sh(
+            &home,
+            "sed -i s/full/deny/ ~/.chela/chela.json; echo {} > ~/.chela/chela.json",
+        );
         assert_eq!(home.read(".chela/chela.json"), before, "{fence:?}");
     }
 }
@@ -172,19 +192,25 @@ fn the_rest_of_the_machine_is_there() {
             "set -e; echo new > ~/project/file; mkdir ~/project/folder; echo x > ~/project/folder/x; \
              echo own > own.txt; mkdir -p deep/er; mv own.txt deep/er/; cat /etc/passwd > /dev/null; \
              echo skill > ~/.chela/skills/x.md; \
-             echo scratch > /tmp/chela-fence-$$; rm /tmp/chela-fence-$$; \
              test -r ~/.chela/chela.json; cd ~/project && git init -q . 2> /dev/null || true; \
              sh -c 'exit 0' & wait $!; echo all-well",
         );
         assert!(run.out.contains("all-well"), "{fence:?}: {run:?}");
         assert_eq!(home.read("project/file"), "new\n", "{fence:?}");
         assert_eq!(home.read(".chela/workspace/deep/er/own.txt"), "own\n");
-        let run = sh(&home, "echo x > ~/new.txt && mkdir ~/made && echo y > ~/made/y && echo made");
+        let run = sh(
+            &home,
+            "echo x > ~/new.txt && mkdir ~/made && echo y > ~/made/y && echo made",
+        );
         // Rules of Landlock cannot let anything be made beside what they keep closed.
         let is_made = run.out.contains("made");
         assert_eq!(is_made, fence != Fence::Landlock, "{fence:?}: {run:?}");
         let run = home.run(&["sandbox", "explain"]);
-        assert!(run.flat().contains("commands cannot change Chela's own files"), "{run:?}");
+        assert!(
+            run.flat()
+                .contains("commands cannot change Chela's own files"),
+            "{run:?}"
+        );
         // The exit code is the command's.
         assert_eq!(sh(&home, "exit 7").code, 7, "{fence:?}");
     }
@@ -246,7 +272,10 @@ fn what_is_kept_is_kept_by_its_other_names_too() {
     );
     let home = home.through(&["unshare", "--mount", "sh", "-c", &script]);
     let other = other.path().display();
-    let run = sh(&home, &format!("ls {other}/project; echo evil > {other}/.chela/state/bait"));
+    let run = sh(
+        &home,
+        &format!("ls {other}/project; echo evil > {other}/.chela/state/bait"),
+    );
     assert!(run.out.contains("file"), "{run:?}");
     assert_untouched(&home, "another mount", &run);
 }
@@ -264,7 +293,10 @@ fn nobody_types_in_the_owners_place() {
         home.write("project/probe.py", probe);
         let run = sh(&home, "python3 ~/project/probe.py || echo no python");
         let held = ["errno 1\n", "no python"];
-        assert!(held.iter().any(|held| run.out.contains(held)), "{fence:?}: {run:?}");
+        assert!(
+            held.iter().any(|held| run.out.contains(held)),
+            "{fence:?}: {run:?}"
+        );
     }
 }
 
@@ -282,8 +314,36 @@ fn the_owner_can_do_without_it_and_is_told() {
     let told = home.run(&["sandbox", "explain"]);
     let words = "commands can change Chela's own files: tools.exec.protectState is off";
     assert!(told.flat().contains(words), "{told:?}");
-    let audit = home.run(&["security", "audit", "--json"]).json();
-    let findings = audit["findings"].as_array().unwrap();
-    let is_told = findings.iter().any(|one| one["id"] == "tools.state-open");
-    assert!(is_told, "{audit:#}");
+    let audit = home.run(&["security", "audit", "--json"]);
+    assert!(audit.out.contains("tools.state-open"), "{audit:?}");
+}
+
+/// The attempts are some: without anything in the way, most of them lead there.
+#[test]
+fn without_it_the_same_ways_are_open() {
+    let is_open = |attempt: &&str| {
+        let Some(home) = Fence::Mounts.home() else {
+            return false;
+        };
+        let config = home.read(".chela/chela.json").replace(
+            "\"mode\":\"full\"",
+            "\"mode\":\"full\",\"protectState\":false",
+        );
+        home.write(".chela/chela.json", &config);
+        sh(&home, attempt);
+        let is_changed = BAITS.iter().any(|bait| {
+            let file = home.path(".chela").join(bait);
+            std::fs::read_to_string(file).unwrap_or_default() != SECRET
+        });
+        let is_made = MADE
+            .iter()
+            .any(|made| home.exists(&format!(".chela/{made}")));
+        is_changed || is_made || is_stolen(&home)
+    };
+    let shut: Vec<&str> = ATTEMPTS
+        .into_iter()
+        .filter(|attempt| !is_open(attempt))
+        .collect();
+    // Some need more than every machine gives.
+    assert!(shut.len() <= 2, "{shut:#?}");
 }

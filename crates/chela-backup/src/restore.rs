@@ -10,6 +10,7 @@ use flate2::read::MultiGzDecoder;
 
 use crate::BackupError;
 use crate::choose_files::plain_path;
+use crate::seal::ArchiveProver;
 use crate::manifest::{BackupManifest, HOME};
 use crate::verify::verify;
 
@@ -23,6 +24,17 @@ pub struct RestoreAsk {
     pub now: u64,
     /// A home that is there is moved aside.
     pub replace: bool,
+    pub prover: Option<ArchiveProver>,
+    pub foreign: ForeignArchive,
+}
+
+/// What is done with an archive of which this installation cannot tell that it made it. What such a
+/// one brings decides what agents may do: config, approvals, jobs, messages that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignArchive {
+    Refused,
+    /// The owner says that it is theirs.
+    Taken,
 }
 
 /// What was restored.
@@ -37,12 +49,15 @@ pub struct RestoreReport {
 /// Restores a checked archive. It is laid out beside the home first; a home that is there is moved
 /// aside and never written into.
 pub fn restore(ask: &RestoreAsk) -> Result<RestoreReport, BackupError> {
-    let check = verify(&ask.file)?;
+    let check = verify(&ask.file, ask.prover.as_ref())?;
     if !check.damage.is_empty() {
         return Err(BackupError::Damaged {
             path: ask.file.clone(),
             found: check.damage,
         });
+    }
+    if !check.is_own && ask.foreign == ForeignArchive::Refused {
+        return Err(BackupError::Foreign(ask.file.clone()));
     }
     let is_taken = std::fs::read_dir(&ask.home).is_ok_and(|mut inside| inside.next().is_some())
         || ask.home.is_file();
@@ -102,7 +117,8 @@ fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
             continue;
         };
         let path = home.join(below);
-        let mode = entry.header().mode().map_err(&failed)? & 0o777;
+        // Nobody else writes in a home.
+        let mode = entry.header().mode().map_err(&failed)? & 0o755;
         match entry.header().entry_type() {
             tar::EntryType::Directory => {
                 std::fs::create_dir_all(&path).map_err(BackupError::file(&path))?;

@@ -17,12 +17,13 @@ use std::sync::OnceLock;
 
 use chela_config::LoadedConfig;
 use chela_config::model::Exec;
-use chela_core::{Host, ok_or_warn};
+use chela_core::{Host, ok_or_debug, ok_or_warn};
 use chela_files::{FileMode, create_private_folder, write_file};
 
 use super::PathAccess;
 use super::bubblewrap::{self, FenceMounts};
 use super::machine::{SandboxBackend, SandboxMachine, WantedBackend};
+use super::mount_table::MountTable;
 use super::order::{HELPER_COMMAND, HelperOrder, SandboxNamespaces};
 use super::plan::in_words;
 
@@ -327,11 +328,20 @@ fn as_they_are(access: &PathAccess) -> PathAccess {
     keep.retain(|path| !is_within(path));
     let mut write = real(&access.write);
     write.retain(|path| path.is_dir() && is_within(path));
+    let mut hide = real(&access.hide);
+    // A disk may be mounted in more than one place.
+    if let Some(table) = ok_or_debug!(MountTable::read(), "what is mounted is not known") {
+        for paths in [&mut keep, &mut hide] {
+            let others = paths.iter().flat_map(|path| table.other_names(path));
+            let others: Vec<PathBuf> = others.collect();
+            paths.extend(others);
+        }
+    }
     PathAccess {
         read: Vec::new(),
         write,
         keep,
-        hide: real(&access.hide),
+        hide,
     }
 }
 

@@ -28,6 +28,7 @@ pub mod helper;
 mod kept;
 mod lineage;
 mod machine;
+mod mount_table;
 mod order;
 mod plan;
 mod prune;

@@ -32,6 +32,8 @@ pub(super) struct AuthorityFiles {
     host: Host,
     reach: StateReach,
     before: Vec<(PathBuf, Option<Vec<u8>>)>,
+    /// Where links lead that lead to the home: no fence holds a link.
+    links: Vec<(PathBuf, PathBuf)>,
     queue: Option<QueueWatch>,
     /// Hears what the owner writes meanwhile.
     witness: Option<WriteWitness>,
@@ -67,10 +69,17 @@ impl AuthorityFiles {
             StateReach::Kept => None,
             StateReach::Open => QueueWatch::begin(&host),
         };
+        let links = [host.state_dir(), host.config_file()].into_iter();
+        let links = links.filter_map(|path| {
+            let target = std::fs::read_link(&path).ok()?;
+            Some((path, target))
+        });
+        let links = links.collect();
         Self {
             host,
             reach,
             before,
+            links,
             queue,
             witness,
         }
@@ -88,7 +97,15 @@ impl AuthorityFiles {
     pub(super) fn settle(self) -> Vec<String> {
         let approvals = ApprovalsDocument::path(&self.host);
         let key = installation_key_file(&self.host);
-        let mut told = self.queue.map_or_else(Vec::new, QueueWatch::settle);
+        // First of all: everything else is found by them.
+        let changed = self.links.iter().filter(|(link, target)| {
+            let now = std::fs::read_link(link);
+            now.is_err() || now.is_ok_and(|now| now != *target)
+        });
+        let mut told: Vec<String> = changed
+            .map(|(link, target)| put_link_back(&self.host, link, target))
+            .collect();
+        told.extend(self.queue.map_or_else(Vec::new, QueueWatch::settle));
         for (file, before) in self.before {
             let by_owner = self
                 .witness
@@ -186,6 +203,29 @@ fn put_back(host: &Host, file: &Path, before: Option<&[u8]>, now: Option<&[u8]>)
         Err(error) => format!(
             "{name} changed while a command of the agent ran and could not be restored \
              ({error}): check it before you continue.{kept}"
+        ),
+    }
+}
+
+/// What is there now lies aside afterwards.
+fn put_link_back(host: &Host, link: &Path, target: &Path) -> String {
+    let name = host.compact(link);
+    let mut aside = link.as_os_str().to_owned();
+    aside.push(format!(".from-command-{}", host.random_hex(4)));
+    let moved = match link.symlink_metadata() {
+        Ok(_) => std::fs::rename(link, &aside),
+        Err(_) => Ok(()),
+    };
+    match moved.and_then(|()| std::os::unix::fs::symlink(target, link)) {
+        Ok(()) => format!(
+            "{name} changed while a command of the agent ran, so the link was restored. What was \
+             there is in {}.",
+            host.compact(Path::new(&aside))
+        ),
+        Err(error) => format!(
+            "{name} changed while a command of the agent ran and could not be restored ({error}): \
+             it led to {}. Check it before you continue.",
+            host.compact(target)
         ),
     }
 }

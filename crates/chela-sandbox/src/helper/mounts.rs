@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Mode, OFlags, StatVfsMountFlags, statvfs};
@@ -20,6 +19,7 @@ use rustix::process::{chdir, pivot_root};
 
 use super::enclose::DEVICES;
 use crate::PathAccess;
+use crate::mount_table::MountTable;
 
 /// The kernel's tables. Landlock says which of them are read.
 const TABLES: &str = "/proc";
@@ -72,19 +72,6 @@ pub fn keep(walls: &PathAccess, over: &[(PathBuf, PathBuf)]) -> Result<(), Strin
     };
     let root = Path::new("/");
     let here = std::env::current_dir().map_err(|error| failed(root, &error))?;
-    // By its other names, too: a disk may be mounted in more than one place.
-    let table = MountTable::read().map_err(|error| failed(root, &error))?;
-    let with_others = |paths: &[PathBuf]| -> Vec<PathBuf> {
-        let all = paths
-            .iter()
-            .flat_map(|path| std::iter::once(path.clone()).chain(table.other_names(path)));
-        all.collect()
-    };
-    let walls = PathAccess {
-        keep: with_others(&walls.keep),
-        hide: with_others(&walls.hide),
-        ..walls.clone()
-    };
     let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     // Before anything lies on top of it.
     let writable = walls.write.iter().map(|path| Ok((path, open(path)?)));
@@ -267,7 +254,7 @@ fn read_only(point: &Path) -> io::Result<()> {
 
 /// Where something is mounted on the new root. What the machine had there lies beneath.
 fn mount_points(base: &Path) -> io::Result<Vec<PathBuf>> {
-    let mounts = MountTable::read()?.0;
+    let mounts = MountTable::read()?.rows;
     // The newest lies on top.
     let root = mounts.iter().rfind(|mount| mount.point == base);
     let mut ours: BTreeSet<&[u8]> = root.map(|mount| &*mount.id).into_iter().collect();
@@ -282,107 +269,4 @@ fn mount_points(base: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let ours = mounts.iter().filter(|mount| ours.contains(&*mount.id));
     Ok(ours.map(|mount| mount.point.clone()).collect())
-}
-
-/// What is mounted where, the newest last.
-struct MountTable(Vec<MountRow>);
-
-struct MountRow {
-    id: Vec<u8>,
-    parent: Vec<u8>,
-    /// The number of the file system.
-    device: Vec<u8>,
-    /// What of the file system is seen.
-    root: PathBuf,
-    point: PathBuf,
-}
-
-impl MountTable {
-    fn read() -> io::Result<Self> {
-        let table = std::fs::read("/proc/self/mountinfo")?;
-        let rows = table.split(|byte| *byte == b'\n').filter_map(|line| {
-            let mut fields = line.split(|byte| *byte == b' ');
-            Some(MountRow {
-                id: fields.next()?.to_owned(),
-                parent: fields.next()?.to_owned(),
-                device: fields.next()?.to_owned(),
-                root: plain(fields.next()?),
-                point: plain(fields.next()?),
-            })
-        });
-        Ok(Self(rows.collect()))
-    }
-
-    /// Where the same file or folder is seen besides.
-    fn other_names(&self, path: &Path) -> Vec<PathBuf> {
-        let around = self.0.iter().filter(|row| path.starts_with(&row.point));
-        // The newest of those that are nearest.
-        let Some(row) = around.max_by_key(|row| row.point.as_os_str().len()) else {
-            return Vec::new();
-        };
-        let below = path.strip_prefix(&row.point).unwrap_or(Path::new(""));
-        let place = joined(&row.root, below);
-        let is_same = |other: &Path| {
-            let facts = path.metadata().ok().zip(other.metadata().ok());
-            facts.is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
-        };
-        let others = self.0.iter().filter(|other| other.device == row.device);
-        let others = others.filter_map(|other| {
-            let below = place.strip_prefix(&other.root).ok()?;
-            Some(joined(&other.point, below))
-        });
-        let others: BTreeSet<PathBuf> = others
-            .filter(|other| other != path && is_same(other))
-            .collect();
-        others.into_iter().collect()
-    }
-}
-
-/// Without a stroke at its end, where nothing is added.
-fn joined(path: &Path, below: &Path) -> PathBuf {
-    match below.as_os_str().is_empty() {
-        true => path.to_owned(),
-        false => path.join(below),
-    }
-}
-
-/// A path without the escapes of the table: `\040` for a blank.
-fn plain(field: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    let mut path = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .split_at_checked(3)
-            .filter(|_| *first == b'\\')
-            .and_then(|(digits, behind)| {
-                let digits = std::str::from_utf8(digits).ok()?;
-                Some((u8::from_str_radix(digits, 8).ok()?, behind))
-            });
-        match code {
-            Some((byte, behind)) => {
-                path.push(byte);
-                rest = behind;
-            }
-            None => {
-                path.push(*first);
-                rest = after;
-            }
-        }
-    }
-    PathBuf::from(std::ffi::OsString::from_vec(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    #[test]
-    fn escapes_of_the_table_are_read() {
-        assert_eq!(
-            super::plain(br"/home/my\040files\134x"),
-            Path::new(r"/home/my files\x")
-        );
-        assert_eq!(super::plain(br"/a\9"), Path::new(r"/a\9"));
-    }
 }

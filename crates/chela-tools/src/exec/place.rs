@@ -150,9 +150,9 @@ impl ExecTool {
         workdir: Option<&str>,
         place: &CommandPlace,
     ) -> Result<PathBuf, ToolOutput> {
-        let start: &Path = match place {
-            CommandPlace::Host => &self.setup.workspace,
-            CommandPlace::Sandbox(plan) => &plan.workdir,
+        let start = match place {
+            CommandPlace::Host => self.start_folder(None),
+            CommandPlace::Sandbox(plan) => self.start_folder(Some(plan)),
         };
         let folder = match workdir {
             Some(folder) => self.setup.host.expand_from(folder, start),
@@ -177,6 +177,14 @@ impl ExecTool {
             },
             CommandPlace::Host => Ok(folder),
         }
+    }
+
+    /// Where commands start that name no folder.
+    pub(super) fn start_folder<'a>(&'a self, plan: Option<&'a SandboxPlan>) -> &'a Path {
+        let project = self.setup.project.as_deref();
+        let reached = |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
+        let otherwise = plan.map_or(&self.setup.workspace, |plan| &plan.workdir);
+        project.filter(reached).unwrap_or(otherwise)
     }
 
     /// Whether a call can ask to run outside by itself.

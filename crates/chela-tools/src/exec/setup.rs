@@ -1,6 +1,6 @@
 //! What the commands of a session are made from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,8 +23,9 @@ pub struct CommandsSetup {
     pub host: Host,
     pub agent: AgentId,
     pub config: Exec,
-    /// Where commands start.
     pub workspace: PathBuf,
+    /// The folder the owner works in: commands start there, where it can be reached.
+    pub project: Option<PathBuf>,
     /// Folder of this session for long output.
     pub spool: PathBuf,
     /// Most characters of output shown at once.
@@ -106,6 +107,7 @@ impl CommandsSetup {
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
+            project: None,
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
@@ -151,6 +153,11 @@ impl CommandTools {
             exec,
             processes,
         }
+    }
+
+    /// Where they start.
+    pub fn start_folder(&self) -> &Path {
+        self.exec.start_folder(self.exec.setup.sandbox.plan())
     }
 
     /// What keeps those outside the sandbox from Chela's own files.

@@ -1,7 +1,8 @@
 //! A command the owner lets run outside the sandbox has the machine, and not what Chela keeps: each
 //! way in is tried with each way to keep it out.
 
-use serde_json::json;
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
+use serde_json::{Value, json};
 
 use crate::home::{CommandRun, TestHome};
 use crate::sandbox::{is_here, with_bwrap, without_namespaces};
@@ -261,23 +262,59 @@ fn what_is_kept_is_kept_by_its_other_names_too() {
     if !rustix::process::getuid().is_root() {
         return;
     }
+    for fence in [Fence::Mounts, Fence::Bubblewrap] {
+        let Some(home) = fence.home() else {
+            continue;
+        };
+        let other = tempfile::tempdir().unwrap();
+        let script = format!(
+            "mount --bind {} {} && exec \"$0\" \"$@\"",
+            home.path("").display(),
+            other.path().display()
+        );
+        let home = home.through(&["unshare", "--mount", "sh", "-c", &script]);
+        let other = other.path().display();
+        let run = sh(
+            &home,
+            &format!(
+                "ls {other}/project; echo evil > {other}/.chela/state/bait; \
+                 cp {other}/.chela/.env ~/project/stolen"
+            ),
+        );
+        assert!(run.out.contains("file"), "{run:?}");
+        assert_untouched(&home, "another mount", &run);
+    }
+}
+
+/// The home is reached by a link, which lies where everybody of the owner's may write.
+#[test]
+fn a_home_behind_a_link_is_not_exchanged() {
     let Some(home) = Fence::Mounts.home() else {
         return;
     };
-    let other = tempfile::tempdir().unwrap();
-    let script = format!(
-        "mount --bind {} {} && exec \"$0\" \"$@\"",
-        home.path("").display(),
-        other.path().display()
-    );
-    let home = home.through(&["unshare", "--mount", "sh", "-c", &script]);
-    let other = other.path().display();
-    let run = sh(
-        &home,
-        &format!("ls {other}/project; echo evil > {other}/.chela/state/bait"),
-    );
-    assert!(run.out.contains("file"), "{run:?}");
-    assert_untouched(&home, "another mount", &run);
+    std::fs::rename(home.path(".chela"), home.path("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", home.path(".chela")).unwrap();
+    let endpoint = ScriptedEndpoint::start(EndpointScript::steps([
+        ScriptStep::tool(
+            "exec",
+            json!({ "command": "cd ~; rm .chela; mkdir -p .chela/state; echo evil > .chela/evil" }),
+        ),
+        ScriptStep::reply("done"),
+    ]))
+    .unwrap();
+    let mut config: Value = serde_json::from_str(&home.read(".chela/chela.json")).unwrap();
+    config["models"] = json!({ "providers": { "kit": {
+        "baseUrl": endpoint.url(), "api": "openai-completions", "apiKey": "k",
+        "models": [{ "id": "scripted", "contextWindow": 64_000 }],
+    } } });
+    config["agents"]["defaults"]["model"] = "kit/scripted".into();
+    home.write("disk/chela.json", &config.to_string());
+    let run = home.run(&["chat", "-m", "go"]);
+    let link = std::fs::read_link(home.path(".chela"));
+    assert_eq!(link.ok().as_deref(), Some("disk".as_ref()), "{run:?}");
+    assert!(!home.exists("disk/evil"), "{run:?}");
+    let told = run.err.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("~/.chela changed while a command"), "{told}");
 }
 
 /// Letters put into the terminal the chat runs in would be the owner's.

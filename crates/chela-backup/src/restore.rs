@@ -10,8 +10,8 @@ use flate2::read::MultiGzDecoder;
 
 use crate::BackupError;
 use crate::choose_files::plain_path;
-use crate::seal::ArchiveProver;
 use crate::manifest::{BackupManifest, HOME};
+use crate::seal::ArchiveProver;
 use crate::verify::verify;
 
 /// What is wanted.

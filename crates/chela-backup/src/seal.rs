@@ -121,10 +121,7 @@ pub(crate) struct SealCheck {
 }
 
 /// Looks at the end of an archive.
-pub(crate) fn check_seal(
-    file: &mut File,
-    prover: Option<&ArchiveProver>,
-) -> io::Result<SealCheck> {
+pub(crate) fn check_seal(file: &mut File, prover: Option<&ArchiveProver>) -> io::Result<SealCheck> {
     let none = ContentHash::of("");
     let whole = file.metadata()?.len();
     for seal in [seal_of(&none, None)?, plain_seal_of(&none)?] {

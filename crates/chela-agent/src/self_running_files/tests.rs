@@ -271,7 +271,11 @@ fn what_a_command_wrote_is_found_however_much_it_made() {
     }
     put(&work, "z/deep/er/.envrc", "evil");
     put(&work, "z/deep/er/bare/HEAD", "ref: refs/heads/main");
-    put(&work, "z/deep/er/bare/config", "[core]\n\tfsmonitor = evil\n");
+    put(
+        &work,
+        "z/deep/er/bare/config",
+        "[core]\n\tfsmonitor = evil\n",
+    );
     let touched = [
         "z/deep/er/.envrc",
         "z/deep/er/bare/HEAD",

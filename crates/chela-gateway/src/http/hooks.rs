@@ -307,7 +307,9 @@ fn event_of(
         agent,
         session,
         // It stands where the runtime speaks: a name, and no prose.
-        name: call.name.map_or_else(|| "webhook".to_owned(), |name| plain_name(name.trim())),
+        name: call
+            .name
+            .map_or_else(|| "webhook".to_owned(), |name| plain_name(name.trim())),
         told: CAME_IN.trim().to_owned(),
         external,
         delivery,

@@ -182,7 +182,8 @@ impl ExecTool {
     /// Where commands start that name no folder.
     pub(super) fn start_folder<'a>(&'a self, plan: Option<&'a SandboxPlan>) -> &'a Path {
         let project = self.setup.project.as_deref();
-        let reached = |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
+        let reached =
+            |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
         let otherwise = plan.map_or(&self.setup.workspace, |plan| &plan.workdir);
         project.filter(reached).unwrap_or(otherwise)
     }

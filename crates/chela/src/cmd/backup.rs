@@ -71,7 +71,9 @@ pub fn run(host: &Host, screen: &mut Screen, command: BackupCommand) -> CommandO
 /// Under the key of this installation, if it has one.
 fn prover(host: &Host) -> Option<ArchiveProver> {
     let key = InstallationKey::beside(&ledger_file(host))?;
-    Some(ArchiveProver::new(move |hash| key.prove_own("backup", hash)))
+    Some(ArchiveProver::new(move |hash| {
+        key.prove_own("backup", hash)
+    }))
 }
 
 fn given(host: &Host, path: &Path) -> PathBuf {

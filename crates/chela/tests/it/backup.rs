@@ -151,7 +151,7 @@ fn a_bit_that_flipped_is_found_and_nothing_is_restored_from_it() {
     let whole = std::fs::read(&path).unwrap();
     let is_sound = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        chela_backup::verify(&path).is_ok_and(|check| check.damage.is_empty())
+        chela_backup::verify(&path, None).is_ok_and(|check| check.damage.is_empty())
     };
     assert!(is_sound(&whole));
     // Each bit of the ends, where headers and the seal are, and some of every stretch between.

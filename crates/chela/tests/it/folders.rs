@@ -124,7 +124,10 @@ fn commands_run_there_inside_the_sandbox() {
 fn commands_start_in_the_folder_the_person_works_in() {
     for (mode, place) in [("auto", "inside"), ("full", "outside")] {
         let (scene, folder) = acting(json!({ "command": "pwd; cat main.txt" }), "exec");
-        scene.home.run(&["config", "set", "tools.exec.mode", mode]).ok();
+        scene
+            .home
+            .run(&["config", "set", "tools.exec.mode", mode])
+            .ok();
         let run = chat(&scene, &folder, &["--add-dir", "."]);
         assert!(run.out.contains("the answer is 42"), "{place}: {run:?}");
         assert!(run.out.contains("/project"), "{place}: {run:?}");

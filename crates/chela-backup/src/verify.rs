@@ -117,6 +117,16 @@ fn read_entries(path: &Path) -> io::Result<(FoundEntries, Option<Vec<u8>>)> {
 }
 
 fn compare(manifest: &BackupManifest, mut found: FoundEntries, damage: &mut Vec<String>) {
+    // What lies behind a link would be laid out where that leads.
+    let is_link = |path: &Path| {
+        let entry = path.to_str().and_then(|path| found.get(path));
+        entry.is_some_and(|(kind, _)| *kind == EntryKind::Link)
+    };
+    for path in found.keys() {
+        if Path::new(path).ancestors().skip(1).any(is_link) {
+            damage.push(format!("{path} lies behind a link"));
+        }
+    }
     for entry in &manifest.entries {
         let kind = match entry.kind {
             EntryKind::Database => EntryKind::File,

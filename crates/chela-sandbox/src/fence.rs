@@ -116,6 +116,7 @@ impl FencePlan {
     pub fn of(ask: &FenceAsk<'_>) -> Self {
         let home = ask.host.state_dir();
         let mut keep = vec![home.clone(), ask.host.config_file()];
+        keep.extend(homes_beside(ask.host, &home));
         keep.extend(ask.loaded.files().map(Path::to_owned));
         let agents = ask.loaded.agents();
         let workspaces = agents.iter().map(|id| ask.loaded.workspace_dir(id).value);
@@ -343,6 +344,25 @@ fn as_they_are(access: &PathAccess) -> PathAccess {
         keep,
         hide,
     }
+}
+
+/// The homes of other profiles: what one agent is let do is no word about the others.
+fn homes_beside(host: &Host, home: &Path) -> Vec<PathBuf> {
+    let (Some(name), Some(folder)) = (home.file_name(), home.parent()) else {
+        return Vec::new();
+    };
+    let name = name.to_string_lossy();
+    let of_profile = host.profile().map(|profile| format!("-{profile}"));
+    let usual = of_profile.and_then(|end| name.strip_suffix(&end).map(str::to_owned));
+    let usual = usual.unwrap_or_else(|| name.into_owned());
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_home = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let rest = name.as_deref().and_then(|name| name.strip_prefix(&usual));
+        let is_named = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']));
+        is_named && path.join("state").is_dir()
+    };
+    entries.map(|entry| entry.path()).filter(is_home).collect()
 }
 
 /// Real paths, by which the kernel knows them, each once. One that is not there is known by its folder.

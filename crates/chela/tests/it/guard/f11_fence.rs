@@ -317,6 +317,27 @@ fn a_home_behind_a_link_is_not_exchanged() {
     assert!(told.contains("~/.chela changed while a command"), "{told}");
 }
 
+/// Another profile has a home of its own, and agents of its own.
+#[test]
+fn the_homes_of_other_profiles_are_kept_too() {
+    for fence in [Fence::Mounts, Fence::Landlock] {
+        let Some(home) = fence.home() else {
+            continue;
+        };
+        home.write(".chela-work/state/bait", SECRET);
+        home.write(".chela-notes/text", "mine");
+        sh(
+            &home,
+            "echo evil > ~/.chela-work/state/bait; echo evil > ~/.chela-work/chela.json",
+        );
+        assert_eq!(home.read(".chela-work/state/bait"), SECRET, "{fence:?}");
+        assert!(!home.exists(".chela-work/chela.json"), "{fence:?}");
+        // What only looks like one is the owner's own.
+        sh(&home, "echo more > ~/.chela-notes/text");
+        assert_eq!(home.read(".chela-notes/text"), "more\n", "{fence:?}");
+    }
+}
+
 /// Letters put into the terminal the chat runs in would be the owner's.
 #[test]
 fn nobody_types_in_the_owners_place() {

@@ -328,6 +328,8 @@ pub fn commands(
     setup.handles = Arc::clone(&secrets.handles);
     setup.redactor = Arc::clone(&secrets.redactor);
     setup.doubts = doubts;
+    let first = session.folders.first();
+    setup.project = first.map(|folder| folder.path.clone());
     CommandTools::new(setup)
 }
 

@@ -21,12 +21,14 @@ mod cgroup;
 mod decide;
 mod egress;
 mod family;
+mod fence;
 mod folder;
 #[cfg_attr(not(target_os = "linux"), path = "no_helper.rs")]
 pub mod helper;
 mod kept;
 mod lineage;
 mod machine;
+mod mount_table;
 mod order;
 mod plan;
 mod prune;
@@ -51,6 +53,7 @@ pub use decide::{
 };
 pub use egress::{EgressHosts, EgressProxy, read_proxy_head};
 pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};
+pub use fence::{FenceAsk, FenceKind, FencePlan, FenceSwitch, StateFence, becomes_other_user};
 pub use kept::WorkspaceDoors;
 pub use lineage::{
     CommandOrigin, CommandRecord, RunningCommand, command_origin, commands_quiet_since,

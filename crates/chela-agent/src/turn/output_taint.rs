@@ -79,7 +79,7 @@ impl RunningTurn<'_> {
         let custody = Arc::clone(self.parts.custody);
         let standing = Arc::clone(self.parts.background.commands.sandbox());
         let is_clean = self.parts.guarding.taint() == SessionTaint::Clean;
-        let folder = standing.workdir(&scope.view.workspace.value).to_owned();
+        let folder = self.parts.background.commands.start_folder().to_owned();
         // What goes on in the background was another call's command.
         let words = CommandWords::of_call(arguments, &folder);
         // One that needs nobody's yes reaches no more outside than the workspace.

@@ -1,6 +1,6 @@
 //! What the commands of a session are made from.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock};
 use chela_guard::flow::SessionTaint;
-use chela_sandbox::SandboxStanding;
+use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
 
 use super::ExecTool;
 use crate::approvals::{FolderDoubts, NoDoubts};
@@ -23,8 +23,9 @@ pub struct CommandsSetup {
     pub host: Host,
     pub agent: AgentId,
     pub config: Exec,
-    /// Where commands start.
     pub workspace: PathBuf,
+    /// The folder the owner works in: commands start there, where it can be reached.
+    pub project: Option<PathBuf>,
     /// Folder of this session for long output.
     pub spool: PathBuf,
     /// Most characters of output shown at once.
@@ -37,6 +38,8 @@ pub struct CommandsSetup {
     pub handles: Arc<dyn SecretHandles>,
     /// Where they run.
     pub sandbox: Arc<SandboxStanding>,
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fence: Arc<FencePlan>,
     /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
     pub leaving: SandboxLeaving,
     /// Knows which files were written after text from outside was read.
@@ -97,13 +100,14 @@ impl CommandsSetup {
             .approvals
             .expires_after
             .duration(BareUnit::Seconds);
-        let mut host = host.clone();
-        host.env = loaded.env().clone();
+        let mut own = host.clone();
+        own.env = loaded.env().clone();
         Self {
-            host,
+            host: own,
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
+            project: None,
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
@@ -116,6 +120,12 @@ impl CommandsSetup {
                 _ => SandboxLeaving::Never,
             },
             sandbox: Arc::new(sandbox),
+            fence: Arc::new(FencePlan::of(&FenceAsk {
+                host,
+                loaded,
+                backend: view.sandbox.value.backend.as_deref(),
+                switch: FenceSwitch::of(exec),
+            })),
             doubts: Arc::new(NoDoubts),
         }
     }
@@ -143,6 +153,16 @@ impl CommandTools {
             exec,
             processes,
         }
+    }
+
+    /// Where they start.
+    pub fn start_folder(&self) -> &Path {
+        self.exec.start_folder(self.exec.setup.sandbox.plan())
+    }
+
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fn fence(&self) -> &FencePlan {
+        &self.exec.setup.fence
     }
 
     /// Where they run.

@@ -31,7 +31,14 @@ pub(super) fn spec(setup: &CommandsSetup) -> ToolSpec {
             ArgumentKind::list(ArgumentKind::text()),
             "Instead: program and arguments, no shell",
         )
-        .optional("workdir", ArgumentKind::text(), "(workspace)")
+        .optional(
+            "workdir",
+            ArgumentKind::text(),
+            match setup.project {
+                Some(_) => "(the user's folder)",
+                None => "(workspace)",
+            },
+        )
         .optional("env", ArgumentKind::text_map(), "")
         .optional(
             "yieldMs",

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use chela_agent::OwnerCalendar;
 use chela_backup::{
-    BackupAsk, BackupError, BackupManifest, BlankedKey, RestoreAsk, create, restore, verify,
+    ArchiveProver, BackupAsk, BackupError, BackupManifest, BlankedKey, ForeignArchive, RestoreAsk,
+    create, restore, verify,
 };
 use chela_config::{FileId, KeyPath, secrets_in, text};
 use chela_core::Host;
 use chela_gateway::RunningGateway;
+use chela_ledger::{InstallationKey, ledger_file};
 use serde_json::json;
 
 use super::{CommandOutcome, CommandSetup};
@@ -38,14 +40,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: BackupCommand) -> CommandO
                     false => blanked_config(host)?,
                 },
                 overwrite: force,
+                prover: prover(host),
             };
             make(host, screen, &ask, json)
         }
-        BackupCommand::Verify { file, json } => check(screen, &given(host, &file), json),
+        BackupCommand::Verify { file, json } => check(host, screen, &given(host, &file), json),
         BackupCommand::Restore {
             file,
             to,
             force,
+            mine,
             json,
         } => {
             let ask = RestoreAsk {
@@ -53,10 +57,23 @@ pub fn run(host: &Host, screen: &mut Screen, command: BackupCommand) -> CommandO
                 home: to.map_or_else(|| host.state_dir(), |to| given(host, &to)),
                 now: host.unix_millis(),
                 replace: force,
+                prover: prover(host),
+                foreign: match mine {
+                    true => ForeignArchive::Taken,
+                    false => ForeignArchive::Refused,
+                },
             };
             lay_out(host, screen, &ask, json)
         }
     }
+}
+
+/// Under the key of this installation, if it has one.
+fn prover(host: &Host) -> Option<ArchiveProver> {
+    let key = InstallationKey::beside(&ledger_file(host))?;
+    Some(ArchiveProver::new(move |hash| {
+        key.prove_own("backup", hash)
+    }))
 }
 
 fn given(host: &Host, path: &Path) -> PathBuf {
@@ -119,11 +136,12 @@ fn tell_blanked(screen: &mut Screen, manifest: &BackupManifest) -> Result<(), Co
     Ok(())
 }
 
-fn check(screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
-    let check = verify(file)?;
+fn check(host: &Host, screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
+    let check = verify(file, prover(host).as_ref())?;
     if json {
         screen.json(&json!({
             "file": file, "sound": check.damage.is_empty(), "damage": check.damage,
+            "own": check.is_own,
             "version": check.manifest.version, "made": check.manifest.made,
             "entries": check.manifest.entries.len(), "hasSecrets": check.manifest.has_secrets,
         }))?;
@@ -137,6 +155,13 @@ fn check(screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
                 false => "without",
             }
         ))?;
+        screen.line(match check.is_own {
+            true => "This installation made it.",
+            false => {
+                "Whether this installation made it cannot be told: restore it only if it is yours \
+                 (--mine)."
+            }
+        })?;
     } else {
         screen.line("Damaged, do not restore it:")?;
         list(screen, &check.damage)?;
@@ -266,6 +291,7 @@ impl From<BackupError> for CommandError {
             BackupError::Exists(_) => Some("--force replaces it"),
             BackupError::InsideHome(_) => Some("name a file elsewhere"),
             BackupError::Damaged { .. } => Some("use another copy of it"),
+            BackupError::Foreign(_) => Some("if it is yours, --mine restores it"),
             _ => None,
         };
         let told = Self::new(error);

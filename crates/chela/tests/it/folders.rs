@@ -119,6 +119,27 @@ fn commands_run_there_inside_the_sandbox() {
     assert_eq!(scene.home.read("project/made.txt"), "hi\n");
 }
 
+/// The model names no folder: it is told that commands start where the person works.
+#[test]
+fn commands_start_in_the_folder_the_person_works_in() {
+    for (mode, place) in [("auto", "inside"), ("full", "outside")] {
+        let (scene, folder) = acting(json!({ "command": "pwd; cat main.txt" }), "exec");
+        scene
+            .home
+            .run(&["config", "set", "tools.exec.mode", mode])
+            .ok();
+        let run = chat(&scene, &folder, &["--add-dir", "."]);
+        assert!(run.out.contains("the answer is 42"), "{place}: {run:?}");
+        assert!(run.out.contains("/project"), "{place}: {run:?}");
+        let asked = &scene.endpoint.calls()[0].body;
+        assert!(asked.contains("Commands start there, too."), "{asked}");
+    }
+    // Elsewhere they start in the workspace, as ever.
+    let (scene, _) = acting(json!({ "command": "pwd" }), "exec");
+    let run = scene.chat("go");
+    assert!(run.out.contains("/.chela/workspace"), "{run:?}");
+}
+
 #[test]
 fn what_the_person_types_begins_in_the_folder_they_work_in() {
     let (scene, folder) = scene();

@@ -15,6 +15,7 @@ use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
 use super::{DoctorFinding, gateway, models, stores};
+use crate::cmd::owner::is_agent;
 use crate::cmd::{CommandSetup, context, stop};
 
 pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
@@ -128,6 +129,12 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
         .into_iter()
         .chain(inner)
         .find(|folder| folder.is_dir() && !is_writable(folder))?;
+    if is_agent(&setup.host) {
+        // Nothing is wrong: that is how it is to look from there.
+        let shown = setup.host.compact(&folder);
+        let told = format!("{shown} cannot be changed by a command of an agent");
+        return Some(DoctorFinding::new("home", Severity::Note, told));
+    }
     let lost = match folder == home {
         true => "nothing can be saved",
         false => "nothing can be saved there, and without a record agents can only read",

@@ -3,7 +3,7 @@
 /// Why a text is no length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    #[error("`{0}` is no length of time: write a number and a unit, such as 30m, 1h30m or 2d")]
+    #[error("`{0}` is not a length of time: write a number and a unit, such as 30m, 1h30m or 2d")]
     Unreadable(String),
     #[error("`{text}` has no unit `{unit}`; there are s, m, h, d and w")]
     UnknownUnit { text: String, unit: String },

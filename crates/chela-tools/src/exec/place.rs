@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 use chela_config::model::ElevatedLevel;
 use chela_core::lock;
 use chela_sandbox::{EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding};
+use serde_json::{Map, Value};
 
 use super::{ExecArguments, ExecTool};
 use crate::ToolOutput;
 use crate::approvals::{AskAlways, CommandCircumstances, RunPlace};
+use crate::place::{PlaceAccess, start_of};
 use crate::process::CommandLaunch;
 
 /// Where one command runs.
@@ -116,14 +118,16 @@ impl ExecTool {
         workdir: Option<&str>,
         place: &CommandPlace,
     ) -> Result<PathBuf, ToolOutput> {
-        let start: &Path = match place {
+        let own: &Path = match place {
             CommandPlace::Host => &self.setup.workspace,
             CommandPlace::Sandbox(plan) => &plan.workdir,
         };
-        let folder = match workdir {
-            Some(folder) => self.setup.host.expand_from(folder, start),
-            None => start.to_owned(),
-        };
+        let workdir = workdir.unwrap_or(".");
+        // Nothing is made of a name that is not there.
+        let project = self.setup.started_in.as_deref();
+        let project = project.map(|folder| (folder, PlaceAccess::Read));
+        let start = start_of(project, own, Path::new(workdir.trim()));
+        let folder = self.setup.host.expand_from(workdir, &start);
         let folder = match folder.canonicalize() {
             Ok(found) if found.is_dir() => found,
             _ => {
@@ -143,6 +147,16 @@ impl ExecTool {
             },
             CommandPlace::Host => Ok(folder),
         }
+    }
+
+    /// The folder a call would start in, whether or not it leaves the sandbox.
+    pub(super) fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        let workdir = arguments.get("workdir").and_then(Value::as_str);
+        let place = match self.setup.sandbox.plan() {
+            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
+            None => CommandPlace::Host,
+        };
+        self.folder(workdir, &place).ok()
     }
 
     /// Whether a call can ask to run outside by itself.

@@ -10,6 +10,7 @@ use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock};
 use chela_guard::flow::SessionTaint;
 use chela_sandbox::SandboxStanding;
+use serde_json::{Map, Value};
 
 use super::ExecTool;
 use crate::approvals::{FolderDoubts, NoDoubts};
@@ -23,8 +24,10 @@ pub struct CommandsSetup {
     pub host: Host,
     pub agent: AgentId,
     pub config: Exec,
-    /// Where commands start.
+    /// Where commands start, unless the user is elsewhere.
     pub workspace: PathBuf,
+    /// The folder the user started the agent in: commands start there, as paths do.
+    pub started_in: Option<PathBuf>,
     /// Folder of this session for long output.
     pub spool: PathBuf,
     /// Most characters of output shown at once.
@@ -104,6 +107,7 @@ impl CommandsSetup {
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
+            started_in: None,
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
@@ -148,6 +152,11 @@ impl CommandTools {
     /// Where they run.
     pub fn sandbox(&self) -> &Arc<SandboxStanding> {
         &self.exec.setup.sandbox
+    }
+
+    /// The folder a call would start in; `None` where that is none.
+    pub fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        self.exec.start_of(arguments)
     }
 
     /// How far commands may leave the sandbox from now on. Until this is said, not at all.

@@ -31,7 +31,7 @@ pub(super) fn spec(setup: &CommandsSetup) -> ToolSpec {
             ArgumentKind::list(ArgumentKind::text()),
             "Instead: program and arguments, no shell",
         )
-        .optional("workdir", ArgumentKind::text(), "(workspace)")
+        .optional("workdir", ArgumentKind::text(), "Start there")
         .optional("env", ArgumentKind::text_map(), "")
         .optional(
             "yieldMs",
@@ -69,7 +69,7 @@ pub(super) fn spec(setup: &CommandsSetup) -> ToolSpec {
     let place = match &*setup.sandbox {
         SandboxStanding::Outside { .. } => "on this machine",
         SandboxStanding::CommandsInside(_) => {
-            "in a sandbox without network that can change the workspace, not its .git"
+            "in a sandbox without network that can change what you may write, not .git"
         }
         SandboxStanding::Inside(_) | SandboxStanding::Refused { .. } => "in the sandbox",
     };

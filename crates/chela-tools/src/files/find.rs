@@ -42,7 +42,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                         ArgumentKind::text().not_empty().such_as("*.md"),
                         "Glob: `*.md`, `src/**/*.rs`",
                     )
-                    .optional("path", ArgumentKind::text(), "Folder (workspace)")
+                    .optional("path", ArgumentKind::text(), "Folder (where you work)")
                     .optional(
                         "limit",
                         ArgumentKind::integer().min(1).max(5_000),

@@ -57,7 +57,11 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                         ArgumentKind::text().not_empty().such_as("fn main"),
                         "",
                     )
-                    .optional("path", ArgumentKind::text(), "File or folder (workspace)")
+                    .optional(
+                        "path",
+                        ArgumentKind::text(),
+                        "File or folder (where you work)"
+                    )
                     .optional("glob", ArgumentKind::text().not_empty(), "Such as `*.rs`")
                     .optional("ignoreCase", ArgumentKind::flag(), "")
                     .optional("literal", ArgumentKind::flag(), "Plain text")

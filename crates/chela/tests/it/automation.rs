@@ -72,7 +72,7 @@ fn a_job_is_made_shown_changed_paused_and_removed() {
         ])
         .ok();
     assert!(
-        made.contains("Made week (") && made.contains("(Europe/Berlin)"),
+        made.contains("Added week (") && made.contains("(Europe/Berlin)"),
         "{made}"
     );
     assert!(

@@ -144,7 +144,7 @@ fn t05_change_the_model() {
     assert!(told.contains("kit/beta"), "{told}");
     scene.chat("hello again").ok();
     assert_eq!(last_request(&scene)["model"], "beta");
-    let told = scene.chat("/model betta").ok();
+    let told = scene.chat("/model betta").fails(1);
     assert!(
         told.contains("Did you mean") && told.contains("kit/beta"),
         "{told}"
@@ -447,6 +447,7 @@ fn t18_find_an_earlier_conversation() {
     scene.chat("/new").ok();
     scene.chat("something else").ok();
     let list = scene.home.run(&["sessions", "list"]).ok();
+    assert!(list.contains("something else"), "{list}");
     assert!(list.contains("1 more conversation has ended"), "{list}");
     assert!(list.contains("chela sessions list --all"), "{list}");
     assert_eq!(

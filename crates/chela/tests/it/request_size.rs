@@ -170,6 +170,37 @@ fn a_small_model_is_sent_little_and_one_argument() {
     assert!(sent <= MOST_FOR_SMALL, "{sent} tokens for a small model");
     let (system, _) = texts_of(APIS[0], &body);
     assert!(system.contains("- exec(command: string): "), "{system}");
+    // What its answers are held to is told as it is sent. A server makes a grammar of it, so the model
+    // reads none of it, and neither count has it.
+    let form = body["response_format"].to_string();
+    assert_eq!(report["answerForm"]["tokens"], tokens::count(&form));
+    assert_eq!(report["answerForm"]["inTotal"], false);
+    let after = scene.home.run(&["context", "json"]).json();
+    let last = &after["lastRequest"];
+    let (counted, reported) = (last["counted"].as_u64(), last["reported"].as_u64());
+    let unexplained = counted.unwrap().abs_diff(reported.unwrap());
+    assert!(unexplained * 10 <= sent, "{last}");
+    let shown = scene.home.run(&["context", "list"]).flat();
+    assert!(shown.contains("the model reads none of it"), "{shown}");
+    let spoken = scene.chat("/context list").ok();
+    assert!(spoken.contains("Answer form (JSON schema)"), "{spoken}");
+}
+
+/// A hosted model that is told to hold to a form reads it: then it is a part of the total.
+#[test]
+fn a_form_the_model_reads_counts() {
+    let hosted = json!({ "models": { "providers": { "openai": {
+        "baseUrl": "https://api.openai.com/v1", "apiKey": "sk-none-1",
+        "models": [{ "id": "small", "contextWindow": 64_000, "compat": { "toolMode": "constrained" } }],
+    } } }, "agents": { "defaults": { "model": "openai/small" } } });
+    let scene = ScriptedHome::without_canary(APIS[0], hello(), hosted);
+    let report = scene.home.run(&["context", "json"]).json();
+    assert_eq!(report["answerForm"]["inTotal"], true, "{report}");
+    let form = report["answerForm"]["tokens"].as_u64().unwrap();
+    let total = report["total"]["tokens"].as_u64().unwrap();
+    assert!(form > 100 && total > form, "{report}");
+    let drawn = scene.home.run(&["context", "map"]).ok();
+    assert!(drawn.contains("answer form"), "{drawn}");
 }
 
 #[test]

@@ -80,7 +80,10 @@ pub fn resume(host: &Host, screen: &mut Screen, args: ResumeArgs) -> CommandOutc
     }
     let words = args.which.join(" ");
     if !words.trim().is_empty() {
-        let chosen = SessionChoice::Found(words);
+        let chosen = match words.trim() {
+            "last" | "latest" => SessionChoice::Last,
+            _ => SessionChoice::Found(words),
+        };
         return run_chosen(host, screen, &args.chat, chosen, ChatStart::Writing);
     }
     if args.chat.message.is_some() || !screen.is_terminal || !io::stdin().is_terminal() {

@@ -7,8 +7,10 @@ use chela_config::text::edit::{self, EditError};
 use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
 use chela_ledger::AuditKind;
+use chela_model::Models;
 use serde_json::{Value, json};
 
+use super::update::read_update_key;
 use super::{CommandOutcome, CommandSetup, input};
 use crate::cli::{ConfigCommand, PatchArgs};
 use crate::fail::{CommandError, CommandExit};
@@ -22,10 +24,15 @@ pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> CommandO
             let path = key_path(&path)?;
             let value = typed_value(&value, text)?;
             check_time_zone(&path, &value)?;
+            check_update_key(&path, &value)?;
             let outcome = change(host, |source| edit::set(source, &path, &value))?;
             tell(screen, host, &outcome, &format!("{path} is set"))?;
-            if let Some(kept) = chela_config::kept_unused(&path) {
-                screen.line(screen.paint.dim(format!("note: {kept}")))?;
+            let notes = [
+                chela_config::kept_unused(&path),
+                unknown_model(host, &path, &value),
+            ];
+            for note in notes.into_iter().flatten() {
+                screen.line(screen.paint.dim(format!("note: {note}")))?;
             }
             Ok(CommandExit::Fine)
         }
@@ -62,6 +69,25 @@ fn check_time_zone(path: &KeyPath, value: &Value) -> Result<(), CommandError> {
         }
         _ => Ok(()),
     }
+}
+
+/// A key that cannot be read would only be missed at the next update.
+fn check_update_key(path: &KeyPath, value: &Value) -> Result<(), CommandError> {
+    match value.as_str() {
+        Some(key) if path.to_string() == "update.key" => read_update_key(key).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a model was set that nobody provides. It may be set up later, so it is said and kept.
+fn unknown_model(host: &Host, path: &KeyPath, value: &Value) -> Option<String> {
+    let typed = path.to_string();
+    let is_default = typed == "agents.defaults.model";
+    let is_of_agent = typed.starts_with("agents.list[") && typed.ends_with("].model");
+    let name = value.as_str().filter(|_| is_default || is_of_agent)?;
+    let setup = CommandSetup::load(host);
+    let error = Models::of(host, &setup.loaded).resolve(name).err()?;
+    Some(format!("{error}; `chela models list` shows the models"))
 }
 
 /// JSON5 where it reads as such, text otherwise. What begins like an object or a list and is none

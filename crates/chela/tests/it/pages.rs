@@ -36,7 +36,7 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("chela logs -f", "does not end"),
     ("chela testkit serve script.json", "does not end"),
     ("chela skills add https://", "fetches"),
-    ("chela config set update.", "a source of one's own"),
+    ("chela config set update.key", "a key of one's own"),
     ("chela update --rollback", "`update::` rolls back"),
 ];
 
@@ -264,7 +264,6 @@ impl UsedHome {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         let code = output.status.code().unwrap_or(-1);
-        println!("== {}: {line}\n{out}{err}[{code}]\n", page.name);
         let command = line
             .split_once("  #")
             .map_or(line, |(command, _)| command)

@@ -140,6 +140,19 @@ fn the_total_is_what_the_endpoint_is_sent_in_every_format() {
     }
 }
 
+/// With jobs come their tool, a skill and a sentence: still no more than a fresh home may cost.
+#[test]
+fn a_home_with_jobs_stays_as_small() {
+    let scene = ScriptedHome::without_canary(APIS[0], hello(), json!({}));
+    let job = ["cron", "add", "--every", "2h", "look at the inbox"];
+    scene.home.run(&job).ok();
+    say_hi(&scene);
+    let body = body(&scene, 0);
+    assert!(names_of(APIS[0], &body).contains(&"cron".to_owned()));
+    let sent = on_the_wire(APIS[0], &body, "hi");
+    assert!(sent <= MOST, "{sent} tokens to say hi");
+}
+
 #[test]
 fn nothing_is_said_twice_and_nothing_about_channels_at_a_terminal() {
     let scene = ScriptedHome::without_canary(APIS[0], hello(), json!({}));

@@ -52,6 +52,7 @@ const WRONG: &[WrongInput] = &[
     (&["config", "set", "no.such", "1"], "unknown key"),
     (&["config", "set", "agents.defaults.timeFormat", "13"], "timeFormat"),
     (&["config", "set", "agents.defaults.model", "{ broken"], "line 1"),
+    (&["config", "set", "update.key", "ssh-ed25519 AAAA publisher"], "update.key"),
     (&["config", "unset", "no.such"], "no.such"),
     (&["config", "patch", "broken.json"], "--file broken.json"),
     (&["config", "patch", "--file", "missing.json"], "missing.json"),

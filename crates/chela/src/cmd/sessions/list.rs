@@ -74,7 +74,7 @@ pub fn run(
         let narrowed =
             filter.active_within.is_some() || filter.label.is_some() || !filter.kinds.is_empty();
         screen.line(match (narrowed, ended) {
-            (_, 1..) => "No conversation that goes on is like that.",
+            (_, 1..) => "No active conversation matches.",
             (true, 0) => "No matching conversations.",
             (false, 0) => "No conversations yet. Start one with `chela chat`.",
         })?;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use chela_core::{ok_or_debug, ok_or_warn};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, linkat, openat, renameat, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, fsync, linkat, openat, renameat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -199,6 +199,12 @@ impl FileDraft {
         copy().map_err(|source| self.failed("write", source))
     }
 
+    /// The folder may be held only as a place to name files in, and such a handle cannot be synced.
+    fn sync_folder(&self) -> rustix::io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        fsync(openat(&self.folder, ".", flags, Mode::empty())?)
+    }
+
     /// Replaces whatever is there.
     pub fn put_in_place(self) -> Result<(), WriteError> {
         self.put_if(ExpectedContent::Anything).map(drop)
@@ -218,7 +224,7 @@ impl FileDraft {
         if placed == DraftPlacement::Placed {
             // The rename has happened; a folder that cannot be synced makes it no less real.
             ok_or_warn!(
-                rustix::fs::fsync(&self.folder),
+                self.sync_folder(),
                 "a changed file may come back as it was after a power cut",
                 path = %self.target.display()
             );

@@ -164,12 +164,7 @@ impl Tool for ExecTool {
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
         let mut targets = foresight::targets_by_sink(&self.spec, arguments);
-        let workdir = arguments.get("workdir").and_then(Value::as_str);
-        let place = match self.setup.sandbox.plan() {
-            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
-            None => CommandPlace::Host,
-        };
-        targets.extend(self.folder(workdir, &place).ok().map(CallTarget::Tree));
+        targets.extend(self.start_of(arguments).map(CallTarget::Tree));
         targets
     }
 

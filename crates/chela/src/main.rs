@@ -4,6 +4,7 @@ mod chat;
 mod cli;
 mod cmd;
 mod fail;
+mod file_trouble;
 mod machine;
 mod owner_editor;
 mod picture;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{ExecArguments, ExecTool};
 use crate::approvals::{AskAlways, CommandCircumstances, PlannedCommand, RunPlace, StateReach};
+use crate::place::{PlaceAccess, start_of};
 use crate::process::CommandLaunch;
 use crate::{ToolOutput, schema};
 
@@ -150,14 +151,19 @@ impl ExecTool {
         workdir: Option<&str>,
         place: &CommandPlace,
     ) -> Result<PathBuf, ToolOutput> {
-        let start = match place {
-            CommandPlace::Host => self.start_folder(None),
-            CommandPlace::Sandbox(plan) => self.start_folder(Some(plan)),
+        let plan = match place {
+            CommandPlace::Host => None,
+            CommandPlace::Sandbox(plan) => Some(plan),
         };
-        let folder = match workdir {
-            Some(folder) => self.setup.host.expand_from(folder, start),
-            None => start.to_owned(),
-        };
+        let own = plan.map_or(&self.setup.workspace, |plan| &plan.workdir);
+        let reached =
+            |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
+        let project = self.setup.started_in.as_deref().filter(reached);
+        let workdir = workdir.unwrap_or(".");
+        // Nothing is made of a name that is not there.
+        let project = project.map(|folder| (folder, PlaceAccess::Read));
+        let start = start_of(project, own, Path::new(workdir.trim()));
+        let folder = self.setup.host.expand_from(workdir, &start);
         let folder = match folder.canonicalize() {
             Ok(found) if found.is_dir() => found,
             _ => {
@@ -179,13 +185,14 @@ impl ExecTool {
         }
     }
 
-    /// Where commands start that name no folder.
-    pub(super) fn start_folder<'a>(&'a self, plan: Option<&'a SandboxPlan>) -> &'a Path {
-        let project = self.setup.project.as_deref();
-        let reached =
-            |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
-        let otherwise = plan.map_or(&self.setup.workspace, |plan| &plan.workdir);
-        project.filter(reached).unwrap_or(otherwise)
+    /// The folder a call would start in, whether or not it leaves the sandbox.
+    pub(super) fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        let workdir = arguments.get("workdir").and_then(Value::as_str);
+        let place = match self.setup.sandbox.plan() {
+            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
+            None => CommandPlace::Host,
+        };
+        self.folder(workdir, &place).ok()
     }
 
     /// Whether a call can ask to run outside by itself.

@@ -1,6 +1,6 @@
 //! What the commands of a session are made from.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock};
 use chela_guard::flow::SessionTaint;
 use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
+use serde_json::{Map, Value};
 
 use super::ExecTool;
 use crate::approvals::{FolderDoubts, NoDoubts};
@@ -23,9 +24,10 @@ pub struct CommandsSetup {
     pub host: Host,
     pub agent: AgentId,
     pub config: Exec,
+    /// Where commands start, unless the user is elsewhere.
     pub workspace: PathBuf,
-    /// The folder the owner works in: commands start there, where it can be reached.
-    pub project: Option<PathBuf>,
+    /// The folder the user started the agent in: commands start there, as paths do.
+    pub started_in: Option<PathBuf>,
     /// Folder of this session for long output.
     pub spool: PathBuf,
     /// Most characters of output shown at once.
@@ -107,7 +109,7 @@ impl CommandsSetup {
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
-            project: None,
+            started_in: None,
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
@@ -155,11 +157,6 @@ impl CommandTools {
         }
     }
 
-    /// Where they start.
-    pub fn start_folder(&self) -> &Path {
-        self.exec.start_folder(self.exec.setup.sandbox.plan())
-    }
-
     /// What keeps those outside the sandbox from Chela's own files.
     pub fn fence(&self) -> &FencePlan {
         &self.exec.setup.fence
@@ -168,6 +165,11 @@ impl CommandTools {
     /// Where they run.
     pub fn sandbox(&self) -> &Arc<SandboxStanding> {
         &self.exec.setup.sandbox
+    }
+
+    /// The folder a call would start in; `None` where that is none.
+    pub fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        self.exec.start_of(arguments)
     }
 
     /// How far commands may leave the sandbox from now on. Until this is said, not at all.

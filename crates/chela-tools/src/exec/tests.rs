@@ -58,7 +58,7 @@ fn desk_in(mode: Option<ExecMode>, sandbox: SandboxStanding, leaving: SandboxLea
             ..Exec::default()
         },
         workspace: folder.path().canonicalize().unwrap(),
-        project: None,
+        started_in: None,
         spool: folder.path().join("spool"),
         most_shown: 16_000,
         expires_after: Duration::from_secs(60),

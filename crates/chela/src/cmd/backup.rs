@@ -16,6 +16,7 @@ use serde_json::json;
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::backup::BackupCommand;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::{unreadable, unwritable};
 use crate::screen::{Screen, count_noun};
 
 /// The most of what was left out, or is damaged, that is listed.
@@ -90,7 +91,14 @@ fn usual_name(host: &Host) -> PathBuf {
 }
 
 fn make(host: &Host, screen: &mut Screen, ask: &BackupAsk, json: bool) -> CommandOutcome {
-    let made = create(ask)?;
+    let made = create(ask).map_err(|error| match error {
+        BackupError::Exists(path) if path.is_dir() => {
+            CommandError::new(format!("{} is a folder", host.compact(&path)))
+                .hint("add the name of a file")
+        }
+        BackupError::File { source, .. } => unwritable(host.compact(&ask.file), &source),
+        error => error.into(),
+    })?;
     let outside = workspaces_outside(host);
     if json {
         screen.json(&json!({
@@ -103,7 +111,7 @@ fn make(host: &Host, screen: &mut Screen, ask: &BackupAsk, json: bool) -> Comman
     let files = count_noun(made.manifest.entries.len(), "file");
     let size = made.bytes.div_ceil(1024);
     screen.line(format!(
-        "Made {}: {files}, {size} KiB.",
+        "Created {}: {files}, {size} KiB.",
         host.compact(&made.file)
     ))?;
     let left: Vec<String> = made
@@ -292,9 +300,14 @@ impl From<BackupError> for CommandError {
             BackupError::InsideHome(_) => Some("name a file elsewhere"),
             BackupError::Damaged { .. } => Some("use another copy of it"),
             BackupError::Foreign(_) => Some("if it is yours, --mine restores it"),
+            BackupError::NotABackup(_) => Some("`chela backup create` makes one"),
+            BackupError::NoHome(_) => Some("`chela init` makes one"),
             _ => None,
         };
-        let told = Self::new(error);
+        let told = match error {
+            BackupError::File { path, source } => return unreadable(path.display(), &source),
+            error => Self::new(error),
+        };
         match hint {
             Some(hint) => told.hint(hint),
             None => told,

@@ -72,7 +72,7 @@ fn a_job_is_made_shown_changed_paused_and_removed() {
         ])
         .ok();
     assert!(
-        made.contains("Made week (") && made.contains("(Europe/Berlin)"),
+        made.contains("Added week (") && made.contains("(Europe/Berlin)"),
         "{made}"
     );
     assert!(
@@ -119,8 +119,8 @@ fn a_job_is_made_shown_changed_paused_and_removed() {
 fn what_cannot_be_meant_says_why() {
     let scene = scene(json!({}));
     for (args, words) in [
-        (&["--at", "yesterday"][..], "is no moment"),
-        (&["--cron", "61 * * * *"], "is no cron expression"),
+        (&["--at", "yesterday"][..], "is not a moment"),
+        (&["--cron", "61 * * * *"], "is not a cron expression"),
         (&["--cron", "0 0 30 2 *"], "never comes"),
         (&["--every", "soon"], "no length of time"),
         (&["--at", "1h", "--every", "1h"], "exclude each other"),

@@ -330,3 +330,35 @@ fn a_path_without_a_folder_means_the_project_and_own_files_stay_in_the_workspace
     assert!(!scene.home.exists("project/new.txt"));
     assert_eq!(scene.home.read(".chela/workspace/new.txt"), "made");
 }
+
+/// Where a path begins, a command does: what the prompt says of both is one sentence.
+#[test]
+fn a_command_without_a_folder_runs_in_the_project() {
+    let run = |arguments: serde_json::Value, how: &[&str]| {
+        let (scene, folder) = acting(arguments, "exec");
+        scene.home.write("project/src/lib.rs", "");
+        scene.home.write(".chela/workspace/memory/today.md", "");
+        let run = chat(&scene, &folder, how);
+        let request = scene.endpoint.calls()[0].body.clone();
+        (run, request)
+    };
+    let (told, request) = run(json!({ "command": "pwd; ls" }), &["--add-dir", "."]);
+    assert!(told.out.contains("~/project\n"), "{told:?}");
+    assert!(told.out.contains("main.txt"), "{told:?}");
+    assert!(request.contains("and commands start there"), "{request}");
+    assert!(!request.contains("(workspace)"), "{request}");
+    let (told, _) = run(
+        json!({ "command": "pwd", "workdir": "src" }),
+        &["--add-dir", "."],
+    );
+    assert!(told.out.contains("~/project/src\n"), "{told:?}");
+    let (told, _) = run(
+        json!({ "command": "pwd", "workdir": "memory" }),
+        &["--add-dir", "."],
+    );
+    assert!(told.out.contains("~/.chela/workspace/memory\n"), "{told:?}");
+    // Nobody let it work here: it stays at home, and nothing else is said.
+    let (told, request) = run(json!({ "command": "pwd" }), &[]);
+    assert!(told.out.contains("~/.chela/workspace\n"), "{told:?}");
+    assert!(!request.contains("commands start there"), "{request}");
+}

@@ -230,7 +230,7 @@ fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
         if knobs.model.is_none() {
             findings.push(
                 DoctorFinding::new("agents", Severity::Note, format!("agent {id} has no model"))
-                    .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
+                    .hint("`chela setup` finds one, or stores a key for one"),
             );
         } else {
             findings.extend(models::model_findings(setup, &models, id));

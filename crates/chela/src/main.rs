@@ -4,6 +4,7 @@ mod chat;
 mod cli;
 mod cmd;
 mod fail;
+mod heard_signals;
 mod machine;
 mod owner_editor;
 mod picture;

@@ -11,11 +11,10 @@ mod walk;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::ok_or_warn;
-use chela_files::{FileMode, RootedFolder};
+use chela_files::{FileMode, FileStamp, RootedFolder};
 use chela_guard::RunsWhen;
 use chela_session::journal::FileJournal;
 
@@ -55,7 +54,6 @@ struct KnownFile {
 }
 
 /// Changes with every write: size, inode, and the time that cannot be set back.
-type FileStamp = (u64, u64, i64, i64);
 
 /// A file that was written while a command ran.
 #[derive(Debug)]
@@ -225,7 +223,7 @@ impl KnownFile {
         let keeps = when == RunsWhen::Opened && found.is_file();
         Some(Self {
             when,
-            stamp: (stamp_of(&found), leads_to.as_ref().map(stamp_of)),
+            stamp: (FileStamp::of(&found), leads_to.as_ref().map(FileStamp::of)),
             text: keeps
                 .then(|| root.read_plain(inner, MOST_BYTES).ok())
                 .flatten(),
@@ -233,10 +231,6 @@ impl KnownFile {
             via: None,
         })
     }
-}
-
-fn stamp_of(found: &Metadata) -> FileStamp {
-    (found.len(), found.ino(), found.ctime(), found.ctime_nsec())
 }
 
 impl WrittenFile {

@@ -1,11 +1,11 @@
 //! Laying an archive out again.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use chela_files::{create_link, restrict_to_owner, set_permission_bits};
 use flate2::read::MultiGzDecoder;
 
 use crate::BackupError;
@@ -105,8 +105,7 @@ fn move_aside(home: &Path, now: u64) -> Result<PathBuf, BackupError> {
 fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
     let failed = BackupError::file(archive);
     std::fs::create_dir(home).map_err(BackupError::file(home))?;
-    std::fs::set_permissions(home, Permissions::from_mode(0o700))
-        .map_err(BackupError::file(home))?;
+    set_permission_bits(home, 0o700).map_err(BackupError::file(home))?;
     let file = File::open(archive).map_err(&failed)?;
     let mut archive = tar::Archive::new(MultiGzDecoder::new(file));
     let (mut links, mut folders) = (Vec::new(), Vec::new());
@@ -135,11 +134,10 @@ fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
         }
     }
     for (path, target) in links {
-        std::os::unix::fs::symlink(target, &path).map_err(BackupError::file(&path))?;
+        create_link(&target, &path).map_err(BackupError::file(&path))?;
     }
     for (path, mode) in folders {
-        std::fs::set_permissions(&path, Permissions::from_mode(mode))
-            .map_err(BackupError::file(&path))?;
+        set_permission_bits(&path, mode).map_err(BackupError::file(&path))?;
     }
     Ok(())
 }
@@ -149,13 +147,10 @@ fn write_file(path: &Path, mode: u32, modified: u64, data: &mut impl io::Read) -
         std::fs::create_dir_all(parent)?;
     }
     let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    options.write(true).create_new(true);
+    let mut file = restrict_to_owner(&mut options).open(path)?;
     io::copy(data, &mut file)?;
-    file.set_permissions(Permissions::from_mode(mode))?;
+    set_permission_bits(path, mode)?;
     // Who changed a file is judged by when it was changed.
     file.set_modified(UNIX_EPOCH + Duration::from_secs(modified))?;
     file.sync_all()

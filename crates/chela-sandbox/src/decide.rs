@@ -169,8 +169,9 @@ fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<San
         let folder = SandboxFolder::of(ask.host, &settings, ask.view, ask.session);
         let mut plan = inside(ask, &settings, &folder)?;
         plan.doors()?;
+        let shown = plan.walls.shown();
         let toolchains = toolchains::folders(ask.host).into_iter();
-        let hidden = toolchains.filter(|folder| !plan.walls.shows(folder));
+        let hidden = toolchains.filter(|folder| !shown.has(folder));
         let mut toolchains = PathAccess {
             read: hidden.collect(),
             ..PathAccess::default()

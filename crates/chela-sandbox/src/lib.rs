@@ -17,8 +17,16 @@
 
 mod bounds;
 mod bubblewrap;
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "there are no control groups to join")
+)]
 mod cgroup;
 mod decide;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "there is no sandbox that could have a way out")
+)]
 mod egress;
 mod family;
 mod fence;
@@ -34,6 +42,7 @@ mod plan;
 mod prune;
 mod reachable;
 mod settings;
+mod signals;
 mod toolchains;
 mod walls;
 #[cfg_attr(
@@ -66,5 +75,6 @@ pub use plan::{BareCommand, NetworkAccess, SandboxPlan, WrappedCommand};
 pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
 pub use reachable::{HostLookup, SystemLookup, is_public};
 pub use settings::keys_without_effect;
+pub use signals::{ProcessSignal, signal_group, signal_process};
 pub use walls::PathAccess;
 pub use written::WriteRecord;

@@ -224,7 +224,7 @@ impl SandboxPlan {
     /// Why a command may not start in a folder.
     pub fn refuses_folder(&self, folder: &Path) -> Option<String> {
         let is_closed = self.closed.iter().any(|closed| folder.starts_with(closed));
-        (is_closed || !self.walls.shows(folder)).then(|| {
+        (is_closed || !self.walls.shown().has(folder)).then(|| {
             format!(
                 "The folder {} is not inside the sandbox. Commands run in {} and below.",
                 chela_core::sanitize::literal(&folder.display().to_string()),

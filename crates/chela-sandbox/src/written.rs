@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chela_core::{lock, ok_or_debug};
+use chela_files::{name_of_bytes, restrict_to_owner};
 
 /// Of a folder that is moved so many entries are noted.
 pub(crate) const MOST_MOVED: usize = 20_000;
@@ -82,22 +83,8 @@ impl WriteNote {
     }
 }
 
-#[cfg(unix)]
 fn path_of(word: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    std::ffi::OsStr::from_bytes(word).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(word: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(word).into_owned().into()
-}
-
-/// When a file was last changed in any way, in nanoseconds since 1970.
-#[cfg(unix)]
-pub(crate) fn changed_nanos(facts: &std::fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt as _;
-    i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec())
+    name_of_bytes(word.to_vec()).into()
 }
 
 /// The notes on one command.
@@ -121,9 +108,7 @@ impl WriteRecord {
         }
         let mut options = File::options();
         options.read(true).append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = restrict_to_owner(&mut options).open(&path)?;
         Ok(Self {
             path,
             file: Mutex::new(file),

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use chela_testkit::bench::BenchEffort;
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use wait4::Wait4;
@@ -19,8 +20,13 @@ use wait4::Wait4;
 #[path = "../tests/it/risky.rs"]
 mod risky;
 
-const RUNS: usize = 40;
-const WARM_TURNS: u32 = 100;
+fn runs() -> usize {
+    BenchEffort::asked().pick(40, 1)
+}
+
+fn warm_turns() -> u32 {
+    BenchEffort::asked().pick(100, 2)
+}
 
 /// CPU time and peak resident memory of a process.
 #[derive(Debug, Clone, Copy)]
@@ -90,13 +96,13 @@ fn chat(chela: &Path, home: &Path, baseline: Cost) {
     let one_shot = measure(chela, home, &["chat", "-m", "hi"]);
     report("chela chat -m hi", one_shot, baseline);
     let asked = endpoint.calls().len();
-    assert_eq!(asked, RUNS, "every run asks once");
+    assert_eq!(asked, runs(), "every run asks once");
     // A session each: a long history would be measured too.
     let few = conversation(chela, home, 1);
-    let many = conversation(chela, home, 1 + WARM_TURNS);
-    assert_eq!(endpoint.calls().len() - asked, 2 + WARM_TURNS as usize);
+    let many = conversation(chela, home, 1 + warm_turns());
+    assert_eq!(endpoint.calls().len() - asked, 2 + warm_turns() as usize);
     let turn = Cost {
-        cpu: many.cpu.saturating_sub(few.cpu) / WARM_TURNS,
+        cpu: many.cpu.saturating_sub(few.cpu) / warm_turns(),
         kib: many.kib,
     };
     report("one more turn, warm", turn, baseline);
@@ -113,7 +119,7 @@ fn conversation(chela: &Path, home: &Path, turns: u32) -> Cost {
         .write(true)
         .open(name.to_str().expect("a plain name"))
         .expect("the other end");
-    let session = format!("turns-{turns}");
+    let session = format!("agent:main:turns-{turns}");
     let child = command(chela, home, &["chat", "--session", &session])
         .stdin(line)
         .spawn()
@@ -140,9 +146,9 @@ fn report(name: &str, cost: Cost, baseline: Cost) {
 
 /// The median run.
 fn measure(program: &Path, home: &Path, args: &[&str]) -> Cost {
-    let mut costs: Vec<Cost> = (0..RUNS).map(|_| run(program, home, args)).collect();
+    let mut costs: Vec<Cost> = (0..runs()).map(|_| run(program, home, args)).collect();
     costs.sort_by_key(|cost| cost.cpu);
-    costs[RUNS / 2]
+    costs[costs.len() / 2]
 }
 
 fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
@@ -167,7 +173,8 @@ fn command(program: &Path, home: &Path, args: &[&str]) -> Command {
 }
 
 fn cost(child: Child) -> Cost {
-    let used = child.wait4().expect("the program ends").rusage;
+    let ended = child.wait4().expect("the program ends");
+    let used = ended.rusage;
     Cost {
         cpu: used.utime + used.stime,
         kib: used.maxrss / 1024,

@@ -5,6 +5,7 @@ mod cli;
 mod cmd;
 mod fail;
 mod file_trouble;
+mod heard_signals;
 mod machine;
 mod owner_editor;
 mod picture;

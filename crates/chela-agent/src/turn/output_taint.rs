@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chela_core::{ContentHash, Trust, ok_or_debug, ok_or_warn};
+use chela_files::FileStamp;
 use chela_guard::flow::SessionTaint;
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::ToolCall;
 use chela_sandbox::{NetworkAccess, SandboxStanding, WriteRecord, others_run_commands};
-use chela_session::journal::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
+use chela_session::journal::{AnsweredBy, FileWriter, LookedAtFile};
 use chela_tools::approvals::is_plain_repository;
 use chela_tools::{Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
@@ -288,7 +289,7 @@ impl CommandOrigin {
         }
         let small = made
             .iter_mut()
-            .filter(|file| file.hash.is_none() && file.stamp.bytes() <= MOST_HASHED_BYTES);
+            .filter(|file| file.hash.is_none() && file.stamp.bytes <= MOST_HASHED_BYTES);
         for file in small.take(MOST_HASHED) {
             if file.path.is_file() {
                 let read = std::fs::read(&file.path);

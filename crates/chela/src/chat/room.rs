@@ -19,7 +19,6 @@ use std::time::{Duration, Instant};
 use chela_agent::conversation::Conversation;
 use chela_agent::slash::CommandContext;
 use chela_tools::OwnerPresence;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use owner_commands::RanCommand;
@@ -43,6 +42,7 @@ use super::stage::FramePainter;
 use super::terminal::{self, KeyReader, RawTerminal};
 use super::view::TurnView;
 use crate::fail::{CommandError, CommandExit};
+use crate::heard_signals::{HeardSignal, SignalKind};
 use crate::process_log;
 use crate::screen::ColourMode;
 
@@ -245,8 +245,8 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     ) -> Result<(), CommandError> {
         let unheard =
             |error: io::Error| CommandError::new(format!("cannot listen for signals: {error}"));
-        let mut terminated = signal(SignalKind::terminate()).map_err(unheard)?;
-        let mut hung_up = signal(SignalKind::hangup()).map_err(unheard)?;
+        let mut terminated = HeardSignal::listen(SignalKind::Terminate).map_err(unheard)?;
+        let mut hung_up = HeardSignal::listen(SignalKind::HangUp).map_err(unheard)?;
         let mut keys = KeyReader::start();
         let mut gone = std::pin::pin!(terminal::until_gone());
         let mut work: Option<RunningWork<'a>> = None;
@@ -275,8 +275,8 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             let pause = if dirty { REFRESH } else { TICK };
             let woken = tokio::select! {
                 biased;
-                _ = terminated.recv() => Woken::Over,
-                _ = hung_up.recv() => Woken::Over,
+                () = terminated.next() => Woken::Over,
+                () = hung_up.next() => Woken::Over,
                 () = &mut gone => Woken::Over,
                 act = keys.next() => act.map_or(Woken::Over, Woken::Act),
                 Some(item) = news.recv() => Woken::News(item),

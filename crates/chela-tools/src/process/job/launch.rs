@@ -4,16 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::{Host, ok_or_debug, ok_or_warn};
+use chela_core::{Host, ok_or_warn};
 use chela_guard::ExternalSource;
-use chela_sandbox::{
-    BareCommand, Cgroup, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK, SandboxPlan, StateFence,
-    WriteRecord,
-};
+use chela_sandbox::{BareCommand, Cgroup, FamilyWatch, SandboxPlan, StateFence, WriteRecord};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Child;
 
@@ -127,6 +125,8 @@ impl CommandLaunch {
     /// first one, which lives as long as the program, it would end too soon.
     #[cfg(target_os = "linux")]
     pub(super) fn tied(self, host: &Host) -> Self {
+        use chela_core::ok_or_debug;
+        use chela_sandbox::{HELPER_COMMAND, HelperOrder};
         let (CommandWalls::None, true, Some(helper)) =
             (self.walls, is_first_thread(), &host.program)
         else {
@@ -173,6 +173,7 @@ pub(super) type Source = Box<dyn AsyncRead + Send + Unpin>;
 
 pub(super) type InputPipe = Box<dyn AsyncWrite + Send + Unpin>;
 
+#[cfg(unix)]
 pub(super) fn spawn(
     launch: &CommandLaunch,
     mark: &str,
@@ -183,7 +184,22 @@ pub(super) fn spawn(
     }
 }
 
+/// A command is ended with all it started, by its process group, and talks through pipes of Unix:
+/// neither is built for other systems, and one that cannot be ended is not started.
+#[cfg(not(unix))]
+pub(super) fn spawn(
+    launch: &CommandLaunch,
+    _: &str,
+) -> io::Result<(Child, Source, Option<InputPipe>)> {
+    let program = launch.program.display();
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{program} cannot be run: commands need Linux or macOS"),
+    ))
+}
+
 /// One pipe for output and errors keeps them in the order they were printed.
+#[cfg(unix)]
 fn with_pipes(
     launch: &CommandLaunch,
     mark: &str,
@@ -196,7 +212,7 @@ fn with_pipes(
         .current_dir(&launch.folder)
         .env_clear()
         .envs(&launch.env)
-        .env(MARK, mark)
+        .env(chela_sandbox::MARK, mark)
         .process_group(0)
         .kill_on_drop(true)
         .stdin(match launch.talk {
@@ -213,6 +229,7 @@ fn with_pipes(
     Ok((child, Box::new(source), input))
 }
 
+#[cfg(unix)]
 fn in_terminal(
     launch: &CommandLaunch,
     mark: &str,
@@ -227,7 +244,7 @@ fn in_terminal(
         .current_dir(&launch.folder)
         .env_clear()
         .envs(&launch.env)
-        .env(MARK, mark)
+        .env(chela_sandbox::MARK, mark)
         .kill_on_drop(true)
         .spawn(other_end)
         .map_err(io::Error::other)?;

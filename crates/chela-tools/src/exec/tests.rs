@@ -79,6 +79,7 @@ impl Desk {
             approver,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         };
         self.commands.exec.run(call).await
     }
@@ -283,6 +284,7 @@ async fn long_output_lies_nowhere_with_its_secrets() {
             approver: &HeadlessApprover,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         })
         .await;
     for text in [shown.text(), log.text()] {

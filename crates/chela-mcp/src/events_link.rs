@@ -13,9 +13,9 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
+use crate::challenge::LoginChallenge;
 use crate::link::{
-    LinkError, LinkFuture, LinkRequest, LoginChallenge, ServerLink, ServerSignals, own_id, shown,
-    wait_patiently,
+    LinkError, LinkFuture, LinkRequest, ServerLink, ServerSignals, own_id, shown, wait_patiently,
 };
 use crate::login::ServerLogin;
 use crate::message::{RequestId, RpcMessage};

@@ -18,7 +18,6 @@ use crate::login::ServerLogin;
 use crate::message::{RequestId, RpcMessage};
 
 use exchange::LinkExchange;
-pub(crate) use headers::read_challenge;
 
 /// A server that says nothing by itself is asked again after this long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);

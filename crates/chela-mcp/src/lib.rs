@@ -13,6 +13,7 @@
 // This crate reads bytes of strangers: none of them may end a turn.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
+mod challenge;
 mod client;
 mod era;
 mod events_link;
@@ -26,6 +27,8 @@ mod probe;
 mod process;
 mod record;
 mod schema_bounds;
+mod secret_desk;
+pub mod serve;
 mod server_log;
 mod spec;
 mod sse;
@@ -33,7 +36,8 @@ mod stdio_link;
 
 pub use client::{CallAnswer, ResultPiece, ServerAbout};
 pub use era::{LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION};
-pub use login::{KeptLogin, LoginAsk, LoginFault, LoginPrompt, LoginStanding, TokenWitness, log_in};
+pub use login::{KeptLogin, LoginAsk, LoginFault, LoginPrompt, LoginStanding, log_in};
+pub use message::RpcError;
 pub use offer::{
     PromptArgument, ServerPrompt, ServerResource, ServerTool, ToolHints, UnusableTool,
 };
@@ -42,6 +46,7 @@ pub use record::{
     AcceptedBy, FailedStart, HeldTool, HeldWhy, McpRecord, RecordChange, RecordError,
     ServerRecord, ToolRecord,
 };
+pub use secret_desk::SecretDesk;
 pub use server_log::{log_path, read_log};
 pub use spec::{
     HttpTransport, LoginSettings, McpEffect, McpServerSpec, ServerGrants, ServerPatience,

@@ -9,6 +9,7 @@ use chela_core::lock;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use crate::challenge::LoginChallenge;
 use crate::era::SUBSCRIPTION_KEY;
 use crate::message::{RequestId, RpcError};
 use crate::server_log::ServerLog;
@@ -78,16 +79,6 @@ pub(crate) enum LinkError {
     /// It says things nobody who speaks the protocol says.
     #[error("{0}")]
     Misbehaved(String),
-}
-
-/// What a server says about the login it wants.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct LoginChallenge {
-    /// Where it describes itself.
-    pub metadata: Option<String>,
-    pub scope: Option<String>,
-    /// Whether a login is there and is not wide enough.
-    pub is_too_narrow: bool,
 }
 
 fn in_brackets(words: &str) -> String {

@@ -12,12 +12,11 @@ use chela_files::LockFile;
 use chela_model::ModelHttp;
 use chela_model::oauth::refresh_tokens;
 
+use crate::secret_desk::SecretDesk;
+
 pub(crate) use discovery::ServerMetadata;
 pub use flow::{LoginAsk, LoginFault, LoginPrompt, log_in};
 pub use kept::{KeptLogin, LoginStanding};
-
-/// Who hears of every token at the moment it is known, so that it can be kept out of everything.
-pub type TokenWitness = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// The login to one server, as its connection uses it.
 pub(crate) struct ServerLogin {
@@ -25,7 +24,7 @@ pub(crate) struct ServerLogin {
     http: ModelHttp,
     /// The prefix of the server.
     server: String,
-    witness: TokenWitness,
+    desk: Arc<SecretDesk>,
     /// One renewal at a time.
     renewing: tokio::sync::Mutex<()>,
 }
@@ -34,12 +33,12 @@ pub(crate) struct ServerLogin {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl ServerLogin {
-    pub fn new(host: &Host, http: &ModelHttp, server: &str, witness: TokenWitness) -> Arc<Self> {
+    pub fn new(host: &Host, http: &ModelHttp, server: &str, desk: &Arc<SecretDesk>) -> Arc<Self> {
         Arc::new(Self {
             host: host.clone(),
             http: http.clone(),
             server: server.to_owned(),
-            witness,
+            desk: Arc::clone(desk),
             renewing: tokio::sync::Mutex::new(()),
         })
     }
@@ -51,7 +50,7 @@ impl ServerLogin {
             self.renew_from(&kept.access_token).await;
         }
         let kept = self.kept()?;
-        (self.witness)(&format!("mcp:{}", self.server), &kept.access_token);
+        self.desk.learn(&format!("mcp:{}", self.server), &kept.access_token);
         Some(kept.access_token)
     }
 
@@ -91,7 +90,7 @@ impl ServerLogin {
             return false;
         };
         let renewed = kept.clone().with(&self.host, granted);
-        (self.witness)(&format!("mcp:{}", self.server), &renewed.access_token);
+        self.desk.learn(&format!("mcp:{}", self.server), &renewed.access_token);
         let written = renewed.keep(&self.host, &self.server);
         ok_or_warn!(written, "a renewed login is not kept", server = self.server).is_some()
     }

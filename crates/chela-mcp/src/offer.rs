@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::schema_bounds::{bound_schema, bound_words};
 
-pub use header_params::{HeaderFault, HeaderParam};
+pub use header_params::HeaderParam;
 pub(crate) use header_params::{encode_header, header_params};
 
 /// What a tool says of itself, at most.

@@ -9,33 +9,48 @@ use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use chela_config::LoadedConfig;
-use chela_core::secret::Redactor;
 use chela_core::{ContentHash, Host, lock, ok_or_warn};
 use chela_model::ModelHttp;
 use serde_json::{Map, Value};
 
 use crate::client::{CallAnswer, ServerAbout};
 use crate::link::LinkError;
-use crate::login::TokenWitness;
 use crate::offer::{ServerPrompt, ServerResource, ServerTool};
 use crate::record::{AcceptedBy, McpRecord, RecordChange};
+use crate::secret_desk::SecretDesk;
 use crate::spec::McpServerSpec;
 
 pub use slot::SlotStanding;
-use slot::ServerSlot;
+use slot::{ServerSlot, SettledUse, UseAttempt};
+
+/// Does something with a server, and once more where it has to begin anew.
+macro_rules! use_client {
+    ($slot:expr, $client:ident => $act:expr) => {{
+        let slot: Arc<ServerSlot> = $slot;
+        let mut attempt = UseAttempt::First;
+        loop {
+            let used = slot.begin_use().await?;
+            let $client = used.client();
+            let outcome: Result<_, SlotError> = $act;
+            match slot.settle(used, outcome, attempt) {
+                SettledUse::Done(outcome) => break outcome,
+                SettledUse::Again => attempt = UseAttempt::Second,
+            }
+        }
+    }};
+}
 
 /// Names of tools have at most so many characters.
 const LONGEST_TOOL_NAME: usize = 64;
 
 /// What a pool is made with.
+#[derive(Debug)]
 pub struct PoolAsk {
     pub host: Host,
     pub loaded: Arc<LoadedConfig>,
     pub http: ModelHttp,
-    /// Takes secrets out of what servers print.
-    pub redactor: Arc<Redactor>,
-    /// Hears of every token.
-    pub witness: TokenWitness,
+    /// Takes secrets out of what servers print, and hears of every token.
+    pub desk: Arc<SecretDesk>,
 }
 
 /// The servers of one process. Cheap to clone; the last one to go ends them.
@@ -45,8 +60,7 @@ pub struct McpPool(Arc<PoolState>);
 struct PoolState {
     host: Host,
     http: ModelHttp,
-    redactor: Arc<Redactor>,
-    witness: TokenWitness,
+    desk: Arc<SecretDesk>,
     slots: Mutex<BTreeMap<String, Arc<ServerSlot>>>,
     record: Mutex<RecordCache>,
 }
@@ -122,8 +136,7 @@ impl McpPool {
         let pool = Self(Arc::new(PoolState {
             host: ask.host,
             http: ask.http,
-            redactor: ask.redactor,
-            witness: ask.witness,
+            desk: ask.desk,
             slots: Mutex::default(),
             record: Mutex::default(),
         }));
@@ -153,8 +166,7 @@ impl McpPool {
             host: &state.host,
             loaded,
             http: &state.http,
-            redactor: &state.redactor,
-            witness: &state.witness,
+            desk: &state.desk,
             spec,
         })
     }
@@ -238,25 +250,22 @@ impl McpPool {
         arguments: &Map<String, Value>,
     ) -> Result<CallAnswer, PoolError> {
         let slot = self.slot(server)?;
-        slot.use_client(async |client| {
+        use_client!(slot, client => {
             // What the server says of it now was put on record when it was connected.
-            let known = self.usable_tool(server, tool)?;
-            let called = client.call_tool(tool, &known.headers, arguments).await;
-            called.map_err(SlotError::Link)
+            match self.usable_tool(server, tool) {
+                Ok(known) => {
+                    let called = client.call_tool(tool, &known.headers, arguments).await;
+                    called.map_err(SlotError::Link)
+                }
+                Err(error) => Err(error),
+            }
         })
-        .await
     }
 
     /// Reads what a server has at an address.
     pub async fn read_resource(&self, server: &str, uri: &str) -> Result<CallAnswer, PoolError> {
         let slot = self.slot(server)?;
-        slot.use_client(async |client| {
-            client
-                .read_resource(uri)
-                .await
-                .map_err(SlotError::Link)
-        })
-        .await
+        use_client!(slot, client => client.read_resource(uri).await.map_err(SlotError::Link))
     }
 
     /// A text of a server with its places filled in.
@@ -267,25 +276,17 @@ impl McpPool {
         arguments: &Map<String, Value>,
     ) -> Result<CallAnswer, PoolError> {
         let slot = self.slot(server)?;
-        slot.use_client(async |client| {
-            client
-                .get_prompt(name, arguments)
-                .await
-                .map_err(SlotError::Link)
-        })
-        .await
+        use_client!(slot, client => client.get_prompt(name, arguments).await.map_err(SlotError::Link))
     }
 
     pub async fn list_resources(&self, server: &str) -> Result<Vec<ServerResource>, PoolError> {
         let slot = self.slot(server)?;
-        slot.use_client(async |client| client.list_resources().await.map_err(SlotError::Link))
-            .await
+        use_client!(slot, client => client.list_resources().await.map_err(SlotError::Link))
     }
 
     pub async fn list_prompts(&self, server: &str) -> Result<Vec<ServerPrompt>, PoolError> {
         let slot = self.slot(server)?;
-        slot.use_client(async |client| client.list_prompts().await.map_err(SlotError::Link))
-            .await
+        use_client!(slot, client => client.list_prompts().await.map_err(SlotError::Link))
     }
 
     /// How a server stands in this process.

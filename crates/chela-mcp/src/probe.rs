@@ -5,8 +5,9 @@ use std::time::Duration;
 use chela_model::{HttpExchange, HttpMethod, ModelHttp};
 use serde_json::json;
 
+use crate::challenge::{LoginChallenge, read_challenge};
 use crate::era::{MODERN_VERSION, with_meta};
-use crate::link::{LinkError, LoginChallenge};
+use crate::link::LinkError;
 use crate::message::{RequestId, RpcMessage};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,5 +39,5 @@ pub(crate) async fn challenge_of(
     let answer = answer.map_err(|_| LinkError::Timeout(PATIENCE))?;
     let answer = answer.map_err(|fault| LinkError::Unreached(fault.to_string()))?;
     let header = answer.header("www-authenticate").unwrap_or_default();
-    Ok(crate::http_link::read_challenge(header, answer.status == 403))
+    Ok(read_challenge(header, answer.status == 403))
 }

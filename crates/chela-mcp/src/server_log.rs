@@ -8,9 +8,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chela_core::secret::Redactor;
 use chela_core::{Host, lock, ok_or_debug};
 use chela_files::{create_private_folder, open_plain};
+
+use crate::secret_desk::SecretDesk;
 
 /// A log of one server is at most so long; the one before is kept beside it.
 const MOST_BYTES: u64 = 256 << 10;
@@ -23,9 +24,9 @@ const LAST_LINES: usize = 5;
 pub struct ServerLog(Arc<Mutex<LogState>>);
 
 struct LogState {
-    path: Option<PathBuf>,
+    path: PathBuf,
     host: Host,
-    redactor: Arc<Redactor>,
+    desk: Arc<SecretDesk>,
     file: Option<(File, u64)>,
     last: VecDeque<String>,
 }
@@ -38,20 +39,11 @@ impl std::fmt::Debug for ServerLog {
 
 impl ServerLog {
     /// The log of a server, opened with its first line.
-    pub fn of(host: &Host, prefix: &str, redactor: Arc<Redactor>) -> Self {
-        Self::at(host, Some(log_path(host, prefix)), redactor)
-    }
-
-    /// One that keeps nothing but the last lines.
-    pub fn in_memory(host: &Host) -> Self {
-        Self::at(host, None, Arc::default())
-    }
-
-    fn at(host: &Host, path: Option<PathBuf>, redactor: Arc<Redactor>) -> Self {
+    pub fn of(host: &Host, prefix: &str, desk: Arc<SecretDesk>) -> Self {
         Self(Arc::new(Mutex::new(LogState {
-            path,
+            path: log_path(host, prefix),
             host: host.clone(),
-            redactor,
+            desk,
             file: None,
             last: VecDeque::new(),
         })))
@@ -61,7 +53,7 @@ impl ServerLog {
     pub fn note(&self, line: &str) {
         let mut state = lock(&self.0);
         let short: String = line.trim_end().chars().take(LONGEST_LINE).collect();
-        let clean = state.redactor.redact(&short).into_owned();
+        let clean = state.desk.redact(&short);
         let clean = chela_core::sanitize::literal(&clean).into_owned();
         if clean.trim().is_empty() {
             return;
@@ -81,9 +73,7 @@ impl ServerLog {
 
 impl LogState {
     fn write(&mut self, line: &str) -> std::io::Result<()> {
-        let Some(path) = self.path.clone() else {
-            return Ok(());
-        };
+        let path = self.path.clone();
         let now = self.host.unix_time();
         let line = format!("{now} {line}\n");
         if self.file.is_none() {
@@ -143,20 +133,17 @@ mod tests {
     use std::sync::Arc;
 
     use chela_core::Host;
-    use chela_core::secret::{KnownSecret, Redactor};
 
     use super::{MOST_BYTES, ServerLog, log_path, read_log};
+    use crate::secret_desk::SecretDesk;
 
     #[test]
     fn a_log_is_clean_bounded_and_without_secrets() {
         let home = tempfile::tempdir().unwrap();
         let host = Host::fixed(home.path());
-        let redactor = Redactor::default();
-        redactor.learn(KnownSecret {
-            name: "key".to_owned(),
-            value: "very-secret-value-1234567890".to_owned(),
-        });
-        let log = ServerLog::of(&host, "docs", Arc::new(redactor));
+        let desk = SecretDesk::new(Arc::default());
+        desk.learn("key", "very-secret-value-1234567890");
+        let log = ServerLog::of(&host, "docs", desk);
         log.note("started \u{1b}[31mred\u{1b}[0m with very-secret-value-1234567890");
         log.note("   ");
         let path = log_path(&host, "docs");

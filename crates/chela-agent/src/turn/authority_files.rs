@@ -7,10 +7,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::caller_tokens::CallerTokens;
 use crate::work_folders::FolderGrants;
 use chela_core::Host;
 use chela_files::{FileMode, WriteWitness, write_file};
 use chela_ledger::installation_key_file;
+use chela_mcp::McpRecord;
 use chela_sandbox::may_come_from_command;
 use chela_tools::approvals::ApprovalsDocument;
 use chela_workspace::trust::TrustRecords;
@@ -34,6 +36,8 @@ impl AuthorityFiles {
             ApprovalsDocument::path(&host),
             FolderGrants::path(&host),
             TrustRecords::path(&host),
+            McpRecord::path(&host),
+            CallerTokens::path(&host),
             installation_key_file(&host),
         ];
         // From before the first look: what is written between the two is heard.

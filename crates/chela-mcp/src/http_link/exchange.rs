@@ -6,7 +6,7 @@ use chela_model::{HttpAnswer, HttpExchange, HttpFault, HttpMethod};
 use serde_json::Value;
 
 use super::HttpWire;
-use super::headers::read_challenge;
+use crate::challenge::read_challenge;
 use crate::link::{LinkError, own_id, shown};
 use crate::message::{MOST_MESSAGE_BYTES, RpcError, RpcMessage};
 use crate::offer::encode_header;

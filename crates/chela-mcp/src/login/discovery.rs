@@ -7,7 +7,7 @@ use chela_model::oauth::{AuthorizationServer, IssuerMatch, check_address};
 use serde_json::Value;
 
 use super::LoginFault;
-use crate::link::LoginChallenge;
+use crate::challenge::LoginChallenge;
 use crate::spec::without_query;
 
 const PATIENCE: Duration = Duration::from_secs(30);

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::discovery::{check_reach, oldest_way};
 use super::kept::KeptLoginError;
 use super::{KeptLogin, ServerMetadata};
-use crate::link::LoginChallenge;
+use crate::challenge::LoginChallenge;
 use crate::spec::{LoginSettings, McpServerSpec, ServerReach};
 
 /// Shown the address somebody has to open.
@@ -54,6 +54,14 @@ pub enum LoginFault {
     Secret(String),
     #[error("the server does not answer: {0}")]
     Silent(String),
+}
+
+impl std::fmt::Debug for LoginAsk<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoginAsk")
+            .field("server", &self.spec.name)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a login came to.

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_config::LoadedConfig;
-use chela_core::secret::Redactor;
 use chela_core::{Host, lock, ok_or_warn};
 use chela_model::ModelHttp;
 use tokio::time::Instant;
@@ -12,9 +11,11 @@ use tokio::time::Instant;
 use super::slot_watch::watch_slot;
 use super::{PoolError, SlotError};
 use crate::client::{ConnectAsk, McpClient};
-use crate::link::{LinkError, LoginChallenge, ServerSignals};
-use crate::login::{ServerLogin, TokenWitness};
+use crate::challenge::LoginChallenge;
+use crate::link::{LinkError, ServerSignals};
+use crate::login::ServerLogin;
 use crate::record::{FailedStart, McpRecord, RecordChange, ServerRecord};
+use crate::secret_desk::SecretDesk;
 use crate::server_log::ServerLog;
 use crate::spec::McpServerSpec;
 
@@ -29,8 +30,7 @@ pub(super) struct SlotAsk<'a> {
     pub host: &'a Host,
     pub loaded: &'a Arc<LoadedConfig>,
     pub http: &'a ModelHttp,
-    pub redactor: &'a Arc<Redactor>,
-    pub witness: &'a TokenWitness,
+    pub desk: &'a Arc<SecretDesk>,
     pub spec: &'a McpServerSpec,
 }
 
@@ -73,11 +73,34 @@ pub enum SlotStanding {
 }
 
 /// A client that is used. While there is one the server is not idle.
-struct ClientUse<'a>(&'a ServerSlot);
+pub(super) struct ClientUse {
+    slot: Arc<ServerSlot>,
+    client: Arc<McpClient>,
+}
 
-impl Drop for ClientUse<'_> {
+/// Whether something was tried before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum UseAttempt {
+    First,
+    Second,
+}
+
+/// What became of something that was done with a server.
+pub(super) enum SettledUse<T> {
+    Done(Result<T, PoolError>),
+    /// It is to be done once more.
+    Again,
+}
+
+impl ClientUse {
+    pub fn client(&self) -> &McpClient {
+        &self.client
+    }
+}
+
+impl Drop for ClientUse {
     fn drop(&mut self) {
-        let mut state = lock(&self.0.state);
+        let mut state = lock(&self.slot.state);
         state.in_use = state.in_use.saturating_sub(1);
         state.last_used = Some(Instant::now());
     }
@@ -86,13 +109,12 @@ impl Drop for ClientUse<'_> {
 impl ServerSlot {
     pub fn new(ask: SlotAsk<'_>) -> Arc<Self> {
         let prefix = &ask.spec.prefix;
-        let witness = Arc::clone(ask.witness);
         Arc::new(Self {
             host: ask.host.clone(),
             loaded: Arc::clone(ask.loaded),
             http: ask.http.clone(),
-            log: ServerLog::of(ask.host, prefix, Arc::clone(ask.redactor)),
-            login: ServerLogin::new(ask.host, ask.http, prefix, witness),
+            log: ServerLog::of(ask.host, prefix, Arc::clone(ask.desk)),
+            login: ServerLogin::new(ask.host, ask.http, prefix, ask.desk),
             spec: Arc::new(ask.spec.clone()),
             connecting: tokio::sync::Mutex::default(),
             state: Mutex::default(),
@@ -273,45 +295,47 @@ impl ServerSlot {
         self.take_tools(&client).await
     }
 
-    /// Does something with the server. A session it forgot is begun anew, once: what it refused was
-    /// not done.
-    pub async fn use_client<T>(
-        self: &Arc<Self>,
-        act: impl AsyncFn(&McpClient) -> Result<T, SlotError>,
-    ) -> Result<T, PoolError> {
-        for is_last in [false, true] {
-            let client = self.client().await?;
-            lock(&self.state).in_use += 1;
-            let used = ClientUse(self);
-            let outcome = act(&client).await;
-            drop(used);
-            match outcome {
-                Ok(value) => {
-                    self.note_success();
-                    return Ok(value);
-                }
-                Err(SlotError::Pool(error)) => return Err(error),
-                Err(SlotError::Link(LinkError::SessionLost)) if !is_last => {
-                    tracing::info!(server = self.spec.name, "a session is begun anew");
-                    self.close_now();
-                }
-                Err(SlotError::Link(LinkError::Login(challenge))) => {
-                    return Err(self.wants_login(&challenge));
-                }
-                Err(SlotError::Link(error)) => {
-                    if client.ended().is_some() {
-                        self.living_client();
-                    }
-                    return Err(PoolError::Failed {
-                        server: self.spec.prefix.clone(),
-                        why: error.to_string(),
-                    });
-                }
+    /// The server, for one thing that is done with it.
+    pub async fn begin_use(self: &Arc<Self>) -> Result<ClientUse, PoolError> {
+        let client = self.client().await?;
+        lock(&self.state).in_use += 1;
+        Ok(ClientUse {
+            slot: Arc::clone(self),
+            client,
+        })
+    }
+
+    /// What became of it. A session the server forgot is begun anew, once: what it refused was not
+    /// done.
+    pub fn settle<T>(
+        &self,
+        used: ClientUse,
+        outcome: Result<T, SlotError>,
+        attempt: UseAttempt,
+    ) -> SettledUse<T> {
+        let has_ended = used.client.ended().is_some();
+        drop(used);
+        SettledUse::Done(match outcome {
+            Ok(value) => {
+                self.note_success();
+                Ok(value)
             }
-        }
-        Err(PoolError::Failed {
-            server: self.spec.prefix.clone(),
-            why: LinkError::SessionLost.to_string(),
+            Err(SlotError::Pool(error)) => Err(error),
+            Err(SlotError::Link(LinkError::SessionLost)) if attempt == UseAttempt::First => {
+                tracing::info!(server = self.spec.name, "a session is begun anew");
+                self.close_now();
+                return SettledUse::Again;
+            }
+            Err(SlotError::Link(LinkError::Login(challenge))) => Err(self.wants_login(&challenge)),
+            Err(SlotError::Link(error)) => {
+                if has_ended {
+                    self.living_client();
+                }
+                Err(PoolError::Failed {
+                    server: self.spec.prefix.clone(),
+                    why: error.to_string(),
+                })
+            }
         })
     }
 

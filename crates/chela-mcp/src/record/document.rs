@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chela_core::Host;
+use chela_core::{ContentHash, Host};
 use chela_files::{FileMode, LockFile, announce_write, read_if_there, write_file};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct McpRecord {
     #[serde(default)]
     pub servers: BTreeMap<String, ServerRecord>,
+    /// Files of projects whose servers were asked about, and the text they had.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    offered: BTreeMap<String, ContentHash>,
     /// What another version of the program keeps here.
     #[serde(flatten)]
     other: serde_json::Map<String, serde_json::Value>,
@@ -37,6 +40,16 @@ pub enum RecordError {
 }
 
 impl McpRecord {
+    /// Whether the owner was asked about the servers that a file names, as it is.
+    pub fn was_offered(&self, file: &str, hash: ContentHash) -> bool {
+        self.offered.get(file) == Some(&hash)
+    }
+
+    /// The owner was asked about them.
+    pub fn note_offered(&mut self, file: &str, hash: ContentHash) {
+        self.offered.insert(file.to_owned(), hash);
+    }
+
     pub fn path(host: &Host) -> PathBuf {
         host.state_dir().join("state").join("mcp.json")
     }

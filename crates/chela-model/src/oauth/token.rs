@@ -13,13 +13,20 @@ use crate::ModelHttp;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was given out. Its values are secrets: it has no `Debug`.
+/// What was given out. Its values are secrets.
 #[derive(Clone, Deserialize)]
 pub struct GrantedTokens {
     pub access_token: String,
     pub refresh_token: Option<String>,
     pub expires_in: Option<u64>,
     pub scope: Option<String>,
+}
+
+impl std::fmt::Debug for GrantedTokens {
+    /// Never shows a token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("GrantedTokens(…)")
+    }
 }
 
 /// Why nothing was given out, in the server's words.

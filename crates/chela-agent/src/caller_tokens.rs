@@ -128,7 +128,9 @@ impl CallerTokens {
         let mut tokens = Self::read(&path)?;
         let outcome = change(&mut tokens);
         let text = serde_json::to_string_pretty(&tokens);
-        let bytes = text.map_err(|error| failed(error.to_string()))?.into_bytes();
+        let bytes = text
+            .map_err(|error| failed(error.to_string()))?
+            .into_bytes();
         let announced = announce_write(&host.state_dir(), &path);
         write_file(&path, &bytes, FileMode::Private).map_err(|error| failed(error.to_string()))?;
         announced.finish(&bytes);

@@ -112,9 +112,16 @@ impl McpToolset {
         }
         let record = self.pool.record();
         let mut made = lock(&self.made);
-        let is_same = made.record.as_ref().is_some_and(|known| Arc::ptr_eq(known, &record))
+        let is_same = made
+            .record
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, &record))
             && made.specs.len() == specs.len()
-            && made.specs.iter().zip(&specs).all(|(a, b)| Arc::ptr_eq(a, b));
+            && made
+                .specs
+                .iter()
+                .zip(&specs)
+                .all(|(a, b)| Arc::ptr_eq(a, b));
         if !is_same {
             *made = MadeTools {
                 tools: self.make_tools(&specs, &record, &made.tools),
@@ -151,7 +158,10 @@ impl McpToolset {
         let unknown = self.pool.unknown();
         let new: Vec<String> = {
             let mut met = lock(&self.met);
-            let new: Vec<String> = unknown.into_iter().filter(|name| !met.contains(name)).collect();
+            let new: Vec<String> = unknown
+                .into_iter()
+                .filter(|name| !met.contains(name))
+                .collect();
             met.extend(new.iter().cloned());
             new
         };

@@ -13,7 +13,7 @@ use chela_core::{AgentId, Audience, SessionKey, Trust};
 use chela_guard::{ExternalSource, wrap};
 use chela_mcp::RpcError;
 use chela_mcp::serve::{
-    ServedAnswer, ServedContent, ServedFuture, ServedResource, ServedText, ServedTool,
+    ServedAnswer, ServedContent, ServedFuture, ServedPrompt, ServedResource, ServedText, ServedTool,
 };
 use chela_memory::MemoryQuestion;
 use chela_memory::tool::{
@@ -152,9 +152,15 @@ impl ServedAgent {
 
     /// The skills the agent uses, with how far each is trusted.
     fn skills(&self) -> Result<Vec<(Skill, Trust)>, RpcError> {
-        let skills = self.agents.assembler.skills(&self.agent).map_err(internal)?;
+        let skills = self
+            .agents
+            .assembler
+            .skills(&self.agent)
+            .map_err(internal)?;
         let listed = skills.listed_with_trust();
-        Ok(listed.map(|(skill, trust)| (skill.clone(), trust)).collect())
+        Ok(listed
+            .map(|(skill, trust)| (skill.clone(), trust))
+            .collect())
     }
 
     fn list_skills(&self) -> Result<ServedAnswer, RpcError> {
@@ -207,7 +213,10 @@ impl ServedAgent {
             report.total.tokens, report.prompt.tokens
         );
         for section in sections.filter(|section| section.own.tokens > 0) {
-            text.push_str(&format!("- {}: {} tokens\n", section.id, section.own.tokens));
+            text.push_str(&format!(
+                "- {}: {} tokens\n",
+                section.id, section.own.tokens
+            ));
         }
         Ok(ServedAnswer {
             text,
@@ -240,9 +249,14 @@ impl ServedAgent {
         })
     }
 
-    async fn session_history(&self, arguments: &Map<String, Value>) -> Result<ServedAnswer, RpcError> {
+    async fn session_history(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<ServedAnswer, RpcError> {
         let Ok(key) = SessionKey::parse(&text_of(arguments, "session")) else {
-            return Ok(ServedAnswer::error("That is not a session; sessions_list names them."));
+            return Ok(ServedAnswer::error(
+                "That is not a session; sessions_list names them.",
+            ));
         };
         let number = |name: &str, usual: u64| {
             let number = arguments.get(name).and_then(Value::as_u64).unwrap_or(usual);
@@ -250,7 +264,9 @@ impl ServedAgent {
         };
         let (limit, offset) = (number("limit", 50).min(MOST_MESSAGES), number("offset", 0));
         if key.agent.as_deref() != Some(self.agent.as_str()) {
-            return Ok(ServedAnswer::error("Sessions of other agents are not open to this caller."));
+            return Ok(ServedAnswer::error(
+                "Sessions of other agents are not open to this caller.",
+            ));
         }
         let view = sessions_view_of(&self.agents, &self.agent);
         let read = tokio::task::spawn_blocking(move || {
@@ -321,6 +337,30 @@ impl ServedContent for ServedAgent {
                     mime: "text/markdown",
                 })
                 .collect())
+        })
+    }
+
+    fn prompts(&self) -> ServedFuture<'_, Vec<ServedPrompt>> {
+        Box::pin(async move {
+            if !self.scopes.has(ServedScope::Skills) {
+                return Ok(Vec::new());
+            }
+            let skills = self.skills()?.into_iter();
+            Ok(skills
+                .map(|(skill, _)| ServedPrompt {
+                    name: skill.name,
+                    description: skill.description,
+                })
+                .collect())
+        })
+    }
+
+    fn prompt<'a>(&'a self, name: &'a str) -> ServedFuture<'a, String> {
+        Box::pin(async move {
+            let is_open = self.scopes.has(ServedScope::Skills);
+            let gone = || RpcError::invalid_params("there is no such prompt");
+            let name = is_open.then_some(name).ok_or_else(gone)?;
+            self.skill_text(name)?.ok_or_else(gone)
         })
     }
 

@@ -77,8 +77,14 @@ impl AskDesk for LanesDesk {
                 options: WorkOptions::default(),
             };
             let id = item.id.clone();
-            lanes.submit(item).await.map_err(|error| error.to_string())?;
-            let outcome = lanes.wait_for(&id).await.map_err(|error| error.to_string())?;
+            lanes
+                .submit(item)
+                .await
+                .map_err(|error| error.to_string())?;
+            let outcome = lanes
+                .wait_for(&id)
+                .await
+                .map_err(|error| error.to_string())?;
             match outcome.status {
                 WorkStatus::Answered | WorkStatus::Silent | WorkStatus::Stopped => {
                     Ok(outcome.reply)

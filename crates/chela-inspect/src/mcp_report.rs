@@ -40,6 +40,8 @@ pub struct ServerRow {
     pub reach: String,
     /// What it can reach itself.
     pub walls: String,
+    /// Whether it may do all that its owner may.
+    pub is_unwalled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
     /// What the owner should know.
@@ -104,6 +106,7 @@ fn row_of_record(prefix: String, known: Option<&ServerRecord>) -> ServerRow {
         version: known.map(|known| known.version.clone()).unwrap_or_default(),
         reach: String::new(),
         walls: String::new(),
+        is_unwalled: false,
         login: None,
         notes: Vec::new(),
     }
@@ -113,6 +116,8 @@ impl ServerRow {
     fn describe(&mut self, host: &Host, spec: &McpServerSpec, known: Option<&ServerRecord>) {
         self.reach = spec.describe();
         self.walls = walls_of(host, spec);
+        self.is_unwalled = matches!(spec.reach, ServerReach::Program { .. })
+            && spec.grants.walls == ServerWalls::Off;
         self.login = login_of(host, spec, &mut self.notes);
         let Some(known) = known else {
             return;
@@ -126,7 +131,8 @@ impl ServerRow {
         self.declared = declared.count();
         if !left_out.is_empty() {
             let many = left_out.len();
-            self.notes.push(format!("toolFilter leaves out {many} of its tools"));
+            self.notes
+                .push(format!("toolFilter leaves out {many} of its tools"));
         }
         let held: Vec<&str> = known.held().map(|(name, _)| name).collect();
         if !held.is_empty() {
@@ -158,7 +164,8 @@ impl ServerRow {
             );
         }
         if let Some(failed) = &known.failed {
-            self.notes.push(format!("did not start the last time: {}", failed.why));
+            self.notes
+                .push(format!("did not start the last time: {}", failed.why));
         }
     }
 }
@@ -176,7 +183,10 @@ fn walls_of(host: &Host, spec: &McpServerSpec) -> String {
         true => parts.push("no network".to_owned()),
         false => parts.push(format!("hosts {}", spec.grants.hosts.join(" "))),
     }
-    for (word, access) in [("reads", FolderAccess::Read), ("writes", FolderAccess::Write)] {
+    for (word, access) in [
+        ("reads", FolderAccess::Read),
+        ("writes", FolderAccess::Write),
+    ] {
         let folders: Vec<String> = spec
             .grants
             .folders

@@ -74,7 +74,14 @@ mod tests {
         assert_eq!(value("realm").as_deref(), Some("a \"b\""));
         assert_eq!(value("x").as_deref(), Some("1"));
         assert_eq!(value("nothing"), None);
-        for odd in ["", "Bearer", "Bearer =", "Bearer a=\"", "Bearer ,,,", "Bearer a"] {
+        for odd in [
+            "",
+            "Bearer",
+            "Bearer =",
+            "Bearer a=\"",
+            "Bearer ,,,",
+            "Bearer a",
+        ] {
             assert_eq!(parameter(odd, "scope"), None, "{odd}");
         }
     }

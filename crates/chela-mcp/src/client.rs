@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
 use crate::era::{ProtocolEra, with_meta};
+use crate::json_member::{put, put_within};
 use crate::link::{LinkError, LinkRequest, ServerLink, ServerSignals};
 use crate::message::RpcError;
 use crate::offer::{
@@ -59,7 +60,8 @@ pub struct ListedTools {
 }
 
 impl ServerAbout {
-    fn read(told: &Value, info: &Value) -> Self {
+    fn read(told: &Value, info: Option<&Value>) -> Self {
+        let info = info.unwrap_or(&Value::Null);
         let capabilities = &told["capabilities"];
         let has = |name: &str| capabilities[name].is_object();
         let line = |value: &Value| {
@@ -73,9 +75,10 @@ impl ServerAbout {
             has_tools: has("tools"),
             has_resources: has("resources"),
             has_prompts: has("prompts"),
-            tells_changes: ["tools", "resources", "prompts"]
-                .iter()
-                .any(|name| capabilities[*name]["listChanged"].as_bool() == Some(true)),
+            tells_changes: ["tools", "resources", "prompts"].into_iter().any(|name| {
+                let told = capabilities[name].get("listChanged");
+                told.and_then(Value::as_bool) == Some(true)
+            }),
         }
     }
 }
@@ -133,7 +136,11 @@ impl McpClient {
                 }
                 Ok(tool) => listed.tools.push(tool),
                 Err(unusable) => {
-                    tracing::warn!(tool = unusable.name, why = unusable.why, "a tool is left out");
+                    tracing::warn!(
+                        tool = unusable.name,
+                        why = unusable.why,
+                        "a tool is left out"
+                    );
                     listed.unusable.push(unusable);
                 }
             }
@@ -148,7 +155,9 @@ impl McpClient {
             return Ok(Vec::new());
         }
         let mut told = self.list("resources/list", "resources").await?;
-        let patterns = self.list("resources/templates/list", "resourceTemplates").await;
+        let patterns = self
+            .list("resources/templates/list", "resourceTemplates")
+            .await;
         match patterns {
             Ok(patterns) => told.extend(patterns),
             // A server need not have any.
@@ -206,9 +215,10 @@ impl McpClient {
     ) -> Result<Value, LinkError> {
         let mut asked = params.clone();
         for _ in 0..MOST_REPEATS {
-            let told = self.ask(method, asked, headers.clone()).await?;
+            let answer = self.ask(method, asked, headers.clone()).await?;
+            let told = &answer;
             if told["resultType"].as_str() != Some("input_required") {
-                return Ok(told);
+                return Ok(answer);
             }
             let wants = told["inputRequests"].as_object();
             if wants.is_some_and(|wants| !wants.is_empty()) {
@@ -220,7 +230,7 @@ impl McpClient {
                 break;
             };
             asked = params.clone();
-            asked["requestState"] = state.into();
+            put(&mut asked, "requestState", state);
         }
         Err(LinkError::Misbehaved(
             "it wants the same call again and again".to_owned(),
@@ -236,21 +246,26 @@ impl McpClient {
                 None => json!({}),
             };
             let mut told = self.ask(method, params, Vec::new()).await?;
-            match told[key].take() {
-                Value::Array(page) => all.extend(page),
+            match told.get_mut(key).map(Value::take) {
+                Some(Value::Array(page)) => all.extend(page),
                 _ => {
                     let why = format!("it answers {method} without a list");
                     return Err(LinkError::Misbehaved(why));
                 }
             }
-            let next = told["nextCursor"].as_str().map(str::to_owned);
+            let next = told.get("nextCursor").and_then(Value::as_str);
+            let next = next.map(str::to_owned);
             if all.len() >= MOST_OFFERED || next.is_none() || next == cursor {
                 break;
             }
             cursor = next;
         }
         if all.len() > MOST_OFFERED {
-            tracing::warn!(method, many = all.len(), "a server offers too much: the rest is left out");
+            tracing::warn!(
+                method,
+                many = all.len(),
+                "a server offers too much: the rest is left out"
+            );
             all.truncate(MOST_OFFERED);
         }
         Ok(all)
@@ -269,7 +284,7 @@ impl McpClient {
         };
         // A sign of life now and then keeps a long call alive.
         if method == "tools/call" {
-            params["_meta"]["progressToken"] = id.into();
+            put_within(&mut params, "_meta", "progressToken", id);
         }
         let request = LinkRequest {
             id,

@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chela_core::{lock, ok_or_debug};
-use chela_model::{
-    HttpAnswer, HttpExchange, HttpFault, HttpMethod, ModelHttp, resolve_address,
-};
+use chela_model::{HttpAnswer, HttpExchange, HttpFault, HttpMethod, ModelHttp, resolve_address};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -171,7 +169,10 @@ impl EventsWire {
         let mut state = lock(&self.state);
         state.ended.get_or_insert_with(|| why.clone());
         for (_, waiting) in state.waiting.drain() {
-            if waiting.send(Err(LinkError::BrokenOff(why.clone()))).is_err() {
+            if waiting
+                .send(Err(LinkError::BrokenOff(why.clone())))
+                .is_err()
+            {
                 tracing::debug!("nobody waits for an answer any more");
             }
         }
@@ -278,7 +279,9 @@ impl ServerLink for EventsLink {
     fn close(&self) {
         self.reader.abort();
         let mut state = lock(&self.wire.state);
-        state.ended.get_or_insert_with(|| "it was closed".to_owned());
+        state
+            .ended
+            .get_or_insert_with(|| "it was closed".to_owned());
     }
 }
 

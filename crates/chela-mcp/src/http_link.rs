@@ -11,9 +11,7 @@ use chela_model::{HttpMethod, ModelHttp};
 use serde_json::Value;
 
 use crate::era::MODERN_VERSION;
-use crate::link::{
-    LinkError, LinkFuture, LinkRequest, ServerLink, ServerSignals, wait_patiently,
-};
+use crate::link::{LinkError, LinkFuture, LinkRequest, ServerLink, ServerSignals, wait_patiently};
 use crate::login::ServerLogin;
 use crate::message::{RequestId, RpcMessage};
 
@@ -210,7 +208,9 @@ impl ServerLink for HttpLink {
     fn close(&self) {
         let (session, listener) = {
             let mut state = lock(&self.wire.state);
-            state.ended.get_or_insert_with(|| "it was closed".to_owned());
+            state
+                .ended
+                .get_or_insert_with(|| "it was closed".to_owned());
             (state.session.take(), state.listener.take())
         };
         if let Some(listener) = listener {
@@ -235,4 +235,3 @@ impl Drop for HttpLink {
         }
     }
 }
-

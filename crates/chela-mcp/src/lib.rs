@@ -18,6 +18,7 @@ mod client;
 mod era;
 mod events_link;
 mod http_link;
+mod json_member;
 mod link;
 mod login;
 mod message;
@@ -43,8 +44,8 @@ pub use offer::{
 };
 pub use pool::{McpPool, PoolAsk, PoolError, PooledTool, SlotStanding, tool_name};
 pub use record::{
-    AcceptedBy, FailedStart, HeldTool, HeldWhy, McpRecord, RecordChange, RecordError,
-    ServerRecord, ToolRecord,
+    AcceptedBy, FailedStart, HeldTool, HeldWhy, McpRecord, RecordChange, RecordError, ServerRecord,
+    ToolRecord,
 };
 pub use secret_desk::SecretDesk;
 pub use server_log::{log_path, read_log};

@@ -121,8 +121,9 @@ impl ServerSignals {
             "notifications/progress" => *lock(&self.progress) = Some(Instant::now()),
             "notifications/message" => self.log.note(&message_line(params)),
             "notifications/subscriptions/acknowledged" => {
-                let id = &params["_meta"][SUBSCRIPTION_KEY];
-                tracing::debug!(%id, "the server tells of changes");
+                let meta = &params["_meta"];
+                let id = meta.get(SUBSCRIPTION_KEY);
+                tracing::debug!(?id, "the server tells of changes");
             }
             other => tracing::debug!(method = %shown(other), "a notification nobody needs"),
         }

@@ -50,7 +50,8 @@ impl ServerLogin {
             self.renew_from(&kept.access_token).await;
         }
         let kept = self.kept()?;
-        self.desk.learn(&format!("mcp:{}", self.server), &kept.access_token);
+        self.desk
+            .learn(&format!("mcp:{}", self.server), &kept.access_token);
         Some(kept.access_token)
     }
 
@@ -90,7 +91,8 @@ impl ServerLogin {
             return false;
         };
         let renewed = kept.clone().with(&self.host, granted);
-        self.desk.learn(&format!("mcp:{}", self.server), &renewed.access_token);
+        self.desk
+            .learn(&format!("mcp:{}", self.server), &renewed.access_token);
         let written = renewed.keep(&self.host, &self.server);
         ok_or_warn!(written, "a renewed login is not kept", server = self.server).is_some()
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::json_member::put;
+
 /// More than any message has to say; one that is longer ends the connection.
 pub(crate) const MOST_MESSAGE_BYTES: usize = 8 << 20;
 
@@ -97,7 +99,7 @@ impl RpcError {
     fn to_value(&self) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message });
         if !self.data.is_null() {
-            error["data"] = self.data.clone();
+            put(&mut error, "data", self.data.clone());
         }
         error
     }

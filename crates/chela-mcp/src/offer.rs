@@ -200,7 +200,11 @@ impl ServerPrompt {
         const MOST_ARGUMENTS: usize = 32;
         let name = told["name"].as_str()?;
         check_name(name).ok()?;
-        let words = |value: &Value| value.as_str().map(|text| bound_words(text, MOST_DESCRIPTION).0);
+        let words = |value: &Value| {
+            value
+                .as_str()
+                .map(|text| bound_words(text, MOST_DESCRIPTION).0)
+        };
         let arguments = told["arguments"].as_array().into_iter().flatten();
         let arguments = arguments.filter_map(|argument| {
             let name = argument["name"].as_str()?;
@@ -253,7 +257,9 @@ fn collect_words(value: &Value, words: &mut String, most: usize) {
         }
         Value::Array(all) => all.iter().for_each(|one| collect_words(one, words, most)),
         Value::Object(fields) => {
-            fields.values().for_each(|one| collect_words(one, words, most));
+            fields
+                .values()
+                .for_each(|one| collect_words(one, words, most));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
@@ -292,7 +298,10 @@ fn sorted(value: &Value) -> Value {
             let mut all: Vec<(&String, &Value)> = fields.iter().collect();
             all.sort_by_key(|(name, _)| *name);
             let all = all.into_iter();
-            Value::Object(all.map(|(name, value)| (name.clone(), sorted(value))).collect())
+            Value::Object(
+                all.map(|(name, value)| (name.clone(), sorted(value)))
+                    .collect(),
+            )
         }
         Value::Array(all) => Value::Array(all.iter().map(sorted).collect()),
         other => other.clone(),

@@ -311,9 +311,12 @@ impl McpPool {
 
     fn slot(&self, server: &str) -> Result<Arc<ServerSlot>, PoolError> {
         let slots = lock(&self.0.slots);
-        slots.get(server).cloned().ok_or_else(|| PoolError::NoServer {
-            server: crate::link::shown(server),
-        })
+        slots
+            .get(server)
+            .cloned()
+            .ok_or_else(|| PoolError::NoServer {
+                server: crate::link::shown(server),
+            })
     }
 
     fn usable_tool(&self, server: &str, tool: &str) -> Result<ServerTool, SlotError> {

@@ -13,10 +13,7 @@ use crate::message::{RequestId, RpcMessage};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a server wants of somebody without a login. Empty where it does not say.
-pub(crate) async fn challenge_of(
-    http: &ModelHttp,
-    url: &str,
-) -> Result<LoginChallenge, LinkError> {
+pub(crate) async fn challenge_of(http: &ModelHttp, url: &str) -> Result<LoginChallenge, LinkError> {
     let message = RpcMessage::Request {
         id: RequestId::Number(1),
         method: "server/discover".to_owned(),

@@ -62,7 +62,10 @@ pub(crate) fn bound_schema(told: &Value) -> Result<BoundedSchema, SchemaFault> {
     let mut notes = walk.notes;
     if schema.to_string().len() > MOST_BYTES {
         schema = without_words(schema);
-        note(&mut notes, "what its arguments say of themselves is too long");
+        note(
+            &mut notes,
+            "what its arguments say of themselves is too long",
+        );
     }
     if schema.to_string().len() > MOST_BYTES {
         schema = empty;
@@ -113,7 +116,10 @@ impl<'a> SchemaWalk<'a> {
             .strip_prefix('#')
             .and_then(|pointer| self.root.pointer(pointer));
         let Some(target) = target else {
-            note(&mut self.notes, "a reference that leads elsewhere is left out");
+            note(
+                &mut self.notes,
+                "a reference that leads elsewhere is left out",
+            );
             return Ok(Map::new());
         };
         if self.following.contains(&reference) {
@@ -172,7 +178,10 @@ impl<'a> SchemaWalk<'a> {
 
     fn values(&mut self, values: &[Value]) -> Vec<Value> {
         if values.len() > MOST_VALUES {
-            note(&mut self.notes, "some of the values of an argument are not told");
+            note(
+                &mut self.notes,
+                "some of the values of an argument are not told",
+            );
         }
         let told = values.iter().take(MOST_VALUES);
         told.filter_map(|value| self.value(value)).collect()
@@ -224,12 +233,12 @@ fn check_name(name: &str) -> Result<(), SchemaFault> {
 fn without_words(schema: Value) -> Value {
     match schema {
         Value::Object(fields) => {
-            let kept = fields.into_iter().filter_map(|(key, value)| {
-                match (key.as_str(), &value) {
+            let kept = fields
+                .into_iter()
+                .filter_map(|(key, value)| match (key.as_str(), &value) {
                     ("description" | "title", Value::String(_)) => None,
                     _ => Some((key, without_words(value))),
-                }
-            });
+                });
             Value::Object(kept.collect())
         }
         Value::Array(all) => Value::Array(all.into_iter().map(without_words).collect()),

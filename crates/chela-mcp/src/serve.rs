@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use crate::json_member::put;
 use crate::message::RpcError;
 
 pub use http::{HttpAsk, ServedReply, answer_post};
@@ -40,6 +41,12 @@ pub trait ServedContent: Send + Sync {
 
     /// Reads one of them.
     fn read<'a>(&'a self, uri: &'a str) -> ServedFuture<'a, ServedText>;
+
+    /// Texts that can be put into a conversation, in an order that stays.
+    fn prompts(&self) -> ServedFuture<'_, Vec<ServedPrompt>>;
+
+    /// One of them.
+    fn prompt<'a>(&'a self, name: &'a str) -> ServedFuture<'a, String>;
 }
 
 /// A tool, as callers are told of it.
@@ -82,10 +89,10 @@ impl ServedAnswer {
     pub(crate) fn to_value(&self) -> Value {
         let mut value = json!({ "content": [{ "type": "text", "text": self.text }] });
         if let Some(structured) = &self.structured {
-            value["structuredContent"] = structured.clone();
+            put(&mut value, "structuredContent", structured.clone());
         }
         if self.is_error {
-            value["isError"] = true.into();
+            put(&mut value, "isError", true);
         }
         value
     }
@@ -98,6 +105,13 @@ pub struct ServedResource {
     pub name: String,
     pub description: String,
     pub mime: &'static str,
+}
+
+/// A text that can be put into a conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedPrompt {
+    pub name: String,
+    pub description: String,
 }
 
 /// A text that was read.

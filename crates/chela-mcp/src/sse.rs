@@ -82,7 +82,9 @@ impl EventReader {
 /// A line without its end, and how many bytes it takes with it. A carriage return at the very end
 /// may be half of an end.
 fn next_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
-    let at = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
+    let at = bytes
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'\r'))?;
     let line = bytes.get(..at)?;
     match (bytes.get(at), bytes.get(at + 1)) {
         (Some(b'\r'), Some(b'\n')) => Some((line, at + 2)),

@@ -62,16 +62,20 @@ impl ContentTool {
                 ArgumentKind::text(),
                 "Reads the resource at this address.",
             )
-            .optional("prompt", ArgumentKind::text(), "Gets the prompt of this name.")
+            .optional(
+                "prompt",
+                ArgumentKind::text(),
+                "Gets the prompt of this name.",
+            )
             .optional(
                 "arguments",
                 ArgumentKind::text_map(),
                 "What fills the places of the prompt.",
             )
             .build();
-        let effects = specs.iter().flat_map(|spec| {
-            [RESOURCES, PROMPTS].map(|name| effect_of_tool(spec, name))
-        });
+        let effects = specs
+            .iter()
+            .flat_map(|spec| [RESOURCES, PROMPTS].map(|name| effect_of_tool(spec, name)));
         let effect = gravest(effects);
         let sinks = specs.iter().find(|spec| spec.is_networked());
         let sinks = sinks.map(|spec| sinks_of(spec, effect, &parameters));
@@ -137,7 +141,10 @@ impl ContentTool {
                 false => "resource",
             };
             let words = resource.description.unwrap_or_default();
-            text.push_str(&format!("{kind} {}: {} {words}\n", resource.uri, resource.name));
+            text.push_str(&format!(
+                "{kind} {}: {} {words}\n",
+                resource.uri, resource.name
+            ));
         }
         for prompt in self.pool.list_prompts(server).await? {
             let arguments: Vec<String> = prompt
@@ -149,7 +156,11 @@ impl ContentTool {
                 })
                 .collect();
             let words = prompt.description.unwrap_or_default();
-            text.push_str(&format!("prompt {}({}): {words}\n", prompt.name, arguments.join(", ")));
+            text.push_str(&format!(
+                "prompt {}({}): {words}\n",
+                prompt.name,
+                arguments.join(", ")
+            ));
         }
         Ok(CallAnswer {
             pieces: vec![ResultPiece::Text(text)],

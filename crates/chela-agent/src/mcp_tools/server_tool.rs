@@ -78,7 +78,10 @@ impl ServerCallTool {
     }
 
     async fn act(&self, call: RunCall<'_>) -> ToolOutput {
-        let answer = self.pool.call(&self.server, &self.tool, call.arguments).await;
+        let answer = self
+            .pool
+            .call(&self.server, &self.tool, call.arguments)
+            .await;
         let place = AnswerPlace {
             server: &self.server,
             what: &self.tool,
@@ -204,14 +207,21 @@ impl AnswerPlace<'_> {
                 );
                 (why, words)
             }
-            PoolError::LeftAlone { seconds, times, why, .. } => {
+            PoolError::LeftAlone {
+                seconds,
+                times,
+                why,
+                ..
+            } => {
                 let words = format!(
                     "The MCP server `{}` failed {times} times and is left alone for {seconds} s, so {} was not called. Go on without it. What is known of it, in part in the server's own words:",
                     self.server, self.name
                 );
                 (why, words)
             }
-            other => return ToolOutput::failed(format!("{other}. Go on without it, or tell the user.")),
+            other => {
+                return ToolOutput::failed(format!("{other}. Go on without it, or tell the user."));
+            }
         };
         let mut output = ToolOutput::failed(words);
         output.content.push(OutputPiece::Text(self.label(&why)));

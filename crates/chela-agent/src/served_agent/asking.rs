@@ -108,7 +108,11 @@ impl AskBoard {
         self.wait_for(&ticket, answer).await
     }
 
-    pub(super) async fn result(&self, caller: &str, arguments: &Map<String, Value>) -> ServedAnswer {
+    pub(super) async fn result(
+        &self,
+        caller: &str,
+        arguments: &Map<String, Value>,
+    ) -> ServedAnswer {
         let ticket = text_of(arguments, "ticket");
         let answer = {
             let questions = lock(&self.questions);
@@ -117,7 +121,9 @@ impl AskBoard {
         };
         match answer {
             Some(answer) => self.wait_for(&ticket, answer).await,
-            None => ServedAnswer::error("There is no such ticket; its answer may have been fetched."),
+            None => {
+                ServedAnswer::error("There is no such ticket; its answer may have been fetched.")
+            }
         }
     }
 
@@ -142,7 +148,9 @@ impl AskBoard {
         };
         lock(&self.questions).remove(ticket);
         match told {
-            Ok(text) if text.trim().is_empty() => ServedAnswer::text("The agent has nothing to say."),
+            Ok(text) if text.trim().is_empty() => {
+                ServedAnswer::text("The agent has nothing to say.")
+            }
             Ok(text) => ServedAnswer::text(text),
             Err(why) => ServedAnswer::error(why),
         }

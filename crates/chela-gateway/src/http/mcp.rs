@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use chela_agent::prelude::AgentId;
 use chela_agent::served_agent::ServedAgent;
 use chela_mcp::serve::{HttpAsk, McpService, answer_post};
+use serde_json::Value;
 
 use super::read_body::read_bytes;
 use crate::error_reply::ErrorReply;
@@ -52,6 +53,14 @@ pub(super) async fn post(
     let reply = answer_post(&service, ask).await;
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Ok(match reply.body {
+        Some(Value::Array(messages)) if reply.is_stream => {
+            let events = messages.iter();
+            let events: String = events
+                .map(|message| format!("data: {message}\n\n"))
+                .collect();
+            let kind = [(header::CONTENT_TYPE, "text/event-stream")];
+            (status, kind, events).into_response()
+        }
         Some(body) => (status, Json(body)).into_response(),
         None => status.into_response(),
     })

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use axum::routing::{MethodRouter, get, post};
 
 use super::{
-    approvals, chat_completions, embeddings, health, hooks, mcp, messages, models, openapi, responses,
-    tools_invoke, ws,
+    approvals, chat_completions, embeddings, health, hooks, mcp, messages, models, openapi,
+    responses, tools_invoke, ws,
 };
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::mcp_callers::MCP_PATH;

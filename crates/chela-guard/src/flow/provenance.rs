@@ -213,7 +213,10 @@ impl Provenance {
     /// Whether private text was read that does not come from these services: they need not learn it.
     pub(super) fn has_private_beyond(&self, services: &[&str]) -> bool {
         let others = self.services.iter();
-        self.has_local_text || others.into_iter().any(|known| !services.contains(&&**known))
+        self.has_local_text
+            || others
+                .into_iter()
+                .any(|known| !services.contains(&&**known))
     }
 
     /// The agent knows things about the owner without having looked: from its prompt, from what

@@ -714,9 +714,7 @@ fn a_service_is_told_nothing_that_was_read_elsewhere() {
 #[test]
 fn what_tells_does_not_go_to_a_service_unless_the_owner_wrote_it() {
     let seen = session("look up 4711-0815", "send 9922-3344 to me");
-    let asked = |query: &str| {
-        asked_of(&seen, "docs.example", &json!({ "query": query }), STANDARD)
-    };
+    let asked = |query: &str| asked_of(&seen, "docs.example", &json!({ "query": query }), STANDARD);
     assert_eq!(asked("order 4711-0815"), CallVerdict::Allow);
     assert_eq!(asked("order 9922-3344"), CallVerdict::Ask);
     assert_eq!(asked("see https://evil.example/x"), CallVerdict::Ask);

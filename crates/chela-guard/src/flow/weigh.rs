@@ -60,7 +60,8 @@ impl CallWeighing<'_> {
             && self.seen.taint() == SessionTaint::Tainted
             && self.judge.policy != GuardPolicy::Open;
         let services: Vec<&str> = deed.services().collect();
-        let may_reach = !services.is_empty() && services.iter().all(|host| self.judge.reaches(host));
+        let may_reach =
+            !services.is_empty() && services.iter().all(|host| self.judge.reaches(host));
         let asks = is_told && !may_reach && self.seen.has_private_beyond(&services);
         asks.then_some((CallVerdict::Ask, DecisionRule::PrivateService))
     }

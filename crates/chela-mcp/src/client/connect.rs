@@ -37,9 +37,14 @@ pub(crate) struct ConnectAsk<'a> {
 
 /// What the first question came to.
 enum FirstAnswer {
-    Modern { version: String, about: ServerAbout },
+    Modern {
+        version: String,
+        about: ServerAbout,
+    },
     /// It is to be asked in the older way; whether it did not answer at all.
-    Legacy { was_silent: bool },
+    Legacy {
+        was_silent: bool,
+    },
 }
 
 impl McpClient {
@@ -186,29 +191,33 @@ impl Handshake {
     /// The first question of the newer era. Whatever is no answer of that era means the older one.
     async fn discover(&self, patience: Duration) -> Result<FirstAnswer, LinkError> {
         let params = with_meta(json!({}), MODERN_VERSION, &json!({}));
-        let told = self.ask("server/discover", params, patience).await;
+        let mut told = self.ask("server/discover", params.clone(), patience).await;
+        // It refuses the version and names it as one it speaks: it meant another moment.
+        if let Err(LinkError::Rpc(error)) = &told
+            && error.code == RpcError::UNSUPPORTED_VERSION
+            && supported_by(error).is_some_and(speaks_modern)
+        {
+            told = self.ask("server/discover", params, patience).await;
+        }
         let legacy = |was_silent| Ok(FirstAnswer::Legacy { was_silent });
-        match told {
+        match &told {
             Ok(told) => match told["supportedVersions"].as_array() {
                 Some(versions) if speaks_modern(versions) => Ok(FirstAnswer::Modern {
                     version: MODERN_VERSION.to_owned(),
-                    about: ServerAbout::read(&told, &told["_meta"][SERVER_KEY]),
+                    about: ServerAbout::read(told, told["_meta"].get(SERVER_KEY)),
                 }),
                 Some(versions) if !speaks_legacy(versions) => Err(unknown_versions(versions)),
                 _ => legacy(false),
             },
-            Err(LinkError::Rpc(error)) if error.is_of_newer_era() => {
-                let versions = error.data["supported"].as_array();
-                match versions {
-                    Some(versions) if speaks_legacy(versions) => legacy(false),
-                    Some(versions) => Err(unknown_versions(versions)),
-                    None => Err(LinkError::Rpc(error)),
-                }
-            }
+            Err(LinkError::Rpc(error)) if error.is_of_newer_era() => match supported_by(error) {
+                Some(versions) if speaks_legacy(versions) => legacy(false),
+                Some(versions) => Err(unknown_versions(versions)),
+                None => Err(LinkError::Rpc(error.clone())),
+            },
             Err(LinkError::Rpc(_) | LinkError::Misbehaved(_)) => legacy(false),
-            Err(LinkError::Status { status, .. }) if (400..500).contains(&status) => legacy(false),
+            Err(LinkError::Status { status, .. }) if (400..500).contains(status) => legacy(false),
             Err(LinkError::Timeout(_)) if self.is_program => legacy(true),
-            Err(error) => Err(error),
+            Err(error) => Err(error.clone()),
         }
     }
 
@@ -220,7 +229,7 @@ impl Handshake {
             "capabilities": {},
             "clientInfo": own_name(),
         });
-        let told = self.ask("initialize", params, self.patience).await?;
+        let told = &self.ask("initialize", params, self.patience).await?;
         let version = told["protocolVersion"].as_str().unwrap_or_default();
         if !LEGACY_VERSIONS.contains(&version) {
             return Err(unknown_versions(&[version.into()]));
@@ -232,7 +241,7 @@ impl Handshake {
         let era = ProtocolEra::Legacy {
             version: version.to_owned(),
         };
-        Ok((era, ServerAbout::read(&told, &told["serverInfo"])))
+        Ok((era, ServerAbout::read(told, told.get("serverInfo"))))
     }
 
     async fn ask(
@@ -250,6 +259,12 @@ impl Handshake {
         };
         self.link.request(request).await
     }
+}
+
+/// The versions a server names where it refuses one.
+fn supported_by(error: &RpcError) -> Option<&[Value]> {
+    let data = &error.data;
+    data["supported"].as_array().map(Vec::as_slice)
 }
 
 fn speaks_modern(versions: &[Value]) -> bool {

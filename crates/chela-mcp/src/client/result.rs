@@ -107,7 +107,10 @@ impl PieceList {
             }
             "audio" => {
                 let kind = shown(text("mimeType"));
-                self.add_text(format!("[audio, {kind}, {} bytes as base64]", text("data").len()));
+                self.add_text(format!(
+                    "[audio, {kind}, {} bytes as base64]",
+                    text("data").len()
+                ));
             }
             other => self.add_text(format!("[content of the kind `{}`]", shown(other))),
         }
@@ -123,7 +126,9 @@ impl PieceList {
             (None, data) => {
                 let length = data.map_or(0, str::len);
                 let kind = shown(kind);
-                self.add_text(format!("[resource {uri}, {kind}, {length} bytes as base64]"));
+                self.add_text(format!(
+                    "[resource {uri}, {kind}, {length} bytes as base64]"
+                ));
             }
         }
     }
@@ -191,7 +196,13 @@ mod tests {
         let images = images.filter(|piece| matches!(piece, ResultPiece::Image { .. }));
         assert_eq!(images.count(), 1);
         let text = answer.text();
-        for told in ["hello", "[audio, audio/wav", "[resource file:///a a]", "inside", "surprise"] {
+        for told in [
+            "hello",
+            "[audio, audio/wav",
+            "[resource file:///a a]",
+            "inside",
+            "surprise",
+        ] {
             assert!(text.contains(told), "{text}");
         }
         assert!(!text.contains("<script>"), "{text}");
@@ -199,7 +210,8 @@ mod tests {
 
     #[test]
     fn what_is_for_programs_is_told_where_there_is_nothing_else() {
-        let both = json!({ "content": [{ "type": "text", "text": "5" }], "structuredContent": [5] });
+        let both =
+            json!({ "content": [{ "type": "text", "text": "5" }], "structuredContent": [5] });
         assert_eq!(CallAnswer::of_call(&both).text(), "5");
         let one = json!({ "content": [], "structuredContent": { "sum": 5 } });
         assert_eq!(CallAnswer::of_call(&one).text(), r#"{"sum":5}"#);

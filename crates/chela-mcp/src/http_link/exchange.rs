@@ -165,7 +165,10 @@ impl HttpWire {
                 })
             }
             status => {
-                let body = answer.read_whole(MOST_ERROR_BYTES).await.unwrap_or_default();
+                let body = answer
+                    .read_whole(MOST_ERROR_BYTES)
+                    .await
+                    .unwrap_or_default();
                 Err(read_error(status, &body))
             }
         }
@@ -261,10 +264,7 @@ impl AnswerStream<'_> {
         }
     }
 
-    async fn next_answer(
-        &mut self,
-        id: i64,
-    ) -> Result<Option<Result<Value, RpcError>>, LinkError> {
+    async fn next_answer(&mut self, id: i64) -> Result<Option<Result<Value, RpcError>>, LinkError> {
         loop {
             let piece = self.answer.next_piece().await;
             let Some(piece) = piece.map_err(LinkError::BrokenOff)? else {
@@ -310,7 +310,12 @@ impl AnswerStream<'_> {
         if self.form != AnswerForm::Events {
             return Ok(());
         }
-        while let Some(piece) = self.answer.next_piece().await.map_err(LinkError::BrokenOff)? {
+        while let Some(piece) = self
+            .answer
+            .next_piece()
+            .await
+            .map_err(LinkError::BrokenOff)?
+        {
             for event in self.events.push(&piece)? {
                 if !event.data.trim().is_empty() {
                     self.wire.hear(read_message(event.data.as_bytes())?).await?;

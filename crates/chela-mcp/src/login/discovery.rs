@@ -178,7 +178,12 @@ mod tests {
 
     #[test]
     fn tokens_are_asked_for_the_server_that_is_called_and_for_no_other() {
-        for fine in ["https://a.example", "https://a.example/", "https://a.example/mcp", "https://A.EXAMPLE/mcp/"] {
+        for fine in [
+            "https://a.example",
+            "https://a.example/",
+            "https://a.example/mcp",
+            "https://A.EXAMPLE/mcp/",
+        ] {
             assert!(covers(fine, "https://a.example/mcp"), "{fine}");
         }
         for other in [

@@ -257,7 +257,7 @@ impl LoginFlow<'_> {
             "application_type": "native",
         });
         let told = post_json(self.ask.http, register, &document).await?;
-        let told = told.map_err(OauthError::from)?;
+        let told = &told.map_err(OauthError::from)?;
         let id = told["client_id"].as_str().ok_or(OauthError::Without {
             what: "a client id",
         })?;

@@ -47,7 +47,9 @@ impl HeaderParam {
             Value::String(text) => text.clone(),
             Value::Bool(flag) => flag.to_string(),
             Value::Number(number) => {
-                let whole = number.as_i64().filter(|whole| whole.abs() <= SAFE_INTEGER)?;
+                let whole = number
+                    .as_i64()
+                    .filter(|whole| whole.abs() <= SAFE_INTEGER)?;
                 whole.to_string()
             }
             _ => return None,
@@ -178,10 +180,16 @@ mod tests {
         let named = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             sent,
-            [named("Mcp-Param-Region", "eu"), named("Mcp-Param-Count", "42")]
+            [
+                named("Mcp-Param-Region", "eu"),
+                named("Mcp-Param-Count", "42")
+            ]
         );
         assert_eq!(headers(&schema, json!({ "region": null })), []);
-        let unsafe_number = headers(&schema, json!({ "deep": { "count": 9_007_199_254_740_993_i64 } }));
+        let unsafe_number = headers(
+            &schema,
+            json!({ "deep": { "count": 9_007_199_254_740_993_i64 } }),
+        );
         assert_eq!(unsafe_number, []);
     }
 
@@ -200,7 +208,10 @@ mod tests {
         }
         let inside = json!({ "type": "array", "items": text("A") });
         assert_eq!(one(inside), Err(HeaderFault::Unreachable));
-        assert_eq!(one(json!({ "anyOf": [text("A")] })), Err(HeaderFault::Unreachable));
+        assert_eq!(
+            one(json!({ "anyOf": [text("A")] })),
+            Err(HeaderFault::Unreachable)
+        );
         let twice = json!({ "properties": { "a": text("Same"), "b": text("sAME") } });
         assert_eq!(header_params(&twice), Err(HeaderFault::Twice));
     }
@@ -209,7 +220,10 @@ mod tests {
     fn what_a_header_cannot_carry_is_encoded() {
         assert_eq!(encode_header("us-west1"), "us-west1");
         assert_eq!(encode_header("a b"), "a b");
-        assert_eq!(encode_header("Hello, 世界"), "=?base64?SGVsbG8sIOS4lueVjA==?=");
+        assert_eq!(
+            encode_header("Hello, 世界"),
+            "=?base64?SGVsbG8sIOS4lueVjA==?="
+        );
         assert_eq!(encode_header(" padded "), "=?base64?IHBhZGRlZCA=?=");
         assert_eq!(encode_header("line1\nline2"), "=?base64?bGluZTEKbGluZTI=?=");
         assert_eq!(

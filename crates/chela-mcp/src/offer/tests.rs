@@ -10,8 +10,10 @@ fn a_tool_is_known_by_what_a_model_reads_of_it() {
         }))
         .unwrap()
     };
-    let schema = json!({ "type": "object", "properties": { "a": { "type": "number", "title": "A" } } });
-    let turned = json!({ "properties": { "a": { "title": "A", "type": "number" } }, "type": "object" });
+    let schema =
+        json!({ "type": "object", "properties": { "a": { "type": "number", "title": "A" } } });
+    let turned =
+        json!({ "properties": { "a": { "title": "A", "type": "number" } }, "type": "object" });
     let first = tool("Adds.", schema.clone());
     assert_eq!(first.fingerprint(), tool("Adds.", turned).fingerprint());
     assert_ne!(

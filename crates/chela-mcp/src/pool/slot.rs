@@ -10,8 +10,8 @@ use tokio::time::Instant;
 
 use super::slot_watch::watch_slot;
 use super::{PoolError, SlotError};
-use crate::client::{ConnectAsk, McpClient};
 use crate::challenge::LoginChallenge;
+use crate::client::{ConnectAsk, McpClient};
 use crate::link::{LinkError, ServerSignals};
 use crate::login::ServerLogin;
 use crate::record::{FailedStart, McpRecord, RecordChange, ServerRecord};
@@ -171,7 +171,9 @@ impl ServerSlot {
         let is_this = state.client.as_ref();
         is_this.filter(|client| Arc::ptr_eq(client, watched))?;
         let idle = self.spec.patience.idle;
-        let unused = state.last_used.map_or(Duration::ZERO, |last| last.elapsed());
+        let unused = state
+            .last_used
+            .map_or(Duration::ZERO, |last| last.elapsed());
         if state.in_use > 0 || unused < idle {
             return Some(idle.saturating_sub(unused).max(Duration::from_millis(50)));
         }
@@ -259,7 +261,10 @@ impl ServerSlot {
 
     fn note_failure(&self, why: &str) -> PoolError {
         let why = match self.log.last_lines().last() {
-            Some(_) => format!("{why} (`chela mcp logs {}` shows what it printed)", self.spec.prefix),
+            Some(_) => format!(
+                "{why} (`chela mcp logs {}` shows what it printed)",
+                self.spec.prefix
+            ),
             None => why.to_owned(),
         };
         lock(&self.state).fail(&why);

@@ -74,18 +74,14 @@ impl McpRecord {
     }
 
     /// Changes the record, one at a time over all processes.
-    pub fn change<T>(
-        host: &Host,
-        change: impl FnOnce(&mut Self) -> T,
-    ) -> Result<T, RecordError> {
+    pub fn change<T>(host: &Host, change: impl FnOnce(&mut Self) -> T) -> Result<T, RecordError> {
         let path = Self::path(host);
         let failed = |why: String| RecordError::Write {
             path: path.clone(),
             why,
         };
         let lock = path.with_extension("json.lock");
-        let _lock =
-            LockFile::take(&lock, PATIENCE).map_err(|error| failed(error.to_string()))?;
+        let _lock = LockFile::take(&lock, PATIENCE).map_err(|error| failed(error.to_string()))?;
         let mut record = Self::read(&path)?;
         let before = record.clone();
         let outcome = change(&mut record);
@@ -96,8 +92,7 @@ impl McpRecord {
             serde_json::to_string_pretty(&record).map_err(|error| failed(error.to_string()))?;
         let bytes = format!("{text}\n").into_bytes();
         let announced = announce_write(&host.state_dir(), &path);
-        write_file(&path, &bytes, FileMode::Private)
-            .map_err(|error| failed(error.to_string()))?;
+        write_file(&path, &bytes, FileMode::Private).map_err(|error| failed(error.to_string()))?;
         announced.finish(&bytes);
         Ok(outcome)
     }

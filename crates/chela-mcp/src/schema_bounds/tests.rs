@@ -101,7 +101,12 @@ fn long_and_invisible_words_are_cut_and_cleaned() {
     assert_eq!(bound.schema["properties"]["a"]["description"], "visible");
     assert!(!bound.notes.is_empty());
     let many: serde_json::Map<String, Value> = (0..1_000)
-        .map(|at| (format!("argument{at}"), json!({ "type": "string", "description": "word ".repeat(50) })))
+        .map(|at| {
+            (
+                format!("argument{at}"),
+                json!({ "type": "string", "description": "word ".repeat(50) }),
+            )
+        })
         .collect();
     let bound = bound_schema(&json!({ "type": "object", "properties": many })).unwrap();
     assert_eq!(bound.schema, json!({ "type": "object" }));

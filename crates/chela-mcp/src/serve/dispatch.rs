@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{McpService, ServedResource, ServedTool};
+use super::{McpService, ServedPrompt, ServedResource, ServedTool};
 use crate::era::{
     CAPABILITIES_KEY, LEGACY_VERSION, LEGACY_VERSIONS, MODERN_VERSION, SERVER_KEY,
     SUBSCRIPTION_KEY, VERSION_KEY, own_name,
 };
+use crate::json_member::{put, put_within};
 use crate::link::shown;
-use crate::message::{RequestId, RpcError};
+use crate::message::{RequestId, RpcError, RpcMessage};
 
 /// Lists are the same until the program is another one, or its owner changed something.
 const LIST_TTL_MILLIS: u64 = 60_000;
@@ -34,7 +35,9 @@ impl AskedEra {
 pub(super) fn check_meta(params: &Value) -> Result<(), RpcError> {
     let meta = &params["_meta"];
     let Some(version) = meta[VERSION_KEY].as_str() else {
-        return Err(RpcError::invalid_params(format!("_meta lacks {VERSION_KEY}")));
+        return Err(RpcError::invalid_params(format!(
+            "_meta lacks {VERSION_KEY}"
+        )));
     };
     if version != MODERN_VERSION {
         return Err(unsupported(version));
@@ -49,7 +52,9 @@ pub(super) fn check_meta(params: &Value) -> Result<(), RpcError> {
 
 /// The versions that are spoken here.
 fn versions() -> Vec<&'static str> {
-    std::iter::once(MODERN_VERSION).chain(LEGACY_VERSIONS).collect()
+    std::iter::once(MODERN_VERSION)
+        .chain(LEGACY_VERSIONS)
+        .collect()
 }
 
 pub(super) fn unsupported(version: &str) -> RpcError {
@@ -79,6 +84,8 @@ impl McpService {
             ("resources/list", _) => self.list_resources().await?,
             ("resources/templates/list", _) => listing("resourceTemplates", Vec::new()),
             ("resources/read", _) => self.read_resource(params, era).await?,
+            ("prompts/list", _) => self.list_prompts().await?,
+            ("prompts/get", _) => self.get_prompt(params).await?,
             ("subscriptions/listen", AskedEra::Modern) => listened(id),
             (other, _) => return Err(RpcError::unknown_method(other)),
         };
@@ -89,7 +96,7 @@ impl McpService {
     }
 
     fn capabilities() -> Value {
-        json!({ "tools": {}, "resources": {} })
+        json!({ "tools": {}, "resources": {}, "prompts": {} })
     }
 
     fn initialize(&self, params: &Value) -> Value {
@@ -142,9 +149,25 @@ impl McpService {
         Ok(listing("resources", all))
     }
 
+    async fn list_prompts(&self) -> Result<Value, RpcError> {
+        let prompts = self.content.prompts().await?;
+        Ok(listing(
+            "prompts",
+            prompts.iter().map(prompt_value).collect(),
+        ))
+    }
+
+    async fn get_prompt(&self, params: &Value) -> Result<Value, RpcError> {
+        let name = params["name"].as_str().unwrap_or_default();
+        let text = self.content.prompt(name).await?;
+        let content = json!({ "type": "text", "text": text });
+        Ok(json!({ "messages": [{ "role": "user", "content": content }] }))
+    }
+
     async fn read_resource(&self, params: &Value, era: AskedEra) -> Result<Value, RpcError> {
         let uri = params["uri"].as_str().unwrap_or_default();
         let read = self.content.read(uri).await.map_err(|error| {
+            let error = error.with_data(json!({ "uri": shown(uri) }));
             // The older era has a code of its own for what is not there.
             match (era, error.code) {
                 (AskedEra::Legacy, RpcError::INVALID_PARAMS) => RpcError {
@@ -160,6 +183,10 @@ impl McpService {
             "cacheScope": "private",
         }))
     }
+}
+
+fn prompt_value(prompt: &ServedPrompt) -> Value {
+    json!({ "name": prompt.name, "description": prompt.description })
 }
 
 fn tool_value(tool: &ServedTool) -> Value {
@@ -184,21 +211,31 @@ fn resource_value(resource: &ServedResource) -> Value {
 /// A list, and how long it holds.
 fn listing(key: &str, all: Vec<Value>) -> Value {
     let mut value = json!({ "ttlMs": LIST_TTL_MILLIS, "cacheScope": "private" });
-    value[key] = Value::Array(all);
+    put(&mut value, key, all);
     value
+}
+
+/// What a caller who wants to listen is told before anything else: that nothing will be told.
+pub(super) fn acknowledged(id: &RequestId) -> RpcMessage {
+    let mut meta = json!({});
+    put(&mut meta, SUBSCRIPTION_KEY, id.to_value());
+    RpcMessage::Notification {
+        method: "notifications/subscriptions/acknowledged".to_owned(),
+        params: json!({ "_meta": meta, "notifications": {} }),
+    }
 }
 
 /// Nothing changes while a caller listens, so the listening ends at once.
 fn listened(id: &RequestId) -> Value {
     let mut meta = json!({});
-    meta[SUBSCRIPTION_KEY] = id.to_value();
+    put(&mut meta, SUBSCRIPTION_KEY, id.to_value());
     json!({ "_meta": meta })
 }
 
 /// With what every answer of the newer era has.
 fn identified(mut result: Value) -> Value {
-    result["resultType"] = "complete".into();
-    result["_meta"][SERVER_KEY] = own_name();
+    put(&mut result, "resultType", "complete");
+    put_within(&mut result, "_meta", SERVER_KEY, own_name());
     result
 }
 

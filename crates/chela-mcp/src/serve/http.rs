@@ -5,10 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::McpService;
-use super::dispatch::{AskedEra, unsupported};
+use super::dispatch::{AskedEra, acknowledged, unsupported};
 use crate::era::{LEGACY_VERSIONS, MODERN_VERSION, VERSION_KEY};
 use crate::link::shown;
 use crate::message::{RequestId, RpcError, RpcMessage};
+
+/// What is answered with a stream.
+const LISTEN: &str = "subscriptions/listen";
 
 /// A request, as it came.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +31,8 @@ pub struct ServedReply {
     pub status: u16,
     /// `None`: nothing.
     pub body: Option<Value>,
+    /// Whether the body is a list of messages to be told as a stream of events.
+    pub is_stream: bool,
 }
 
 impl ServedReply {
@@ -35,6 +40,7 @@ impl ServedReply {
         Self {
             status,
             body: Some(message.to_value()),
+            is_stream: false,
         }
     }
 
@@ -58,9 +64,11 @@ impl ServedReply {
 pub async fn answer_post(service: &McpService, ask: HttpAsk<'_>) -> ServedReply {
     let value: Value = match serde_json::from_slice(ask.body) {
         Ok(value) => value,
-        Err(_) => return ServedReply::error(None, RpcError::new(RpcError::PARSE, "it is not JSON")),
+        Err(_) => {
+            return ServedReply::error(None, RpcError::new(RpcError::PARSE, "it is not JSON"));
+        }
     };
-    let id = RequestId::read(&value["id"]);
+    let id = value.get("id").and_then(RequestId::read);
     let message = match RpcMessage::read(value) {
         Ok(message) => message,
         Err(error) => return ServedReply::error(id, error),
@@ -70,6 +78,7 @@ pub async fn answer_post(service: &McpService, ask: HttpAsk<'_>) -> ServedReply 
         return ServedReply {
             status: 202,
             body: None,
+            is_stream: false,
         };
     };
     let era = match era_of(&ask, &params) {
@@ -82,13 +91,21 @@ pub async fn answer_post(service: &McpService, ask: HttpAsk<'_>) -> ServedReply 
         return ServedReply::error(Some(id), error);
     }
     match service.answer(&id, &method, &params, era).await {
-        Ok(result) => ServedReply::of(
-            200,
-            &RpcMessage::Response {
+        Ok(result) => {
+            let first = (method == LISTEN).then(|| acknowledged(&id).to_value());
+            let answer = RpcMessage::Response {
                 id: Some(id),
                 outcome: Ok(result),
-            },
-        ),
+            };
+            match first {
+                None => ServedReply::of(200, &answer),
+                Some(first) => ServedReply {
+                    status: 200,
+                    body: Some(Value::Array(vec![first, answer.to_value()])),
+                    is_stream: true,
+                },
+            }
+        }
         Err(error) => {
             let mut reply = ServedReply::error(Some(id), error);
             // The older era says what went wrong in the body alone.
@@ -102,7 +119,7 @@ pub async fn answer_post(service: &McpService, ask: HttpAsk<'_>) -> ServedReply 
 
 /// The era, by the header where there is one; what the body says must be the same.
 fn era_of(ask: &HttpAsk<'_>, params: &Value) -> Result<AskedEra, RpcError> {
-    let told = params["_meta"][VERSION_KEY].as_str();
+    let told = params["_meta"].get(VERSION_KEY).and_then(Value::as_str);
     match (ask.version, told) {
         (None, None) => Ok(AskedEra::Legacy),
         (Some(header), None) if LEGACY_VERSIONS.contains(&header) => Ok(AskedEra::Legacy),
@@ -110,11 +127,7 @@ fn era_of(ask: &HttpAsk<'_>, params: &Value) -> Result<AskedEra, RpcError> {
         (Some(header), None) if header == MODERN_VERSION => Ok(AskedEra::Modern),
         (Some(header), None) => Err(unsupported(header)),
         (Some(header), Some(told)) if header == told => Ok(AskedEra::Modern),
-        (header, Some(told)) => Err(mismatch(
-            "MCP-Protocol-Version",
-            header,
-            told,
-        )),
+        (header, Some(told)) => Err(mismatch("MCP-Protocol-Version", header, told)),
     }
 }
 

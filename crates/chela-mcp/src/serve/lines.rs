@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::McpService;
-use super::dispatch::AskedEra;
+use super::dispatch::{AskedEra, acknowledged};
 use crate::message::{MOST_MESSAGE_BYTES, RequestId, RpcError, RpcMessage};
 
 /// Requests at once; more wait.
@@ -41,7 +41,10 @@ pub async fn serve_lines(
         if length == 0 {
             break;
         }
-        let mut pieces = buffer.get(..length).unwrap_or_default().split(|byte| *byte == b'\n');
+        let mut pieces = buffer
+            .get(..length)
+            .unwrap_or_default()
+            .split(|byte| *byte == b'\n');
         if let Some(first) = pieces.next() {
             line.extend_from_slice(first);
         }
@@ -61,10 +64,7 @@ pub async fn serve_lines(
     Ok(())
 }
 
-async fn write_answers(
-    mut output: impl AsyncWrite + Unpin,
-    mut queue: mpsc::Receiver<RpcMessage>,
-) {
+async fn write_answers(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<RpcMessage>) {
     while let Some(answer) = queue.recv().await {
         let written = async {
             output.write_all(&answer.to_line()).await?;
@@ -95,13 +95,13 @@ impl LineClient {
                 return self.say(None, Err(error)).await;
             }
         };
-        let id = RequestId::read(&value["id"]);
+        let id = value.get("id").and_then(RequestId::read);
         match RpcMessage::read(value) {
             Err(error) => self.say(id, Err(error)).await,
             Ok(RpcMessage::Request { id, method, params }) => self.begin(id, method, params).await,
             Ok(RpcMessage::Notification { method, params }) => {
                 if method == "notifications/cancelled"
-                    && let Some(id) = RequestId::read(&params["requestId"])
+                    && let Some(id) = params.get("requestId").and_then(RequestId::read)
                     && let Some(task) = lock(&self.running).remove(&id)
                 {
                     task.abort();
@@ -129,6 +129,10 @@ impl LineClient {
             let era = AskedEra::of(&params);
             let outcome = service.answer(&own, &method, &params, era).await;
             lock(&running).remove(&own);
+            if outcome.is_ok() && method == "subscriptions/listen" {
+                let told = answers.send(acknowledged(&own)).await;
+                ok_or_debug!(told, "a client reads no more");
+            }
             let answer = RpcMessage::Response {
                 id: Some(own),
                 outcome,

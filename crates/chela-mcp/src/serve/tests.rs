@@ -47,6 +47,14 @@ impl ServedContent for Echo {
         })
     }
 
+    fn prompts(&self) -> ServedFuture<'_, Vec<ServedPrompt>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn prompt<'a>(&'a self, _: &'a str) -> ServedFuture<'a, String> {
+        Box::pin(async { Err(RpcError::invalid_params("it is not there")) })
+    }
+
     fn read<'a>(&'a self, uri: &'a str) -> ServedFuture<'a, ServedText> {
         Box::pin(async move {
             match uri {
@@ -109,9 +117,17 @@ fn both_eras_are_answered_over_lines() {
         ),
         json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
         request(2, "tools/list", json!({})),
-        request(3, "tools/call", json!({ "name": "echo", "arguments": { "text": "hi" } })),
+        request(
+            3,
+            "tools/call",
+            json!({ "name": "echo", "arguments": { "text": "hi" } }),
+        ),
         request(4, "server/discover", modern(json!({}))),
-        request(5, "tools/call", modern(json!({ "name": "echo", "arguments": { "text": "ho" } }))),
+        request(
+            5,
+            "tools/call",
+            modern(json!({ "name": "echo", "arguments": { "text": "ho" } })),
+        ),
         request(6, "resources/read", json!({ "uri": "echo://b" })),
         request(7, "resources/read", modern(json!({ "uri": "echo://b" }))),
         request(8, "no/such", json!({})),
@@ -132,7 +148,11 @@ fn both_eras_are_answered_over_lines() {
 #[test]
 fn a_request_that_is_cancelled_is_not_answered() {
     let answers = told(&[
-        request(1, "tools/call", json!({ "name": "echo", "arguments": { "text": "for ever" } })),
+        request(
+            1,
+            "tools/call",
+            json!({ "name": "echo", "arguments": { "text": "for ever" } }),
+        ),
         json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } }),
         request(2, "ping", json!({})),
         json!("no message"),
@@ -141,7 +161,12 @@ fn a_request_that_is_cancelled_is_not_answered() {
     assert_eq!(ids, [None, Some(2)]);
 }
 
-fn posted(version: Option<&str>, method: Option<&str>, name: Option<&str>, body: Value) -> (u16, i64) {
+fn posted(
+    version: Option<&str>,
+    method: Option<&str>,
+    name: Option<&str>,
+    body: Value,
+) -> (u16, i64) {
     let service = McpService::new(Arc::new(Echo));
     let body = body.to_string();
     let reply = block_on(answer_post(
@@ -153,16 +178,31 @@ fn posted(version: Option<&str>, method: Option<&str>, name: Option<&str>, body:
             body: body.as_bytes(),
         },
     ));
-    let code = reply.body.as_ref().map(|body| body["error"]["code"].as_i64());
+    let code = reply
+        .body
+        .as_ref()
+        .map(|body| body["error"]["code"].as_i64());
     (reply.status, code.flatten().unwrap_or_default())
 }
 
 #[test]
 fn headers_say_what_the_body_says() {
     let now = Some(MODERN_VERSION);
-    let call = || request(1, "tools/call", modern(json!({ "name": "echo", "arguments": { "text": "x" } })));
-    assert_eq!(posted(now, Some("tools/call"), Some(" echo "), call()), (200, 0));
-    assert_eq!(posted(now, Some("tools/call"), Some("=?base64?ZWNobw==?="), call()), (200, 0));
+    let call = || {
+        request(
+            1,
+            "tools/call",
+            modern(json!({ "name": "echo", "arguments": { "text": "x" } })),
+        )
+    };
+    assert_eq!(
+        posted(now, Some("tools/call"), Some(" echo "), call()),
+        (200, 0)
+    );
+    assert_eq!(
+        posted(now, Some("tools/call"), Some("=?base64?ZWNobw==?="), call()),
+        (200, 0)
+    );
     for (version, method, name) in [
         (now, Some("tools/list"), Some("echo")),
         (now, Some("TOOLS/CALL"), Some("echo")),
@@ -182,8 +222,14 @@ fn headers_say_what_the_body_says() {
 fn versions_and_methods_that_are_not_there_have_their_status() {
     let now = Some(MODERN_VERSION);
     let list = Some("tools/list");
-    assert_eq!(posted(Some("v9"), list, None, request(1, "tools/list", json!({}))), (400, -32_022));
-    assert_eq!(posted(now, list, None, request(1, "tools/list", json!({}))), (400, -32_602));
+    assert_eq!(
+        posted(Some("v9"), list, None, request(1, "tools/list", json!({}))),
+        (400, -32_022)
+    );
+    assert_eq!(
+        posted(now, list, None, request(1, "tools/list", json!({}))),
+        (400, -32_602)
+    );
     let gone = request(1, "initialize", modern(json!({})));
     assert_eq!(posted(now, Some("initialize"), None, gone), (404, -32_601));
     let older = request(1, "initialize", json!({ "protocolVersion": "2025-11-25" }));

@@ -60,7 +60,10 @@ mod tests {
         ]);
         assert_eq!(wrong, ["["]);
         assert_eq!(effects.of_tool("read_file"), Some(McpEffect::Read));
-        assert_eq!(effects.of_tool("read_secret"), Some(McpEffect::Irreversible));
+        assert_eq!(
+            effects.of_tool("read_secret"),
+            Some(McpEffect::Irreversible)
+        );
         assert_eq!(effects.of_tool("send"), Some(McpEffect::WriteOutward));
         assert_eq!(ToolEffects::default().of_tool("send"), None);
     }

@@ -184,7 +184,11 @@ impl ServerReader<'_> {
         } = &self.server.oauth;
         let at = format!("mcp.servers.{}.oauth.clientSecret", self.name);
         // `auth: { scope: … }` is how some write it.
-        let beside = self.server.auth.as_ref().and_then(|auth| auth["scope"].as_str());
+        let beside = self
+            .server
+            .auth
+            .as_ref()
+            .and_then(|auth| auth["scope"].as_str());
         LoginSettings {
             client_id: client_id.clone(),
             client_secret: client_secret.as_ref().map(|secret| self.secret(secret, at)),

@@ -209,7 +209,11 @@ mod tests {
         assert_eq!(check(Some("https://a.example"), false), Ok(()));
         assert_eq!(check(None, false), Ok(()));
         assert_eq!(check(None, true), Err(OauthError::Unsigned));
-        for other in ["https://a.example/", "https://A.example", "https://b.example"] {
+        for other in [
+            "https://a.example/",
+            "https://A.example",
+            "https://b.example",
+        ] {
             let mixed = check(Some(other), false);
             assert!(matches!(mixed, Err(OauthError::MixedUp { .. })), "{other}");
         }

@@ -80,6 +80,7 @@ pub fn read_metadata(
     let told: Value = serde_json::from_slice(&reply.body).map_err(|_| OauthError::Metadata {
         why: "it is not JSON".to_owned(),
     })?;
+    let told = &told;
     let named = told["issuer"].as_str().unwrap_or_default();
     let is_same = match compare {
         IssuerMatch::Exact => named == issuer,

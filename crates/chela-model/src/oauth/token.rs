@@ -168,6 +168,7 @@ async fn post(
     if matches!(reply.status, 200 | 201) {
         return Ok(Ok(told));
     }
+    let told = &told;
     let code = told["error"].as_str().unwrap_or("an error").to_owned();
     let words = told["error_description"].as_str().unwrap_or(&code);
     Ok(Err(LoginRefusal {
@@ -226,7 +227,10 @@ mod tests {
         };
         assert_eq!(choose(&[], None, false), ClientAuth::None);
         assert_eq!(choose(&[], None, true), ClientAuth::Basic);
-        assert_eq!(choose(&["client_secret_post"], None, true), ClientAuth::Post);
+        assert_eq!(
+            choose(&["client_secret_post"], None, true),
+            ClientAuth::Post
+        );
         assert_eq!(choose(&["none"], None, true), ClientAuth::None);
         let both = ["client_secret_basic", "client_secret_post"];
         assert_eq!(

@@ -20,9 +20,7 @@ use crate::policy::{self, PolicyAsk, PolicyVerdict, SandboxChoice, Sender, ToolR
 use crate::sessions::{self, SessionCompany, SessionSight, SessionToolset};
 use crate::subagents::{self, ChildSpawner};
 use crate::tools_find::{self, ToolCatalog};
-use crate::{
-    ChangeJournal, OfferedTool, OutputBound, SessionsView, Tool, ToolOffer, bound,
-};
+use crate::{ChangeJournal, OfferedTool, OutputBound, SessionsView, Tool, ToolOffer, bound};
 
 /// The model a session talks to, as far as tools care.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

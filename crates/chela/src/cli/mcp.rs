@@ -244,7 +244,12 @@ pub struct ServeArgs {
     pub agent: Option<String>,
 
     /// What callers may use: memory, skills, context, sessions, ask
-    #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "memory,skills")]
+    #[arg(
+        long,
+        value_name = "SCOPES",
+        value_delimiter = ',',
+        default_value = "memory,skills"
+    )]
     pub scope: Vec<String>,
 }
 
@@ -255,7 +260,12 @@ pub enum TokenCommand {
         /// Who it is for
         name: String,
         /// What it opens: memory, skills, context, sessions, ask
-        #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "memory,skills")]
+        #[arg(
+            long,
+            value_name = "SCOPES",
+            value_delimiter = ',',
+            default_value = "memory,skills"
+        )]
         scope: Vec<String>,
         /// The agent it is about
         #[arg(long, value_name = "AGENT")]

@@ -59,8 +59,7 @@ fn login(host: &Host, screen: &mut Screen, args: &LoginArgs) -> CommandOutcome {
         .build()
         .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
     let login = runtime.block_on(async {
-        let server =
-            AuthorizationServer::discover(&http, &issuer, IssuerMatch::SlashAside).await?;
+        let server = AuthorizationServer::discover(&http, &issuer, IssuerMatch::SlashAside).await?;
         let asking = flows::LoginRequest {
             host,
             http: &http,

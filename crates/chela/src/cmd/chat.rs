@@ -324,7 +324,9 @@ async fn open(
     };
     let folders = choice.choose(screen, way)?;
     let setup = match folders.first() {
-        Some(folder) if offers_servers(&setup, &folder.path, screen, way) => plan.setup(&setup.host),
+        Some(folder) if offers_servers(&setup, &folder.path, screen, way) => {
+            plan.setup(&setup.host)
+        }
         _ => setup,
     };
     let http = ModelHttp::new(&setup.host, &setup.loaded);

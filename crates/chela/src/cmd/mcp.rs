@@ -91,7 +91,10 @@ impl KnownServers {
 
 fn unknown<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> CommandError {
     let known: Vec<&str> = known.collect();
-    let hint = match (suggest::nearest(name, known.iter().copied()), known.is_empty()) {
+    let hint = match (
+        suggest::nearest(name, known.iter().copied()),
+        known.is_empty(),
+    ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, true) => "`chela mcp add` sets one up".to_owned(),
         (None, false) => format!("there is {}", known.join(", ")),

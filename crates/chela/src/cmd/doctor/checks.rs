@@ -14,7 +14,7 @@ use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
-use super::{DoctorFinding, gateway, models, stores};
+use super::{DoctorFinding, gateway, mcp, models, stores};
 use crate::cmd::{CommandSetup, context, stop};
 
 pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
@@ -27,6 +27,7 @@ pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
         "workspace" => workspace(setup),
         "files" => files(setup),
         "skills" => skills(setup),
+        "mcp" => mcp::mcp_findings(setup),
         "words" => words(setup),
         "history" => history(setup),
         "gateway" => gateway::gateway_findings(setup),

@@ -72,8 +72,10 @@ fn entry_of(host: &Host, args: &AddArgs) -> Result<Value, CommandError> {
             }
         }
         (None, None) => {
-            return Err(CommandError::usage("a URL, or a program behind `--`, is needed")
-                .hint("chela mcp add --help"));
+            return Err(
+                CommandError::usage("a URL, or a program behind `--`, is needed")
+                    .hint("chela mcp add --help"),
+            );
         }
     }
     let mut put = |key: &str, value: Value| {
@@ -111,13 +113,12 @@ fn entry_of(host: &Host, args: &AddArgs) -> Result<Value, CommandError> {
 }
 
 fn folders_of(host: &Host, args: &AddArgs) -> Result<Vec<Value>, CommandError> {
-    let shown = |folder: &Path| Ok::<_, CommandError>(real_folder(host, folder)?);
     let mut folders = Vec::new();
     for folder in &args.read {
-        folders.push(json!(shown(folder)?.display().to_string()));
+        folders.push(json!(real_folder(host, folder)?.display().to_string()));
     }
     for folder in &args.write {
-        let path = shown(folder)?.display().to_string();
+        let path = real_folder(host, folder)?.display().to_string();
         folders.push(json!({ "path": path, "access": "write" }));
     }
     Ok(folders)
@@ -156,7 +157,11 @@ fn hints_about(host: &Host, args: &AddArgs) -> Vec<String> {
     let is_given = |path: &Path| {
         let given = args.read.iter().chain(&args.write);
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        given.into_iter().any(|folder| real(path).starts_with(real(&host.expand_from(&folder.to_string_lossy(), &host.cwd))))
+        given.into_iter().any(|folder| {
+            real(path).starts_with(real(
+                &host.expand_from(&folder.to_string_lossy(), &host.cwd),
+            ))
+        })
     };
     for word in args.command.iter().skip(1) {
         let path = Path::new(word);

@@ -58,7 +58,9 @@ pub fn print_held(
             HeldWhy::Changed => tool.accepted.as_ref(),
             HeldWhy::New | HeldWhy::Odd | HeldWhy::Revoked => None,
         };
-        let before = before.map(chela_mcp::ServerTool::to_text).unwrap_or_default();
+        let before = before
+            .map(chela_mcp::ServerTool::to_text)
+            .unwrap_or_default();
         screen.raw(&render_diff(&before, &held.tool.to_text(), paint))?;
         screen.blank()?;
     }

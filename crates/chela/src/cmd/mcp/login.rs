@@ -13,12 +13,7 @@ use crate::cmd::change_records::record_change;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
 
-pub fn log_in(
-    host: &Host,
-    screen: &mut Screen,
-    name: &str,
-    scope: Option<&str>,
-) -> CommandOutcome {
+pub fn log_in(host: &Host, screen: &mut Screen, name: &str, scope: Option<&str>) -> CommandOutcome {
     let servers = KnownServers::open(host);
     let spec = servers.spec(name)?;
     let http = ModelHttp::new(&servers.setup.host, &servers.setup.loaded);
@@ -26,7 +21,10 @@ pub fn log_in(
     screen.flush()?;
     let prompt = |address: &str| {
         let shown = clean_line(address);
-        print_note(paint, &format!("Open in a browser on this machine: {shown}"));
+        print_note(
+            paint,
+            &format!("Open in a browser on this machine: {shown}"),
+        );
     };
     let kept = wait_for(chela_mcp::log_in(LoginAsk {
         host,
@@ -52,11 +50,10 @@ pub fn log_out(host: &Host, screen: &mut Screen, name: &str) -> CommandOutcome {
     match had {
         true => screen.line(format!("Deleted the login to {}.", clean_line(name)))?,
         false => {
-            return Err(CommandError::new(format!(
-                "there is no login to {}",
-                clean_line(name)
-            ))
-            .hint("`chela mcp list` shows the servers"));
+            return Err(
+                CommandError::new(format!("there is no login to {}", clean_line(name)))
+                    .hint("`chela mcp list` shows the servers"),
+            );
         }
     }
     Ok(CommandExit::Fine)

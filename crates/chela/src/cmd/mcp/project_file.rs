@@ -47,7 +47,9 @@ fn named_servers(
     }
     let text = std::fs::read_to_string(file).map_err(|error| cannot(&error))?;
     let told: Value = serde_json::from_str(&text).map_err(|error| cannot(&error))?;
-    let servers = told["mcpServers"].as_object().or(told["servers"].as_object());
+    let servers = told["mcpServers"]
+        .as_object()
+        .or(told["servers"].as_object());
     let folder = file.parent().unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| cannot(&error))?;
     let known = &setup.loaded.config.mcp.servers;
@@ -117,13 +119,19 @@ impl NamedServer {
                 let args = self.entry["args"].as_array().into_iter().flatten();
                 let words = args.filter_map(Value::as_str);
                 let line: Vec<&str> = std::iter::once(command).chain(words).collect();
-                format!("runs {} in the sandbox, and reads this folder", line.join(" "))
+                format!(
+                    "runs {} in the sandbox, and reads this folder",
+                    line.join(" ")
+                )
             }
             (None, url) => format!("is at {}", url.unwrap_or_default()),
         };
         let wants = match self.wants.is_empty() {
             true => String::new(),
-            false => format!("; it asks for {}, which it does not get", self.wants.join(", ")),
+            false => format!(
+                "; it asks for {}, which it does not get",
+                self.wants.join(", ")
+            ),
         };
         format!("{}: {}{wants}", clean_line(&self.name), clean_line(&told))
     }
@@ -149,8 +157,9 @@ pub fn add_from(host: &Host, screen: &mut Screen, file: &Path, args: &AddArgs) -
     }
     note_answered(host, &file, hash);
     if added.is_empty() {
-        return Err(CommandError::new("nothing was set up")
-            .hint("answer in a terminal, or give --yes"));
+        return Err(
+            CommandError::new("nothing was set up").hint("answer in a terminal, or give --yes")
+        );
     }
     for name in &added {
         screen.line(format!("Set up {}.", clean_line(name)))?;
@@ -202,7 +211,10 @@ pub fn offer_project_servers(
     for server in &servers {
         print_note(
             screen.paint,
-            &format!("{FILE} of this folder names an MCP server. {}", server.describe()),
+            &format!(
+                "{FILE} of this folder names an MCP server. {}",
+                server.describe()
+            ),
         );
         if ask_yes_unless_silent(&format!("Set up {}?", clean_line(&server.name))) {
             match write_server(host, &server.name, &server.entry) {

@@ -20,8 +20,8 @@ const CALLER: &str = "stdio";
 /// Standard output carries the protocol, so nothing else is printed there.
 pub fn run(host: &Host, args: &ServeArgs) -> CommandOutcome {
     let setup = CommandSetup::load(host);
-    let scopes = ServedScopes::parse(args.scope.iter().map(String::as_str))
-        .map_err(CommandError::usage)?;
+    let scopes =
+        ServedScopes::parse(args.scope.iter().map(String::as_str)).map_err(CommandError::usage)?;
     let agent = setup.agent(args.agent.as_deref())?;
     let agents = Agents::open(&setup.host, Arc::new(setup.loaded));
     process_log::hide_with(agents.redactor());

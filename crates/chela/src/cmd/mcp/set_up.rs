@@ -76,10 +76,9 @@ pub fn parse_effect(typed: &str) -> Result<(String, McpEffect), CommandError> {
     let word = effect.trim().replace('-', "_");
     match (tool.trim(), McpEffect::from_word(&word)) {
         (tool, Some(effect)) if !tool.is_empty() => Ok((tool.to_owned(), effect)),
-        _ => Err(CommandError::usage(format!(
-            "`{}` is not TOOL=EFFECT",
-            clean_line(typed)
-        ))
-        .hint("effects are irreversible, read, egress, write_reversible and write_outward")),
+        _ => Err(
+            CommandError::usage(format!("`{}` is not TOOL=EFFECT", clean_line(typed)))
+                .hint("effects are irreversible, read, egress, write_reversible and write_outward"),
+        ),
     }
 }

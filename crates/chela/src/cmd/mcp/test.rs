@@ -31,7 +31,11 @@ pub fn run(host: &Host, screen: &mut Screen, args: &TestArgs) -> CommandOutcome 
         pool.close().await;
         answer
     })?;
-    print_answer(screen, &answer.map_err(|error| failed(&spec, error))?, args.json)
+    print_answer(
+        screen,
+        &answer.map_err(|error| failed(&spec, error))?,
+        args.json,
+    )
 }
 
 /// Starts a server for the first time, after it was set up.

@@ -64,10 +64,11 @@ pub fn run(host: &Host, screen: &mut Screen, command: TokenCommand) -> CommandOu
             let body = json!({ "change": "mcp token deleted", "about": name });
             record_change(host, AuditKind::ConfigChange, &body);
             if !CallerTokens::delete(host, &name).map_err(CommandError::new)? {
-                return Err(
-                    CommandError::new(format!("there is no token for {}", clean_line(&name)))
-                        .hint("`chela mcp token list` names them"),
-                );
+                return Err(CommandError::new(format!(
+                    "there is no token for {}",
+                    clean_line(&name)
+                ))
+                .hint("`chela mcp token list` names them"));
             }
             screen.line(format!("Deleted the token of {}.", clean_line(&name)))?;
         }

@@ -39,11 +39,7 @@ pub fn run(host: &Host, screen: &mut Screen, name: Option<&str>, as_json: bool) 
 }
 
 /// The tools of one server, as they are on record.
-pub fn print_server(
-    screen: &mut Screen,
-    set: &McpToolset,
-    spec: &McpServerSpec,
-) -> CommandOutcome {
+pub fn print_server(screen: &mut Screen, set: &McpToolset, spec: &McpServerSpec) -> CommandOutcome {
     let paint = screen.paint;
     let record = set.pool().record();
     let Some(server) = record.servers.get(&spec.prefix) else {

@@ -60,7 +60,10 @@ pub fn trust(host: &Host, screen: &mut Screen, args: &TrustArgs) -> CommandOutco
             "{} said something else meanwhile: nothing was approved",
             clean_line(&spec.name)
         ))
-        .hint(format!("chela mcp trust {} shows it as it is now", spec.name)));
+        .hint(format!(
+            "chela mcp trust {} shows it as it is now",
+            spec.name
+        )));
     };
     screen.line(match approved.is_empty() {
         true => format!("Approved {what}."),

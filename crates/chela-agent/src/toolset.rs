@@ -30,6 +30,7 @@ use crate::agent_memory::{MemoryAsk, agent_memory};
 use crate::bootstrap_pending::BootstrapMeans;
 use crate::documentation::OwnDocumentation;
 use crate::file_trust::FileTrust;
+use crate::mcp_tools::McpToolset;
 use crate::sandbox;
 use crate::secrets::SecretVault;
 
@@ -253,6 +254,7 @@ pub fn effects(
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
+    let own = server_tools(ask);
     let handles = SecretVault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
     let session = sandbox::SandboxedSession {
         host: ask.host,
@@ -274,7 +276,7 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         redactor: Arc::default(),
         handles,
         commands: &commands,
-        own: &[],
+        own: &own,
         folders: &[],
         host: ask.host,
         loaded: ask.loaded,
@@ -303,6 +305,17 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         }),
     });
     fitting(toolbox, ask.size)
+}
+
+/// The tools of servers, as far as they are on record: none is started.
+fn server_tools(ask: &PreviewAsk<'_>) -> Vec<Arc<dyn chela_tools::Tool>> {
+    match ask.loaded.config.mcp.servers.is_empty() {
+        true => Vec::new(),
+        false => {
+            let loaded = Arc::new(ask.loaded.clone());
+            McpToolset::open(ask.host, &loaded, Arc::default()).tools()
+        }
+    }
 }
 
 /// What commands may have by name, and what is taken out of what they print.

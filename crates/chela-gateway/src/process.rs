@@ -24,6 +24,7 @@ use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listen_address::{ListenAddressError, listen_address};
 use crate::listener;
+use crate::mcp_callers::LanesDesk;
 use crate::restart_desk::RestartAsk;
 use crate::telemetry::run_telemetry;
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
@@ -123,6 +124,7 @@ impl Gateway {
             hooks,
             names: RwLock::new(names),
             restart: Arc::clone(lanes.restart()),
+            mcp: LanesDesk::board(&lanes),
             lanes,
             reload,
             log_file: ask.log_file.clone(),

@@ -329,7 +329,7 @@ fn inside(
 }
 
 /// Bubblewrap where it works, else Landlock; or the one the config names.
-fn backend(
+pub(super) fn backend(
     wanted: Option<&str>,
     bwrap: impl FnOnce() -> BackendResult,
     landlock: impl FnOnce() -> BackendResult,

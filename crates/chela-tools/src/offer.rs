@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chela_core::Trust;
 use serde_json::{Map, Value};
 
 use crate::approvals::StateReach;
@@ -64,6 +65,10 @@ impl Tool for OfferedTool {
 
     fn keeps_changes(&self) -> bool {
         self.tool.keeps_changes()
+    }
+
+    fn described_by(&self) -> Trust {
+        self.tool.described_by()
     }
 
     fn needs(&self) -> Vec<ToolNeed> {

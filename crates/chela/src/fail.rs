@@ -6,6 +6,7 @@ use chela_config::is_secret_key;
 use chela_core::Host;
 use chela_core::panics::caught_panic;
 use chela_core::secret::{KnownSecret, Redactor, is_guessable};
+use chela_model::oauth::OauthError;
 
 /// What a command ends with when nothing went wrong on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -167,6 +168,15 @@ impl From<io::Error> for CommandError {
                 ..fail
             },
             _ => fail,
+        }
+    }
+}
+
+impl From<OauthError> for CommandError {
+    fn from(error: OauthError) -> Self {
+        match error {
+            OauthError::Insecure { .. } => Self::usage(error),
+            _ => Self::new(error),
         }
     }
 }

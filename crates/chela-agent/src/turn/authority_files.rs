@@ -8,10 +8,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::caller_tokens::CallerTokens;
 use crate::work_folders::FolderGrants;
 use chela_core::{Host, ok_or_warn};
 use chela_files::{FileMode, WriteWitness, write_file};
 use chela_ledger::installation_key_file;
+use chela_mcp::McpRecord;
 use chela_sandbox::may_come_from_command;
 use chela_store::{RowsGuarded, SqliteRuntimeStore, block_on};
 use chela_tools::approvals::{ApprovalsDocument, StateReach};
@@ -47,6 +49,8 @@ impl AuthorityFiles {
             ApprovalsDocument::path(&host),
             FolderGrants::path(&host),
             TrustRecords::path(&host),
+            McpRecord::path(&host),
+            CallerTokens::path(&host),
             installation_key_file(&host),
         ];
         if reach == StateReach::Kept {

@@ -87,6 +87,7 @@ impl Desk {
             approver,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         };
         self.commands.exec.run(call).await
     }
@@ -291,6 +292,7 @@ async fn long_output_lies_nowhere_with_its_secrets() {
             approver: &HeadlessApprover,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         })
         .await;
     for text in [shown.text(), log.text()] {

@@ -6,7 +6,7 @@ mod which_session;
 mod work_folder;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ use chela_gateway::RunningGateway;
 use chela_model::{ModelHttp, ResolveError};
 use chela_workspace::SeedMode;
 
+use super::mcp::offer_project_servers;
 use super::{CommandOutcome, CommandSetup, auth, init, ledger};
 use crate::chat::{
     self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, GatewayTalk, GatewayTalkAsk,
@@ -328,6 +329,12 @@ async fn open(
         chosen: plan.folder.as_deref(),
     };
     let folders = choice.choose(screen, way)?;
+    let setup = match folders.first() {
+        Some(folder) if offers_servers(&setup, &folder.path, screen, way) => {
+            plan.setup(&setup.host)
+        }
+        _ => setup,
+    };
     let http = ModelHttp::new(&setup.host, &setup.loaded);
     for told in auth::renew_logins(&setup.host, &http).await {
         chat::print_warning(screen.paint, &told);
@@ -354,6 +361,12 @@ async fn open(
     agents.conversation(ask).await.map_err(|error| {
         CommandError::new(error).hint("`chela doctor` shows what is wrong, and what to do")
     })
+}
+
+/// Asks about tool servers that the folder one works in names; says whether any were set up.
+fn offers_servers(setup: &CommandSetup, folder: &Path, screen: &Screen, way: &ChatMode) -> bool {
+    let is_there = !matches!(way, ChatMode::Once(_)) && somebody_is_there();
+    offer_project_servers(&setup.host, setup, folder, screen, is_there)
 }
 
 async fn hold(

@@ -13,7 +13,7 @@ use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
 use super::prompts::AgentPrompts;
-use super::{DoctorFinding, gateway, models, stores};
+use super::{DoctorFinding, gateway, mcp, models, stores};
 use crate::cmd::owner::is_agent;
 use crate::cmd::{CommandSetup, stop};
 
@@ -27,6 +27,7 @@ pub fn run(setup: &CommandSetup, prompts: &AgentPrompts<'_>, check: &str) -> Vec
         "workspace" => workspace(setup),
         "files" => prompts.file_findings(),
         "skills" => skills(setup),
+        "mcp" => mcp::mcp_findings(setup),
         "words" => prompts.word_findings(),
         "history" => history(setup),
         "gateway" => gateway::gateway_findings(setup),

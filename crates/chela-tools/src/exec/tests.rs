@@ -377,10 +377,7 @@ async fn without_elevated_nothing_leaves_a_sandbox_that_cannot_be_built() {
 async fn a_question_says_what_is_in_reach() {
     let desk = desk(Some(ExecMode::Ask));
     let arguments = json!({ "command": "touch made" });
-    let prospect = desk
-        .commands
-        .exec
-        .prospect(arguments.as_object().unwrap());
+    let prospect = desk.commands.exec.prospect(arguments.as_object().unwrap());
     let words = prospect.words.unwrap();
     assert!(
         words.ends_with(", able to change Chela's own files"),

@@ -185,6 +185,8 @@ fn flatten<'v>(path: &[String], value: &'v Value, leaves: &mut BTreeMap<KeyParts
                 flatten(&below(&name), item, leaves);
             }
         }
+        // A config that says nothing yet.
+        _ if path.is_empty() => {}
         leaf => {
             leaves.insert(path.to_vec(), leaf);
         }

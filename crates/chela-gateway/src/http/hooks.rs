@@ -184,7 +184,7 @@ fn mapped_event(state: &GatewayState, request: &HookRequest) -> Result<HookEvent
             let filled = filled.map_err(|error| broken(error.message))?;
             // What a request names may be a session of its own, not one of the owner's.
             if takes_values(key) && !is_of_requests(&filled) {
-                let why = "a sessionKey with values of the request has to begin with `hook:`";
+                let why = "a sessionKey with values of the request has to start with `hook:`";
                 return Err(broken(why.to_owned()));
             }
             filled

@@ -373,3 +373,16 @@ async fn without_elevated_nothing_leaves_a_sandbox_that_cannot_be_built() {
     );
     assert!(!fresh.folder.path().join("outside").exists());
 }
+
+/// Where nothing keeps a command from what Chela keeps, its question says so.
+#[tokio::test]
+async fn a_question_says_what_is_in_reach() {
+    let desk = desk(Some(ExecMode::Ask));
+    let arguments = json!({ "command": "touch made" });
+    let prospect = desk.commands.exec.prospect(arguments.as_object().unwrap());
+    let words = prospect.words.unwrap();
+    assert!(
+        words.ends_with(", able to change Chela's own files"),
+        "{words}"
+    );
+}

@@ -105,8 +105,8 @@ impl CommandLaunch {
         })
     }
 
-    /// The same program, kept from what Chela keeps. It ends when this program does, as far as
-    /// [`CommandLaunch::tied`] says.
+    /// The same program, kept from what Chela keeps. It ends when this program does, as one without
+    /// a fence would.
     pub fn fenced(self, fence: &StateFence) -> Result<Self, String> {
         let name = self.name.to_string_lossy().into_owned();
         let starter = is_first_thread().then(own_number).flatten();

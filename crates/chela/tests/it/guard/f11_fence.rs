@@ -358,6 +358,31 @@ fn nobody_types_in_the_owners_place() {
     }
 }
 
+/// No program becomes another user where nobody gains rights: one that is named runs without the
+/// fence, and one that only a script names stays behind it.
+#[test]
+fn a_program_that_becomes_another_user_runs_without_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let Some(home) = Fence::MountsOfUser.home() else {
+        return;
+    };
+    let sudo = home.write("bin/sudo", "#!/bin/sh\nexec \"$@\"\n");
+    std::fs::set_permissions(&sudo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let home = {
+        let bin = home.path("bin").display().to_string();
+        home.env("PATH", &format!("{bin}:{path}"))
+    };
+    sh(&home, "sudo sh -c 'echo hidden > ~/.chela/state/hidden'");
+    assert!(!home.exists(".chela/state/hidden"));
+    let named = ["sandbox", "run", "--", "sudo", "touch", "STATE/named"];
+    let state = home.path(".chela/state").display().to_string();
+    let named = named.map(|word| word.replace("STATE", &state));
+    let words: Vec<&str> = named.iter().map(String::as_str).collect();
+    let run = home.run(&words);
+    assert!(home.exists(".chela/state/named"), "{run:?}");
+}
+
 #[test]
 fn the_owner_can_do_without_it_and_is_told() {
     let home = TestHome::empty();

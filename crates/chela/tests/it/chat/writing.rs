@@ -356,7 +356,7 @@ fn files_of_an_earlier_conversation_are_not_undone_in_a_new_one() {
     ]);
     home.run(&["chat", "-m", "write kept.md"]).ok();
     home.run(&["chat", "-m", "/new"]).ok();
-    let told = home.run(&["chat", "-m", "/undo files"]).out;
+    let told = home.run(&["chat", "-m", "/undo files"]).fails(1);
     assert!(told.contains("nothing to undo here"), "{told}");
     assert!(told.contains("`chela undo`"), "{told}");
     assert!(home.exists(".chela/workspace/kept.md"));

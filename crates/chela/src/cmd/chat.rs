@@ -502,9 +502,9 @@ fn refuse_failed(answer: &CommandAnswer, command: &SlashCommand) -> Result<(), C
         return Ok(());
     }
     let hint = match command.id {
-        CommandId::Skill => "`chela skills list` shows them".to_owned(),
-        CommandId::Model => "`chela models list` shows them".to_owned(),
-        CommandId::Resume => "`chela sessions list --all` shows them".to_owned(),
+        CommandId::Skill => "`chela skills list` shows the skills".to_owned(),
+        CommandId::Model => "`chela models list` shows the models".to_owned(),
+        CommandId::Resume => "`chela sessions list --all` shows the conversations".to_owned(),
         CommandId::Approve => "`chela approvals list` shows what waits".to_owned(),
         _ => format!(
             "`chela -m '/help {}'` shows how it is written",

@@ -130,7 +130,7 @@ impl BeatSkip {
             Self::NoTaskDue => "no task of HEARTBEAT.md is due",
             Self::ConditionNotMet => "the condition of every due task says no",
             Self::BackingOff => "nothing to say several times in a row: asked less often",
-            Self::Awaited => "the answer to the beat before is still awaited",
+            Self::Awaited => "the previous heartbeat is still waiting for its answer",
         }
     }
 }

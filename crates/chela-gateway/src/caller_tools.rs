@@ -185,7 +185,7 @@ impl Tool for CallerToolProxy {
             };
             let Some(result) = self.calls.ask(asked).await else {
                 return ToolOutput::failed(format!(
-                    "The program that has the tool `{}` did not bring a result.",
+                    "The program that offers the tool `{}` returned no result.",
                     self.spec.name
                 ));
             };

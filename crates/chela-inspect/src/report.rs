@@ -422,13 +422,20 @@ fn file_row(prompt: &Prompt, file: &FileReport, raw: RawFiles<'_>) -> FileRow {
 /// What the file costs before anything is done to it. A file that is in the prompt whole costs
 /// what it costs there; others are counted by their own text.
 fn raw_size(file: &FileReport, injected: TextSize, raw: RawFiles<'_>) -> TextSize {
-    let tokens = match &file.status {
-        FileStatus::Injected => injected.tokens,
-        _ => raw(file).map_or(0, |text| tokens::count(&text)),
-    };
+    if file.status == FileStatus::Injected {
+        return TextSize {
+            chars: file.raw_chars,
+            tokens: injected.tokens,
+        };
+    }
+    let text = raw(file).unwrap_or_default();
     TextSize {
-        chars: file.raw_chars,
-        tokens,
+        // One that was left out unread has no count yet.
+        chars: match file.raw_chars {
+            0 => text.chars().count(),
+            counted => counted,
+        },
+        tokens: tokens::count(&text),
     }
 }
 

@@ -316,6 +316,12 @@ impl Models {
         }
     }
 
+    /// Where requests to a provider go.
+    pub fn base_url_of(&self, name: &str) -> Option<&str> {
+        self.provider(name)
+            .map(|provider| provider.base_url.as_str())
+    }
+
     fn provider(&self, name: &str) -> Option<&Arc<ModelProvider>> {
         let exact = self.providers.iter().find(|provider| provider.id == name);
         exact.or_else(|| {

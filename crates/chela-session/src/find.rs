@@ -1,4 +1,4 @@
-//! The session a person means by an id, the start of one, a key, or a name.
+//! The session a person means by an id, the start of one, a key, a name, or as the last one.
 
 use chela_core::{AgentId, SessionKey, suggest};
 
@@ -7,6 +7,9 @@ use crate::store::{OpenSession, SessionError, Sessions};
 
 /// An id can be shortened to this many characters.
 const SHORTEST: usize = 4;
+
+/// Stands for the conversation in which a person wrote last.
+const NEWEST: &str = "last";
 
 /// What a person's words for a session lead to.
 #[derive(Debug)]
@@ -54,6 +57,13 @@ impl Sessions {
         if matching.len() > 1 {
             let ids = matching.into_iter().map(str::to_owned);
             return Ok(SessionMatch::Several(ids.collect()));
+        }
+        // Unless one is called so.
+        if given.eq_ignore_ascii_case(NEWEST)
+            && let Some(newest) = all.iter().rev().max_by_key(|info| info.interacted)
+            && let Some(session) = self.by_id(newest.session_id.as_str()).await?
+        {
+            return Ok(SessionMatch::One(session));
         }
         let keys: Vec<String> = all.iter().map(|info| info.key.to_string()).collect();
         let own = format!("agent:{agent}:");

@@ -173,6 +173,16 @@ pub fn words_of(shape: &'static ValueShape) -> Vec<&'static str> {
     }
 }
 
+/// Whether there is a key at this path.
+pub fn is_key(root: &'static ValueShape, path: &str) -> bool {
+    let mut shape = root;
+    path.split('.').all(|key| {
+        let found = shape.as_object().and_then(|object| object.field(key));
+        shape = found.map_or(shape, |field| field.shape);
+        found.is_some()
+    })
+}
+
 /// Where else a key of this name exists, if in one place only.
 pub fn elsewhere(root: &'static ValueShape, key: &str) -> Option<String> {
     const DEPTH: usize = 3;

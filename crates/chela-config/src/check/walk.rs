@@ -300,7 +300,10 @@ impl<'n> ShapeWalk<'n> {
             finding.consequence = Some("ignored");
             return;
         }
+        let usual = format!("agents.defaults.{key}");
+        let is_usual = self.steps.len() == 1 && expect::is_key(Config::SHAPE, &usual);
         let hint = match meant(key, object) {
+            _ if is_usual => Some(format!("did you mean `{usual}`?")),
             Some(close) => {
                 let mut path = self.path_to_parent();
                 path = path.key(close);

@@ -211,7 +211,7 @@ impl GatewayTalk {
             match event {
                 LinkEvent::Told(event) => self.hear(&event),
                 LinkEvent::Lost => {
-                    self.notice("the connection to the gateway broke: looking for it".to_owned());
+                    self.notice("lost the connection to the gateway; reconnecting".to_owned());
                 }
                 LinkEvent::Back { gap } => self.come_back(gap),
                 LinkEvent::Gone => break,

@@ -81,6 +81,9 @@ pub fn show_to_end(name: &str, text: &str, paint: ColourMode) -> bool {
                 Some("") => break,
                 None => return false,
                 Some(line) if is_no(line) => return false,
+                Some(_) if writeln!(io::stderr(), "  That is no answer here.").is_err() => {
+                    return false;
+                }
                 Some(_) => {}
             }
         }
@@ -89,7 +92,10 @@ pub fn show_to_end(name: &str, text: &str, paint: ColourMode) -> bool {
 }
 
 fn page_prompt(at: usize, pages: usize) -> String {
-    format!("  page {} of {pages}: Enter reads on, or no: ", at + 1)
+    format!(
+        "  page {} of {pages}: press Enter to read on, or type no: ",
+        at + 1
+    )
 }
 
 /// Yes unless they say otherwise.

@@ -89,7 +89,7 @@ impl MarkdownStream {
     pub fn tail(&self) -> Vec<StyledLine> {
         match &self.fence {
             Some(_) if self.source.is_empty() => Vec::new(),
-            Some(fence) => self.code_line(fence, &self.source),
+            Some(fence) => code_line(fence, &self.source, self.width),
             None => {
                 let lines = self.rendered(&self.source);
                 lines.into_iter().skip(self.given).collect()
@@ -113,7 +113,8 @@ impl MarkdownStream {
         if let Some(fence) = self.fence.take() {
             let line = std::mem::take(&mut self.source);
             if !fence.is_closed_by(&line) {
-                settled.extend(self.code_line(&fence, &line));
+                // Whole: where it is too long the terminal breaks it, and what is copied is not broken.
+                settled.extend(code_line(&fence, &line, usize::MAX));
                 self.fence = Some(fence);
             }
             self.whole = 0;
@@ -170,13 +171,13 @@ impl MarkdownStream {
         }
         lines
     }
+}
 
-    fn code_line(&self, fence: &Fence, line: &str) -> Vec<StyledLine> {
-        let line = line.trim_end_matches('\n');
-        let blanks = line.len() - line.trim_start_matches(' ').len();
-        let line = without_tabs(&line[blanks.min(fence.indent)..]);
-        code_rows(&line, &fence.language, self.width)
-    }
+fn code_line(fence: &Fence, line: &str, width: usize) -> Vec<StyledLine> {
+    let line = line.trim_end_matches('\n');
+    let blanks = line.len() - line.trim_start_matches(' ').len();
+    let line = without_tabs(&line[blanks.min(fence.indent)..]);
+    code_rows(&line, &fence.language, width)
 }
 
 impl Fence {

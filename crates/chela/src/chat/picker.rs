@@ -111,12 +111,12 @@ impl SessionPicker {
         let mut lines = vec![head.cut(width)];
         for (at, row) in shown.iter().enumerate().skip(first).take(room) {
             lines.push(row_line(row, at == self.chosen).cut(width));
+            if at == self.chosen {
+                lines.extend(preview(row, width));
+            }
         }
         if shown.is_empty() {
             lines.push(StyledLine::new("  no match", look::DIM));
-        }
-        if let Some(row) = shown.get(self.chosen) {
-            lines.extend(preview(row, width));
         }
         lines.push(StyledLine::new(KEYS, look::DIM).cut(width));
         (lines, cursor)
@@ -196,6 +196,11 @@ mod tests {
     #[test]
     fn a_small_window_shows_the_one_that_is_chosen() {
         let mut picker = SessionPicker::new(rows());
+        // What was said last stands under the one it is about.
+        let (lines, _) = picker.lines((60, 24));
+        assert!(lines[1].text().contains("plan the trip"));
+        assert!(lines[2].text().contains("last: "));
+        assert!(lines[4].text().contains("fix the bike"));
         picker.press(&KeyAction::Down);
         picker.press(&KeyAction::Down);
         let (lines, _) = picker.lines((60, 5));

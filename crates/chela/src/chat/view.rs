@@ -291,6 +291,7 @@ impl TurnView {
             self.say(StyledLine::new("· no tools used in this turn", look::DIM));
         } else {
             self.settled.extend(lines);
+            self.settled.push(StyledLine::default());
         }
     }
 

@@ -24,14 +24,15 @@ pub enum ApprovalsCommand {
     /// Revoke one: the command asks again
     Revoke {
         /// Its id, from `list`, or the program it is for
-        id: String,
+        #[arg(required = true, value_name = "ID")]
+        id: Vec<String>,
     },
     /// Pre-approve a program, or approve a waiting call
     #[command(after_help = "\
 Examples:
   chela approvals allow git --args 'status|log( .*)?'
                                       git from PATH, with these arguments only
-  chela approvals allow 'git commit'  git, when its arguments start with this
+  chela approvals allow git commit    git, when its arguments start with this
   chela approvals allow '~/bin/*'     every program in a folder
   chela approvals allow rg --every-agent
 
@@ -39,8 +40,10 @@ Examples:
 programs (sh, env, xargs, find …), and options that make one run or write something else
 (git -c, curl -o, tar --to-command …), are allowed only by approving an exact command when asked.")]
     Allow {
-        /// The id of a waiting call, a program on PATH, or a path; `*` matches anything but `/`
-        pattern: String,
+        /// The id of a waiting call, a program on PATH and the words its arguments start with, or a
+        /// path; `*` matches anything but `/`
+        #[arg(required = true, value_name = "PATTERN")]
+        pattern: Vec<String>,
         /// Only with arguments like these
         #[arg(long, value_name = "REGEX")]
         args: Option<String>,

@@ -10,7 +10,7 @@ pub struct SetupArgs {
     pub provider: Option<String>,
 
     /// The URL of your own server
-    #[arg(long, value_name = "URL", requires = "provider")]
+    #[arg(long, value_name = "URL", alias = "url")]
     pub base_url: Option<String>,
 
     /// Its API, if that is not clear from the URL
@@ -56,7 +56,8 @@ Examples:
   chela setup --yes --no-chat                         use what is found: a local server, a key in
                                                       the environment
   pass openai | chela setup --provider openai --key-stdin --no-chat
-  chela setup --provider mine --base-url http://10.0.0.5:8000/v1 --no-chat
+  chela setup --base-url http://10.0.0.5:8000/v1 --no-chat
+  chela setup --provider mine --base-url http://10.0.0.6:8000/v1 --no-chat
 
 You can run it again: what it asks about is replaced, the rest of the config is kept. The key
 goes into the system's secret store or a file only you can read, never into the config.";

@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::Cli;
-use known_elsewhere::{is_command_elsewhere, known_option, known_word, with_habits};
+use known_elsewhere::{is_command_elsewhere, known_argument, known_word, with_habits};
 
 /// Takes the arguments as they were typed; an error suggests only what is near.
 pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
@@ -30,7 +30,7 @@ pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     }
     let mut command = Cli::command();
     command.build();
-    let typed = TypedWords::sort(&command, &args);
+    let typed = TypedWords::sort(&command, &args).without_habit();
     match typed.meant(&command) {
         Some(meant) => {
             let full: Vec<OsString> = args.into_iter().take(1).chain(meant).collect();
@@ -116,6 +116,18 @@ impl TypedWords {
         if self.words.is_empty() {
             self.beginning = self.beginning.max(with);
         }
+    }
+
+    /// `agent --message TEXT`, as the reference has it: the word says nothing that the option does
+    /// not.
+    fn without_habit(mut self) -> Self {
+        let is_habit = matches!(self.words.as_slice(), [word] if word == "agent");
+        let mut options = self.options.iter().map(|option| option.to_string_lossy());
+        if is_habit && options.any(|option| begins_talk(&option)) {
+            self.words.clear();
+            self.beginning = Beginning::Talk;
+        }
+        self
     }
 
     /// The arguments that say it in full; `None` where it cannot be meant.
@@ -249,8 +261,8 @@ fn with_near_suggestions(
     command: &Command,
     words: &[OsString],
 ) -> clap::Error {
-    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
-        && let Some(here) = known_option(option)
+    if let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && let Some(here) = known_argument(&UnknownPlace::find(command, words, typed).path, typed)
     {
         error.remove(ContextKind::SuggestedArg);
         let tips = ContextValue::StyledStrs(vec![StyledStr::from(here)]);

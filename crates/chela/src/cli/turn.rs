@@ -32,7 +32,7 @@ Examples:
   chela turn show 12 --raw | jq .messages     the bytes, with names in place of secrets")]
     Show {
         /// Its number, from `list`, or `last`
-        #[arg(value_parser = request_number)]
+        #[arg(value_parser = request_number, default_value = "last")]
         id: i64,
         /// Print the request itself, byte for byte
         #[arg(long, conflicts_with = "json")]

@@ -33,20 +33,23 @@ pub fn run(host: &Host, screen: &mut Screen, command: ApprovalsCommand) -> Comma
     match command {
         ApprovalsCommand::List { agent, json } => approvals.list(screen, agent.as_deref(), json),
         ApprovalsCommand::Show { id, json } => approvals.show(screen, &id, json),
-        ApprovalsCommand::Revoke { id } => approvals.revoke(screen, &id),
+        ApprovalsCommand::Revoke { id } => approvals.revoke(screen, &id.join(" ")),
         ApprovalsCommand::Allow {
             pattern,
             args,
             always,
             whose,
-        } => match calls::find(&approvals.document()?, &pattern) {
-            Some((agent, call)) => approvals.allow_call(screen, (agent, call), always),
-            None if open::find(host, &pattern).is_some() => {
-                let word = if always { "always" } else { "once" };
-                approvals.answer_open(screen, &pattern, word)
+        } => {
+            let pattern = one_pattern(&pattern)?;
+            match calls::find(&approvals.document()?, &pattern) {
+                Some((agent, call)) => approvals.allow_call(screen, (agent, call), always),
+                None if open::find(host, &pattern).is_some() => {
+                    let word = if always { "always" } else { "once" };
+                    approvals.answer_open(screen, &pattern, word)
+                }
+                None => approvals.allow(screen, pattern, args, &whose),
             }
-            None => approvals.allow(screen, pattern, args, &whose),
-        },
+        }
         ApprovalsCommand::Get { agent, json } => approvals.get(screen, agent.as_deref(), json),
         ApprovalsCommand::Set(args) => approvals.set(screen, &args),
     }
@@ -417,6 +420,15 @@ fn find<'a>(
 fn is_like_an_id(given: &str) -> bool {
     let is_id_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
     (6..=8).contains(&given.len()) && given.chars().all(is_id_digit)
+}
+
+/// `git commit`, in quotes or not. Several paths are what a shell made of one `*`.
+fn one_pattern(words: &[String]) -> Result<String, CommandError> {
+    match words.iter().skip(1).any(|word| word.contains('/')) {
+        true => Err(CommandError::usage("one program at a time")
+            .hint("in quotes a `*` is kept as it is: chela approvals allow '~/bin/*'")),
+        false => Ok(words.join(" ")),
+    }
 }
 
 fn nothing_of_id(id: &str, nor: &str) -> CommandError {

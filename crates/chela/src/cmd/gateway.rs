@@ -282,7 +282,7 @@ pub fn answer_question(
     let path = format!("/approvals/{id}");
     let reply = client.post(&path, &body).map_err(|error| {
         CommandError::new(format!("the gateway did not answer: {error}"))
-            .hint("`chela gateway status` says how it is")
+            .hint("`chela gateway status` shows its state")
     })?;
     match reply.status {
         200 => Ok(Some(format!("Answered: {word}."))),

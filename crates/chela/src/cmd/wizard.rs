@@ -95,6 +95,10 @@ impl SetupWizard<'_> {
             return self.set_up_provider(screen, provider, None).await;
         }
         let models = Models::of(self.host, &setup.loaded);
+        if let Some(url) = &self.args.base_url {
+            let name = free_name(&models, url)?;
+            return self.set_up_provider(screen, name, None).await;
+        }
         let http = ModelHttp::new(self.host, &setup.loaded);
         let found = discover(&http, &models).await.models;
         if !self.asks {
@@ -384,6 +388,20 @@ pub fn checked_name(name: &str) -> Result<String, CommandError> {
         false => Err(CommandError::usage(
             "a provider name may have only letters, digits, - and _",
         )),
+    }
+}
+
+/// A name for a server that was given without one.
+fn free_name(models: &Models, url: &str) -> Result<&'static str, CommandError> {
+    let url = server_url::complete_url(url)?;
+    let name = server_url::usual_name(&url);
+    match models.base_url_of(name) {
+        Some(other) if other.trim_end_matches('/') != url => Err(CommandError::usage(format!(
+            "`{name}` is another server already: {}",
+            clean_line(other)
+        ))
+        .hint(format!("chela setup --base-url {url} --provider NAME"))),
+        _ => Ok(name),
     }
 }
 

@@ -132,7 +132,7 @@ fn commands_start_in_the_folder_the_person_works_in() {
         assert!(run.out.contains("the answer is 42"), "{place}: {run:?}");
         assert!(run.out.contains("/project"), "{place}: {run:?}");
         let asked = &scene.endpoint.calls()[0].body;
-        assert!(asked.contains("Commands start there, too."), "{asked}");
+        assert!(asked.contains("and commands start there"), "{asked}");
     }
     // Elsewhere they start in the workspace, as ever.
     let (scene, _) = acting(json!({ "command": "pwd" }), "exec");
@@ -233,9 +233,9 @@ fn rules_are_shown_to_their_end_and_only_what_was_shown_is_followed() {
     let open = || ChatTerminal::open_in(&scene.home, &folder, &[]);
     // Without reading on nothing can be answered.
     let mut terminal = open();
-    terminal.sees("page 1 of 4: Enter reads on, or no: ");
+    terminal.sees("page 1 of 4: press Enter to read on, or type no: ");
     terminal.types("y\n");
-    terminal.sees("page 1 of 4: Enter reads on, or no: ");
+    terminal.sees("page 1 of 4: press Enter to read on, or type no: ");
     terminal.types("no\n");
     terminal.sees("/help lists commands");
     assert!(!terminal.passed().contains("as your own words?"));
@@ -244,7 +244,9 @@ fn rules_are_shown_to_their_end_and_only_what_was_shown_is_followed() {
     // What is changed behind the question is not what was shown.
     let mut terminal = open();
     for page in 1..4 {
-        terminal.sees(&format!("page {page} of 4: Enter reads on, or no: "));
+        terminal.sees(&format!(
+            "page {page} of 4: press Enter to read on, or type no: "
+        ));
         terminal.types("\n");
     }
     terminal.sees("as your own words? [y/N] ");

@@ -142,6 +142,9 @@ fn d5_heartbeat_orders_stay_out_of_chats_without_heartbeats() {
     assert!(!request.contains("check the inbox"), "{request}");
     let why = scene.home.run(&["context", "why", "HEARTBEAT.md"]).out;
     assert!(why.contains("heartbeats are off"), "{why}");
+    let listed = scene.home.run(&["context", "list"]).ok();
+    let length = format!("LEFT OUT | raw {} chars", order.len());
+    assert!(listed.contains(&length), "{listed}");
 
     let scene = agreeing(json!({ "agents": { "defaults": { "heartbeat": {
         "every": "30m", "includeSystemPromptSection": false } } } }));

@@ -9,7 +9,9 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
+mod settling_in;
+
+use chela_testkit::{EndpointScript, ScriptStep};
 use serde_json::{Value, json};
 
 use crate::home::TestHome;
@@ -76,6 +78,9 @@ fn t02_ask_something() {
         assert!(told.contains("what is new?"), "{words:?}: {told}");
         assert!(asked(&scene).contains("what is new?"), "{words:?}");
     }
+    // As the reference has it.
+    let told = scene.home.run(&["agent", "--message", "what is new?"]).ok();
+    assert!(told.contains("what is new?") && !asked(&scene).contains("agent what"));
     // One word is a command or a mistake, and never sent.
     let before = scene.endpoint.calls().len();
     let told = scene.home.run(&["staus"]).fails(2);
@@ -186,6 +191,21 @@ fn t05_change_the_model() {
     assert!(!set("kit/beta").contains("note:"));
     scene.chat("and now?").ok();
     assert_eq!(last_request(&scene)["model"], "beta");
+    let told = scene
+        .home
+        .run(&["config", "set", "model", "kit/beta"])
+        .fails(78);
+    assert!(
+        told.contains("did you mean `agents.defaults.model`?"),
+        "{told}"
+    );
+    assert!(
+        scene
+            .home
+            .run(&["model"])
+            .fails(2)
+            .contains("chela models list")
+    );
 }
 
 #[test]
@@ -212,8 +232,14 @@ fn t06_see_what_it_costs() {
     for word in ["cost", "stats", "tokens"] {
         assert!(scene.home.run(&[word]).fails(2).contains("chela usage"));
     }
-    let told = scene.home.run(&["usage", "--today"]).fails(2);
-    assert!(told.contains("--by day"), "{told}");
+    for words in [
+        ["usage", "--today"],
+        ["usage", "today"],
+        ["usage", "--since"],
+    ] {
+        let told = scene.home.run(&words).fails(2);
+        assert!(told.contains("--by day"), "{words:?}: {told}");
+    }
 }
 
 #[test]
@@ -244,6 +270,8 @@ fn t07_take_back_what_it_wrote() {
     scene.home.run(&["undo", "last"]).ok();
     assert!(!scene.home.exists(".chela/workspace/more.md"));
     assert!(scene.home.run(&["revert"]).fails(2).contains("chela undo"));
+    let told = scene.home.run(&["undo", "--last"]).fails(2);
+    assert!(told.contains("`chela undo` alone"), "{told}");
 }
 
 #[test]
@@ -360,324 +388,11 @@ fn t10_stop_everything() {
     assert_eq!(scene.endpoint.calls().len(), before);
     scene.home.run(&["stop", "--lift"]).ok();
     scene.home.run(&["are you there?"]).ok();
+    let told = scene.home.run(&["stop", "all"]).fails(2);
+    assert!(told.contains("chela stop --all"), "{told}");
     // Without a word it says how things stand, and how.
     assert!(scene.home.run(&["stop"]).ok().contains("chela stop --all"));
     assert!(scene.home.run(&["kill"]).fails(2).contains("chela stop"));
     scene.chat("/stop all").ok();
     assert_ne!(scene.home.run(&["are you there?"]).code, 0);
-}
-
-#[test]
-fn t11_update() {
-    let home = TestHome::ready();
-    // There is no source of versions in this home: it says so, and what to do.
-    let told = home.run(&["update", "--check"]).fails(1);
-    assert!(told.contains("chela config set update.url"), "{told}");
-    assert!(home.run(&["upgrade"]).fails(2).contains("chela update"));
-}
-
-#[test]
-fn t12_export_a_conversation() {
-    let scene = newcomer();
-    scene.chat("remember the milk").ok();
-    let folder = scene.home.path("").display().to_string();
-    let export = |more: &[&str]| {
-        let words = [&["sessions", "export", "main"], more].concat();
-        scene.home.run_in(&folder, &words).ok()
-    };
-    export(&["-o", "x.md"]);
-    let text = scene.home.read("x.md");
-    assert!(
-        text.starts_with("# ") && text.contains("## You\n\nremember the milk"),
-        "{text}"
-    );
-    export(&["-o", "x.json"]);
-    let whole: Value = serde_json::from_str(&scene.home.read("x.json")).unwrap();
-    assert!(!whole["entries"].as_array().unwrap().is_empty());
-    export(&["-o", "x.jsonl"]);
-    assert!(scene.home.read("x.jsonl").lines().count() > 2);
-    export(&["-o", "y.md", "--format", "jsonl"]);
-    assert!(scene.home.read("y.md").starts_with('{'));
-    assert!(export(&["--format", "md"]).contains("## You"));
-    // From the chat.
-    let place = scene.home.path("y2.md").display().to_string();
-    let told = scene.chat(&format!("/export {place}")).ok();
-    assert!(told.contains("y2.md"), "{told}");
-    assert!(scene.home.read("y2.md").contains("remember the milk"));
-    let told = scene.home.run(&["export"]).fails(2);
-    assert!(told.contains("chela sessions export"), "{told}");
-}
-
-#[test]
-fn t13_a_second_agent() {
-    let scene = newcomer();
-    scene.home.run(&["agents", "add", "research"]).ok();
-    assert!(
-        scene
-            .home
-            .run(&["agents", "list"])
-            .ok()
-            .contains("research")
-    );
-    let told = scene
-        .home
-        .run(&["--agent", "research", "-p", "hello", "--json"])
-        .json();
-    assert_eq!(told["session"], "agent:research:main");
-    let told = scene.home.run(&["agents", "create", "x"]).fails(2);
-    assert!(told.contains("chela agents add"), "{told}");
-    let told = scene.home.run(&["agents", "add", "main"]).fails(1);
-    assert!(told.contains("already exists"), "{told}");
-    scene.home.run(&["agents", "rm", "research"]).ok();
-    let told = scene
-        .home
-        .run(&["--agent", "research", "-p", "hi"])
-        .fails(1);
-    assert!(told.contains("chela agents add research"), "{told}");
-}
-
-#[test]
-fn t14_forget_a_memory() {
-    let scene = newcomer();
-    scene.home.write(
-        ".chela/workspace/MEMORY.md",
-        "# Memory\n\n- The lease ends in May.\n- Tea, not coffee.\n",
-    );
-    // It has been in a prompt, so it is a version on record.
-    scene.chat("hello").ok();
-    scene
-        .home
-        .run(&["trust", "approve", "MEMORY.md", "--yes"])
-        .ok();
-    let found = scene.home.run(&["memory", "search", "lease"]).ok();
-    assert!(found.contains("ends in May"), "{found}");
-    scene.home.run(&["memory", "forget", "lease", "--yes"]).ok();
-    let left = scene.home.read(".chela/workspace/MEMORY.md");
-    assert!(!left.contains("lease") && left.contains("Tea"), "{left}");
-    assert!(
-        !scene
-            .home
-            .run(&["memory", "search", "lease"])
-            .out
-            .contains("ends in May")
-    );
-    // A version that was trusted before is not kept with it.
-    let versions = scene.home.path(".chela/state/file-versions");
-    for version in std::fs::read_dir(versions).into_iter().flatten().flatten() {
-        let text = std::fs::read_to_string(version.path()).unwrap();
-        assert!(!text.contains("ends in May"), "{version:?}");
-    }
-}
-
-#[test]
-fn t15_see_what_is_sent() {
-    let scene = newcomer();
-    scene.chat("hello").ok();
-    let prompt = scene.home.run(&["prompt"]).ok();
-    let request = last_request(&scene);
-    let system = request["messages"][0]["content"].to_string();
-    let first = prompt.lines().next().unwrap();
-    assert!(system.contains(first), "{first}");
-    assert!(
-        scene
-            .home
-            .run(&["context", "list"])
-            .ok()
-            .contains("SOUL.md")
-    );
-    let shown = scene.home.run(&["turn", "show", "last"]).ok();
-    assert!(
-        shown.contains("file:SOUL.md") && shown.contains("--raw"),
-        "{shown}"
-    );
-    let sent = scene.home.run(&["turn", "show", "last", "--raw"]).ok();
-    assert!(sent.contains("hello"), "{sent}");
-    let told = scene.chat("/context list").ok();
-    assert!(
-        told.contains("SOUL.md") && told.contains("Tools: "),
-        "{told}"
-    );
-    // Two pages about one thing say the same.
-    let list = scene.home.run(&["context", "json"]).json();
-    let explained = scene.home.run(&["sandbox", "explain", "--json"]).json();
-    for key in ["mode", "sandboxed", "exec"] {
-        assert_eq!(list["sandbox"][key], explained[key], "{key}");
-    }
-}
-
-#[test]
-fn t16_change_the_persona() {
-    let scene = newcomer();
-    scene.home.write(
-        ".chela/workspace/SOUL.md",
-        "# Soul\n\nYou speak like a pirate.\n",
-    );
-    scene.chat("hello").ok();
-    assert!(last_request(&scene).to_string().contains("like a pirate"));
-    assert!(
-        scene
-            .home
-            .run(&["persona"])
-            .fails(2)
-            .contains("chela workspace edit SOUL.md")
-    );
-    // With an editor of one's own; it is theirs, and nobody is asked.
-    scene
-        .home
-        .write("edit.sh", "#!/bin/sh\necho 'You whistle.' >> \"$1\"\n");
-    let editor = format!("sh {}", scene.home.path("edit.sh").display());
-    let mut edit = scene.home.command();
-    let edit = edit
-        .env("EDITOR", editor)
-        .args(["workspace", "edit", "SOUL.md"]);
-    assert!(edit.output().unwrap().status.success());
-    let other = ["chat", "--new-session", "later", "-m", "hello"];
-    scene.home.run(&other).ok();
-    assert!(last_request(&scene).to_string().contains("You whistle."));
-}
-
-#[test]
-fn t17_allow_a_command_for_good_and_take_it_back() {
-    let scene = newcomer();
-    scene.home.run(&["approvals", "allow", "git commit"]).ok();
-    assert!(
-        scene
-            .home
-            .run(&["approvals", "list"])
-            .ok()
-            .contains("git commit")
-    );
-    scene.home.run(&["approvals", "revoke", "git commit"]).ok();
-    assert!(
-        !scene
-            .home
-            .run(&["approvals", "list"])
-            .ok()
-            .contains("git commit")
-    );
-}
-
-#[test]
-fn t18_find_an_earlier_conversation() {
-    let scene = newcomer();
-    scene.chat("plan the trip to lisbon").ok();
-    scene.chat("/new").ok();
-    scene.chat("something else").ok();
-    let list = scene.home.run(&["sessions", "list"]).ok();
-    assert!(list.contains("something else"), "{list}");
-    assert!(list.contains("1 more conversation has ended"), "{list}");
-    assert!(list.contains("chela sessions list --all"), "{list}");
-    assert_eq!(
-        scene.home.run(&["sessions", "list", "--json"]).json()["endedNotShown"],
-        1
-    );
-    assert_eq!(
-        scene
-            .home
-            .run(&["sessions", "list", "--all"])
-            .ok()
-            .matches("agent:main:main")
-            .count(),
-        2
-    );
-    scene.home.run(&["resume", "lisbon", "-m", "go on"]).ok();
-    assert!(last_request(&scene).to_string().contains("trip to lisbon"));
-    let told = scene.home.run(&["sessions", "search", "lisbon"]).fails(2);
-    assert!(told.contains("chela resume"), "{told}");
-    assert!(
-        scene
-            .home
-            .run(&["history"])
-            .fails(2)
-            .contains("chela sessions list")
-    );
-}
-
-#[test]
-fn t19_use_a_server_of_ones_own() {
-    let endpoint = ScriptedEndpoint::start(EndpointScript {
-        models: vec!["alpha".to_owned()],
-        ..EndpointScript::always(ScriptStep::reply("pong"))
-    })
-    .unwrap();
-    let home = TestHome::empty();
-    let url = format!("{}/v1", endpoint.url());
-    let told = home
-        .run(&[
-            "setup",
-            "--provider",
-            "mine",
-            "--base-url",
-            &url,
-            "--no-chat",
-        ])
-        .ok();
-    assert!(told.contains("mine/alpha answers"), "{told}");
-    assert_eq!(home.run(&["are you there?"]).ok(), "pong\n");
-    assert!(home.run(&["models", "list"]).ok().contains("mine/alpha"));
-    // By the config alone, as a page of a server may tell it.
-    let home = TestHome::empty();
-    let provider = format!("{{ baseUrl: '{url}', models: [{{ id: 'alpha' }}] }}");
-    home.run(&["config", "set", "models.providers.own", &provider])
-        .ok();
-    home.run(&["config", "set", "agents.defaults.model", "own/alpha"])
-        .ok();
-    home.run(&["init"]).ok();
-    assert_eq!(home.run(&["are you there?"]).ok(), "pong\n");
-    let told = home.run(&["models", "add"]).fails(2);
-    assert!(told.contains("chela setup"), "{told}");
-}
-
-#[test]
-fn t20_get_help() {
-    let scene = newcomer();
-    for words in [&["help"][..], &["--help"], &["-h"]] {
-        let told = scene.home.run(words).ok();
-        for part in [
-            "chela 'what is on my list?'",
-            "--continue",
-            "chat",
-            "doctor",
-        ] {
-            assert!(told.contains(part), "{words:?}: {part} in {told}");
-        }
-    }
-    assert!(scene.home.run(&["help", "chat"]).ok().contains("--message"));
-    assert!(
-        scene
-            .home
-            .run(&["chat", "--help"])
-            .ok()
-            .contains("[MESSAGE]")
-    );
-    let told = scene.chat("/help").ok();
-    assert!(told.contains("/cost") && told.contains("/model"), "{told}");
-    assert!(scene.home.run(&["docs"]).ok().contains("getting-started"));
-    assert!(scene.home.run(&["?"]).fails(2).contains("chela help"));
-    let page = scene.home.run(&["docs", "first-tasks"]).ok();
-    assert!(page.contains("First tasks"), "{page}");
-    assert!(scene.home.run(&["doctor"]).code < 2);
-    // A second home beside this one, wherever this one is.
-    let home = TestHome::empty();
-    let place = home.path("here").display().to_string();
-    let home = home.env("CHELA_HOME", &place);
-    home.run(&["--profile", "work", "init"]).ok();
-    assert!(home.exists("here-work/workspace/SOUL.md"));
-    assert!(!home.exists("here"));
-}
-
-#[test]
-fn t21_slash_commands_of_other_programs() {
-    let scene = newcomer();
-    scene.chat("hello").ok();
-    let before = scene.endpoint.calls().len();
-    scene.chat("/clear").ok();
-    let told = scene.chat("/permissions").fails(2);
-    assert!(told.contains("chela approvals list"), "{told}");
-    let told = scene.chat("/frobnicate").fails(2);
-    assert!(told.contains("/help lists them"), "{told}");
-    assert_eq!(scene.endpoint.calls().len(), before, "none was sent");
-    // A place is something to speak of.
-    scene.chat("/etc").ok();
-    assert!(asked(&scene).contains("/etc"));
 }

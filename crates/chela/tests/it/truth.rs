@@ -3,6 +3,7 @@
 mod config;
 mod prompt;
 mod prompt_lint;
+mod words;
 
 use chela_testkit::{EndpointScript, ScriptStep};
 use serde_json::{Value, json};

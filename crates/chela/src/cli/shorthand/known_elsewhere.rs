@@ -56,11 +56,15 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
     ("", &["diff", "changes"], "chela undo --list"),
     ("", &["export"], "chela sessions export"),
     ("", &["forget"], "chela memory forget"),
+    ("", &["commands"], "chela help"),
+    ("", &["debug"], "chela logs"),
+    ("", &["model"], "chela models list"),
+    ("", &["requests"], "chela turn list"),
     ("", &["health", "check"], "chela doctor"),
     ("", &["import"], "chela sessions import"),
     ("", &["info", "whoami"], "chela status"),
     ("", &["key", "keys"], "chela auth list"),
-    ("", &["kill", "pause", "halt"], "chela stop"),
+    ("", &["abort", "kill", "pause", "halt"], "chela stop"),
     ("", &["login"], "chela auth login"),
     ("", &["logout"], "chela auth logout"),
     ("", &["new", "clear", "reset"], "chela -m /new"),
@@ -243,19 +247,58 @@ const KNOWN_OPTIONS: &[(&[&str], &str)] = &[
     ),
     (&["--resume"], "that is `chela resume ID` here"),
     (&["--tail"], "that is `--lines N` here"),
-    (&["--today"], "`chela usage --by day` shows each day"),
+    (
+        &["--since", "--today"],
+        "`chela usage --by day` shows each day",
+    ),
     (
         &["--cwd", "--dir", "--directory", "--workdir"],
         "that is `--cd DIR` here",
     ),
     (
-        &["--attach", "--attachment", "--file"],
+        &["--attach", "--attachment", "--file", "-f"],
         "pictures go with `--image FILE`; text goes in with a pipe: chela 'explain this' < FILE",
     ),
 ];
 
+/// Commands that take nothing more, what is typed behind them all the same, and how it is said. No
+/// words at all stand for any.
+const WORDS_BEHIND: &[KnownWord] = &[
+    (
+        "sessions export",
+        &[],
+        "`chela sessions export ID -o FILE` writes a file",
+    ),
+    (
+        "sessions list",
+        &[],
+        "`chela resume WORDS` finds a conversation by what was said in it",
+    ),
+    ("stop", &[], "`chela stop --all` stops every agent"),
+    (
+        "undo",
+        &["--last"],
+        "`chela undo` alone undoes the newest change",
+    ),
+    (
+        "usage",
+        &[],
+        "`chela usage --by day` shows each day, `--by model` each model",
+    ),
+];
+
+/// What to type instead of an argument that a command does not take.
+pub(super) fn known_argument(command: &str, typed: &str) -> Option<&'static str> {
+    let fits = |(of, words, _): &&KnownWord| {
+        let is_any = words.is_empty() && !typed.starts_with('-');
+        *of == command && (is_any || words.contains(&typed))
+    };
+    let behind = WORDS_BEHIND.iter().find(fits).map(|(_, _, here)| *here);
+    behind.or_else(|| known_option(typed))
+}
+
 /// What an option of another program is called here.
-pub(super) fn known_option(typed: &str) -> Option<&'static str> {
+fn known_option(typed: &str) -> Option<&'static str> {
     let name = typed.split(['=', ' ']).next().unwrap_or(typed);
     let mut known = KNOWN_OPTIONS.iter();
     let found = known.find(|(names, _)| names.contains(&name));

@@ -143,7 +143,7 @@ fn telemetry_finding(setup: &CommandSetup) -> Option<DoctorFinding> {
     let (told, hint) = match (otel.protocol, has_place) {
         (OtelProtocol::HttpJson, true) => return None,
         (OtelProtocol::HttpJson, false) => (
-            "telemetry is switched on and has no collector: none is sent",
+            "telemetry is on but has no collector: nothing is sent",
             "set diagnostics.otel.endpoint, such as http://127.0.0.1:4318",
         ),
         _ => (

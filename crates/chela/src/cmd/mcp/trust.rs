@@ -57,7 +57,7 @@ pub fn trust(host: &Host, screen: &mut Screen, args: &TrustArgs) -> CommandOutco
     });
     let Some(approved) = approved.map_err(CommandError::new)? else {
         return Err(CommandError::new(format!(
-            "{} said something else meanwhile: nothing was approved",
+            "{} changed in the meantime: nothing was approved",
             clean_line(&spec.name)
         ))
         .hint(format!(

@@ -33,6 +33,16 @@ fn host_of(rest: &str) -> &str {
     }
 }
 
+/// What a server is called whose owner gave it no name, by its complete URL.
+pub fn usual_name(url: &str) -> &'static str {
+    let host = host_of(url.split_once("://").map_or(url, |(_, rest)| rest));
+    let is_here = match host.parse::<std::net::IpAddr>() {
+        Ok(ip) => ip.is_loopback(),
+        Err(_) => host == "localhost" || host.ends_with(".localhost"),
+    };
+    if is_here { "local" } else { "server" }
+}
+
 fn usual_scheme(host: &str) -> &'static str {
     let is_near = match host.parse::<std::net::IpAddr>() {
         Ok(std::net::IpAddr::V4(ip)) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
@@ -44,7 +54,15 @@ fn usual_scheme(host: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::complete_url;
+    use super::{complete_url, usual_name};
+
+    #[test]
+    fn a_name_says_where_it_is() {
+        assert_eq!(usual_name("http://localhost:8199"), "local");
+        assert_eq!(usual_name("http://[::1]:8080/v1"), "local");
+        assert_eq!(usual_name("http://10.0.0.5:8000/v1"), "server");
+        assert_eq!(usual_name("https://llm.example.org/v1"), "server");
+    }
 
     #[test]
     fn a_scheme_is_added_and_nonsense_refused() {

@@ -71,10 +71,11 @@ pub fn run(
 /// A core file by its name, a note or a hook.
 fn file_name(typed: &str) -> Result<String, CommandError> {
     let typed = typed.trim().trim_start_matches("./");
-    if let Some(core) = CoreFile::ALL
-        .into_iter()
-        .find(|core| core.name().eq_ignore_ascii_case(typed))
-    {
+    if let Some(core) = CoreFile::ALL.into_iter().find(|core| {
+        let name = core.name();
+        let stem = name.trim_end_matches(".md");
+        name.eq_ignore_ascii_case(typed) || stem.eq_ignore_ascii_case(typed)
+    }) {
         return Ok(core.name().to_owned());
     }
     let is_note = typed

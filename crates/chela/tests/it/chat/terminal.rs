@@ -153,6 +153,24 @@ impl ChatTerminal {
         &self.passed
     }
 
+    /// The same, without colours and cursor movements.
+    pub(crate) fn plain(&self) -> String {
+        let mut plain = String::new();
+        let mut letters = self.passed.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\u{1b}' => {
+                    let _ = letters.by_ref().find(char::is_ascii_alphabetic);
+                }
+                // What follows is written over the row.
+                '\r' if letters.peek() == Some(&'\n') => {}
+                '\r' => plain.push('\n'),
+                letter => plain.push(letter),
+            }
+        }
+        plain
+    }
+
     /// Waits until what is typed is not shown.
     #[track_caller]
     pub(crate) fn hides_keys(&self) {

@@ -10,6 +10,7 @@ use super::terminal::ChatTerminal;
 use crate::home::TestHome;
 
 const CTRL_G: &str = "\u{7}";
+const CTRL_O: &str = "\u{f}";
 const CTRL_R: &str = "\u{12}";
 const DOWN: &str = "\u{1b}[B";
 const UP: &str = "\u{1b}[A";
@@ -345,7 +346,7 @@ fn code_is_coloured_and_begins_at_the_edge() {
     terminal.sees("Done.");
     let shown = terminal.passed();
     let code = &shown[shown.rfind("Here:").unwrap()..];
-    let plain = without_escapes(code);
+    let plain = terminal.plain();
     for line in ["fn main() {", "    let answer = \"42\"; // sure", "}"] {
         let is_there = plain.lines().any(|shown| shown.trim_end() == line);
         assert!(is_there, "{line:?} in {plain:?}");
@@ -360,20 +361,39 @@ fn code_is_coloured_and_begins_at_the_edge() {
     assert!(terminal.ends().success());
 }
 
-/// Text without what moves the cursor or colours.
-fn without_escapes(text: &str) -> String {
-    let mut plain = String::new();
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\u{1b}' => {
-                let _ = letters.find(|end| end.is_ascii_alphabetic());
-            }
-            '\r' => {}
-            letter => plain.push(letter),
-        }
-    }
-    plain
+/// A long line is one line to whoever copies it, however wide the window is.
+#[test]
+fn a_long_line_of_code_is_not_broken() {
+    let long = format!("let sum = {};", vec!["one_of_many"; 20].join(" + "));
+    let (_endpoint, home) = answering([ScriptStep::reply(format!(
+        "So:\n\n```rust\n{long}\n```\n\nDone."
+    ))]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("show me\r");
+    terminal.sees("Done.");
+    let shown = terminal.plain();
+    assert!(shown.contains(&long), "{shown}");
+}
+
+#[test]
+fn the_rest_of_a_long_diff_is_shown_on_request() {
+    let lines: Vec<String> = (1..=60).map(|at| format!("line {at} of it")).collect();
+    let write = json!({ "path": "long.md", "content": lines.join("\n") });
+    let (_endpoint, home) = answering([
+        ScriptStep::tool("write", write),
+        ScriptStep::reply("Written."),
+    ]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("/help\r");
+    terminal.sees("Ctrl-O");
+    terminal.types("write it\r");
+    terminal.sees("more lines (Ctrl-O to show)");
+    terminal.sees("Written.");
+    assert!(!terminal.passed().contains("line 60 of it"));
+    terminal.types(CTRL_O);
+    terminal.sees("line 60 of it");
 }
 
 #[test]

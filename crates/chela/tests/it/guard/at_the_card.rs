@@ -68,20 +68,6 @@ pub(super) fn press_all(terminal: &mut ChatTerminal, keys: &[&str]) {
     keys.iter().for_each(|key| press(terminal, key));
 }
 
-/// What came to the screen, without colours and cursor movements.
-pub(super) fn words_on(terminal: &ChatTerminal) -> String {
-    let mut words = String::new();
-    let mut chars = terminal.passed().chars();
-    while let Some(c) = chars.next() {
-        if c == '\u{1b}' {
-            let _ = chars.by_ref().find(char::is_ascii_alphabetic);
-        } else {
-            words.push(c);
-        }
-    }
-    words
-}
-
 /// Leaves the chat and waits for its end.
 pub(super) fn leave(mut terminal: ChatTerminal) {
     std::thread::sleep(Duration::from_millis(200));

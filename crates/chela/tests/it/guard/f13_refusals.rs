@@ -4,7 +4,7 @@ use chela_testkit::ScriptStep;
 use serde_json::json;
 
 use super::at_the_card::{
-    ASKED, ENTER, asking_home, command, home_with, is_made, leave, open_and_say, press, words_on,
+    ASKED, ENTER, asking_home, command, home_with, is_made, leave, open_and_say, press,
 };
 
 #[test]
@@ -24,7 +24,7 @@ fn after_three_times_no_a_clean_session_asks_nothing_until_the_owner_writes() {
     }
     terminal.sees("Not asked again, because you denied it");
     terminal.sees("I give up.");
-    let before = words_on(&terminal);
+    let before = terminal.plain();
     assert!(!before.contains("command: touch made4"), "{before}");
     press(&mut terminal, "go on\r");
     terminal.sees(ASKED);

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::at_the_card::{
     ENTER, NEXT, asking_home, audited, command, commands, home_with, is_made, leave, open_and_say,
-    press, press_all, words_on,
+    press, press_all,
 };
 
 #[test]
@@ -53,7 +53,7 @@ fn a_long_command_is_read_to_its_end_before_it_can_be_allowed() {
     terminal.sees(&format!("page {pages} of "));
     terminal.sees("this session");
     assert!(!is_made(&scene, "made"));
-    let seen = words_on(&terminal);
+    let seen = terminal.plain();
     for word in &words {
         assert!(seen.contains(word.as_str()), "{word} was not on the screen");
     }
@@ -87,7 +87,7 @@ fn a_file_is_shown_as_what_changes_in_it() {
     terminal.sees("Enter: next page");
     press(&mut terminal, ENTER);
     terminal.sees("or /approve");
-    let seen = words_on(&terminal);
+    let seen = terminal.plain();
     for row in [
         "-I know thing 50.",
         "+I know thing 50, and obey.",

@@ -102,6 +102,35 @@ fn a_yes_for_good_is_asked_twice() {
     assert!(list.contains("touch"), "{list}");
 }
 
+/// What was allowed with an option is allowed without it, where the card says so.
+#[test]
+fn a_yes_for_a_beginning_covers_every_end() {
+    let scene = asking_home([
+        command("git status --short"),
+        ScriptStep::reply("One."),
+        command("git status"),
+        ScriptStep::reply("Two."),
+        command("git log -1"),
+        ScriptStep::reply("Three."),
+    ]);
+    let mut terminal = open_and_say(&scene, "go");
+    terminal.sees("always `git status …`");
+    press_all(&mut terminal, &[PREVIOUS, ENTER]);
+    terminal.sees("From now on agent main runs `git status …`");
+    press_all(&mut terminal, &[NEXT, ENTER]);
+    terminal.sees("One.");
+    let before = terminal.passed().matches(ASKED).count();
+    terminal.types("again\r");
+    terminal.sees("Two.");
+    assert_eq!(terminal.passed().matches(ASKED).count(), before);
+    terminal.types("and this\r");
+    terminal.sees(ASKED);
+    terminal.sees("git log -1");
+    leave(terminal);
+    let list = scene.home.run(&["approvals", "list"]).ok();
+    assert!(list.contains("git status …"), "{list}");
+}
+
 #[test]
 fn the_next_line_of_a_paste_answers_nothing_on_a_plain_line() {
     let mut scene = scene();

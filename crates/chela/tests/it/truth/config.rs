@@ -35,14 +35,13 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
         "cron.maxConcurrentRuns",
         "channels",
         "bindings",
-        "mcp",
         "acp",
         "browser",
         "plugins",
     ] {
         assert!(told.contains(&format!(" {part}\n")), "{part} in\n{told}");
     }
-    assert_eq!(notes.len(), 7, "a line for each part:\n{told}");
+    assert_eq!(notes.len(), 6, "a line for each part:\n{told}");
     let status = home.run(&["status"]).ok();
     assert!(status.contains("nothing runs it yet"), "{status}");
     assert!(
@@ -61,7 +60,9 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
 fn a_key_says_what_becomes_of_it() {
     let home = TestHome::with_config("{}");
     let explained = |key: &str| home.run(&["config", "explain", key]).ok();
-    assert!(explained("mcp.servers").contains("`mcp` is accepted, but nothing runs it yet"));
+    assert!(
+        explained("browser.enabled").contains("`browser` is accepted, but nothing runs it yet")
+    );
     assert!(explained("cron.maxConcurrentRuns").contains("accepted, but nothing uses it yet"));
     assert!(!explained("agents.defaults.model").contains("accepted, but"));
     let mode = explained("tools.exec.mode");
@@ -83,11 +84,32 @@ fn a_key_says_what_becomes_of_it() {
 #[test]
 fn keys_that_change_nothing_as_set_are_told_by_the_check() {
     let home = TestHome::with_config(
-        "{ agents: { defaults: { memorySearch: { chunking: { overlap: 20 } } } } }",
+        r#"{ agents: {
+            defaults: { memorySearch: {
+                sources: ["memory", "sessions"], experimental: { sessionMemory: true },
+                query: { minScore: 0.35, hybrid: { candidateMultiplier: 3 } },
+                chunking: { tokens: 400, overlap: 20 }, remote: { batch: { enabled: true } },
+                local: { modelCacheDir: "x" }, store: { vector: { extensionPath: "x" } },
+            } },
+            list: [{ id: "main", identity: { name: "Miso", theme: "tea", avatar: "a.png" } }],
+        } }"#,
     );
-    let told = home.run(&["config", "validate"]).ok();
+    let told = home.run(&["config", "validate"]).flat();
+    for key in [
+        "query.hybrid.candidateMultiplier",
+        "chunking.overlap",
+        "remote.batch",
+        "local.modelCacheDir",
+        "store.vector.extensionPath",
+    ] {
+        let line = format!("memorySearch.{key} has no effect");
+        assert!(told.contains(&line), "{key}: {told}");
+    }
+    for used in ["minScore", "chunking.tokens", "sources", "identity.name"] {
+        assert!(!told.contains(used), "{used}: {told}");
+    }
     assert!(
-        told.contains("memorySearch.chunking.overlap has no effect"),
+        told.contains("`identity.theme` and `identity.avatar` are accepted, but nothing uses them"),
         "{told}"
     );
 }
@@ -138,6 +160,23 @@ fn the_weakest_result_counts_as_it_is_set() {
             "{least}: {kept:?} of {all:?}"
         );
     }
+}
+
+#[test]
+fn the_length_of_a_piece_counts_as_it_is_set() {
+    let chunks = |tokens: u32| {
+        let chunking = json!({ "provider": "none", "chunking": { "tokens": tokens } });
+        let home = TestHome::with_config(
+            &json!({ "agents": { "defaults": { "memorySearch": chunking } } }).to_string(),
+        );
+        home.run(&["init"]).ok();
+        let note = "The turquoise gramophone went to the auction in the harbour town. ".repeat(300);
+        home.write(".chela/workspace/memory/2026-01-01.md", &note);
+        let indexed = home.run(&["memory", "index", "--json"]).json();
+        indexed["chunks"].as_u64().unwrap_or_default()
+    };
+    let (small, usual, large) = (chunks(100), chunks(400), chunks(1_600));
+    assert!(small > usual && usual > large, "{small} {usual} {large}");
 }
 
 #[test]

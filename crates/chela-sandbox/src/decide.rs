@@ -11,7 +11,7 @@ use chela_core::{Host, SessionForm, SessionKey};
 use super::bounds::plain;
 use super::egress::EgressHosts;
 use super::folder::SandboxFolder;
-use super::machine::{BackendResult, WantedBackend};
+use super::machine::{BackendResult, WantedBackend, told_once};
 use super::plan::{NetworkAccess, SCOPES_SIGNALS, SandboxPlan};
 use super::settings;
 use super::{
@@ -337,7 +337,8 @@ pub(super) fn backend(
     match WantedBackend::read(wanted)? {
         WantedBackend::Any => bwrap().or_else(|no_bwrap| {
             landlock().map_err(|no_landlock| {
-                format!("no sandbox can be built on this machine: {no_bwrap}, and {no_landlock}")
+                let why = told_once(&[&no_bwrap, &no_landlock]);
+                format!("no sandbox can be built on this machine: {why}")
             })
         }),
         WantedBackend::Bwrap => bwrap(),

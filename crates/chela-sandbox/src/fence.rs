@@ -22,7 +22,7 @@ use chela_files::{FileMode, create_private_folder, write_file};
 
 use super::PathAccess;
 use super::bubblewrap::{self, FenceMounts};
-use super::machine::{SandboxBackend, SandboxMachine, WantedBackend};
+use super::machine::{SandboxBackend, SandboxMachine, WantedBackend, told_once};
 use super::mount_table::MountTable;
 use super::order::{HELPER_COMMAND, HelperOrder, SandboxNamespaces};
 use super::plan::in_words;
@@ -295,7 +295,7 @@ impl FenceKind {
             WantedBackend::Any => mounts().or_else(|no_mounts| {
                 bubblewrap().or_else(|no_bubblewrap| {
                     landlock().map_err(|no_landlock: String| {
-                        format!("{no_mounts}, {no_bubblewrap}, and {no_landlock}")
+                        told_once(&[&no_mounts, &no_bubblewrap, &no_landlock])
                     })
                 })
             }),

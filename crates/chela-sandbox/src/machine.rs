@@ -174,6 +174,17 @@ fn on_linux() -> Result<(), String> {
     }
 }
 
+/// Why nothing works: what holds for several of them is said once.
+pub fn told_once(reasons: &[&str]) -> String {
+    let mut told: Vec<&str> = Vec::new();
+    for reason in reasons {
+        if !told.contains(reason) {
+            told.push(reason);
+        }
+    }
+    told.join(", and ")
+}
+
 fn bwrap(helper: &Path, path: &str, memo: Option<&ProbeMemo>) -> BackendResult {
     let program = std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -243,7 +254,13 @@ fn probed(mut command: Command) -> Result<ProbeResult, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProbeResult, SandboxBackend, SandboxNamespaces, landlock_of};
+    use super::{ProbeResult, SandboxBackend, SandboxNamespaces, landlock_of, told_once};
+
+    #[test]
+    fn a_reason_for_several_is_said_once() {
+        assert_eq!(told_once(&["no file", "no file"]), "no file");
+        assert_eq!(told_once(&["a", "b", "a"]), "a, and b");
+    }
 
     #[test]
     fn every_version_of_landlock_is_used_or_refused() {

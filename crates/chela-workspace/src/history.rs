@@ -140,6 +140,8 @@ impl WorkspaceHistory {
             .ancestors()
             .find(|folder| folder.join(".git").exists() && !is_half_made(folder));
         match root {
+            // Without git none can be made either.
+            None if GitProgram::find(host, &dir).is_none() => Err(HistoryError::NoGit),
             None => Err(HistoryError::NoRepository { dir }),
             Some(root) if root != dir => {
                 let root = root.to_owned();

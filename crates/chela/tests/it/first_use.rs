@@ -57,7 +57,10 @@ fn without_git_everything_but_history_works() {
     assert!(told.contains("git was not found"), "{told}");
     assert!(home.run(&["prompt"]).ok().contains("## Safety"));
     let told = home.run(&["workspace", "history"]).fails(1);
-    assert!(told.contains("git"), "{told}");
+    assert!(told.contains("git is not installed"), "{told}");
+    let told = home.run(&["doctor"]).flat();
+    assert!(told.contains("install git"), "{told}");
+    assert!(!told.contains("is not a git repository"), "{told}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ const WRONG: &[WrongInput] = &[
     (&["init", "--agent", "nosuch"], "nosuch"),
     (&["init", "adir"], "adir"),
     (&["setup", "--provider", "nosuch", "--no-chat"], "nosuch"),
-    (&["setup", "--base-url", "nonsense", "--no-chat"], "--provider"),
+    (&["setup", "--base-url", "nonsense", "--no-chat"], "http://nonsense"),
     (&["setup", "--provider", "mine", "--base-url", "not a url", "--no-chat"], "not a url"),
     (&["auth", "login", "nosuch"], "nosuch"),
     (&["auth", "logout", "nosuch"], "nosuch"),

@@ -34,7 +34,9 @@ fn the_chat_says_it_in_the_words_of_the_field() {
         always("See https://elsewhere.example/x?y=1 for more."),
         json!({}),
     );
-    let told = linking.chat("where is it?");
+    // Text from outside may have asked for it.
+    let ask = ["-m", "where is it?"];
+    let told = linking.home.run_with_input(&ask, "A page of somebody.\n");
     assert!(
         told.err
             .contains("1 link disabled: you did not mention its host"),

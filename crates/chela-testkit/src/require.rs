@@ -14,7 +14,7 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 13] = [
+pub const MACHINE_PARTS: [&str; 14] = [
     "binutils",
     "bubblewrap",
     "cgroups",
@@ -22,6 +22,7 @@ pub const MACHINE_PARTS: [&str; 13] = [
     "dpkg",
     "independent-mock",
     "landlock",
+    "mcp-servers",
     "namespaces",
     "npm",
     "otel-proto",

@@ -86,6 +86,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-inspect",
         &[
             "chela-core",
+            "chela-files",
             "chela-store",
             "chela-config",
             "chela-workspace",

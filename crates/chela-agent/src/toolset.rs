@@ -80,7 +80,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
-        started_in: started_in(ask),
+        started_in: started_in(ask.folders, ask.session),
         closed: ask
             .folders
             .iter()
@@ -341,6 +341,7 @@ pub fn commands(
     setup.handles = Arc::clone(&secrets.handles);
     setup.redactor = Arc::clone(&secrets.redactor);
     setup.doubts = doubts;
+    setup.started_in = started_in(session.folders, session.key);
     CommandTools::new(setup)
 }
 
@@ -397,9 +398,9 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
 }
 
 /// The folder the user means by "here". A sub-agent is told of none.
-fn started_in(ask: &ToolsetAsk<'_>) -> Option<PathBuf> {
-    let here = ask.folders.first()?;
-    (!ask.session.is_subagent()).then(|| here.path.clone())
+fn started_in(folders: &[WorkFolder], session: &SessionKey) -> Option<PathBuf> {
+    let here = folders.first()?;
+    (!session.is_subagent()).then(|| here.path.clone())
 }
 
 /// What the prompt names as documentation can be read.

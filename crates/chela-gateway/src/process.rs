@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use chela_agent::prelude::{Agents, Host, LoadedConfig};
+use chela_agent::prelude::{Agents, Host, LoadedConfig, Trust};
 use chela_core::ok_or_warn;
 use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
@@ -252,7 +252,8 @@ async fn tell_who_asked(lanes: &WorkLanes, ask: &RestartAsk) {
         images: Vec::new(),
         delivery: DeliveryTarget::None,
         options: WorkOptions::default(),
-        text_trust: None,
+        // It holds the agent's own words.
+        text_trust: Some(Trust::Agent),
     };
     ok_or_warn!(
         lanes.submit(item).await,

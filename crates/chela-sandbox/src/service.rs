@@ -65,7 +65,8 @@ impl SandboxPlan {
         }
         let toolchains = toolchains::folders(host).into_iter();
         let besides = toolchains.chain(ask.readable.iter().cloned());
-        let unseen: Vec<PathBuf> = besides.filter(|path| !walls.shows(path)).collect();
+        let shown = walls.shown();
+        let unseen: Vec<PathBuf> = besides.filter(|path| !shown.has(path)).collect();
         walls.read.extend(unseen);
         walls.name_both_ways();
         let mut notes = Vec::new();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chela_core::Trust;
 use serde_json::{Map, Value};
 
+use crate::approvals::StateReach;
 use crate::foresight::{CallWrites, FilePreview, ToolNeed};
 use crate::{CallFuture, CallProspect, CallTarget, RunCall, Tool, ToolOffer, ToolSpec};
 
@@ -48,6 +49,10 @@ impl Tool for OfferedTool {
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
         self.tool.targets(arguments)
+    }
+
+    fn state_reach(&self, arguments: &Map<String, Value>) -> StateReach {
+        self.tool.state_reach(arguments)
     }
 
     fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use chela_guard::WebAddress;
 
+use crate::approvals::StateReach;
 use crate::foresight::{self, CallWrites, FilePreview, ToolNeed};
 use crate::spec::ToolSpec;
 use crate::{ApprovalChoice, Approver, CallTarget, Effect, OutputBound, ToolOutput};
@@ -48,6 +49,11 @@ pub trait Tool: Send + Sync {
     /// taken to change anything. Asked without arguments, it says what it can change at all.
     fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
         foresight::writes_by_effect(self.prospect(arguments).effect)
+    }
+
+    /// Whether a call that may change anything can change what Chela keeps, too.
+    fn state_reach(&self, _arguments: &Map<String, Value>) -> StateReach {
+        StateReach::Open
     }
 
     /// The files as a call would leave them. Nothing is written, whatever becomes of the call:

@@ -223,7 +223,9 @@ fn limit(tokens: &ResolvedValue<Option<u64>>, chars: &ResolvedValue<u64>) -> Cel
 /// How many skills the agent has, of those found; and which key narrows them.
 fn skills(setup: &CommandSetup, view: &AgentView) -> Cell {
     let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
-    let listed = skills.listed().len();
+    let tools = chela_agent::effects(&setup.host, &setup.loaded, &view.id, &skills);
+    let has_tool = |name: &str| tools.iter().any(|known| known.tool == name);
+    let listed = skills.listed_for(&has_tool).len();
     let all = skills.skills().len();
     let value = if listed == all {
         format!("{all} listed")

@@ -23,9 +23,7 @@ pub mod tally;
 pub use endpoint::{
     EndpointOptions, ReceivedRequest, RequestLog, RequestWatcher, ScriptedEndpoint, StartError,
 };
-pub use mcp_server::{
-    DiscoverHabit, LaterTools, McpScript, ScriptedTool, ServerDeed, serve_mcp,
-};
+pub use mcp_server::{DiscoverHabit, McpScript, ScriptedTool, ServerDeed, serve_mcp};
 pub use require::{MACHINE_PARTS, REQUIRE, find_part, wait_until};
 pub use script::{
     AnswerBody, AnswerFault, EXAMPLE, EndpointScript, LineEnding, ScriptError, ScriptStep,

@@ -20,8 +20,8 @@ pub struct McpScript {
     /// What a server of the older era does with the first question of the newer one.
     pub discover: DiscoverHabit,
     pub tools: Vec<ScriptedTool>,
-    /// The tools from this many listings on, in place of those: a server that changes its mind.
-    pub later: Option<LaterTools>,
+    /// The tools in place of those once it has said that they changed.
+    pub later: Option<Vec<ScriptedTool>>,
     /// Before anything is read.
     pub start: Vec<ServerDeed>,
     /// Printed beside the messages.
@@ -52,14 +52,6 @@ pub struct ScriptedTool {
     pub annotations: Option<Value>,
     /// In this order.
     pub deeds: Vec<ServerDeed>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub struct LaterTools {
-    /// After so many listings.
-    pub after: usize,
-    pub tools: Vec<ScriptedTool>,
 }
 
 /// One thing a server does.
@@ -115,7 +107,7 @@ pub fn serve_mcp(script: &McpScript) -> io::Result<()> {
     }
     let mut server = PlayedServer {
         script,
-        listings: 0,
+        has_changed: false,
         kept: Vec::new(),
     };
     for deed in &script.start {
@@ -132,7 +124,7 @@ pub fn serve_mcp(script: &McpScript) -> io::Result<()> {
 
 struct PlayedServer<'a> {
     script: &'a McpScript,
-    listings: usize,
+    has_changed: bool,
     kept: Vec<Vec<u8>>,
 }
 
@@ -164,7 +156,6 @@ impl PlayedServer<'_> {
             ("ping", _) => self.result(id, json!({})),
             ("tools/list", _) => {
                 let told: Vec<Value> = self.tools().iter().map(ScriptedTool::told).collect();
-                self.listings += 1;
                 self.result(id, json!({ "tools": told, "ttlMs": 0, "cacheScope": "private" }))
             }
             ("tools/call", _) => {
@@ -182,7 +173,7 @@ impl PlayedServer<'_> {
 
     fn tools(&self) -> &[ScriptedTool] {
         match &self.script.later {
-            Some(later) if self.listings >= later.after => &later.tools,
+            Some(later) if self.has_changed => later,
             _ => &self.script.tools,
         }
     }
@@ -225,19 +216,27 @@ impl PlayedServer<'_> {
                 Ok(())
             }
             ServerDeed::WrongId(text) => self.text(&json!(987_654), text),
-            ServerDeed::ToolsChanged => self.say(&json!({
-                "jsonrpc": "2.0", "method": "notifications/tools/list_changed",
-            })),
+            ServerDeed::ToolsChanged => {
+                self.has_changed = true;
+                self.say(&json!({
+                    "jsonrpc": "2.0",
+                    "method": "notifications/tools/list_changed",
+                }))
+            }
             ServerDeed::ReadFile(path) => {
                 let read = std::fs::read_to_string(filled(path, arguments));
-                self.text(id, &read.unwrap_or_else(|error| format!("cannot read: {error}")))
+                self.text(
+                    id,
+                    &read.unwrap_or_else(|error| format!("cannot read: {error}")),
+                )
             }
             ServerDeed::WriteFile(path) => {
                 let path = filled(path, arguments);
                 let written = std::fs::write(&path, "written by the server\n");
-                let told = written.map_or_else(|error| format!("cannot write: {error}"), |()| {
-                    "written".to_owned()
-                });
+                let told = written.map_or_else(
+                    |error| format!("cannot write: {error}"),
+                    |()| "written".to_owned(),
+                );
                 self.text(id, &told)
             }
             ServerDeed::Connect(to) => {
@@ -265,7 +264,9 @@ impl PlayedServer<'_> {
     fn result(&self, id: &Value, result: Value) -> io::Result<()> {
         let mut result = result;
         if let Value::Object(fields) = &mut result {
-            fields.entry("resultType").or_insert_with(|| "complete".into());
+            fields
+                .entry("resultType")
+                .or_insert_with(|| "complete".into());
         }
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
     }
@@ -303,7 +304,9 @@ impl ScriptedTool {
 fn filled(text: &str, arguments: &Value) -> String {
     let mut text = text.to_owned();
     for (name, value) in arguments.as_object().into_iter().flatten() {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
         text = text.replace(&format!("{{{{{name}}}}}"), &value);
     }
     text
@@ -322,7 +325,10 @@ fn spin() -> ! {
     }
 }
 
-#[expect(clippy::exit, reason = "a server that ends in the middle is what is played")]
+#[expect(
+    clippy::exit,
+    reason = "a server that ends in the middle is what is played"
+)]
 fn leave(code: i32) -> ! {
     std::process::exit(code)
 }

@@ -14,12 +14,13 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 14] = [
+pub const MACHINE_PARTS: [&str; 15] = [
     "binutils",
     "bubblewrap",
     "cgroups",
     "clients",
     "dpkg",
+    "guard-traces",
     "independent-mock",
     "landlock",
     "mcp-servers",

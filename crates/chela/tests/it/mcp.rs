@@ -79,7 +79,9 @@ impl McpHome {
         let body = self.scene.endpoint.calls().last().unwrap().json();
         let messages = body["messages"].as_array().cloned().unwrap_or_default();
         let results = messages.iter().filter(|message| message["role"] == "tool");
-        results.map(|message| words_of(&message["content"])).collect()
+        results
+            .map(|message| words_of(&message["content"]))
+            .collect()
     }
 
     /// The newest message of the owner, as it was sent: with what the runtime says before it.
@@ -87,7 +89,10 @@ impl McpHome {
         let body = self.scene.endpoint.calls().last().unwrap().json();
         let messages = body["messages"].as_array().cloned().unwrap_or_default();
         let users = messages.iter().filter(|message| message["role"] == "user");
-        users.map(|message| words_of(&message["content"])).last().unwrap()
+        users
+            .map(|message| words_of(&message["content"]))
+            .last()
+            .unwrap()
     }
 }
 

@@ -25,10 +25,19 @@ fn project(home: &McpHome) -> String {
 fn it_is_told_of_and_nothing_of_it_runs() {
     let home = McpHome::new();
     let folder = project(&home);
-    home.home().run(&["folders", "allow", "--read", &folder]).ok();
-    home.scene.endpoint.play(chela_testkit::EndpointScript::always(ScriptStep::reply("Hello.")));
+    home.home()
+        .run(&["folders", "allow", "--read", &folder])
+        .ok();
+    home.scene
+        .endpoint
+        .play(chela_testkit::EndpointScript::always(ScriptStep::reply(
+            "Hello.",
+        )));
     let run = home.home().run_in(&folder, &["chat", "-m", "Hello."]);
-    assert!(run.err.contains("chela mcp add") && run.err.contains("mine"), "{run:?}");
+    assert!(
+        run.err.contains("chela mcp add") && run.err.contains("mine"),
+        "{run:?}"
+    );
     assert!(run.out.contains("Hello."), "{run:?}");
     let list = home.home().run(&["mcp", "list"]).ok();
     assert!(list.contains("No MCP servers are set up"), "{list}");
@@ -43,19 +52,45 @@ fn each_server_is_a_question_and_gets_no_variable_of_its_owner() {
     // Nobody is there to say yes.
     let refused = home.home().run(&["mcp", "add", "--from", &file]).fails(1);
     assert!(refused.contains("nothing was set up"), "{refused}");
-    let told = home.home().run(&["mcp", "add", "--from", &file, "--yes", "--no-test"]).ok();
-    assert!(told.contains("it asks for env STOLEN, which it does not get"), "{told}");
+    let told = home
+        .home()
+        .run(&["mcp", "add", "--from", &file, "--yes", "--no-test"])
+        .ok();
+    assert!(
+        told.contains("it asks for env STOLEN, which it does not get"),
+        "{told}"
+    );
     assert!(!told.contains("bad name"), "{told}");
     let config = home.home().read(".chela/chela.json");
     assert!(!config.contains("OPENAI_API_KEY"), "{config}");
-    let names = home.home().run(&["mcp", "test", "mine", "--call", "names"]).ok();
-    assert!(names.contains("PLAIN") && !names.contains("STOLEN"), "{names}");
+    let names = home
+        .home()
+        .run(&["mcp", "test", "mine", "--call", "names"])
+        .ok();
+    assert!(
+        names.contains("PLAIN") && !names.contains("STOLEN"),
+        "{names}"
+    );
     // It may read its own folder and change nothing in it.
     if !crate::scene::is_sandbox_unwanted() {
         assert!(!home.home().exists("project/started"));
         let list = home.home().run(&["mcp", "list"]).flat();
-        assert!(list.contains("reads ~/project") && !list.contains("writes"), "{list}");
+        assert!(
+            list.contains("reads ~/project") && !list.contains("writes"),
+            "{list}"
+        );
     }
-    let again = home.home().run(&["mcp", "add", "--from", text(&home.home().path("project/.mcp.json"))]).ok();
-    assert!(again.contains("names no MCP server that is not set up"), "{again}");
+    let again = home
+        .home()
+        .run(&[
+            "mcp",
+            "add",
+            "--from",
+            text(&home.home().path("project/.mcp.json")),
+        ])
+        .ok();
+    assert!(
+        again.contains("names no MCP server that is not set up"),
+        "{again}"
+    );
 }

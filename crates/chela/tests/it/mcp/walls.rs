@@ -29,7 +29,15 @@ fn without_grants_it_sees_nothing_of_its_owner() {
     let open = crate::home::text(&open);
     home.add("kit", &prying(), &["--read", open]).ok();
     let call = |tool: &str, arguments: serde_json::Value| {
-        let words = ["mcp", "test", "kit", "--call", tool, "--arguments", &arguments.to_string()];
+        let words = [
+            "mcp",
+            "test",
+            "kit",
+            "--call",
+            tool,
+            "--arguments",
+            &arguments.to_string(),
+        ];
         home.home().run(&words).ok()
     };
     for hidden in ["diary.txt", ".chela/chela.json", ".chela/state/mcp.json"] {
@@ -41,7 +49,10 @@ fn without_grants_it_sees_nothing_of_its_owner() {
     assert_eq!(call("read", json!({ "path": shared })).trim(), "shared");
     let told = call("write", json!({ "path": format!("{open}/new.txt") }));
     assert!(told.starts_with("cannot write"), "{told}");
-    let told = call("write", json!({ "path": home.home().path("diary.txt").display().to_string() }));
+    let told = call(
+        "write",
+        json!({ "path": home.home().path("diary.txt").display().to_string() }),
+    );
     assert!(told.starts_with("cannot write"), "{told}");
     assert_eq!(home.home().read("diary.txt"), "private\n");
     // Not even to this very machine.
@@ -66,27 +77,59 @@ fn what_is_granted_it_gets() {
     let out = crate::home::text(&out);
     home.add("kit", &prying(), &["--write", out]).ok();
     let path = json!({ "path": format!("{out}/new.txt") }).to_string();
-    let told = home.home().run(&["mcp", "test", "kit", "--call", "write", "--arguments", &path]).ok();
+    let told = home
+        .home()
+        .run(&[
+            "mcp",
+            "test",
+            "kit",
+            "--call",
+            "write",
+            "--arguments",
+            &path,
+        ])
+        .ok();
     assert_eq!(told.trim(), "written");
     assert!(home.home().exists("out/new.txt"));
     let walls = home.home().run(&["mcp", "list", "--json"]).json();
-    assert!(walls["servers"][0]["walls"].as_str().unwrap().contains("writes ~/out"), "{walls}");
+    assert!(
+        walls["servers"][0]["walls"]
+            .as_str()
+            .unwrap()
+            .contains("writes ~/out"),
+        "{walls}"
+    );
 }
 
 #[test]
 fn without_a_sandbox_it_is_not_started_unless_its_owner_says_so() {
-    let home = McpHome::with(json!({ "agents": { "defaults": { "sandbox": { "backend": "absent" } } } }));
+    let home =
+        McpHome::with(json!({ "agents": { "defaults": { "sandbox": { "backend": "absent" } } } }));
     home.add("kit", &prying(), &["--no-test"]).ok();
     if !is_sandbox_unwanted() {
         let told = home.home().run(&["mcp", "test", "kit"]).fails(1);
-        assert!(told.contains("sandbox") && told.contains("sandbox: \"off\""), "{told}");
-        home.home().run(&["config", "set", "mcp.servers.kit.sandbox", "off"]).ok();
+        assert!(
+            told.contains("sandbox") && told.contains("sandbox: \"off\""),
+            "{told}"
+        );
+        home.home()
+            .run(&["config", "set", "mcp.servers.kit.sandbox", "off"])
+            .ok();
     }
     home.home().run(&["mcp", "test", "kit"]).ok();
     let list = home.home().run(&["mcp", "list"]).flat();
-    assert!(list.contains("no sandbox: it may do what you may"), "{list}");
-    let doctor = home.home().run(&["doctor", "--json", "--only", "mcp"]).json();
-    assert!(doctor.to_string().contains("outside the sandbox"), "{doctor}");
+    assert!(
+        list.contains("no sandbox: it may do what you may"),
+        "{list}"
+    );
+    let doctor = home
+        .home()
+        .run(&["doctor", "--json", "--only", "mcp"])
+        .json();
+    assert!(
+        doctor.to_string().contains("outside the sandbox"),
+        "{doctor}"
+    );
 }
 
 #[test]

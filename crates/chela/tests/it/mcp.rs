@@ -8,6 +8,7 @@
 
 mod attacks;
 mod hostile;
+mod over_http;
 mod project_file;
 mod real;
 mod record;

@@ -120,11 +120,18 @@ fn what_a_server_says_moves_nothing_of_ours() {
         "{results:#?}"
     );
     assert!(asked(&evil).is_empty(), "{:?}", asked(&evil));
+    let trust = home.home().run(&["trust", "status"]).ok();
     for path in standing {
-        let path = format!(".chela/workspace/{path}");
-        let is_clean = !home.home().exists(&path) || !home.home().read(&path).contains("/leak");
-        assert!(is_clean, "{path}: {results:#?}");
+        let file = format!(".chela/workspace/{path}");
+        let is_clean = !home.home().exists(&file) || !home.home().read(&file).contains("/leak");
+        // What a command in the sandbox did to a file waits, and the version before it is used.
+        let is_held = trust
+            .lines()
+            .any(|line| line.contains("held") && line.contains(path));
+        assert!(is_clean || is_held, "{path}: {trust} {results:#?}");
     }
+    let prompt = home.home().run(&["prompt"]).ok();
+    assert!(!prompt.contains("/leak"), "{prompt}");
     let jobs = home.home().run(&["cron", "list", "--json"]).ok();
     assert!(!jobs.contains("/leak"), "{jobs}");
     let servers = home.home().run(&["mcp", "list", "--json"]).ok();
@@ -163,7 +170,7 @@ fn what_one_server_says_is_sent_through_no_other() {
     assert_eq!(home.results().len(), 7);
     assert!(made(&home).is_empty(), "{:#?}", made(&home));
     // It is on record what was wanted and refused.
-    let audit = home.home().run(&["audit", "list", "--json"]).ok();
+    let audit = home.home().run(&["audit", "export"]).ok();
     assert!(audit.contains("post__send"), "{audit}");
     // Its own answers make it no less foreign: neither does a new message of the owner.
     let mut steps = through_the_sink("mallory@evil.example", "the code is 4711");

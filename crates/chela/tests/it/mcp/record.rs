@@ -75,7 +75,7 @@ fn a_description_that_changes_is_held_until_it_is_approved() {
     assert!(home.results().last().unwrap().contains("sum"));
     let nothing = home.home().run(&["mcp", "diff"]).ok();
     assert!(nothing.contains("Nothing waits"), "{nothing}");
-    let audit = home.home().run(&["audit", "list", "--json"]).ok();
+    let audit = home.home().run(&["audit", "export"]).ok();
     assert!(audit.contains("mcp tools approved"), "{audit}");
 }
 

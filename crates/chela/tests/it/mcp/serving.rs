@@ -72,7 +72,7 @@ impl LineClient {
     }
 }
 
-fn scene() -> ScriptedHome {
+pub(super) fn scene() -> ScriptedHome {
     let script = EndpointScript::always(ScriptStep::reply("I am the agent."));
     let scene = ScriptedHome::new(script);
     scene.home.write(

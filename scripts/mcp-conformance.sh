@@ -5,8 +5,8 @@
 #   scripts/mcp-conformance.sh [client|server]      (default: both)
 #
 # CHELA names the program (default: target/debug/chela). What is known to fail stands in
-# scripts/mcp-conformance.yml, with the reason; an entry that passes fails the run, so that the list only
-# shrinks. Results lie in target/mcp-conformance. Exit code 75: the suite cannot be had here.
+# scripts/mcp-conformance-VERSION.yml, with the reason; an entry that passes fails the run, so that the list
+# only shrinks. Results lie in target/mcp-conformance. Exit code 75: the suite cannot be had here.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,12 +29,24 @@ leave() {
 trap leave EXIT
 failed=0
 
+# One side in one version: what passed, and on failure all that was said.
+judge() {
+    name=$1
+    shift
+    if "$@" -o "$results/$name" >"$results/$name.log" 2>&1; then
+        echo "ok   $name: $(grep '^Total:' "$results/$name.log") (checks; what fails is expected)"
+    else
+        cat "$results/$name.log"
+        echo "FAIL $name"
+        failed=1
+    fi
+}
+
 if [ "$which" != server ]; then
     for version in 2025-11-25 2026-07-28; do
-        echo "== client, $version"
-        conformance client --requirements "$version" --timeout 120000 \
-            --command "python3 $here/mcp_conformance_client.py" -o "$results/client-$version" \
-            --expected-failures "$here/mcp-conformance.yml" || failed=1
+        judge "client-$version" conformance client --requirements "$version" --timeout 120000 \
+            --command "python3 $here/mcp_conformance_client.py" \
+            --expected-failures "$here/mcp-conformance-$version.yml"
     done
 fi
 
@@ -49,17 +61,16 @@ if [ "$which" != client ]; then
     "$CHELA" gateway run --port "$port" >"$work/gateway.log" 2>&1 &
     gateway=$!
     token=$("$CHELA" mcp token create suite --scope memory,skills,context,sessions | head -n 1)
-    python3 "$here/mcp_conformance_door.py" "$port" "$token" >"$work/door" &
+    python3 "$here/mcp_conformance_door.py" "$port" "$token" >"$work/door" 2>"$results/door.log" &
     door=$!
     for _ in $(seq 200); do
         [ -s "$work/door" ] && python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:$port/healthz')" 2>/dev/null && break
         sleep 0.1
     done
     for version in 2025-11-25 2026-07-28; do
-        echo "== server, $version"
-        conformance server --url "http://127.0.0.1:$(cat "$work/door")/mcp" \
-            --requirements "$version" -o "$results/server-$version" \
-            --expected-failures "$here/mcp-conformance.yml" || failed=1
+        judge "server-$version" conformance server --requirements "$version" \
+            --url "http://127.0.0.1:$(cat "$work/door")/mcp" \
+            --expected-failures "$here/mcp-conformance-$version.yml"
     done
 fi
 exit "$failed"

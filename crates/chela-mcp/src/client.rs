@@ -26,6 +26,8 @@ const MOST_OFFERED: usize = 256;
 const MOST_PAGES: usize = 32;
 /// How often a server may ask for a call to be repeated.
 const MOST_REPEATS: usize = 8;
+/// Questions of one answer that are declined.
+const MOST_ASKED: usize = 32;
 /// What is listened to goes on.
 const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
 
@@ -220,17 +222,18 @@ impl McpClient {
             if told["resultType"].as_str() != Some("input_required") {
                 return Ok(answer);
             }
-            let wants = told["inputRequests"].as_object();
-            if wants.is_some_and(|wants| !wants.is_empty()) {
-                return Err(LinkError::Misbehaved(
-                    "it asks for something it was told it cannot have".to_owned(),
-                ));
-            }
-            let Some(state) = told["requestState"].as_str() else {
+            let declined = declined_inputs(&told["inputRequests"])?;
+            let state = told["requestState"].as_str();
+            if declined.is_empty() && state.is_none() {
                 break;
-            };
+            }
             asked = params.clone();
-            put(&mut asked, "requestState", state);
+            if !declined.is_empty() {
+                put(&mut asked, "inputResponses", declined);
+            }
+            if let Some(state) = state {
+                put(&mut asked, "requestState", state);
+            }
         }
         Err(LinkError::Misbehaved(
             "it wants the same call again and again".to_owned(),
@@ -317,6 +320,21 @@ impl McpClient {
         );
         self.listener = Some(tokio::spawn(task).abort_handle());
     }
+}
+
+/// What a server is answered that wants to ask the person in front of the screen, though it was told that
+/// nobody is there to be asked: that they declined.
+fn declined_inputs(wanted: &Value) -> Result<Map<String, Value>, LinkError> {
+    let mut declined = Map::new();
+    for (name, asked) in wanted.as_object().into_iter().flatten().take(MOST_ASKED) {
+        if asked["method"].as_str() != Some("elicitation/create") {
+            return Err(LinkError::Misbehaved(
+                "it asks for something it was told it cannot have".to_owned(),
+            ));
+        }
+        declined.insert(name.clone(), json!({ "action": "decline" }));
+    }
+    Ok(declined)
 }
 
 /// Asks a server of the newer era to tell what changes, for as long as it does.

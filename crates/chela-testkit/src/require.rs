@@ -14,14 +14,16 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 13] = [
+pub const MACHINE_PARTS: [&str; 15] = [
     "binutils",
     "bubblewrap",
     "cgroups",
     "clients",
     "dpkg",
+    "guard-traces",
     "independent-mock",
     "landlock",
+    "mcp-servers",
     "namespaces",
     "npm",
     "otel-proto",

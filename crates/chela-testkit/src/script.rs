@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -176,27 +176,36 @@ pub enum ScriptError {
     },
 }
 
+/// Reads a script of any kind.
+pub(crate) fn read_script<S: DeserializeOwned>(path: &Path) -> Result<S, ScriptError> {
+    let name = path.display().to_string();
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse_script(&name, &text),
+        Err(source) => Err(ScriptError::Read { path: name, source }),
+    }
+}
+
+fn parse_script<S: DeserializeOwned>(name: &str, text: &str) -> Result<S, ScriptError> {
+    serde_json::from_str(&comments::blank(text)).map_err(|error| {
+        let told = error.to_string();
+        let place = format!(" at line {} column {}", error.line(), error.column());
+        ScriptError::Bad {
+            path: name.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            what: told.strip_suffix(&place).unwrap_or(&told).to_owned(),
+        }
+    })
+}
+
 impl EndpointScript {
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
-        let name = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&name, &text),
-            Err(source) => Err(ScriptError::Read { path: name, source }),
-        }
+        read_script(path)
     }
 
     /// `name` is what errors call the text: its path.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        serde_json::from_str(&comments::blank(text)).map_err(|error| {
-            let told = error.to_string();
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            ScriptError::Bad {
-                path: name.to_owned(),
-                line: error.line(),
-                column: error.column(),
-                what: told.strip_suffix(&place).unwrap_or(&told).to_owned(),
-            }
-        })
+        parse_script(name, text)
     }
 
     /// Steps played one after the other.

@@ -85,7 +85,7 @@ impl Toolbox {
         let both: Vec<String> = listed.iter().chain(&deferred).cloned().collect();
         Self {
             deferred: Arc::new(deferred.into_iter().collect()),
-            ..self.restrict(&both).having_told(listed)
+            ..self.restrict(&both).having_told(both)
         }
     }
 

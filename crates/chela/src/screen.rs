@@ -51,7 +51,7 @@ impl Screen {
         let measured = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         let width = typed_width.or_else(|| is_terminal.then(measured).flatten());
         Self {
-            out: Box::new(io::BufWriter::new(io::stdout().lock())),
+            out: Box::new(io::BufWriter::new(io::stdout())),
             paint: if colour {
                 ColourMode::Colour
             } else {

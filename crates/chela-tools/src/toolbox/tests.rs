@@ -346,6 +346,14 @@ fn a_session_keeps_the_tools_it_began_with() {
 }
 
 #[test]
+fn what_could_be_found_when_a_session_began_and_is_gone_is_lost() {
+    let bench = ToolboxFixture::new();
+    let listed = vec!["read".to_owned(), "tools_find".to_owned()];
+    let toolbox = bench.toolbox.as_begun(listed, vec!["kit__add".to_owned()]);
+    assert_eq!(toolbox.lost(), ["kit__add"]);
+}
+
+#[test]
 fn a_turn_may_be_narrower_than_its_session() {
     let bench = ToolboxFixture::new();
     bench.put("a.md", "hello");

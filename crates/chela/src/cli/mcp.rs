@@ -120,7 +120,7 @@ Examples:
   chela mcp serve --scope memory,skills
 
 In a client's settings: { \"command\": \"chela\", \"args\": [\"mcp\", \"serve\"] }. A gateway that runs
-serves the same at /mcp, with a token of its own: chela mcp token NAME --scope memory.
+serves the same at /mcp, with a token of its own: chela mcp token create NAME --scope memory.
 
 A caller is not you: it sees what you open to it with --scope, and an agent it asks treats its words as
 untrusted content.")]

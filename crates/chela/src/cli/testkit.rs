@@ -30,4 +30,14 @@ llama.cpp, on this machine only, and prints how to point a provider at it.")]
         #[arg(long, conflicts_with = "script")]
         example: bool,
     },
+    /// Be an MCP server that follows a script, over standard input and output
+    #[command(after_help = "\
+Examples:
+  echo '{ \"tools\": [{ \"name\": \"greet\", \"deeds\": [{ \"text\": \"Hello {{name}}\" }] }] }' > kit.json
+  chela mcp add kit --read . -- chela testkit mcp \"$PWD/kit.json\"")]
+    Mcp {
+        /// The script: a JSON file; `//` starts a comment
+        #[arg(value_hint = ValueHint::FilePath)]
+        script: PathBuf,
+    },
 }

@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::sync::mpsc;
 
-use chela_testkit::{EXAMPLE, EndpointOptions, EndpointScript, ReceivedRequest, ScriptedEndpoint};
+use chela_testkit::{
+    EXAMPLE, EndpointOptions, EndpointScript, McpScript, ReceivedRequest, ScriptedEndpoint,
+    serve_mcp,
+};
 
 use super::CommandOutcome;
 use crate::cli::TestkitCommand;
@@ -20,6 +23,11 @@ pub fn run(screen: &mut Screen, command: TestkitCommand) -> CommandOutcome {
         } => serve(screen, &script, port, once),
         TestkitCommand::Serve { script: None, .. } => {
             screen.raw(EXAMPLE)?;
+            Ok(CommandExit::Fine)
+        }
+        TestkitCommand::Mcp { script } => {
+            let script = McpScript::read(&script).map_err(CommandError::usage)?;
+            serve_mcp(&script).map_err(CommandError::new)?;
             Ok(CommandExit::Fine)
         }
     }

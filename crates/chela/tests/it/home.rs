@@ -32,10 +32,14 @@ pub struct TestHome {
 }
 
 /// Where the values stand that the operator wrote.
-const OPERATORS: [&str; 8] = [
+const OPERATORS: [&str; 12] = [
     "/chela.json",
     "/chela.json.bak",
     "/chela.json.bak.1",
+    "/chela.json.bak.2",
+    "/chela.json.bak.3",
+    "/chela.json.bak.4",
+    "/chela.json.bak.5",
     "/last-good.json",
     "/.chela/.env",
     "/canary.json",

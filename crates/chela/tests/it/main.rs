@@ -33,6 +33,7 @@ mod ledger;
 mod live_truth;
 mod logs;
 mod lost_updates;
+mod mcp;
 mod memory;
 mod models;
 mod newcomer;

@@ -33,19 +33,8 @@ pub fn run(host: &Host, args: &ServeArgs) -> CommandOutcome {
         scopes,
     };
     let service = McpService::new(Arc::new(content));
-    let served = wait_for(async {
-        let (input, output) = (async_stdin()?, async_stdout()?);
-        serve_lines(service, input, output).await
-    })?;
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    let served = wait_for(serve_lines(service, input, output))?;
     served.map_err(|error| CommandError::new(format!("the client went away: {error}")))?;
     Ok(CommandExit::Fine)
-}
-
-/// Standard input as tokio reads it, whether it is a pipe, a file or a terminal.
-fn async_stdin() -> std::io::Result<impl tokio::io::AsyncRead + Unpin> {
-    Ok(tokio::io::stdin())
-}
-
-fn async_stdout() -> std::io::Result<impl tokio::io::AsyncWrite + Unpin + Send + 'static> {
-    Ok(tokio::io::stdout())
 }

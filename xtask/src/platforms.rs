@@ -15,7 +15,9 @@ const REQUIRED: &str = "platforms";
 pub fn check() -> ChoreOutcome {
     let libraries = target_libraries()?;
     let wishes = std::env::var("CHELA_REQUIRE").unwrap_or_default();
-    let is_required = wishes.split(',').any(|wish| ["all", REQUIRED].contains(&wish));
+    let is_required = wishes
+        .split(',')
+        .any(|wish| ["all", REQUIRED].contains(&wish));
     let mut failed = Vec::new();
     for target in TARGETS {
         if !has_library(&libraries, target) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{ContentHash, Host, Trust, grouped};
+use chela_core::{ContentHash, Host, Trust, grouped, ok_or_warn};
 use chela_files::{FileStamp, read_version_at};
 use chela_session::journal::{
     AnsweredBy, FileJournal, FileWriter, JournalError, LookedAtFile, TreeEntry, TreeEntryKind,
@@ -222,7 +222,12 @@ impl LookedAtFolder {
             .iter()
             .filter(shapes)
             .filter_map(|file| {
-                let bytes = std::fs::read(&file.path).ok()?;
+                let bytes = std::fs::read(&file.path);
+                let bytes = ok_or_warn!(
+                    bytes,
+                    "an approved file is not put on record",
+                    path = %file.path.display()
+                )?;
                 // What was shown is what is approved.
                 (Some(ContentHash::of(&bytes)) == file.hash).then_some((file.path.as_path(), bytes))
             })

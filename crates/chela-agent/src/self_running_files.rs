@@ -53,8 +53,6 @@ struct KnownFile {
     via: Option<PathBuf>,
 }
 
-/// Changes with every write: size, inode, and the time that cannot be set back.
-
 /// A file that was written while a command ran.
 #[derive(Debug)]
 pub(crate) struct WrittenFile {

@@ -99,7 +99,9 @@ fn check_address(url: &str) -> Result<(), CommandError> {
 fn metadata_urls(issuer: &str) -> Vec<String> {
     let issuer = issuer.trim_end_matches('/');
     let start = issuer.find("://").map_or(0, |at| at + 3);
-    let split = issuer[start..]
+    let split = issuer
+        .get(start..)
+        .unwrap_or_default()
         .find('/')
         .map_or(issuer.len(), |at| start + at);
     let (origin, path) = issuer.split_at(split);

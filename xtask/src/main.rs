@@ -43,7 +43,7 @@ cargo xtask <chore>
                    the same with libFuzzer (needs cargo-fuzz; default 60 s each)
   check-platforms  compile for other systems, as far as their libraries are installed
   guard-bench [everyday] [findings] [recorded] [adapting] [--traces FILE]
-              [--no-sandbox] [--questions]
+              [--no-sandbox | --landlock | --bubblewrap] [--questions]
                    what the guard asks and what gets past it, in one table; recorded and adapting
                    replay the attacks of FILE through the agent
   kills [N]        kill -9 at N random points (default 500) of turns, compactions, sub-agents and

@@ -14,7 +14,7 @@ use crate::choose_files::{PathChoice, choose, plain_path};
 use crate::manifest::{
     BackupEntry, BackupManifest, BlankedKey, EntryKind, FORMAT, HOME, LeftOut, MANIFEST,
 };
-use crate::seal::{HashReader, HashWriter, seal_of};
+use crate::seal::{ArchiveProver, HashReader, HashWriter, seal_of};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct BackupAsk {
     /// What stands in place of the config where secrets are left out, and what was left out of it.
     pub blanked_config: Option<(Vec<u8>, Vec<BlankedKey>)>,
     pub overwrite: bool,
+    /// Says that this installation made it, where it has a key.
+    pub prover: Option<ArchiveProver>,
 }
 
 /// What was made.
@@ -127,7 +129,7 @@ impl<'a> BackupWriter<'a> {
             .map_err(&failed)?;
         let gzip = self.packer.into_inner().map_err(&failed)?;
         let (mut file, hash) = gzip.finish().map_err(&failed)?.finish();
-        let seal = seal_of(&hash).map_err(&failed)?;
+        let seal = seal_of(&hash, self.ask.prover.as_ref()).map_err(&failed)?;
         file.write_all(&seal)
             .and_then(|()| file.sync_all())
             .map_err(&failed)?;

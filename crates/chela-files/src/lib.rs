@@ -36,7 +36,7 @@ mod process;
 mod rooted;
 mod version;
 
-pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_write};
+pub use announced::{AnnouncedWrite, MayWrite, WriteWitness, announce_elsewhere, announce_write};
 pub use diff::{DiffLabels, LineChange, line_changes, unified_diff};
 pub use disk::{DiskBar, DiskSpace, disk_bar, disk_space};
 pub use draft::{

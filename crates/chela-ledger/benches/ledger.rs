@@ -188,6 +188,7 @@ impl Talk {
             model: "openai/gpt-5",
             url: "https://api.openai.com/v1/chat/completions",
             body,
+            unread: &[],
             sections: &self.sections,
             tools: &self.tools,
             rewrite: None,

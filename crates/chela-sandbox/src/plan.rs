@@ -403,6 +403,7 @@ impl SandboxPlan {
             groups: Vec::new(),
             starter: None,
             notes: None,
+            over: Vec::new(),
         };
         match self.backend {
             SandboxBackend::Bwrap { .. } => HelperOrder {
@@ -435,7 +436,7 @@ impl SandboxPlan {
 }
 
 /// An order as the argument that carries it.
-fn in_words(order: &HelperOrder) -> Result<OsString, String> {
+pub(super) fn in_words(order: &HelperOrder) -> Result<OsString, String> {
     serde_json::to_string(order)
         .map(OsString::from)
         .map_err(|error| format!("The sandbox cannot be described: {error}"))

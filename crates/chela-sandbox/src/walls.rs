@@ -1,6 +1,6 @@
 //! What is within reach inside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -128,6 +128,14 @@ impl PathAccess {
                 false => self.write.push(path),
             }
         }
+    }
+
+    /// The folders that lead to what is kept, the outer ones first. Whoever can move one of them
+    /// away can put another in its place.
+    pub fn folders_above_kept(&self) -> Vec<PathBuf> {
+        let above = self.keep.iter().flat_map(|kept| kept.ancestors().skip(1));
+        let above: BTreeSet<&Path> = above.filter(|folder| folder.parent().is_some()).collect();
+        above.into_iter().map(Path::to_owned).collect()
     }
 
     /// A folder that is reached through links has its real name inside as well.

@@ -24,6 +24,7 @@ use chela_files::ReadVersion;
 pub use error::PlaceError;
 pub(crate) use spot::list;
 pub use spot::{EntryKind, OpenPlace, PlaceEntry};
+pub(crate) use start_folder::start_of;
 pub(crate) use walk::{ClosedPart, ClosedPlaces};
 
 /// What may be done in a place.

@@ -6,6 +6,7 @@ mod chat;
 mod cli;
 mod cmd;
 mod fail;
+mod file_trouble;
 mod heard_signals;
 mod machine;
 mod owner_editor;

@@ -55,7 +55,7 @@ pub enum FetchError {
     #[error("it is larger than a skill may be ({MAX_FILES} files, {} MiB)", MAX_BYTES / (1024 * 1024))]
     TooLarge,
     #[error(
-        "{} is no archive; a skill can be added from a folder, its SKILL.md, a .tar or .tar.gz \
+        "{} is not an archive; a skill can be added from a folder, its SKILL.md, a .tar or .tar.gz \
             file, or a git URL",
         path.display()
     )]

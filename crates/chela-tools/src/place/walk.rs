@@ -162,7 +162,9 @@ impl Walk<'_> {
             let workspace = workspace.ok_or_else(|| PlaceError::Missing {
                 path: self.places.workspace.path.display().to_string(),
             })?;
-            let start = super::start_folder::start_of(self.places, &workspace, path);
+            let project = self.places.started_in.as_ref();
+            let project = project.map(|root| (root.path.as_path(), root.access));
+            let start = super::start_of(project, &workspace, path);
             return self.start(&start.join(path));
         }
         let entrance = match (self.places.reach, self.map.root_of(path)) {

@@ -3,6 +3,7 @@
 mod checks;
 mod fix;
 mod gateway;
+mod mcp;
 mod models;
 mod prompts;
 mod stores;
@@ -20,7 +21,7 @@ use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
 /// The checks, in the order they are run.
-pub const CHECKS: [&str; 11] = [
+pub const CHECKS: [&str; 12] = [
     "home",
     "disk",
     "stores",
@@ -29,6 +30,7 @@ pub const CHECKS: [&str; 11] = [
     "workspace",
     "files",
     "skills",
+    "mcp",
     "words",
     "history",
     "gateway",

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use chela_core::{Host, ok_or_warn};
 use chela_guard::ExternalSource;
-use chela_sandbox::{BareCommand, Cgroup, FamilyWatch, SandboxPlan, WriteRecord};
+use chela_sandbox::{BareCommand, Cgroup, FamilyWatch, SandboxPlan, StateFence, WriteRecord};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Child;
 
@@ -58,6 +58,8 @@ pub struct CommandLaunch {
 pub enum CommandWalls {
     /// Nothing: it may do what the owner may.
     None,
+    /// It may do what the owner may, but change what Chela keeps.
+    Fence,
     /// A sandbox without network.
     Sealed,
     /// A sandbox that can reach some hosts.
@@ -103,6 +105,21 @@ impl CommandLaunch {
         })
     }
 
+    /// The same program, kept from what Chela keeps. It ends when this program does, as one without
+    /// a fence would.
+    pub fn fenced(self, fence: &StateFence) -> Result<Self, String> {
+        let name = self.name.to_string_lossy().into_owned();
+        let starter = is_first_thread().then(own_number).flatten();
+        let (program, arguments) = fence.wrap(name, &self.program, self.arguments, starter)?;
+        Ok(Self {
+            program,
+            name: "chela".into(),
+            arguments,
+            walls: CommandWalls::Fence,
+            ..self
+        })
+    }
+
     /// The same program, which ends when this one does, even if that is killed. A sandbox sees to
     /// that by itself. The kernel looks at the thread that starts a command: where that is not the
     /// first one, which lives as long as the program, it would end too soon.
@@ -110,8 +127,9 @@ impl CommandLaunch {
     pub(super) fn tied(self, host: &Host) -> Self {
         use chela_core::ok_or_debug;
         use chela_sandbox::{HELPER_COMMAND, HelperOrder};
-        let is_first = rustix::thread::gettid() == rustix::process::getpid();
-        let (CommandWalls::None, true, Some(helper)) = (self.walls, is_first, &host.program) else {
+        let (CommandWalls::None, true, Some(helper)) =
+            (self.walls, is_first_thread(), &host.program)
+        else {
             return self;
         };
         let order = HelperOrder::tie(self.name.to_string_lossy().into_owned());
@@ -134,6 +152,21 @@ impl CommandLaunch {
     pub(super) fn tied(self, _: &Host) -> Self {
         self
     }
+}
+
+fn own_number() -> Option<i32> {
+    i32::try_from(std::process::id()).ok()
+}
+
+/// Whether this is the thread that lives as long as the program.
+#[cfg(target_os = "linux")]
+fn is_first_thread() -> bool {
+    rustix::thread::gettid() == rustix::process::getpid()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_first_thread() -> bool {
+    false
 }
 
 pub(super) type Source = Box<dyn AsyncRead + Send + Unpin>;

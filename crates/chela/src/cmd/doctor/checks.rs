@@ -13,7 +13,8 @@ use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
 use super::prompts::AgentPrompts;
-use super::{DoctorFinding, gateway, models, stores};
+use super::{DoctorFinding, gateway, mcp, models, stores};
+use crate::cmd::owner::is_agent;
 use crate::cmd::{CommandSetup, stop};
 
 pub fn run(setup: &CommandSetup, prompts: &AgentPrompts<'_>, check: &str) -> Vec<DoctorFinding> {
@@ -26,6 +27,7 @@ pub fn run(setup: &CommandSetup, prompts: &AgentPrompts<'_>, check: &str) -> Vec
         "workspace" => workspace(setup),
         "files" => prompts.file_findings(),
         "skills" => skills(setup),
+        "mcp" => mcp::mcp_findings(setup),
         "words" => prompts.word_findings(),
         "history" => history(setup),
         "gateway" => gateway::gateway_findings(setup),
@@ -127,6 +129,12 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
         .into_iter()
         .chain(inner)
         .find(|folder| folder.is_dir() && !is_writable(folder))?;
+    if is_agent(&setup.host) {
+        // Nothing is wrong: that is how it is to look from there.
+        let shown = setup.host.compact(&folder);
+        let told = format!("{shown} cannot be changed by a command of an agent");
+        return Some(DoctorFinding::new("home", Severity::Note, told));
+    }
     let lost = match folder == home {
         true => "nothing can be saved",
         false => "nothing can be saved there, and without a record agents can only read",
@@ -222,7 +230,7 @@ fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
         if knobs.model.is_none() {
             findings.push(
                 DoctorFinding::new("agents", Severity::Note, format!("agent {id} has no model"))
-                    .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
+                    .hint("`chela setup` finds one, or stores a key for one"),
             );
         } else {
             findings.extend(models::model_findings(setup, &models, id));

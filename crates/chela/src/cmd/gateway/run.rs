@@ -67,7 +67,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
             .await;
         if let DrainOutcome::LeftBehind { turns } = end.outcome {
             screen.line(format!(
-                "{} did not come to an end; the next gateway goes on with what is left.",
+                "{} did not finish; the next gateway continues with what is left.",
                 count_noun(turns, "turn")
             ))?;
         }

@@ -272,13 +272,15 @@ fn entries_of(root: &Path, shown: &str) -> Result<Vec<TreeEntry>, FolderApproval
 fn looked_at(entry: &TreeEntry) -> LookedAtFile {
     let is_read =
         entry.kind == TreeEntryKind::File && entry.stamp.bytes <= chela_tools::MOST_FILE_BYTES;
+    let path = entry.path.as_path();
+    let read = is_read.then(|| std::fs::read(path));
+    let read = read.and_then(
+        |read| ok_or_warn!(read, "a file that is looked at cannot be read", path = %path.display()),
+    );
     LookedAtFile {
         path: entry.path.clone(),
         stamp: entry.stamp,
-        hash: match is_read {
-            true => std::fs::read(&entry.path).ok().map(ContentHash::of),
-            false => None,
-        },
+        hash: read.map(ContentHash::of),
     }
 }
 

@@ -57,10 +57,8 @@ fn avoided_phrases(glossary: &str) -> Vec<Avoided> {
     found
 }
 
-/// Whether a text says a phrase, as whole words and in small or capital letters; `{name}` says
-/// nothing.
+/// Whether a text in small letters says a phrase, as whole words; `{name}` says nothing.
 fn says(text: &str, phrase: &str) -> bool {
-    let text = text.to_lowercase();
     let is_edge =
         |letter: Option<char>| !letter.is_some_and(|c| c.is_alphanumeric() || "_{".contains(c));
     text.match_indices(phrase).any(|(at, _)| {
@@ -81,8 +79,9 @@ fn is_sentence(literal: &Literal) -> bool {
 fn findings(file: &str, source: &str, avoided: &[Avoided]) -> Vec<String> {
     let mut found = Vec::new();
     for literal in read_literals(source).iter().filter(|one| is_sentence(one)) {
+        let lower = literal.text.to_lowercase();
         for Avoided { phrase, better } in avoided {
-            if says(&literal.text, phrase) {
+            if says(&lower, phrase) {
                 let line = literal.line;
                 let text = &literal.text;
                 found.push(format!(

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use chela_core::{ContentHash, Trust, ok_or_warn};
+use chela_core::{ContentHash, Trust, ok_or_debug, ok_or_warn};
 use chela_files::ReadVersion;
 use chela_memory::source::TrustCeiling;
 use chela_session::journal::{
@@ -338,5 +338,7 @@ fn hash_of(entry: &TreeEntry) -> Option<ContentHash> {
     if entry.kind != TreeEntryKind::File || entry.stamp.bytes > chela_tools::MOST_FILE_BYTES {
         return None;
     }
-    std::fs::read(&entry.path).ok().map(ContentHash::of)
+    let read = std::fs::read(&entry.path);
+    ok_or_debug!(read, "a file is compared without what it says", path = %entry.path.display())
+        .map(ContentHash::of)
 }

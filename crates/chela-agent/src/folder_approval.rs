@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use chela_core::{ContentHash, Host, Trust, grouped};
+use chela_core::{ContentHash, Host, Trust, grouped, ok_or_warn};
 use chela_files::{FileStamp, read_version_at};
 use chela_session::journal::{
     AnsweredBy, FileJournal, FileWriter, JournalError, LookedAtFile, TreeEntry, TreeEntryKind,
@@ -222,7 +222,12 @@ impl LookedAtFolder {
             .iter()
             .filter(shapes)
             .filter_map(|file| {
-                let bytes = std::fs::read(&file.path).ok()?;
+                let bytes = std::fs::read(&file.path);
+                let bytes = ok_or_warn!(
+                    bytes,
+                    "an approved file is not put on record",
+                    path = %file.path.display()
+                )?;
                 // What was shown is what is approved.
                 (Some(ContentHash::of(&bytes)) == file.hash).then_some((file.path.as_path(), bytes))
             })
@@ -267,13 +272,15 @@ fn entries_of(root: &Path, shown: &str) -> Result<Vec<TreeEntry>, FolderApproval
 fn looked_at(entry: &TreeEntry) -> LookedAtFile {
     let is_read =
         entry.kind == TreeEntryKind::File && entry.stamp.bytes <= chela_tools::MOST_FILE_BYTES;
+    let path = entry.path.as_path();
+    let read = is_read.then(|| std::fs::read(path));
+    let read = read.and_then(
+        |read| ok_or_warn!(read, "a file that is looked at cannot be read", path = %path.display()),
+    );
     LookedAtFile {
         path: entry.path.clone(),
         stamp: entry.stamp,
-        hash: match is_read {
-            true => std::fs::read(&entry.path).ok().map(ContentHash::of),
-            false => None,
-        },
+        hash: read.map(ContentHash::of),
     }
 }
 

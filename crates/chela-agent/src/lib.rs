@@ -30,6 +30,9 @@
 //! `turn/guard/judged_call.rs`, decided in `chela-guard/src/flow/decide.rs`, and for commands
 //! besides in `chela-tools/src/approvals/gate.rs`; the owner is asked in `turn/guard/asking.rs`.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 pub mod agent;
 mod agent_memory;
 pub mod assemble;

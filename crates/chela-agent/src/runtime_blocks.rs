@@ -143,7 +143,7 @@ pub fn unforged(text: &str) -> String {
         } else {
             "<"
         });
-        rest = &tag[1..];
+        rest = tag.get(1..).unwrap_or_default();
     }
     clean.push_str(rest);
     clean

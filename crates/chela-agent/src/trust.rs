@@ -114,5 +114,10 @@ fn ends_of(text: &str) -> std::borrow::Cow<'_, str> {
     }
     let head = text.floor_char_boundary(MOST_BYTES / 2);
     let tail = text.ceil_char_boundary(text.len() - MOST_BYTES / 2);
-    format!("{}\n{}", &text[..head], &text[tail..]).into()
+    format!(
+        "{}\n{}",
+        text.get(..head).unwrap_or_default(),
+        text.get(tail..).unwrap_or_default()
+    )
+    .into()
 }

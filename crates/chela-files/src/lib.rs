@@ -18,6 +18,9 @@
 //!
 //! This crate knows nothing of what is in a file, and of records in databases.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 #[cfg_attr(not(target_os = "linux"), path = "unannounced.rs")]
 mod announced;
 mod diff;

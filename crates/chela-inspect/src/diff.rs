@@ -267,7 +267,11 @@ fn parts_inside<'a>(
         .map(|part| {
             (
                 part.name.as_str(),
-                prompt.text[part.range.clone()].trim_end(),
+                prompt
+                    .text
+                    .get(part.range.clone())
+                    .unwrap_or_default()
+                    .trim_end(),
             )
         })
         .collect()
@@ -300,8 +304,8 @@ fn first_break(a: &SavedPrompt, b: &SavedPrompt) -> Option<CacheBreak> {
             Zone::Volatile
         },
         cause: cause(a, b, byte),
-        tokens_kept: tokens::count(&b.text[..byte]),
-        tokens_after: tokens::count(&b.text[byte..]),
+        tokens_kept: tokens::count(b.text.get(..byte).unwrap_or_default()),
+        tokens_after: tokens::count(b.text.get(byte..).unwrap_or_default()),
         line_a: line_at(&a.text, byte),
         line_b: line_at(&b.text, byte),
     })
@@ -347,9 +351,17 @@ fn inside_cause(a: &SavedPrompt, b: &SavedPrompt, byte: usize) -> String {
 
 fn line_at(text: &str, byte: usize) -> String {
     let byte = byte.min(text.len());
-    let start = text[..byte].rfind('\n').map_or(0, |at| at + 1);
-    let end = text[byte..].find('\n').map_or(text.len(), |at| byte + at);
-    text[start..end].to_owned()
+    let start = text
+        .get(..byte)
+        .unwrap_or_default()
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
+    let end = text
+        .get(byte..)
+        .unwrap_or_default()
+        .find('\n')
+        .map_or(text.len(), |at| byte + at);
+    text.get(start..end).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@
 //! owner.
 //! Every answer is data; commands, the chat and whoever else prints it.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 pub mod approvals_report;
 mod assembled;
 pub mod diff;

@@ -78,7 +78,10 @@ pub async fn call_events(ledger: &Ledger, turn: &str) -> Result<Vec<CallEvent>, 
     ] {
         for entry in entries_of(ledger, kind, turn).await? {
             let body = entry.json();
-            let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+            let word = |name: &str| {
+                let word = body.get(name).and_then(Value::as_str);
+                word.unwrap_or_default().to_owned()
+            };
             let said = ["decision", "answer", "outcome"]
                 .map(word)
                 .into_iter()

@@ -329,7 +329,9 @@ impl Compared<'_> {
         passed += self.later.settings.len();
         // A conversation that goes on is no break, nor is one that was taken back.
         let both = self.earlier.messages.len().min(self.later.messages.len());
-        let at = self.differing(&self.earlier.messages[..both], &self.later.messages[..both])?;
+        let earlier = self.earlier.messages.get(..both).unwrap_or_default();
+        let later = self.later.messages.get(..both).unwrap_or_default();
+        let at = self.differing(earlier, later)?;
         let message = match self.later.messages.get(at).map(|unit| &unit.place) {
             Some(RequestPlace::Message { index, .. }) => *index,
             _ => at,
@@ -341,12 +343,12 @@ impl Compared<'_> {
     /// The first place where two lists differ, their ends included.
     fn differing(&self, earlier: &[RequestUnit], later: &[RequestUnit]) -> Option<usize> {
         let both = earlier.len().min(later.len());
-        (0..both)
-            .find(|at| {
-                !same(
-                    &self.before.body[earlier[*at].range.clone()],
-                    &self.after.body[later[*at].range.clone()],
-                )
+        let mut pairs = earlier.iter().zip(later);
+        pairs
+            .position(|(earlier, later)| {
+                let before = self.before.body.get(earlier.range.clone());
+                let after = self.after.body.get(later.range.clone());
+                !same(before.unwrap_or_default(), after.unwrap_or_default())
             })
             .or((earlier.len() != later.len()).then_some(both))
     }
@@ -369,8 +371,8 @@ impl Compared<'_> {
         let counterpart = self.earlier.units().find(|old| old.path == unit.path);
         let shared = counterpart.map_or(0, |old| {
             common(
-                &self.before.body[old.range.clone()],
-                &self.after.body[unit.range.clone()],
+                self.before.body.get(old.range.clone()).unwrap_or_default(),
+                self.after.body.get(unit.range.clone()).unwrap_or_default(),
             )
         });
         Difference {

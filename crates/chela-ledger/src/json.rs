@@ -77,7 +77,7 @@ impl<'t, 'b> JsonValue<'t, 'b> {
     }
 
     pub fn bytes(&self) -> &'b [u8] {
-        &self.tree.body[self.range()]
+        self.tree.body.get(self.range()).unwrap_or_default()
     }
 
     pub fn kind(&self) -> JsonKind {
@@ -99,7 +99,9 @@ impl<'t, 'b> JsonValue<'t, 'b> {
     /// The name of a member as it stands in the text.
     pub fn name(&self) -> Option<&'b str> {
         match &self.node().name {
-            JsonName::Member(range) => std::str::from_utf8(&self.tree.body[range.clone()]).ok(),
+            JsonName::Member(range) => {
+                std::str::from_utf8(self.tree.body.get(range.clone()).unwrap_or_default()).ok()
+            }
             JsonName::Root | JsonName::Element(_) => None,
         }
     }
@@ -125,6 +127,10 @@ impl<'t, 'b> JsonValue<'t, 'b> {
         }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "a node is named by its place in this very tree"
+    )]
     fn node(&self) -> &'t Node {
         &self.tree.nodes[self.at]
     }

@@ -8,6 +8,9 @@
 //! It knows nothing of prompts, tools or providers beyond what it is told: requests are JSON,
 //! sections are marks.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod audit;
 mod cache;
 mod cache_report;

@@ -30,7 +30,7 @@ pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<RequestRedactio
     let mut redactions = Vec::with_capacity(found.len());
     let mut end = 0;
     for hit in found {
-        clean.extend(&body[end..hit.range.start]);
+        clean.extend(body.get(end..hit.range.start).unwrap_or_default());
         let stand_in = redactor.stand_in(&hit, body);
         redactions.push(RequestRedaction {
             offset: clean.len(),
@@ -45,7 +45,7 @@ pub fn redact(body: &[u8], redactor: &Redactor) -> (Vec<u8>, Vec<RequestRedactio
         clean.extend(stand_in.as_bytes());
         end = hit.range.end;
     }
-    clean.extend(&body[end..]);
+    clean.extend(body.get(end..).unwrap_or_default());
     (clean, redactions)
 }
 

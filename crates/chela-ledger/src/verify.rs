@@ -185,15 +185,15 @@ impl LedgerCheck {
     /// Remembers what an entry says about requests.
     fn learn(&mut self, entry: &AuditEntry) {
         let body = entry.json();
-        let seal = || body["seal"].as_str().map(str::to_owned);
+        let seal = || body.get("seal")?.as_str().map(str::to_owned);
         match AuditKind::named(&entry.kind) {
             Some(AuditKind::PromptBuild) => {
-                if let Some(record) = body["record"].as_i64() {
+                if let Some(record) = body.get("record").and_then(serde_json::Value::as_i64) {
                     self.sealed.entry(RecordId(record)).or_default().begun = seal();
                 }
             }
             Some(AuditKind::RequestEnd) => {
-                if let Some(record) = body["record"].as_i64() {
+                if let Some(record) = body.get("record").and_then(serde_json::Value::as_i64) {
                     self.sealed.entry(RecordId(record)).or_default().ended = seal();
                 }
             }

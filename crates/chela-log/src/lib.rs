@@ -9,6 +9,9 @@
 //! first statement that is let through. Until the config is known ([`LogHandle::configure`]) lines
 //! wait in memory, so that none goes to the wrong file.
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod console;
 mod file;
 mod filter;

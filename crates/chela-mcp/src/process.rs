@@ -417,15 +417,19 @@ impl ProcessFollower {
 }
 
 fn describe_end(status: &io::Result<ExitStatus>) -> String {
-    use std::os::unix::process::ExitStatusExt;
-    match status {
-        Err(error) => format!("it is lost: {error}"),
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(0), _) => "it ended by itself".to_owned(),
-            (Some(125), _) => "its sandbox could not be built".to_owned(),
-            (Some(code), _) => format!("it ended with exit code {code}"),
-            (None, Some(signal)) => format!("it was ended by signal {signal}"),
-            (None, None) => "it ended".to_owned(),
-        },
+    let status = match status {
+        Ok(status) => status,
+        Err(error) => return format!("it is lost: {error}"),
+    };
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(status);
+    #[cfg(not(unix))]
+    let signal = None::<i32>;
+    match (status.code(), signal) {
+        (Some(0), _) => "it ended by itself".to_owned(),
+        (Some(125), _) => "its sandbox could not be built".to_owned(),
+        (Some(code), _) => format!("it ended with exit code {code}"),
+        (None, Some(signal)) => format!("it was ended by signal {signal}"),
+        (None, None) => "it ended".to_owned(),
     }
 }

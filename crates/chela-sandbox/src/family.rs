@@ -240,7 +240,11 @@ fn limit(leader: i32) -> Option<u64> {
         current: Some(most),
         maximum: Some(most),
     };
-    prlimit(Some(Pid::from_raw(leader)?), Resource::Nproc, limit).ok()?;
+    let limited = prlimit(Some(Pid::from_raw(leader)?), Resource::Nproc, limit);
+    chela_core::ok_or_debug!(
+        limited,
+        "the system holds no limit of processes; they are counted"
+    )?;
     Some(most)
 }
 

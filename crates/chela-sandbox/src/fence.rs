@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use chela_config::LoadedConfig;
 use chela_config::model::Exec;
 use chela_core::{Host, ok_or_debug, ok_or_warn};
-use chela_files::{FileMode, create_private_folder, write_file};
+use chela_files::{FileMode, create_private_folder, this_user, write_file};
 
 use super::PathAccess;
 use super::bubblewrap::{self, FenceMounts};
@@ -109,7 +109,11 @@ pub struct FenceAsk<'a> {
 /// Whether a program becomes another user, by its name. Root needs no program for that.
 pub fn becomes_other_user(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    OTHER_USERS.contains(&name) && !rustix::process::getuid().is_root()
+    OTHER_USERS.contains(&name) && !is_root()
+}
+
+fn is_root() -> bool {
+    this_user().is_some_and(|user| user.user == 0)
 }
 
 impl FencePlan {
@@ -149,9 +153,8 @@ impl FencePlan {
         let machine = SandboxMachine::of(&self.host);
         let wanted = WantedBackend::read(self.backend.as_deref())?;
         let kind = FenceKind::of(&machine, wanted)?;
-        let is_root = rustix::process::getuid().is_root();
         let parts = PathBuf::from(SSH_PARTS);
-        let ssh = (!is_root && !matches!(kind, FenceKind::Landlock(_)) && parts.is_dir())
+        let ssh = (!is_root() && !matches!(kind, FenceKind::Landlock(_)) && parts.is_dir())
             .then(|| (self.host.state_dir().join(SSH_COPIES), parts));
         Ok(StateFence {
             helper: machine.helper()?.to_owned(),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use chela_files::{FileIdentity, name_of_bytes};
 
 /// What is mounted where, the newest last.
 #[derive(Debug)]
@@ -50,8 +51,8 @@ impl MountTable {
         let below = path.strip_prefix(&row.point).unwrap_or(Path::new(""));
         let place = joined(&row.root, below);
         let is_same = |other: &Path| {
-            let facts = path.metadata().ok().zip(other.metadata().ok());
-            facts.is_some_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
+            let one = FileIdentity::at(path);
+            one.is_ok_and(|one| FileIdentity::at(other).is_ok_and(|other| one == other))
         };
         let others = self.rows.iter().filter(|other| other.device == row.device);
         let others = others.filter_map(|other| {
@@ -75,7 +76,6 @@ fn joined(path: &Path, below: &Path) -> PathBuf {
 
 /// A path without the escapes of the table: `\040` for a blank.
 fn plain(field: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
     let mut path = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, after)) = rest.split_first() {
@@ -97,7 +97,7 @@ fn plain(field: &[u8]) -> PathBuf {
             }
         }
     }
-    PathBuf::from(std::ffi::OsString::from_vec(path))
+    PathBuf::from(name_of_bytes(path))
 }
 
 #[cfg(test)]

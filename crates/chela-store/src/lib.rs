@@ -5,6 +5,9 @@
 //! the store's own, so nothing that awaits a record blocks its runtime. Callers that have none
 //! use [`block_on`].
 
+// This crate reads bytes of others: none of them may end a turn.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
+
 mod block;
 mod claims;
 mod documents;

@@ -4,6 +4,9 @@
 //! written in other ways. A test that carries bait about on purpose says so by name.
 
 use std::path::Path;
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
 
 /// What every bait holds.
 pub const MARK: &str = "Ba1tQ7xW9zK4";
@@ -28,6 +31,8 @@ pub fn environment() -> Vec<(&'static str, String)> {
 pub struct BaitSweep {
     /// How it is written, and the text.
     needles: Vec<(&'static str, String)>,
+    /// Finds them all at once; tests leave many megabytes behind.
+    finder: OnceLock<Option<AhoCorasick>>,
     /// Ends of paths where bait may lie.
     allowed: Vec<String>,
 }
@@ -36,6 +41,7 @@ impl Default for BaitSweep {
     fn default() -> Self {
         let mut sweep = Self {
             needles: Vec::new(),
+            finder: OnceLock::new(),
             allowed: Vec::new(),
         };
         sweep.watch(MARK);
@@ -46,6 +52,7 @@ impl Default for BaitSweep {
 impl BaitSweep {
     /// Looks for one more value.
     pub fn watch(&mut self, value: &str) {
+        self.finder = OnceLock::new();
         let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
         self.needles.extend([
             ("as it is", value.to_owned()),
@@ -64,11 +71,22 @@ impl BaitSweep {
 
     /// How a text holds bait.
     pub fn in_text(&self, text: &str) -> Option<&'static str> {
-        let found = self
-            .needles
-            .iter()
-            .find(|(_, needle)| text.contains(needle.as_str()));
-        found.map(|(how, _)| *how)
+        self.in_bytes(text.as_bytes())
+    }
+
+    fn in_bytes(&self, bytes: &[u8]) -> Option<&'static str> {
+        let finder = self
+            .finder
+            .get_or_init(|| AhoCorasick::new(self.needles.iter().map(|(_, needle)| needle)).ok());
+        match finder {
+            Some(finder) => {
+                let found = finder.find(bytes)?;
+                self.needles
+                    .get(found.pattern().as_usize())
+                    .map(|(how, _)| *how)
+            }
+            None => Some("perhaps: it cannot be looked for"),
+        }
     }
 
     /// Every file below a folder that holds bait, and how.
@@ -89,7 +107,7 @@ impl BaitSweep {
                 Ok(kind) if kind.is_dir() => self.walk(&path, found),
                 Ok(kind) if kind.is_file() => {
                     let bytes = std::fs::read(&path).unwrap_or_default();
-                    if let Some(how) = self.in_text(&String::from_utf8_lossy(&bytes)) {
+                    if let Some(how) = self.in_bytes(&bytes) {
                         found.push(format!("{shown} ({how})"));
                     }
                 }

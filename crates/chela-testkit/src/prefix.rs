@@ -119,17 +119,44 @@ impl Rendered {
     }
 }
 
+/// Block by block, and byte by byte in the one that differs: every request of a test is compared
+/// with all before it.
 fn common_prefix(one: &str, other: &str) -> usize {
-    let same = one.bytes().zip(other.bytes());
-    same.take_while(|(one, other)| one == other).count()
+    const BLOCK: usize = 256;
+    let blocks = one
+        .as_bytes()
+        .chunks(BLOCK)
+        .zip(other.as_bytes().chunks(BLOCK));
+    let mut same = 0;
+    for (one, other) in blocks {
+        if one != other {
+            let bytes = one.iter().zip(other);
+            return same + bytes.take_while(|(one, other)| one == other).count();
+        }
+        same += one.len();
+    }
+    same
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::PrefixCache;
+    use super::{PrefixCache, common_prefix};
     use crate::model_call::CallFormat;
+
+    #[test]
+    fn a_prefix_ends_where_texts_differ() {
+        let text = "x".repeat(1_000);
+        assert_eq!(common_prefix(&text, &text), 1_000);
+        assert_eq!(common_prefix(&text, &text[..700]), 700);
+        for at in [0, 1, 255, 256, 257, 999] {
+            let mut other = text.clone();
+            other.replace_range(at..=at, "y");
+            assert_eq!(common_prefix(&text, &other), at);
+            assert_eq!(common_prefix(&other, &text), at);
+        }
+    }
 
     #[test]
     fn what_stays_in_front_is_cached() {

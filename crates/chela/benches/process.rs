@@ -175,7 +175,8 @@ fn chat(chela: &Path, home: &Path, baseline: Cost) {
 
 /// A conversation of so many turns in one process, typed line by line.
 fn conversation(chela: &Path, home: &Path, turns: u32) -> Cost {
-    let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    let keyboard =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&keyboard).expect("a terminal");
     unlockpt(&keyboard).expect("a terminal");
     let name = ptsname(&keyboard, Vec::new()).expect("a terminal has a name");

@@ -15,10 +15,11 @@ pub fn read_literals(source: &str) -> Vec<Literal> {
     let whole = rest;
     let mut found = Vec::new();
     while let Some(first) = rest.chars().next() {
-        let line = whole[..whole.len() - rest.len()].matches('\n').count() + 1;
         if rest.starts_with("//") {
             rest = rest.find('\n').map_or("", |end| &rest[end..]);
         } else if let Some((text, after)) = raw_string(rest).or_else(|| plain_string(rest)) {
+            let before = &whole[..whole.len() - rest.len()];
+            let line = before.matches('\n').count() + 1;
             found.push(Literal { line, text });
             rest = after;
         } else if let Some(after) = character(rest) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use chela_config::LoadedConfig;
-use chela_core::{AgentId, Host, lock};
+use chela_core::{AgentId, Host, lock, ok_or_debug};
 use chela_prompt::SkillsListing;
 use chela_skills::{AgentSkills, RefreshOutcome, SkillLibrary};
 use chela_workspace::Workspace;
@@ -95,9 +95,8 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             .ok_or_else(|| self.no_agent(agent.as_str()))?;
         let knobs = PromptKnobs::of(self.loaded(), &view);
         // A workspace that is not there yet is no error: its files are reported as missing.
-        let workspace = Workspace::open(self.host(), &knobs.workspace)
-            .ok()
-            .map(Arc::new);
+        let workspace = Workspace::open(self.host(), &knobs.workspace);
+        let workspace = ok_or_debug!(workspace, "there is no workspace to read").map(Arc::new);
         let repo_root = knobs
             .repo_root
             .clone()

@@ -64,7 +64,7 @@ fn section(out: &mut String, heading: &str, bullets: &[String]) {
     if left_out > 0 {
         out.push_str(&format!("- ({left_out} older ones left out)\n"));
     }
-    for bullet in &bullets[left_out..] {
+    for bullet in bullets.get(left_out..).unwrap_or_default() {
         out.push_str(&format!("- {bullet}\n"));
     }
     if bullets.is_empty() {
@@ -79,7 +79,7 @@ fn quoted(text: &str) -> String {
 fn one_line(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(most) {
-        Some((at, _)) => format!("{}…", &line[..at]),
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
         None => line,
     }
 }

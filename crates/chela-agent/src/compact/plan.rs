@@ -26,7 +26,12 @@ pub fn cut_point(messages: &[ModelMessage], keep: KeepRecent) -> usize {
     let mut cut = messages.len();
     for (kept_turns, (nth, &start)) in starts.iter().enumerate().rev().enumerate() {
         let end = starts.get(nth + 1).copied().unwrap_or(messages.len());
-        let turn: usize = messages[start..end].iter().map(tokens_of).sum();
+        let turn: usize = messages
+            .get(start..end)
+            .unwrap_or_default()
+            .iter()
+            .map(tokens_of)
+            .sum();
         let wanted = kept_turns < keep.turns.max(1) || kept_tokens + turn <= keep.tokens;
         let fits = kept_turns == 0 || kept_tokens + turn <= keep.tokens;
         if !(wanted && fits) {
@@ -43,7 +48,7 @@ fn is_turn_start(messages: &[ModelMessage], at: usize, message: &ModelMessage) -
     let ModelMessage::User { .. } = message else {
         return false;
     };
-    match at.checked_sub(1).map(|before| &messages[before]) {
+    match at.checked_sub(1).and_then(|before| messages.get(before)) {
         // A result was still missing: the message steered a turn that was under way.
         Some(before @ ModelMessage::Assistant { .. }) => before.tool_calls().next().is_none(),
         _ => true,
@@ -77,8 +82,8 @@ pub fn sections_named(text: &str, names: &[String]) -> String {
     let mut open: Option<usize> = None;
     for line in text.lines() {
         let depth = line.chars().take_while(|c| *c == '#').count();
-        if (1..=6).contains(&depth) && line[depth..].starts_with(' ') {
-            let name = line[depth..].trim();
+        if (1..=6).contains(&depth) && line.get(depth..).unwrap_or_default().starts_with(' ') {
+            let name = line.get(depth..).unwrap_or_default().trim();
             if names
                 .iter()
                 .any(|wanted| wanted.trim().eq_ignore_ascii_case(name))

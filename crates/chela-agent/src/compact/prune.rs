@@ -35,6 +35,12 @@ pub enum ResultFate {
 }
 
 impl PrunedResults {
+    fn set_fate(&mut self, nth: usize, fate: ResultFate) {
+        if let Some(result) = self.results.get_mut(nth) {
+            *result = fate;
+        }
+    }
+
     /// What is worth pruning in `messages` for a window of `window` tokens; `None` when nothing
     /// is.
     pub fn decide(
@@ -72,7 +78,7 @@ impl PrunedResults {
             let mut chars = chars_of(message);
             let kept = pruned.head_chars + pruned.tail_chars;
             if chars > size(settings.soft_trim.max_chars) && chars > kept {
-                pruned.results[nth] = ResultFate::Trimmed;
+                pruned.set_fate(nth, ResultFate::Trimmed);
                 left -= chars - kept;
                 chars = kept;
             }
@@ -85,7 +91,7 @@ impl PrunedResults {
                 if share(left) < settings.hard_clear_ratio {
                     break;
                 }
-                pruned.results[nth] = ResultFate::Cleared;
+                pruned.set_fate(nth, ResultFate::Cleared);
                 left = left.saturating_sub(chars);
             }
         }

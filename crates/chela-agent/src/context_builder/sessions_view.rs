@@ -96,7 +96,7 @@ impl SessionsView for AgentSessions {
         let end = total.saturating_sub(ask.offset);
         let start = end.saturating_sub(ask.limit);
         Ok(HistoryPage {
-            messages: messages[start..end].to_vec(),
+            messages: messages.get(start..end).unwrap_or_default().to_vec(),
             total,
         })
     }

@@ -63,7 +63,7 @@ impl SkillBound {
         };
         let since = branch.iter().rposition(|entry| begins(&entry.body));
         let mut active: Vec<Self> = Vec::new();
-        for entry in &branch[since.unwrap_or(0)..] {
+        for entry in branch.get(since.unwrap_or(0)..).unwrap_or_default() {
             if let Some(bound) = Self::in_entry(&entry.body)
                 && !active.contains(&bound)
             {

@@ -246,7 +246,11 @@ impl SubagentSpawner {
             host.unix_millis(),
             std::process::id()
         );
-        ContentHash::of(seed).to_string()[..12].to_owned()
+        ContentHash::of(seed)
+            .to_string()
+            .get(..12)
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// A place among those that run, which it may have to wait for.

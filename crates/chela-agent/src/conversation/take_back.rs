@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use chela_core::ok_or_debug;
 use chela_files::{DiffLabels, unified_diff};
 use chela_ledger::AuditKind;
 use chela_model::MessagePart;
@@ -25,7 +26,8 @@ impl Conversation {
                 error => error.to_string(),
             })?;
         let diffs = plan.steps.iter().map(|step| {
-            let now = std::fs::read(&step.path).ok();
+            let now = std::fs::read(&step.path);
+            let now = ok_or_debug!(now, "a file to be changed back is shown as empty");
             let text = |bytes: Option<&[u8]>| {
                 String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
             };

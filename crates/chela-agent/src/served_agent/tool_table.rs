@@ -125,8 +125,10 @@ fn nothing() -> Value {
 }
 
 fn one(name: &str) -> Value {
-    let mut schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
-    schema["properties"][name] = json!({ "type": "string" });
-    schema["required"] = json!([name]);
-    schema
+    json!({
+        "type": "object",
+        "properties": { (name): { "type": "string" } },
+        "required": [name],
+        "additionalProperties": false,
+    })
 }

@@ -73,7 +73,7 @@ fn command_word(text: &str) -> Option<(&str, &str)> {
     let (word, args) = match word.split_once(':') {
         Some((word, "")) => (word, args),
         // `/think:high`
-        Some((word, _)) => (word, &rest[word.len() + 1..]),
+        Some((word, _)) => (word, rest.get(word.len() + 1..).unwrap_or_default()),
         None => (word, args),
     };
     is_name(word).then_some((word, args.trim()))
@@ -94,8 +94,8 @@ fn inline(text: &str, external: &[ExternalSpan]) -> ParsedLine {
     let mut shortcuts = Vec::new();
     let mut rest = text;
     while let Some(at) = next_slash(rest, kept.chars().next_back()) {
-        kept.push_str(&rest[..at]);
-        rest = &rest[at..];
+        kept.push_str(rest.get(..at).unwrap_or_default());
+        rest = rest.get(at..).unwrap_or_default();
         let place = text.len() - rest.len();
         let is_typed = !external
             .iter()
@@ -113,7 +113,7 @@ fn inline(text: &str, external: &[ExternalSpan]) -> ParsedLine {
             }
             None => {
                 kept.push('/');
-                rest = &rest[1..];
+                rest = rest.get(1..).unwrap_or_default();
             }
         }
     }
@@ -153,7 +153,7 @@ enum Taken {
 fn taken(text: &str) -> Option<(Taken, &str)> {
     let (name, _) = command_word(text)?;
     let command = find(name)?;
-    let after_name = &text[1 + name.len()..];
+    let after_name = text.get(1 + name.len()..).unwrap_or_default();
     let after_colon = after_name.strip_prefix(':').unwrap_or(after_name);
     match command.kind {
         CommandKind::Standalone => None,

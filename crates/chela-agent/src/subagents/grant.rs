@@ -130,11 +130,11 @@ impl SessionGrant {
         let EntryBody::Custom(custom) = body else {
             return None;
         };
-        if custom.custom_type != ENTRY || custom.data["key"] != key.to_string() {
+        if custom.custom_type != ENTRY || *custom.data.get("key")? != key.to_string() {
             return None;
         }
         let grant = ok_or_warn!(
-            serde_json::from_value(custom.data["grant"].clone()),
+            serde_json::from_value(custom.data.get("grant").cloned().unwrap_or_default()),
             "what a sub-agent may have cannot be read: it has nothing"
         );
         Some(grant.unwrap_or_else(|| Self {

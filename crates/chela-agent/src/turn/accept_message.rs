@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use chela_config::model::{Placement, WorkspaceAccess};
-use chela_core::Origin;
+use chela_core::{Origin, ok_or_debug};
 use chela_model::{MessagePart, ModelMessage, Usage};
 use serde_json::json;
 
@@ -333,7 +333,10 @@ fn sent_before(branch: &[TranscriptEntry]) -> Vec<SentBlock> {
             EntryBody::Message { meta, .. } => meta.details.get("runtime"),
             _ => None,
         })
-        .filter_map(|marks| serde_json::from_value::<Vec<SentBlock>>(marks.clone()).ok())
+        .filter_map(|marks| {
+            let sent = serde_json::from_value::<Vec<SentBlock>>(marks.clone());
+            ok_or_debug!(sent, "what the runtime said before is said once more")
+        })
         .flatten()
         .collect()
 }

@@ -449,7 +449,7 @@ fn shortened(text: &str) -> String {
     const MOST: usize = 120;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MOST) {
-        Some((at, _)) => format!("{}…", &line[..at]),
+        Some((at, _)) => format!("{}…", line.get(..at).unwrap_or_default()),
         None => line,
     }
 }

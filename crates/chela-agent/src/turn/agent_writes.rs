@@ -36,7 +36,7 @@ struct OpenWatch {
     /// As it counts when nobody hears what the call brought: it may have been anything.
     doing: WriteContext,
     /// The texts that nobody else keeps for the journal.
-    kept: Vec<(PathBuf, Option<Vec<u8>>)>,
+    kept: Vec<(PathBuf, KeptText)>,
 }
 
 impl Drop for WriteWatch {
@@ -288,10 +288,22 @@ impl OpenWatch {
         let doing = &self.doing;
         let mut troubles = Vec::new();
         for (path, before) in &self.kept {
+            let not_kept = |why: &str| {
+                format!(
+                    "{} was changed by {} and cannot be undone: {why}",
+                    path.display(),
+                    doing.tool
+                )
+            };
             let after = read_for_journal(path);
-            if *before == after {
-                continue;
-            }
+            let (before, after) = match (before, &after) {
+                (Ok(before), Ok(after)) if before == after => continue,
+                (Ok(before), Ok(after)) => (before, after),
+                (Err(why), _) | (_, Err(why)) => {
+                    troubles.push(not_kept(why));
+                    continue;
+                }
+            };
             let change = FileChange {
                 path,
                 before: before.as_deref(),
@@ -307,11 +319,7 @@ impl OpenWatch {
                 call,
             };
             if let Err(why) = custody.journal.before(&change) {
-                troubles.push(format!(
-                    "{} was changed by {} and cannot be undone: {why}",
-                    path.display(),
-                    doing.tool
-                ));
+                troubles.push(not_kept(&why.to_string()));
             }
         }
         troubles
@@ -326,11 +334,35 @@ fn resolved(custody: &FileCustody, paths: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// What a file holds, as far as the journal keeps files; `None` for none.
-fn read_for_journal(path: &Path) -> Option<Vec<u8>> {
-    let size = path.metadata().ok()?.len();
-    match size <= MOST_FILE_BYTES {
-        true => std::fs::read(path).ok(),
-        false => None,
+/// What a file holds, `None` where there is none; or why the journal cannot keep it.
+type KeptText = Result<Option<Vec<u8>>, String>;
+
+fn read_for_journal(path: &Path) -> KeptText {
+    let read = path.metadata().and_then(|facts| match facts.len() {
+        ..=MOST_FILE_BYTES => std::fs::read(path),
+        _ => Err(std::io::ErrorKind::FileTooLarge.into()),
+    });
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_FILE_BYTES, read_for_journal};
+
+    #[test]
+    fn a_file_that_cannot_be_kept_is_not_taken_for_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        assert_eq!(read_for_journal(&path), Ok(None));
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read_for_journal(&path), Ok(Some(b"text".to_vec())));
+        let large = std::fs::File::create(&path).unwrap();
+        large.set_len(MOST_FILE_BYTES + 1).unwrap();
+        assert!(read_for_journal(&path).is_err());
+        assert!(read_for_journal(folder.path()).is_err());
     }
 }

@@ -33,7 +33,7 @@ impl AttachableFolders {
             return Err(left("only files and pages can be attached"));
         }
         let path = match (lower.starts_with("file://"), named.strip_prefix("~/")) {
-            (true, _) => PathBuf::from(&named["file://".len()..]),
+            (true, _) => PathBuf::from(named.get("file://".len()..).unwrap_or_default()),
             (false, Some(rest)) => self.home.join(rest),
             (false, None) => self.workspace.join(named),
         };

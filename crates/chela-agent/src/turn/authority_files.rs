@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::caller_tokens::CallerTokens;
 use crate::work_folders::FolderGrants;
 use chela_core::{Host, ok_or_warn};
-use chela_files::{FileMode, WriteWitness, write_file};
+use chela_files::{FileMode, WriteWitness, create_link, write_file};
 use chela_ledger::installation_key_file;
 use chela_mcp::McpRecord;
 use chela_sandbox::may_come_from_command;
@@ -220,7 +220,7 @@ fn put_link_back(host: &Host, link: &Path, target: &Path) -> String {
         Ok(_) => std::fs::rename(link, &aside),
         Err(_) => Ok(()),
     };
-    match moved.and_then(|()| std::os::unix::fs::symlink(target, link)) {
+    match moved.and_then(|()| create_link(target, link)) {
         Ok(()) => format!(
             "{name} changed while a command of the agent ran, so the link was restored. What was \
              there is in {}.",
@@ -236,7 +236,9 @@ fn put_link_back(host: &Host, link: &Path, target: &Path) -> String {
 
 fn read(file: &Path) -> Option<Vec<u8>> {
     let found = file.metadata().ok()?;
-    (found.is_file() && found.len() <= MOST_BYTES)
-        .then(|| std::fs::read(file).ok())
-        .flatten()
+    if !found.is_file() || found.len() > MOST_BYTES {
+        return None;
+    }
+    let read = std::fs::read(file);
+    ok_or_warn!(read, "a file that gives commands cannot be held", path = %file.display())
 }

@@ -44,7 +44,10 @@ pub(super) fn skill_changes(
     }
     if !changes.withdrawn.is_empty() {
         let names: Vec<&str> = changes.withdrawn.iter().map(String::as_str).collect();
-        let names = names[..names.len().min(MOST_SKILLS)].join(", ");
+        let names = names
+            .get(..names.len().min(MOST_SKILLS))
+            .unwrap_or_default()
+            .join(", ");
         told.texts.push(format!("{} {names}.", WITHDRAWN.trim()));
     }
     told
@@ -56,8 +59,9 @@ fn told_listing(frozen: &PrefixText) -> &str {
     const CLOSE: &str = "</available_skills>";
     let is_listed = frozen.sections.iter().any(|mark| mark.id == "skills");
     let listing = frozen.stable.find(OPEN).and_then(|start| {
-        let rest = &frozen.stable[start..];
-        rest.find(CLOSE).map(|end| &rest[..end])
+        let rest = frozen.stable.get(start..).unwrap_or_default();
+        rest.find(CLOSE)
+            .map(|end| rest.get(..end).unwrap_or_default())
     });
     listing.filter(|_| is_listed).unwrap_or_default()
 }

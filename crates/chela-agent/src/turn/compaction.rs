@@ -199,8 +199,13 @@ fn plan_of(parts: TurnParts<'_>, branch: &[TranscriptEntry]) -> Option<Compactio
             .filter(|entry| entry.id < *first_kept)
             .cloned()
             .collect(),
-        kept_tokens: messages[cut..].iter().map(tokens_of).sum(),
-        messages: messages[..cut].to_vec(),
+        kept_tokens: messages
+            .get(cut..)
+            .unwrap_or_default()
+            .iter()
+            .map(tokens_of)
+            .sum(),
+        messages: messages.get(..cut).unwrap_or_default().to_vec(),
         first_kept: *first_kept,
         earlier: last.map(|compaction| compaction.summary),
     })

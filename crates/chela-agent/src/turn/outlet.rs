@@ -197,16 +197,28 @@ fn whole_until(text: &str) -> usize {
         return text.len();
     }
     let line = text.rfind('\n').map_or(0, |at| at + 1);
-    let open = text[line..].rfind("![").or_else(|| text[line..].rfind('['));
-    let closed = text[line..].rfind(')');
+    let open = text
+        .get(line..)
+        .unwrap_or_default()
+        .rfind("![")
+        .or_else(|| text.get(line..).unwrap_or_default().rfind('['));
+    let closed = text.get(line..).unwrap_or_default().rfind(')');
     let until = match (open, closed) {
         (Some(open), Some(closed)) if closed > open => text.len(),
         (Some(open), _) => line + open,
         (None, _) => text.len(),
     };
-    text[..until].rfind(char::is_whitespace).map_or(0, |at| {
-        at + text[at..].chars().next().map_or(1, char::len_utf8)
-    })
+    text.get(..until)
+        .unwrap_or_default()
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| {
+            at + text
+                .get(at..)
+                .unwrap_or_default()
+                .chars()
+                .next()
+                .map_or(1, char::len_utf8)
+        })
 }
 
 #[cfg(test)]

@@ -50,7 +50,11 @@ impl RunningTurn<'_> {
         let tool = Arc::clone(&case.prepared.tool);
         let arguments = case.prepared.arguments.clone();
         let preview = tokio::task::spawn_blocking(move || tool.preview(&arguments));
-        preview.await.unwrap_or_default()
+        ok_or_warn!(
+            preview.await,
+            "a call is asked about without what it writes"
+        )
+        .unwrap_or_default()
     }
 
     /// Asks about what a command just did to files that shape the agent. Nobody there: it waits.

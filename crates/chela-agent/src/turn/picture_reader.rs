@@ -29,8 +29,9 @@ impl RunningTurn<'_> {
         }
         let (pictures, mut content): (Vec<_>, Vec<_>) =
             output.content.into_iter().partition(is_picture);
-        let question = output.details["question"].as_str().unwrap_or(QUESTION);
-        let name = output.details["path"].as_str().unwrap_or("a picture");
+        let detail = |name: &str| output.details.get(name).and_then(serde_json::Value::as_str);
+        let question = detail("question").unwrap_or(QUESTION);
+        let name = detail("path").unwrap_or("a picture");
         let (text, success) = match self.look_at(&pictures, question).await {
             Ok((said, model)) => {
                 let source = ExternalSource::Api {

@@ -122,7 +122,10 @@ impl WorkLanes {
         let mut dropped: Vec<WorkItem> = before
             .into_iter()
             .take_while(was_dropped)
-            .filter_map(|message| serde_json::from_str(&message.body).ok())
+            .filter_map(|message| {
+                let item = serde_json::from_str(&message.body);
+                ok_or_warn!(item, "a dropped message cannot be read", id = %message.id)
+            })
             .collect();
         dropped.reverse();
         if dropped.is_empty() {

@@ -93,7 +93,10 @@ fn is_form(text: &str) -> Option<(String, String)> {
     const STARTS: [&str; 7] = ["the", "my", "our", "your", "his", "her", "their"];
     let all = words(text);
     let verb = all.iter().position(|word| word == "is" || word == "are")?;
-    let (key, value) = (&all[..verb], &all[verb + 1..]);
+    let (key, value) = (
+        all.get(..verb).unwrap_or_default(),
+        all.get(verb + 1..).unwrap_or_default(),
+    );
     let about_a_thing = key
         .first()
         .is_some_and(|word| STARTS.contains(&word.as_str()))
@@ -160,7 +163,9 @@ impl Polarity {
         ];
         let all = words(text);
         let head = all.len().min(4);
-        let negative = all[..head]
+        let negative = all
+            .get(..head)
+            .unwrap_or_default()
             .iter()
             .any(|word| NEGATIONS.contains(&word.as_str()));
         let rule: Vec<&str> = all

@@ -26,7 +26,8 @@ pub fn repeats(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
             }
         }
         let likeness = |(earlier, common): (&usize, &usize)| {
-            let union = words.len() + seen[*earlier].1.len() - common;
+            let theirs = seen.get(*earlier).map_or(0, |(_, words)| words.len());
+            let union = words.len() + theirs - common;
             *common as f64 / union as f64
         };
         let nearest = shared
@@ -37,9 +38,10 @@ pub fn repeats(all: &[FileStatement<'_>]) -> Vec<LintFinding> {
                     .then_with(|| b.0.cmp(a.0))
             })
             .filter(|entry| likeness(*entry) >= ALIKE);
+        let nearest = nearest.and_then(|(earlier, _)| seen.get(*earlier));
         match nearest {
-            Some((earlier, _)) if !opposed(&words, &seen[*earlier].1) => {
-                findings.push(finding(statement, seen[*earlier].0));
+            Some((earlier, theirs)) if !opposed(&words, theirs) => {
+                findings.push(finding(statement, earlier));
             }
             _ => {
                 for word in &words {

@@ -10,7 +10,12 @@ pub fn secrets(file: &str, text: &str) -> Vec<LintFinding> {
         .find(text.as_bytes())
         .into_iter()
         .map(|hit| {
-            let line = text[..hit.range.start].matches('\n').count() + 1;
+            let line = text
+                .get(..hit.range.start)
+                .unwrap_or_default()
+                .matches('\n')
+                .count()
+                + 1;
             LintFinding {
                 severity: Severity::Error,
                 code: "secret",

@@ -73,7 +73,7 @@ pub fn statements<'a>(file: &'a str, text: &str) -> Vec<FileStatement<'a>> {
 pub fn fence_mark(line: &str) -> Option<&str> {
     ['`', '~'].into_iter().find_map(|mark| {
         let length = line.chars().take_while(|c| *c == mark).count();
-        (length >= 3).then(|| &line[..length])
+        (length >= 3).then(|| line.get(..length).unwrap_or_default())
     })
 }
 

@@ -269,7 +269,7 @@ fn beside_each_other(ground: &AuditInput<'_>, views: &[AgentView]) -> Vec<RiskFi
         }
     }
     for (at, one) in views.iter().enumerate() {
-        for other in &views[at + 1..] {
+        for other in views.get(at + 1..).unwrap_or_default() {
             if shares(&one.workspace.value, &other.workspace.value) {
                 let message = format!(
                     "agents {} and {} share a workspace: each can rewrite the other's files",

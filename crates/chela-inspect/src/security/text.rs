@@ -63,7 +63,8 @@ fn in_file(ground: &AuditInput<'_>, path: &Path) -> Vec<RiskFinding> {
     else {
         return Vec::new();
     };
-    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MOST_BYTES)]);
+    let text =
+        String::from_utf8_lossy(bytes.get(..bytes.len().min(MOST_BYTES)).unwrap_or_default());
     let shown = ground.host.compact(path);
     look(&text, &ground.redactor)
         .into_iter()
@@ -492,7 +493,7 @@ fn line_marks(line: &str) -> Vec<LineMark> {
 /// `http://203.0.113.5/…`, but not an address of this machine or its network.
 fn has_raw_address(line: &str) -> bool {
     line.match_indices("://").any(|(at, _)| {
-        let host = &line[at + 3..];
+        let host = line.get(at + 3..).unwrap_or_default();
         let host: String = host
             .chars()
             .take_while(|c| c.is_ascii_digit() || *c == '.')
@@ -517,7 +518,7 @@ fn longest_encoded(line: &str) -> usize {
 fn comments(text: &str) -> Vec<(usize, &str)> {
     text.match_indices("<!--")
         .map(|(at, _)| {
-            let inside = &text[at + 4..];
+            let inside = text.get(at + 4..).unwrap_or_default();
             (at, inside.split("-->").next().unwrap_or(inside))
         })
         .collect()

@@ -68,13 +68,19 @@ fn contains_words(line: &str, asked: &str) -> bool {
 
 fn found_at(assembled: &AssembledPrompt, raw: RawFiles<'_>, at: usize) -> WhyAnswer {
     let prompt = &assembled.prompt;
-    let start = prompt.text[..at]
+    let start = prompt
+        .text
+        .get(..at)
+        .unwrap_or_default()
         .rfind('\n')
         .map_or(0, |newline| newline + 1);
-    let end = prompt.text[at..]
+    let end = prompt
+        .text
+        .get(at..)
+        .unwrap_or_default()
         .find('\n')
         .map_or(prompt.text.len(), |newline| at + newline);
-    let line = &prompt.text[start..end];
+    let line = prompt.text.get(start..end).unwrap_or_default();
     let section = prompt.section_at(at);
     let part = prompt.part_at(at);
     let spot = section.map(|section| PromptSpot {

@@ -101,14 +101,19 @@ impl Sides<'_> {
         let alike = |(one, other): (&RequestUnit, &RequestUnit)| self.is_same(one, other);
         let both = old.len().min(new.len());
         let start = old.iter().zip(new).take_while(|pair| alike(*pair)).count();
-        let end = old[start..]
+        let end = old
+            .get(start..)
+            .unwrap_or_default()
             .iter()
             .rev()
-            .zip(new[start..].iter().rev())
+            .zip(new.get(start..).unwrap_or_default().iter().rev())
             .take_while(|pair| alike(*pair))
             .count()
             .min(both - start);
-        let (old, new) = (&old[start..old.len() - end], &new[start..new.len() - end]);
+        let (old, new) = (
+            old.get(start..old.len() - end).unwrap_or_default(),
+            new.get(start..new.len() - end).unwrap_or_default(),
+        );
         for at in 0..old.len().max(new.len()) {
             match (old.get(at), new.get(at)) {
                 (Some(one), Some(other)) => found.extend(self.changed(one, other)),
@@ -119,8 +124,8 @@ impl Sides<'_> {
 
     fn is_same(&self, one: &RequestUnit, other: &RequestUnit) -> bool {
         same(
-            &self.before[one.range.clone()],
-            &self.after[other.range.clone()],
+            self.before.get(one.range.clone()).unwrap_or_default(),
+            self.after.get(other.range.clone()).unwrap_or_default(),
         )
     }
 
@@ -135,7 +140,10 @@ impl Sides<'_> {
     ) -> RequestDifference {
         let side = |unit: &RequestUnit, body: &[u8]| DifferenceSide {
             bytes: unit.range.len() as u64,
-            text: Some(String::from_utf8_lossy(&body[unit.range.clone()]).into_owned()),
+            text: Some(
+                String::from_utf8_lossy(body.get(unit.range.clone()).unwrap_or_default())
+                    .into_owned(),
+            ),
         };
         RequestDifference {
             change: change(old.is_some(), new.is_some()),

@@ -8,7 +8,7 @@ use chela_store::{
     AddedRequest, ChainId, KnownContents, LedgerTransaction, NewRequest, RequestEnd, ReuseFacts,
     StoredContents, WriteDurability,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::audit::{AuditKind, EntryWriter};
 use crate::cache::{CachedRequest, ContextRewrite, PrefixReuse, compare};
@@ -221,7 +221,9 @@ impl RequestDraft {
     ) -> Result<StoredRequest, LedgerError> {
         let before = self.before(tx, recent)?;
         let cuts = self.cuts.iter();
-        let pieces: Vec<&[u8]> = cuts.map(|cut| &self.stored[cut.clone()]).collect();
+        let pieces: Vec<&[u8]> = cuts
+            .map(|cut| self.stored.get(cut.clone()).unwrap_or_default())
+            .collect();
         let known = before.as_ref().map(|before| self.known(&before.request));
         let contents = tx.put_contents(&pieces, known.unwrap_or_default())?;
         let reuse = self.compared(before.as_ref(), &contents);
@@ -288,15 +290,16 @@ impl RequestDraft {
         let contents = before.contents.list();
         let both = self.cuts.len().min(before.cuts.len()).min(contents.len());
         let is_same = |(own, other): &(&Range<usize>, &Range<usize>)| {
-            self.stored[(*own).clone()] == before.body[(*other).clone()]
+            self.stored.get((*own).clone()).unwrap_or_default()
+                == before.body.get((*other).clone()).unwrap_or_default()
         };
         let pairs = self.cuts.iter().zip(&before.cuts);
         let first = pairs.take_while(is_same).count().min(both);
         let pairs = self.cuts.iter().rev().zip(before.cuts.iter().rev());
         let last = pairs.take(both - first).take_while(is_same).count();
         KnownContents {
-            first: &contents[..first],
-            last: &contents[contents.len() - last..],
+            first: contents.get(..first).unwrap_or_default(),
+            last: contents.get(contents.len() - last..).unwrap_or_default(),
         }
     }
 
@@ -326,9 +329,12 @@ impl RequestDraft {
     /// What a part of the body costs: the pieces in it, and of those cut by its ends a share.
     fn weigh(&self, range: &Range<usize>, contents: &StoredContents) -> u64 {
         let first = self.cuts.partition_point(|cut| cut.end <= range.start);
-        let tokens: f64 = self.cuts[first..]
+        let tokens: f64 = self
+            .cuts
+            .get(first..)
+            .unwrap_or_default()
             .iter()
-            .zip(&contents.list()[first..])
+            .zip(contents.list().get(first..).unwrap_or_default())
             .take_while(|(cut, _)| cut.start < range.end)
             .map(|(cut, content)| {
                 let inside = cut.end.min(range.end) - cut.start.max(range.start);
@@ -392,17 +398,16 @@ fn listed(sections: &[SectionMark]) -> Value {
     sections
         .iter()
         .map(|mark| {
-            let mut line = json!({
-                "section": mark.id,
-                "origin": mark.origin.to_string(),
-                "trust": mark.trust.as_str(),
-                "hash": mark.hash.to_string(),
-                "bytes": mark.bytes,
-            });
+            let mut line = Map::new();
+            line.insert("section".into(), json!(mark.id));
+            line.insert("origin".into(), json!(mark.origin.to_string()));
+            line.insert("trust".into(), json!(mark.trust.as_str()));
+            line.insert("hash".into(), json!(mark.hash.to_string()));
+            line.insert("bytes".into(), json!(mark.bytes));
             if let Some(contributor) = &mark.contributor {
-                line["contributor"] = contributor.as_str().into();
+                line.insert("contributor".into(), json!(contributor.as_str()));
             }
-            line
+            Value::Object(line)
         })
         .collect()
 }

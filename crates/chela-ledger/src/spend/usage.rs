@@ -151,14 +151,14 @@ impl Ledger {
             let sections = match sections.entry(*sections_at) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(place) => {
-                    let marks: Vec<SectionMark> = self.parsed(&found.lists[*sections_at])?;
+                    let marks: Vec<SectionMark> = self.parsed(found.list(*sections_at))?;
                     place.insert(apart(&marks))
                 }
             };
             let tools = match tools.entry(*tools_at) {
                 Entry::Occupied(known) => *known.get(),
                 Entry::Vacant(place) => {
-                    let marks: Vec<ToolMark> = self.parsed(&found.lists[*tools_at])?;
+                    let marks: Vec<ToolMark> = self.parsed(found.list(*tools_at))?;
                     *place.insert(marks.iter().map(|mark| mark.bytes).sum::<u64>())
                 }
             };
@@ -229,7 +229,9 @@ fn apart(marks: &[SectionMark]) -> Vec<(String, u64)> {
         .iter()
         .enumerate()
         .map(|(at, mark)| {
-            let within: u64 = marks[at + 1..]
+            let within: u64 = marks
+                .get(at + 1..)
+                .unwrap_or_default()
                 .iter()
                 .take_while(|next| !is_file(mark) && is_file(next) && next.id == mark.id)
                 .map(|file| file.bytes)

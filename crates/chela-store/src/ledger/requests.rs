@@ -168,6 +168,13 @@ pub struct RequestParts {
     pub requests: Vec<(RequestLine, usize, usize)>,
 }
 
+impl RequestParts {
+    /// The list of that place; nothing where there is none.
+    pub fn list(&self, at: usize) -> &[u8] {
+        self.lists.get(at).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
 /// What went with deleted requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeletedContents {

@@ -8,7 +8,7 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use chela_core::{Host, ok_or_debug};
+use chela_core::{Host, ok_or_debug, ok_or_warn};
 use chela_files::{create_private_folder, is_process_alive, restrict_to_owner, this_boot};
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +128,12 @@ fn read(file: &Path) -> Option<OpenQuestion> {
     if !size.is_file() || size.len() > MOST_BYTES {
         return None;
     }
-    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
+    let bytes = std::fs::read(file);
+    let bytes = ok_or_debug!(bytes, "an open question is gone")?;
+    ok_or_warn!(
+        serde_json::from_slice(&bytes),
+        "an open question cannot be read"
+    )
 }
 
 fn folder_of(host: &Host) -> PathBuf {

@@ -157,9 +157,14 @@ impl LineEditor {
         if start == 0 {
             return VerticalMove::Beyond;
         }
-        let column = count_columns(&self.text[start..self.cursor]);
+        let column = count_columns(self.text.get(start..self.cursor).unwrap_or_default());
         let end = start - 1;
-        let start = self.text[..end].rfind('\n').map_or(0, |at| at + 1);
+        let start = self
+            .text
+            .get(..end)
+            .unwrap_or_default()
+            .rfind('\n')
+            .map_or(0, |at| at + 1);
         self.cursor = self.at_column(start, end, column);
         VerticalMove::Inside
     }
@@ -169,9 +174,16 @@ impl LineEditor {
         if end == self.text.len() {
             return VerticalMove::Beyond;
         }
-        let column = count_columns(&self.text[self.line_start()..self.cursor]);
+        let column = count_columns(
+            self.text
+                .get(self.line_start()..self.cursor)
+                .unwrap_or_default(),
+        );
         let start = end + 1;
-        let end = self.text[start..]
+        let end = self
+            .text
+            .get(start..)
+            .unwrap_or_default()
             .find('\n')
             .map_or(self.text.len(), |at| start + at);
         self.cursor = self.at_column(start, end, column);
@@ -237,43 +249,69 @@ impl LineEditor {
     }
 
     fn left_of(&self, at: usize) -> usize {
-        let last = self.text[..at].graphemes(true).next_back();
+        let last = self
+            .text
+            .get(..at)
+            .unwrap_or_default()
+            .graphemes(true)
+            .next_back();
         at - last.map_or(0, str::len)
     }
 
     fn right_of(&self, at: usize) -> usize {
-        at + self.text[at..].graphemes(true).next().map_or(0, str::len)
+        at + self
+            .text
+            .get(at..)
+            .unwrap_or_default()
+            .graphemes(true)
+            .next()
+            .map_or(0, str::len)
     }
 
     fn word_left(&self) -> usize {
-        let before = self.text[..self.cursor].trim_end_matches(|c: char| !c.is_alphanumeric());
+        let before = self
+            .text
+            .get(..self.cursor)
+            .unwrap_or_default()
+            .trim_end_matches(|c: char| !c.is_alphanumeric());
         before.trim_end_matches(char::is_alphanumeric).len()
     }
 
     fn word_right(&self) -> usize {
-        let after = &self.text[self.cursor..];
+        let after = self.text.get(self.cursor..).unwrap_or_default();
         let blanks = after.len()
             - after
                 .trim_start_matches(|c: char| !c.is_alphanumeric())
                 .len();
-        let word = &after[blanks..];
+        let word = after.get(blanks..).unwrap_or_default();
         let length = word.len() - word.trim_start_matches(char::is_alphanumeric).len();
         self.cursor + blanks + length
     }
 
     fn line_start(&self) -> usize {
-        self.text[..self.cursor].rfind('\n').map_or(0, |at| at + 1)
+        self.text
+            .get(..self.cursor)
+            .unwrap_or_default()
+            .rfind('\n')
+            .map_or(0, |at| at + 1)
     }
 
     fn line_end(&self) -> usize {
-        self.text[self.cursor..]
+        self.text
+            .get(self.cursor..)
+            .unwrap_or_default()
             .find('\n')
             .map_or(self.text.len(), |at| self.cursor + at)
     }
 
     fn at_column(&self, start: usize, end: usize, column: usize) -> usize {
         let mut passed = 0;
-        for (at, grapheme) in self.text[start..end].grapheme_indices(true) {
+        for (at, grapheme) in self
+            .text
+            .get(start..end)
+            .unwrap_or_default()
+            .grapheme_indices(true)
+        {
             if passed >= column {
                 return start + at;
             }

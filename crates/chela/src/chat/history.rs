@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::PathBuf;
 
-use chela_core::ok_or_debug;
+use chela_core::{ok_or_debug, ok_or_warn};
 use chela_files::restrict_to_owner;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,9 @@ pub struct InputHistory {
 impl InputHistory {
     /// Reads what is there; a file that cannot be read is no history.
     pub fn open(file: PathBuf) -> Self {
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let read = chela_files::read_if_there(&file);
+        let text = ok_or_warn!(read, "what was typed before cannot be read").flatten();
+        let text = text.unwrap_or_default();
         let lines = text.lines().count();
         let entries: Vec<TypedMessage> = text
             .lines()
@@ -110,7 +112,10 @@ impl InputHistory {
             Some((at, draft)) => (*at, draft.clone()),
             None => (self.entries.len(), writing.to_owned()),
         };
-        let found = self.entries[..from]
+        let found = self
+            .entries
+            .get(..from)
+            .unwrap_or_default()
             .iter()
             .rposition(|entry| entry.text.starts_with(&draft) && entry.text != writing)?;
         self.at = Some((found, draft));
@@ -120,7 +125,10 @@ impl InputHistory {
     /// The entry after, or what was being written.
     pub fn forth(&mut self) -> Option<TypedMessage> {
         let (at, draft) = self.at.take()?;
-        let next = self.entries[at + 1..]
+        let next = self
+            .entries
+            .get(at + 1..)
+            .unwrap_or_default()
             .iter()
             .position(|entry| entry.text.starts_with(&draft))
             .map(|after| at + 1 + after);

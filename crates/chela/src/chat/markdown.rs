@@ -160,7 +160,7 @@ impl MarkdownStream {
         let Some(start) = last_item(source) else {
             return 0;
         };
-        self.rendered(&source[..start]).len()
+        self.rendered(source.get(..start).unwrap_or_default()).len()
     }
 
     /// Unsettled source as lines, set apart from what came before.
@@ -176,7 +176,7 @@ impl MarkdownStream {
 fn code_line(fence: &Fence, line: &str, width: usize) -> Vec<StyledLine> {
     let line = line.trim_end_matches('\n');
     let blanks = line.len() - line.trim_start_matches(' ').len();
-    let line = without_tabs(&line[blanks.min(fence.indent)..]);
+    let line = without_tabs(line.get(blanks.min(fence.indent)..).unwrap_or_default());
     code_rows(&line, &fence.language, width)
 }
 
@@ -269,5 +269,9 @@ fn last_item(source: &str) -> Option<usize> {
 }
 
 fn line_start(source: &str, at: usize) -> usize {
-    source[..at].rfind('\n').map_or(0, |end| end + 1)
+    source
+        .get(..at)
+        .unwrap_or_default()
+        .rfind('\n')
+        .map_or(0, |end| end + 1)
 }

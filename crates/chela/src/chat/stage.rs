@@ -74,7 +74,7 @@ impl<W: Write> FramePainter<W> {
         // Taller than the screen, its top could not be painted over.
         let most = self.height.saturating_sub(1).max(1);
         let hidden = frame.lines.len().saturating_sub(most);
-        let lines = &frame.lines[hidden..];
+        let lines = frame.lines.get(hidden..).unwrap_or_default();
         for (at, line) in lines.iter().enumerate() {
             if at > 0 {
                 bytes.push_str("\r\n");

@@ -431,7 +431,8 @@ fn page_width(width: usize) -> usize {
 pub fn spinner(since: Instant, now: Instant) -> char {
     const FIGURES: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
     let at = now.saturating_duration_since(since).as_millis() / 100;
-    FIGURES[usize::try_from(at).unwrap_or(0) % FIGURES.len()]
+    let at = usize::try_from(at).unwrap_or(0) % FIGURES.len();
+    FIGURES.get(at).copied().unwrap_or('…')
 }
 
 /// `0.3 s`, `12 s`, `3 min 5 s`.

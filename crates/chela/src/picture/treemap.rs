@@ -27,10 +27,13 @@ pub fn squarify(weights: &[f32], area: PictureArea) -> Vec<PictureArea> {
     while from < sizes.len() {
         let side = rest.width.min(rest.height);
         let mut to = from + 1;
-        while to < sizes.len() && worst(&sizes[from..=to], side) <= worst(&sizes[from..to], side) {
+        while to < sizes.len()
+            && worst(sizes.get(from..=to).unwrap_or_default(), side)
+                <= worst(sizes.get(from..to).unwrap_or_default(), side)
+        {
             to += 1;
         }
-        rest = lay_row(&sizes[from..to], rest, &mut boxes);
+        rest = lay_row(sizes.get(from..to).unwrap_or_default(), rest, &mut boxes);
         from = to;
     }
     boxes

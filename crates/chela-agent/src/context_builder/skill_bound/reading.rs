@@ -109,7 +109,7 @@ struct Lines {
 fn body_of(text: &str) -> &str {
     let after = text.strip_prefix("---").and_then(|rest| {
         let end = rest.find("\n---")?;
-        let rest = &rest[end + 4..];
+        let rest = rest.get(end + 4..).unwrap_or_default();
         Some(rest.split_once('\n').map_or("", |(_, body)| body))
     });
     after.unwrap_or(text)

@@ -269,7 +269,10 @@ pub(in crate::conversation) fn taint_of_read(
 
 fn shortened(text: &str) -> String {
     match text.char_indices().nth(MOST_CHARS) {
-        Some((at, _)) => format!("{}\n[cut here; sessions_history has the rest]", &text[..at]),
+        Some((at, _)) => format!(
+            "{}\n[cut here; sessions_history has the rest]",
+            text.get(..at).unwrap_or_default()
+        ),
         None => text.to_owned(),
     }
 }

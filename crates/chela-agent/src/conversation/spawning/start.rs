@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chela_config::AgentView;
 use chela_config::model::ThinkingLevel;
-use chela_core::{AgentId, ContentHash, Origin, SessionKey};
+use chela_core::{AgentId, ContentHash, Origin, SessionKey, ok_or_warn};
 use chela_ledger::AuditKind;
 use chela_tools::{ChildContext, SpawnAsk, SpawnReceipt, SpawnRefused, ToolNeed};
 use serde_json::json;
@@ -151,10 +151,8 @@ impl SubagentStart<'_> {
     ) -> (Option<String>, Option<ThinkingLevel>) {
         let spawner = self.spawner;
         let settings = &spawner.scope.view.subagents.value;
-        let own = spawner
-            .sessions
-            .info(self.parent)
-            .await
+        let own = spawner.sessions.info(self.parent).await;
+        let own = ok_or_warn!(own, "a sub-agent starts without the session's settings")
             .map(|info| info.settings)
             .unwrap_or_default();
         let callers = || {

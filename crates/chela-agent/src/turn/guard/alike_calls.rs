@@ -31,7 +31,12 @@ impl RunningTurn<'_> {
         let Some(at) = at else {
             return Ok(None);
         };
-        let behind = leave.calls[at + 1..].iter().take(MOST_ALIKE - 1);
+        let behind = leave
+            .calls
+            .get(at + 1..)
+            .unwrap_or_default()
+            .iter()
+            .take(MOST_ALIKE - 1);
         let behind =
             behind.take_while(|other| other.name == call.name && other.malformed.is_none());
         let cases: Vec<(&ToolCall, JudgedCall)> = behind

@@ -90,11 +90,13 @@ impl RunningTurn<'_> {
             "chars": text.chars().count(),
             "hash": chela_core::ContentHash::of(&text),
         });
-        if let Some(why) = output.refusal() {
-            body["why"] = why.into();
-        }
-        if !files.is_empty() {
-            body["files"] = files.into();
+        if let Some(body) = body.as_object_mut() {
+            if let Some(why) = output.refusal() {
+                body.insert("why".to_owned(), why.into());
+            }
+            if !files.is_empty() {
+                body.insert("files".to_owned(), files.into());
+            }
         }
         drop(ledger.note(AuditKind::ToolOutcome, &body));
         self.book_secrets(call, output);
@@ -102,8 +104,9 @@ impl RunningTurn<'_> {
 
     /// What was taken out of a result, or refused in a call, is on record and told.
     fn book_secrets(&self, call: &ToolCall, output: &ToolOutput) {
-        let told = &output.details[chela_tools::SECRETS];
-        let (Some(ledger), Some(what)) = (&self.recorder.ledger, told["what"].as_str()) else {
+        let told = output.details.get(chela_tools::SECRETS);
+        let what = told.and_then(|told| told.get("what")?.as_str());
+        let (Some(ledger), Some(told), Some(what)) = (&self.recorder.ledger, told, what) else {
             return;
         };
         let body = json!({
@@ -112,7 +115,7 @@ impl RunningTurn<'_> {
             "call": call.id,
             "tool": call.name,
             "what": what,
-            "names": told["names"],
+            "names": told.get("names"),
         });
         drop(ledger.note(AuditKind::Secret, &body));
         if what == "blocked" {

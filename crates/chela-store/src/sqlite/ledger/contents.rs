@@ -165,5 +165,5 @@ fn weigh(content: &[u8]) -> u64 {
         return tokens::count(&text) as u64;
     }
     let sample = text.floor_char_boundary(SAMPLE);
-    (tokens::count(&text[..sample]) * (text.len() / sample)) as u64
+    (tokens::count(text.get(..sample).unwrap_or_default()) * (text.len() / sample)) as u64
 }

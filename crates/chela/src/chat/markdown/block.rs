@@ -248,7 +248,11 @@ impl Page {
                 marker
             }
             _ => {
-                let bullet = ["•", "◦", "▪"][deep.saturating_sub(1) % 3];
+                let bullet = match deep.saturating_sub(1) % 3 {
+                    0 => "•",
+                    1 => "◦",
+                    _ => "▪",
+                };
                 format!("{bullet} ")
             }
         };

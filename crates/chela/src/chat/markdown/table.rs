@@ -98,7 +98,8 @@ impl MarkdownTable {
         let mut line = StyledLine::default();
         for (column, width) in widths.iter().enumerate() {
             let blank = StyledLine::default();
-            let part = cells[column].get(depth).unwrap_or(&blank);
+            let part = cells.get(column).and_then(|cell| cell.get(depth));
+            let part = part.unwrap_or(&blank);
             let space = width.saturating_sub(part.width());
             let left = match self.alignments.get(column) {
                 Some(Alignment::Right) => space,

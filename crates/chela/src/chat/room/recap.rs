@@ -53,8 +53,10 @@ fn shortened(text: &str) -> String {
     let Some((at, _)) = text.char_indices().rev().nth(MOST_CHARS) else {
         return text.to_owned();
     };
-    let end = &text[at..];
-    let paragraph = end.find("\n\n").map_or(end, |gap| &end[gap + 2..]);
+    let end = text.get(at..).unwrap_or_default();
+    let paragraph = end
+        .find("\n\n")
+        .map_or(end, |gap| end.get(gap + 2..).unwrap_or_default());
     format!("…\n\n{paragraph}")
 }
 

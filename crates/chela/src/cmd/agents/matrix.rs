@@ -488,13 +488,16 @@ fn print_block(screen: &mut Screen, block: &Block<'_>) -> std::io::Result<()> {
             })
             .collect()
     };
-    let heads = block.agents[block.shown.clone()]
+    let heads = block
+        .agents
+        .get(block.shown.clone())
+        .unwrap_or_default()
         .iter()
         .map(|id| paint.bold(id))
         .collect();
     screen.line(format!("{}{}", " ".repeat(block.name_width), columns(heads)).trim_end())?;
     for row in block.rows {
-        let cells = &row.cells[block.shown.clone()];
+        let cells = row.cells.get(block.shown.clone()).unwrap_or_default();
         // A value may need several lines; the key stands under it.
         let values: Vec<Vec<String>> = cells
             .iter()

@@ -1,6 +1,6 @@
 //! `chela gateway deliveries`: what is on its way, and what did not arrive.
 
-use chela_core::{ContentHash, Host};
+use chela_core::{ContentHash, Host, ok_or_warn};
 use chela_gateway::{WorkDelivery, delivery_expiry};
 use chela_store::{
     DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, OutboxStore as _,
@@ -155,7 +155,8 @@ fn record_line(record: &DeliveryRecord) -> Vec<String> {
 }
 
 fn record_json(record: &DeliveryRecord) -> Value {
-    let delivery = WorkDelivery::read(record).ok();
+    let delivery = WorkDelivery::read(record);
+    let delivery = ok_or_warn!(delivery, "a delivery cannot be read", id = %record.id);
     json!({
         "number": short_id(record), "id": record.id, "state": record.state.as_str(),
         "made": record.made, "due": record.due, "expires": record.expires,

@@ -22,7 +22,7 @@ pub fn run(
     let info = block_on(sessions.info(&session)).map_err(explained)?;
     let branch = block_on(sessions.branch(&session)).map_err(explained)?;
     let skip = branch.len() - last.unwrap_or(branch.len()).min(branch.len());
-    let shown = &branch[skip..];
+    let shown = branch.get(skip..).unwrap_or_default();
     if as_json {
         let entries: Vec<Value> = shown.iter().map(entry_json).collect();
         screen.json(&json!({ "session": info, "entries": entries }))?;
@@ -37,7 +37,7 @@ pub fn run(
     ))?;
     screen.line(paint.dim(format!(
         "since {}, {}, {} tokens in, {} out",
-        &iso(info.started)[..16].replace('T', " "),
+        iso(info.started).get(..16).unwrap_or_default().replace('T', " "),
         count_noun(branch.len(), "entry"),
         grouped(usize::try_from(info.totals.input).unwrap_or(usize::MAX)),
         grouped(usize::try_from(info.totals.output).unwrap_or(usize::MAX)),
@@ -53,7 +53,12 @@ pub fn run(
 }
 
 fn print(screen: &mut Screen, paint: ColourMode, entry: &TranscriptEntry) -> std::io::Result<()> {
-    let at = paint.dim(iso(entry.at)[..19].replace('T', " "));
+    let at = paint.dim(
+        iso(entry.at)
+            .get(..19)
+            .unwrap_or_default()
+            .replace('T', " "),
+    );
     match &entry.body {
         EntryBody::Message { message, meta } => {
             let who = match message {

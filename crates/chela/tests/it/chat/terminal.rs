@@ -53,7 +53,9 @@ impl ChatTerminal {
     /// The same in another folder.
     pub(crate) fn open_command(home: &TestHome, folder: &str, words: &[&str]) -> Self {
         let_ctrl_c_through();
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        // Whoever else is started must not hold it: a chat would outlive its terminal.
+        let master =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let size = Winsize {
@@ -195,6 +197,14 @@ impl ChatTerminal {
             status.is_some()
         });
         status.unwrap()
+    }
+}
+
+impl Drop for ChatTerminal {
+    fn drop(&mut self) {
+        // One that has ended is no error.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

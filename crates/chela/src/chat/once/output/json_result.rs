@@ -150,7 +150,9 @@ impl<'a> OneShotOutput<'a> {
         match self.form {
             OutputForm::JsonStream => {
                 let mut told = serde_json::to_value(&told)?;
-                told["type"] = "result".into();
+                if let Some(told) = told.as_object_mut() {
+                    told.insert("type".to_owned(), "result".into());
+                }
                 self.screen.line(told)?;
             }
             _ => self.screen.json(&told)?,

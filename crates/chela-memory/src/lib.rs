@@ -22,6 +22,7 @@ pub mod forget;
 pub mod front;
 pub mod importance;
 pub mod index;
+pub mod language;
 pub mod lint;
 pub mod note;
 pub mod prelude;
@@ -37,6 +38,7 @@ pub mod transcript;
 pub mod vector;
 pub mod vectors;
 pub mod watch;
+pub mod when;
 pub mod words;
 
 #[cfg(test)]

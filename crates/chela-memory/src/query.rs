@@ -121,7 +121,7 @@ impl ParsedQuery {
         Self {
             terms: found,
             phrases,
-            span: DaySpan::in_question(question, today),
+            span: crate::when::days_in(question, today).and_then(|asked| asked.first()),
             kind,
             wants_newest: lower.iter().any(|word| NEWEST.contains(&word.as_str())),
             capitalised,

@@ -6,9 +6,11 @@
 
 use std::collections::HashMap;
 
-use rust_stemmers::{Algorithm, Stemmer};
+use rust_stemmers::Stemmer;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+use crate::language::Language;
 
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
@@ -35,14 +37,30 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 /// Turns text into terms. Keeps its buffers, so one is made per batch of texts.
+#[derive(Default)]
 pub struct TermReader {
-    stemmer: Stemmer,
-    /// Stems found before: a text says most of its words again.
-    stems: HashMap<Box<str>, Box<str>>,
+    /// By the number of their language.
+    stems: Vec<LanguageStems>,
+    language: Language,
     word: String,
     /// What has been written without a gap so far, and of how many words it is made.
     joined: String,
     parts: usize,
+}
+
+/// The stemmer of one language, and stems found before: a text says most of its words again.
+struct LanguageStems {
+    stemmer: Option<Stemmer>,
+    known: HashMap<Box<str>, Box<str>>,
+}
+
+impl LanguageStems {
+    fn new(language: Language) -> Self {
+        Self {
+            stemmer: language.stemmer().map(Stemmer::create),
+            known: HashMap::new(),
+        }
+    }
 }
 
 impl std::fmt::Debug for TermReader {
@@ -51,21 +69,16 @@ impl std::fmt::Debug for TermReader {
     }
 }
 
-impl Default for TermReader {
-    fn default() -> Self {
-        Self {
-            stemmer: Stemmer::create(Algorithm::English),
-            stems: HashMap::new(),
-            word: String::new(),
-            joined: String::new(),
-            parts: 0,
-        }
-    }
-}
-
 impl TermReader {
-    /// Calls `found` with each term of `text`, in order.
-    pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+    /// Calls `found` with each term of an English text, in order.
+    pub fn each(&mut self, text: &str, found: impl FnMut(&str)) {
+        self.each_in(Language::ENGLISH, text, found);
+    }
+
+    /// Calls `found` with each term of `text`, in order. Words of other scripts have the stems of
+    /// the language these are used for.
+    pub fn each_in(&mut self, language: Language, text: &str, mut found: impl FnMut(&str)) {
+        self.language = language;
         let mut previous = Kind::Gap;
         // A character that follows decides whether a capital starts a word: `HTMLParser`.
         let mut chars = text.chars().peekable();
@@ -115,8 +128,12 @@ impl TermReader {
 
     /// The terms of a text as a list.
     pub fn of(&mut self, text: &str) -> Vec<String> {
+        self.of_in(Language::ENGLISH, text)
+    }
+
+    pub fn of_in(&mut self, language: Language, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
-        self.each(text, |term| terms.push(term.to_owned()));
+        self.each_in(language, text, |term| terms.push(term.to_owned()));
         terms
     }
 
@@ -141,23 +158,61 @@ impl TermReader {
             }
         }
         if !self.word.is_empty() && self.word.len() <= LONGEST_WORD && !is_stop_word(&self.word) {
-            if self.word.is_ascii() {
-                if let Some(stem) = self.stems.get(self.word.as_str()) {
-                    found(stem);
-                } else {
-                    let stem = self.stemmer.stem(&self.word);
-                    found(&stem);
-                    if self.stems.len() >= MOST_STEMS {
-                        self.stems.clear();
-                    }
-                    self.stems.insert(self.word.as_str().into(), stem.into());
-                }
-            } else {
-                found(&self.word);
-            }
+            self.tell_stem(found);
         }
         self.word.clear();
     }
+
+    fn tell_stem(&mut self, found: &mut impl FnMut(&str)) {
+        let language = match self.word.is_ascii() {
+            true => self.language,
+            false => language_of_letters(&self.word).unwrap_or(self.language),
+        };
+        let number = usize::from(language.number());
+        while self.stems.len() <= number {
+            let next = Language::from_number(u8::try_from(self.stems.len()).unwrap_or(0));
+            self.stems.push(LanguageStems::new(next));
+        }
+        let Some(stems) = self.stems.get_mut(number) else {
+            return;
+        };
+        let Some(stemmer) = &stems.stemmer else {
+            found(&self.word);
+            return;
+        };
+        if let Some(stem) = stems.known.get(self.word.as_str()) {
+            found(stem);
+            return;
+        }
+        let stem = stemmer.stem(&self.word);
+        found(&stem);
+        if stems.known.len() >= MOST_STEMS {
+            stems.known.clear();
+        }
+        let stem = stem.into();
+        stems.known.insert(self.word.as_str().into(), stem);
+    }
+}
+
+/// The language whose stems words in other letters than Latin ones have.
+fn language_of_letters(word: &str) -> Option<Language> {
+    let code = match word.chars().next()? {
+        '\u{400}'..='\u{52f}' => "ru",
+        '\u{370}'..='\u{3ff}' => "el",
+        '\u{600}'..='\u{6ff}' => "ar",
+        '\u{b80}'..='\u{bff}' => "ta",
+        _ => return None,
+    };
+    Language::named(code)
+}
+
+/// A word in lower case and without accents, as terms are.
+pub fn folded(word: &str) -> String {
+    let mut out = String::with_capacity(word.len());
+    for c in word.chars() {
+        push_folded(&mut out, c);
+    }
+    out
 }
 
 /// Whether a character belongs to a script written without spaces.
@@ -214,18 +269,24 @@ fn push_folded(word: &mut String, c: char) {
         'ø' | 'Ø' => "o",
         'ł' | 'Ł' => "l",
         'đ' | 'Đ' => "d",
+        'ı' | 'İ' => "i",
+        // A letter of its own, without which endings cannot be told.
+        'й' | 'Й' => "й",
         _ => "",
     };
     if !plain.is_empty() {
         word.push_str(plain);
         return;
     }
-    for part in std::iter::once(c)
-        .nfkd()
-        .filter(|part| !is_combining_mark(*part))
-    {
+    for part in std::iter::once(c).nfkd().filter(|part| !is_accent(*part)) {
         word.extend(part.to_lowercase());
     }
+}
+
+/// A mark that may be left out: an accent, a point, a vowel of a script that is written without.
+/// Marks of other scripts are vowels as good as letters.
+fn is_accent(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{670}')
 }
 
 #[cfg(test)]

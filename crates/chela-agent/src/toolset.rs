@@ -8,7 +8,7 @@ use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust, ok_or_warn};
 use chela_memory::AgentMemory;
-use chela_model::{ModelInfo, ModelInput, ToolSchema};
+use chela_model::{ModelInfo, ModelInput, PromptProfile, ToolSchema, profile_for};
 use chela_prompt::PromptTool as ListedTool;
 use chela_sandbox::{FolderAccess, SandboxStanding, WorkFolder};
 use chela_session::{SessionFilter, Sessions};
@@ -94,6 +94,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         memory: ask.memory.clone().map(|memory| MemoryAccess {
             memory,
             audience: ask.session.audience(),
+            max_chars: memory_chars(ask),
         }),
         jobs: Some(ask.jobs.clone()),
         redactor: Arc::clone(&ask.redactor),
@@ -355,6 +356,16 @@ fn model_facts(ask: &ToolsetAsk<'_>) -> ModelFacts {
         window: ask.model.and_then(|model| model.context_window),
         images,
     }
+}
+
+/// A small model gets shorter answers of its memory, unless the operator says how long they are.
+fn memory_chars(ask: &ToolsetAsk<'_>) -> Option<usize> {
+    const SMALL_MODEL_CHARS: usize = 2_100;
+    let is_set = ask.view.memory_search.value.query.max_chars.is_some();
+    let is_small = ask
+        .model
+        .is_some_and(|model| profile_for(model) == PromptProfile::Short);
+    (is_small && !is_set).then_some(SMALL_MODEL_CHARS)
 }
 
 /// Skills are read where they lie, and so is a workspace that a sandbox may only read.

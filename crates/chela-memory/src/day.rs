@@ -1,5 +1,7 @@
 //! Calendar days: of notes, in questions, and how far apart they are.
 
+use std::sync::Arc;
+
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CalendarDay(pub i32);
@@ -133,6 +135,34 @@ impl std::fmt::Display for CalendarDay {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (year, month, day) = self.civil();
         write!(f, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+/// Where the owner is: when a day begins there. UTC unless somebody says.
+#[derive(Clone, Default)]
+pub struct OwnerZone(Option<Arc<ZoneOffset>>);
+
+/// Seconds east of UTC, at a moment in seconds since 1970.
+type ZoneOffset = dyn Fn(u64) -> i64 + Send + Sync;
+
+impl OwnerZone {
+    pub fn new(offset: impl Fn(u64) -> i64 + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(offset)))
+    }
+
+    /// The day of a moment.
+    pub fn day(&self, unix: u64) -> CalendarDay {
+        let offset = self.0.as_ref().map_or(0, |offset| offset(unix));
+        CalendarDay::of_unix(unix.saturating_add_signed(offset))
+    }
+}
+
+impl std::fmt::Debug for OwnerZone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            Some(_) => "OwnerZone(set)",
+            None => "OwnerZone(UTC)",
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! more and a line in [`FILES`].
 
 mod detect;
+mod signs;
 mod table;
 
 use std::sync::LazyLock;
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use rust_stemmers::Algorithm;
 
 pub use detect::LanguageVote;
+pub use signs::TextSigns;
 pub use table::{DateFormLine, FormElement, LanguageTable, SmallNumber, phrase_words};
 
 /// A language, by its place among those that are known. The index keeps the number: a new one

@@ -12,9 +12,11 @@ mod agent_memory;
 mod card_index;
 mod forgotten;
 mod fresh_search;
+mod gloss;
 mod memory;
 mod snapshot;
 
+pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;
@@ -48,4 +50,5 @@ pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, Vect
 pub use card_index::{CardIndex, IndexCard};
 pub use fresh_search::{FreshAnswer, FreshLook};
 pub use memory::{Memory, MemoryAnswer, MemoryQuestion, OpenMemory, index_file};
+pub use search::{DayLimits, SearchScope, SearchSources};
 pub use settings::MemorySettings;

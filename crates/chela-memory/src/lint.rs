@@ -8,7 +8,7 @@ use chela_files::{DiffLabels, unified_diff};
 use crate::chunk::{ChunkCut, NoteChunk};
 use crate::day::CalendarDay;
 use crate::memory::Memory;
-use crate::source::{self, FileSource};
+use crate::source::{self, FileSource, is_core};
 use crate::words::TermReader;
 
 /// A finding, with the places it is about.
@@ -84,7 +84,7 @@ pub fn lint_memory(memory: &Memory<'_>, limits: &LintLimits) -> LintReport {
         .iter()
         .map(|(label, text)| LintedNote { label, text })
         .collect();
-    let today = CalendarDay::of_unix(memory.host().unix_time());
+    let today = memory.today();
     LintReport {
         findings: lint(&notes, today, limits),
         proposal: propose_move(&notes, today, limits),
@@ -226,10 +226,6 @@ fn oversized(notes: &[LintedNote<'_>], limits: &LintLimits) -> Vec<NoteFinding> 
             })
         })
         .collect()
-}
-
-fn is_core(label: &str) -> bool {
-    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
 }
 
 fn place(label: &str, unit: &NoteChunk) -> NotePlace {

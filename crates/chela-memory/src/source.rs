@@ -11,6 +11,7 @@ use chela_core::{Audience, Host, Trust};
 use chela_files::{ReadVersion, read_version_at};
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::day::OwnerZone;
 use crate::front;
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
 use crate::transcript::{self, SessionPage, TranscriptSource};
@@ -108,14 +109,16 @@ impl std::fmt::Debug for TrustCeiling {
     }
 }
 
-/// Where an agent's memory lies.
-#[derive(Debug, Clone)]
+/// Where an agent's memory lies, and where its owner is.
+#[derive(Debug, Clone, Default)]
 pub struct MemoryPlaces {
     pub workspace: PathBuf,
     /// Folder of session transcripts (`*.jsonl`), when they may be searched.
     pub sessions: Option<PathBuf>,
     /// How far its files may be trusted at most.
     pub ceiling: TrustCeiling,
+    /// Whose days count.
+    pub zone: OwnerZone,
 }
 
 /// Lists every file that belongs to memory.
@@ -331,11 +334,11 @@ fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileS
         .map_or(0, |since| {
             i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
         });
-    let trust = match (source, label.as_str()) {
+    let trust = match source {
         // What the owner curates; the agent writes daily notes.
-        (FileSource::Memory, "MEMORY.md" | "memory.md" | "USER.md") => Trust::Owner,
-        (FileSource::Memory | FileSource::Sessions, _) => Trust::Agent,
-        (FileSource::Extra, _) => Trust::External,
+        FileSource::Memory if is_core(&label) => Trust::Owner,
+        FileSource::Memory | FileSource::Sessions => Trust::Agent,
+        FileSource::Extra => Trust::External,
     };
     let trust = trust.join(places.ceiling.of(path));
     found.files.entry(label.clone()).or_insert(FoundFile {
@@ -350,11 +353,17 @@ fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileS
     });
 }
 
+/// Whether a file is one the owner curates.
+pub fn is_core(label: &str) -> bool {
+    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
+}
+
 /// Who may be shown a note: what it says of itself. The owner's own files are the owner's alone,
 /// whatever they say.
 pub fn audience_of(file: &FoundFile, text: &str) -> Audience {
     match (file.source, file.label.as_str()) {
-        (FileSource::Sessions, _) | (_, "MEMORY.md" | "memory.md" | "USER.md") => file.audience,
+        (FileSource::Sessions, _) => file.audience,
+        (_, label) if is_core(label) => file.audience,
         _ => front::read(text).audience.unwrap_or(file.audience),
     }
 }

@@ -65,6 +65,36 @@ pub fn days_in(question: &str, today: CalendarDay) -> Option<AskedDays> {
     })
 }
 
+/// So many dates of one entry are kept, and none that is longer than this.
+const MOST_MENTIONED: usize = 3;
+const LONGEST_MENTIONED: u32 = 62;
+
+/// The days an entry of a day tells of: "yesterday" is the day before it.
+pub fn days_mentioned(text: &str, day: CalendarDay, language: Language) -> Vec<DaySpan> {
+    let languages = [language];
+    let tokens = tokens::read(text, day, month_comes_first(&languages));
+    let mut all = forms::all_matches(&tokens, &languages, day);
+    // The longest first; what lies within one that counts does not count again.
+    all.sort_by_key(|(weight, found)| (std::cmp::Reverse(*weight), found.range.start));
+    let mut kept: Vec<DateMatch> = Vec::new();
+    for (_, found) in all {
+        let is_apart = kept.iter().all(|other| {
+            other.range.end <= found.range.start || found.range.end <= other.range.start
+        });
+        if is_apart && kept.len() < MOST_MENTIONED {
+            kept.push(found);
+        }
+    }
+    let mut spans: Vec<DaySpan> = kept
+        .iter()
+        .filter_map(|found| found.readings.first().copied())
+        .filter(|span| span.days() <= LONGEST_MENTIONED && *span != DaySpan::of_day(day))
+        .collect();
+    spans.sort_by_key(|span| span.first);
+    spans.dedup();
+    spans
+}
+
 /// The days a text names that is a date and nothing else, as someone gives it for a limit.
 pub fn days_named(text: &str, today: CalendarDay) -> Option<DaySpan> {
     let languages = languages_of(text);
@@ -89,6 +119,13 @@ fn month_comes_first(languages: &[Language]) -> bool {
 }
 
 impl QuestionToken {
+    fn word(&self) -> Option<&str> {
+        match &self.kind {
+            tokens::TokenKind::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
     /// Whether it tells which year is meant.
     fn names_a_year(&self) -> bool {
         match self.kind {

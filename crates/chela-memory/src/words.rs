@@ -4,13 +4,19 @@
 //! text, which has no spaces, becomes pairs of characters. Stop words go, first and second person
 //! pronouns stay: "my dentist" and "your dentist" are different questions.
 
+mod compound;
+mod fold;
+
 use std::collections::HashMap;
 
 use rust_stemmers::Stemmer;
-use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::gloss::{self, GlossTable};
 use crate::language::Language;
+
+pub use compound::parts as compound_parts;
+pub use fold::{folded, push_folded};
 
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
@@ -42,6 +48,10 @@ pub struct TermReader {
     /// By the number of their language.
     stems: Vec<LanguageStems>,
     language: Language,
+    /// Words are told as they are, without their endings taken away.
+    keeps_words: bool,
+    /// What else a word is found by is told, too.
+    wide: bool,
     word: String,
     /// What has been written without a gap so far, and of how many words it is made.
     joined: String,
@@ -51,16 +61,83 @@ pub struct TermReader {
 /// The stemmer of one language, and stems found before: a text says most of its words again.
 struct LanguageStems {
     stemmer: Option<Stemmer>,
-    known: HashMap<Box<str>, Box<str>>,
+    /// What its words are in English.
+    glosses: Option<&'static GlossTable>,
+    known: HashMap<Box<str>, KnownWord>,
 }
+
+/// A word that was met before.
+struct KnownWord {
+    stem: Box<str>,
+    /// What else it is found by: its parts, and what it is in English.
+    others: Vec<Box<str>>,
+}
+
+/// What a term is of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TermKind {
+    /// It stands there.
+    Own,
+    /// A part of the word before it, or what that is in English.
+    Other,
+}
+
+/// How a term begins that says in English what stands in a text in another language.
+pub const GLOSS_MARK: char = '~';
 
 impl LanguageStems {
     fn new(language: Language) -> Self {
         Self {
             stemmer: language.stemmer().map(Stemmer::create),
+            glosses: gloss::table_of(language),
             known: HashMap::new(),
         }
     }
+
+    fn stem(&self, word: &str) -> Box<str> {
+        match &self.stemmer {
+            Some(stemmer) => stemmer.stem(word).into(),
+            None => word.into(),
+        }
+    }
+
+    /// The parts of a word and what it and they are in English, as terms.
+    fn others(&self, word: &str, stem: &str) -> Vec<Box<str>> {
+        let Some(glosses) = self.glosses else {
+            return Vec::new();
+        };
+        let mut others: Vec<Box<str>> = Vec::new();
+        let mut add = |term: Box<str>| {
+            if !others.contains(&term) && *term != *stem {
+                others.push(term);
+            }
+        };
+        if glosses.knows(stem) {
+            glosses.english(stem).for_each(|word| add(marked(word)));
+        } else {
+            let is_known = |part: &str| glosses.knows(&self.stem(part));
+            for part in compound::parts(word, &is_known) {
+                let part = self.stem(part);
+                glosses.english(&part).for_each(|word| add(marked(word)));
+                add(part);
+            }
+        }
+        others
+    }
+}
+
+/// An English word as a term of a text in another language.
+fn marked(english: &str) -> Box<str> {
+    let mut term = String::from(GLOSS_MARK);
+    term.push_str(&english_stem(english));
+    term.into()
+}
+
+/// The stem of an English word.
+pub fn english_stem(word: &str) -> String {
+    Stemmer::create(rust_stemmers::Algorithm::English)
+        .stem(word)
+        .into_owned()
 }
 
 impl std::fmt::Debug for TermReader {
@@ -78,6 +155,30 @@ impl TermReader {
     /// Calls `found` with each term of `text`, in order. Words of other scripts have the stems of
     /// the language these are used for.
     pub fn each_in(&mut self, language: Language, text: &str, mut found: impl FnMut(&str)) {
+        self.wide = false;
+        self.read(language, text, &mut |term: &str, _: TermKind| found(term));
+    }
+
+    /// The same, each word followed by what else it is found by.
+    pub fn each_wide(
+        &mut self,
+        language: Language,
+        text: &str,
+        mut found: impl FnMut(&str, TermKind),
+    ) {
+        self.wide = true;
+        self.read(language, text, &mut found);
+        self.wide = false;
+        if let Some(glosses) = gloss::table_of(language).filter(|table| table.is_of_signs()) {
+            for word in glosses.words_in(text) {
+                for english in glosses.english(word) {
+                    found(&marked(english), TermKind::Other);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, language: Language, text: &str, found: &mut impl FnMut(&str, TermKind)) {
         self.language = language;
         let mut previous = Kind::Gap;
         // A character that follows decides whether a capital starts a word: `HTMLParser`.
@@ -94,23 +195,23 @@ impl TermReader {
                         .peek()
                         .is_some_and(|next| Kind::of(*next) == Kind::Lower));
             if starts_word {
-                self.end_word(&mut found);
+                self.end_word(found);
             }
             if matches!(kind, Kind::Gap | Kind::Cjk) && c != '_' {
-                self.end_name(&mut found);
+                self.end_name(found);
             }
             if kind == Kind::Cjk {
                 if let Some(last) = last_cjk {
                     self.word.clear();
                     self.word.extend([last, c]);
-                    found(&self.word);
+                    found(&self.word, TermKind::Own);
                     self.word.clear();
                 }
                 cjk_run += 1;
                 last_cjk = Some(c);
             } else {
                 if let (1, Some(only)) = (cjk_run, last_cjk) {
-                    found(only.encode_utf8(&mut [0; 4]));
+                    found(only.encode_utf8(&mut [0; 4]), TermKind::Own);
                 }
                 (cjk_run, last_cjk) = (0, None);
                 if kind != Kind::Gap {
@@ -119,11 +220,19 @@ impl TermReader {
             }
             previous = kind;
         }
-        self.end_word(&mut found);
-        self.end_name(&mut found);
+        self.end_word(found);
+        self.end_name(found);
         if let (1, Some(only)) = (cjk_run, last_cjk) {
-            found(only.encode_utf8(&mut [0; 4]));
+            found(only.encode_utf8(&mut [0; 4]), TermKind::Own);
         }
+    }
+
+    /// The words of a text that terms are made of, in the order and number of its terms.
+    pub fn words_of(&mut self, text: &str) -> Vec<String> {
+        self.keeps_words = true;
+        let words = self.of(text);
+        self.keeps_words = false;
+        words
     }
 
     /// The terms of a text as a list.
@@ -142,15 +251,15 @@ impl TermReader {
     }
 
     /// A name made of several words is a term itself: `note12` is not any `note` and any `12`.
-    fn end_name(&mut self, found: &mut impl FnMut(&str)) {
+    fn end_name(&mut self, found: &mut impl FnMut(&str, TermKind)) {
         if self.parts > 1 && self.joined.len() <= LONGEST_WORD {
-            found(&self.joined);
+            found(&self.joined, TermKind::Own);
         }
         self.joined.clear();
         self.parts = 0;
     }
 
-    fn end_word(&mut self, found: &mut impl FnMut(&str)) {
+    fn end_word(&mut self, found: &mut impl FnMut(&str, TermKind)) {
         if !self.word.is_empty() {
             self.parts += 1;
             if self.joined.len() <= LONGEST_WORD {
@@ -163,7 +272,11 @@ impl TermReader {
         self.word.clear();
     }
 
-    fn tell_stem(&mut self, found: &mut impl FnMut(&str)) {
+    fn tell_stem(&mut self, found: &mut impl FnMut(&str, TermKind)) {
+        if self.keeps_words {
+            found(&self.word, TermKind::Own);
+            return;
+        }
         let language = match self.word.is_ascii() {
             true => self.language,
             false => language_of_letters(&self.word).unwrap_or(self.language),
@@ -176,21 +289,24 @@ impl TermReader {
         let Some(stems) = self.stems.get_mut(number) else {
             return;
         };
-        let Some(stemmer) = &stems.stemmer else {
-            found(&self.word);
-            return;
-        };
-        if let Some(stem) = stems.known.get(self.word.as_str()) {
-            found(stem);
-            return;
-        }
-        let stem = stemmer.stem(&self.word);
-        found(&stem);
         if stems.known.len() >= MOST_STEMS {
             stems.known.clear();
         }
-        let stem = stem.into();
-        stems.known.insert(self.word.as_str().into(), stem);
+        if !stems.known.contains_key(self.word.as_str()) {
+            let stem = stems.stem(&self.word);
+            let others = stems.others(&self.word, &stem);
+            let known = KnownWord { stem, others };
+            stems.known.insert(self.word.as_str().into(), known);
+        }
+        let Some(known) = stems.known.get(self.word.as_str()) else {
+            return;
+        };
+        found(&known.stem, TermKind::Own);
+        if self.wide {
+            for other in &known.others {
+                found(other, TermKind::Other);
+            }
+        }
     }
 }
 
@@ -204,15 +320,6 @@ fn language_of_letters(word: &str) -> Option<Language> {
         _ => return None,
     };
     Language::named(code)
-}
-
-/// A word in lower case and without accents, as terms are.
-pub fn folded(word: &str) -> String {
-    let mut out = String::with_capacity(word.len());
-    for c in word.chars() {
-        push_folded(&mut out, c);
-    }
-    out
 }
 
 /// Whether a character belongs to a script written without spaces.
@@ -254,39 +361,6 @@ impl Kind {
             Self::Gap
         }
     }
-}
-
-fn push_folded(word: &mut String, c: char) {
-    if c.is_ascii() {
-        word.push(c.to_ascii_lowercase());
-        return;
-    }
-    // Letters that are no letter with an accent, as they are written without them.
-    let plain = match c {
-        'ß' | 'ẞ' => "ss",
-        'æ' | 'Æ' => "ae",
-        'œ' | 'Œ' => "oe",
-        'ø' | 'Ø' => "o",
-        'ł' | 'Ł' => "l",
-        'đ' | 'Đ' => "d",
-        'ı' | 'İ' => "i",
-        // A letter of its own, without which endings cannot be told.
-        'й' | 'Й' => "й",
-        _ => "",
-    };
-    if !plain.is_empty() {
-        word.push_str(plain);
-        return;
-    }
-    for part in std::iter::once(c).nfkd().filter(|part| !is_accent(*part)) {
-        word.extend(part.to_lowercase());
-    }
-}
-
-/// A mark that may be left out: an accent, a point, a vowel of a script that is written without.
-/// Marks of other scripts are vowels as good as letters.
-fn is_accent(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}' | '\u{64b}'..='\u{65f}' | '\u{670}')
 }
 
 #[cfg(test)]

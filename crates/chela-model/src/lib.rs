@@ -62,5 +62,6 @@ pub use request::{
 };
 pub use response::{ModelResponse, ResponseEvent, StopReason};
 pub use server::{learn_from_server, list_models};
+pub use profile::profile_for;
 pub use target::ModelTarget;
 pub use wire::{AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming, stable_text, tool_texts};

@@ -45,7 +45,7 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
     let embedded = tokio::task::spawn_blocking(move || {
         let texts: Vec<EmbedText<'_>> = texts
             .iter()
-            .map(|text| EmbedText { text, context: "" })
+            .map(EmbedText::plain)
             .collect();
         LocalTable.embed(&texts, EmbedRole::Document)
     });

@@ -21,12 +21,14 @@ static COMMON: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {
 /// What speaks for each language in a text. Votes of several texts add up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LanguageVote {
+    /// Different words that speak for each.
     counts: [u32; FILES.len()],
     words: u32,
 }
 
-/// A word that is longer is no small word.
+/// A word that is longer is no small word, and a single letter may be anything.
 const LONGEST: usize = 16;
+const SHORTEST: usize = 2;
 
 impl LanguageVote {
     pub fn of(text: &str) -> Self {
@@ -37,6 +39,7 @@ impl LanguageVote {
 
     pub fn add(&mut self, text: &str) {
         let common = &*COMMON;
+        let mut seen: Vec<&'static str> = Vec::new();
         let mut buffer = String::new();
         for word in text.split(|c: char| !c.is_alphanumeric()) {
             let Some(first) = word.chars().next() else {
@@ -48,16 +51,21 @@ impl LanguageVote {
             self.words += 1;
             if let Some(language) = by_script(first, word) {
                 self.give(1 << language.number());
-            } else if word.len() <= LONGEST {
+            } else if (SHORTEST..=LONGEST).contains(&word.len()) {
                 let found = match word.bytes().all(|byte| byte.is_ascii_lowercase()) {
-                    true => common.get(word),
+                    true => common.get_key_value(word),
                     false => {
                         buffer.clear();
                         buffer.push_str(&folded(word));
-                        common.get(buffer.as_str())
+                        common.get_key_value(buffer.as_str())
                     }
                 };
-                self.give(found.copied().unwrap_or(0));
+                if let Some((word, languages)) = found
+                    && !seen.contains(word)
+                {
+                    self.give(*languages);
+                    seen.push(word);
+                }
             }
         }
     }
@@ -75,19 +83,28 @@ impl LanguageVote {
         }
     }
 
-    /// The language that most speaks for, if any does. English needs no more than a tie.
+    /// The language that most speaks for, if any does. Another one than English needs two words and
+    /// half as many again: names and code have words of all languages.
     pub fn winner(&self) -> Option<Language> {
         let most = *self.counts.iter().max()?;
         let first = self.counts.iter().position(|count| *count == most)?;
+        let english = self.counts.first().copied().unwrap_or(0);
+        let by_script = Language::all().nth(first).is_some_and(|language| {
+            language.table().common.iter().all(|word| !word.is_ascii())
+        });
+        let at = match (most >= 2 || by_script) && most * 2 > english * 3 {
+            true => first,
+            false => 0,
+        };
         (most > 0)
             .then_some(())
-            .and_then(|()| Language::all().nth(first))
+            .and_then(|()| Language::all().nth(at))
     }
 
     /// Whether so much speaks for the winner that it need not be asked for elsewhere.
     pub fn is_clear(&self) -> bool {
         let most = self.counts.iter().max().copied().unwrap_or(0);
-        let near = self.counts.iter().filter(|count| **count * 4 >= most * 3);
+        let near = self.counts.iter().filter(|count| **count * 3 >= most * 2);
         most >= 3 && near.count() == 1
     }
 

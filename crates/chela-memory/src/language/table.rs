@@ -33,7 +33,11 @@ pub struct LanguageTable {
     pub units: HashMap<String, u32>,
     pub numbers: HashMap<String, SmallNumber>,
     /// In the order of the file; a longer match wins whatever its place.
-    pub forms: Vec<DateFormLine>,
+    forms: Vec<DateFormLine>,
+    /// Which of them may start with a word.
+    forms_by_word: HashMap<String, Vec<usize>>,
+    /// Which of them may start with what is no word of theirs: a month, a number.
+    forms_by_slot: Vec<usize>,
     pub asks_time: Vec<Vec<String>>,
     pub asks_number: Vec<Vec<String>>,
     pub wishes: Vec<Vec<String>>,
@@ -94,6 +98,43 @@ impl LanguageTable {
         table
     }
 
+    /// The forms that may start with a word, or with what is none.
+    pub fn forms_at(&self, word: Option<&str>) -> impl Iterator<Item = &DateFormLine> {
+        let by_word = word.and_then(|word| self.forms_by_word.get(word));
+        let numbers = by_word.map(Vec::as_slice).unwrap_or_default();
+        let mut all: Vec<usize> = numbers.iter().chain(&self.forms_by_slot).copied().collect();
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().filter_map(|at| self.forms.get(at))
+    }
+
+    pub fn has_forms(&self) -> bool {
+        !self.forms.is_empty()
+    }
+
+    /// Says of a form with which words it may start.
+    fn note_form(&mut self, form: DateFormLine) {
+        let number = self.forms.len();
+        for element in &form.elements {
+            match element {
+                FormElement::Words { any, optional } => {
+                    for first in any.iter().filter_map(|words| words.first()) {
+                        let forms = self.forms_by_word.entry(first.clone()).or_default();
+                        forms.push(number);
+                    }
+                    if !optional {
+                        break;
+                    }
+                }
+                FormElement::Slot { .. } => {
+                    self.forms_by_slot.push(number);
+                    break;
+                }
+            }
+        }
+        self.forms.push(form);
+    }
+
     fn line(&mut self, section: &str, row: u32, line: &'static str) {
         let words = || line.split_whitespace().map(folded);
         let phrase = || phrase_words(line);
@@ -122,7 +163,11 @@ impl LanguageTable {
                     self.numbers.extend(first);
                 }
             }
-            "forms" => self.forms.extend(DateFormLine::read(line)),
+            "forms" => {
+                if let Some(form) = DateFormLine::read(line) {
+                    self.note_form(form);
+                }
+            }
             "asks time" => self.asks_time.push(phrase()),
             "asks number" => self.asks_number.push(phrase()),
             "wishes" => self.wishes.push(phrase()),

@@ -14,7 +14,7 @@ fn labels(home: &Path, settings: &MemorySettings) -> (Vec<String>, Vec<String>) 
     let places = MemoryPlaces {
         workspace: home.join("w"),
         sessions: Some(home.join("sessions")),
-        ceiling: Default::default(),
+        ..Default::default()
     };
     let found = find(&Host::fixed(home), &places, settings);
     (found.files.into_keys().collect(), found.problems)
@@ -142,7 +142,7 @@ fn trust_follows_who_writes_a_file() {
     let places = MemoryPlaces {
         workspace: home.path().join("w"),
         sessions: None,
-        ceiling: Default::default(),
+        ..Default::default()
     };
     let found = find(&Host::fixed(home.path()), &places, &settings);
     let trust: Vec<Trust> = found.files.values().map(|file| file.trust).collect();
@@ -170,6 +170,7 @@ fn no_file_is_trusted_more_than_it_may_be() {
                 false => Trust::Operator,
             }
         }),
+        ..MemoryPlaces::default()
     };
     let host = Host::fixed(home.path());
     let found = find(&host, &places, &MemorySettings::default());

@@ -23,14 +23,14 @@ enum FormPlace {
     Inner,
 }
 
-/// The longest of the dates in a question, where one with its year counts for longer; of two, the
-/// first.
-pub fn best_match(
+/// Every date in a text, also within others, and how much of the text each takes: one with its year
+/// counts for longer.
+pub fn all_matches(
     tokens: &[QuestionToken],
     languages: &[Language],
     today: CalendarDay,
-) -> Option<DateMatch> {
-    let mut best: Option<(usize, DateMatch)> = None;
+) -> Vec<(usize, DateMatch)> {
+    let mut found = Vec::new();
     let mut at = 0;
     while at < tokens.len() {
         let seen = languages
@@ -46,9 +46,7 @@ pub fn best_match(
                 let said = tokens.get(range.clone()).unwrap_or_default();
                 let has_year = said.iter().any(QuestionToken::names_a_year);
                 let weight = range.len() + usize::from(has_year);
-                if best.as_ref().is_none_or(|(most, _)| weight > *most) {
-                    best = Some((weight, DateMatch { range, readings }));
-                }
+                found.push((weight, DateMatch { range, readings }));
                 at += 1;
             }
             Some(SeenForm {
@@ -56,6 +54,21 @@ pub fn best_match(
                 readings: None,
             }) => at = end,
             _ => at += 1,
+        }
+    }
+    found
+}
+
+/// The longest of the dates in a question; of two, the first.
+pub fn best_match(
+    tokens: &[QuestionToken],
+    languages: &[Language],
+    today: CalendarDay,
+) -> Option<DateMatch> {
+    let mut best: Option<(usize, DateMatch)> = None;
+    for (weight, found) in all_matches(tokens, languages, today) {
+        if best.as_ref().is_none_or(|(most, _)| weight > *most) {
+            best = Some((weight, found));
         }
     }
     best.map(|(_, found)| found)
@@ -101,8 +114,7 @@ fn longest_at(
         });
     }
     let forms = table
-        .forms
-        .iter()
+        .forms_at(tokens.get(at).and_then(QuestionToken::word))
         .filter(|form| place == FormPlace::Inner || !form.inner);
     for form in forms {
         let looked = FormLook {

@@ -45,6 +45,14 @@ pub fn readings(
         "date" => vec![form.date()?],
         "part" => vec![form.part(how)?],
         "week" => vec![form.week_of_month(how)?],
+        "half" => vec![form.half(number(1)?)?],
+        "weekend-of" => vec![form.weekend_of_month(how)?],
+        "weekday-before" => vec![form.weekday_beside(-1)?],
+        "weekday-after" => vec![form.weekday_beside(1)?],
+        "weekend-before" => vec![form.weekend_beside(-1)?],
+        "weekend-after" => vec![form.weekend_beside(1)?],
+        "shifted" => vec![form.shifted(number(1)?)?],
+        "stretch" => vec![form.stretch(number(1)?)?],
         "week-of" => vec![week_of(form.dated(0)?.first)],
         "season" => form.season(how)?,
         "year" => vec![DaySpan::of_year(values.year?)?],
@@ -229,6 +237,86 @@ impl FormMeaning<'_> {
             }
             Err(_) => Some(span(CalendarDay(whole.last.0 - 6), whole.last)),
         }
+    }
+
+    fn half(&self, which: i32) -> Option<DaySpan> {
+        let whole = self.month("")?;
+        let middle = CalendarDay(whole.first.0 + 14);
+        Some(match which {
+            1 => span(whole.first, middle),
+            _ => span(CalendarDay(middle.0 + 1), whole.last),
+        })
+    }
+
+    fn weekend_of_month(&self, which: &str) -> Option<DaySpan> {
+        let whole = self.month("")?;
+        let to_saturday = (5 - whole.first.weekday() as i32).rem_euclid(7);
+        let saturday = match which.parse::<i32>() {
+            Ok(number) => whole.first.0 + to_saturday + 7 * (number - 1),
+            Err(_) => whole.last.0 - (whole.last.weekday() as i32 - 5).rem_euclid(7),
+        };
+        Some(span(CalendarDay(saturday), CalendarDay(saturday + 1)))
+    }
+
+    /// "The Monday before July 24".
+    fn weekday_beside(&self, side: i32) -> Option<DaySpan> {
+        let wanted = self.values.weekday? as i32;
+        let named = self.dated(0)?;
+        let day = match side {
+            ..0 => {
+                let back = (named.first.weekday() as i32 - wanted).rem_euclid(7);
+                named.first.0 - if back == 0 { 7 } else { back }
+            }
+            _ => {
+                let on = (wanted - named.last.weekday() as i32).rem_euclid(7);
+                named.last.0 + if on == 0 { 7 } else { on }
+            }
+        };
+        Some(DaySpan::of_day(CalendarDay(day)))
+    }
+
+    fn weekend_beside(&self, side: i32) -> Option<DaySpan> {
+        let named = self.dated(0)?;
+        let saturday = match side {
+            ..0 => {
+                let before = CalendarDay(named.first.0 - 1);
+                before.0 - (before.weekday() as i32 - 5).rem_euclid(7)
+            }
+            _ => named.last.0 + 1 + (5 - CalendarDay(named.last.0 + 1).weekday() as i32).rem_euclid(7),
+        };
+        Some(span(CalendarDay(saturday), CalendarDay(saturday + 1)))
+    }
+
+    /// "Two weeks before August 11": about that day.
+    fn shifted(&self, side: i32) -> Option<DaySpan> {
+        let number = match self.values.number? {
+            SmallNumber::Is(number) => i32::try_from(number).ok().filter(|n| *n < 10_000)?,
+            SmallNumber::Few => 3,
+        };
+        let from = self.dated(0)?.first;
+        let (day, about) = match self.values.unit? {
+            0 => (CalendarDay(from.0 + side * number), 0),
+            1 => (CalendarDay(from.0 + 7 * side * number), 1),
+            2 => (from.shifted_months(side * number), 4),
+            _ => (from.shifted_months(12 * side * number), 15),
+        };
+        Some(widened(DaySpan::of_day(day), about))
+    }
+
+    /// "The week before August 3": the days up to it.
+    fn stretch(&self, side: i32) -> Option<DaySpan> {
+        let named = self.dated(0)?;
+        let (before, after) = (CalendarDay(named.first.0 - 1), CalendarDay(named.last.0 + 1));
+        let days = match self.values.unit? {
+            0 => 1,
+            1 => 7,
+            2 => 30,
+            _ => 365,
+        };
+        Some(match side {
+            ..0 => span(CalendarDay(before.0 - days + 1), before),
+            _ => span(after, CalendarDay(after.0 + days - 1)),
+        })
     }
 
     /// Three whole months; winter begins in December of its year.

@@ -169,9 +169,33 @@ fn stretches_of_a_month_share_it() {
         ("March 3 to 10, 2025", "2025-03-03..2025-03-10"),
         ("between March 3 and March 10, 2025", "2025-03-03..2025-03-10"),
         ("trips in May 2023", "2023-05-01..2023-05-31"),
+        ("the Monday before July 24, 2023", "2023-07-17"),
+        ("the Saturday after October 28, 2023", "2023-11-04"),
+        ("the week before August 3, 2023", "2023-07-27..2023-08-02"),
+        ("two weeks before August 11, 2023", "2023-07-27..2023-07-29"),
+        ("the weekend before 4th October, 2023", "2023-09-30..2023-10-01"),
+        ("in the first weekend of October 2023", "2023-10-07..2023-10-08"),
+        ("the first half of September 2022", "2022-09-01..2022-09-15"),
         ("hace dos semanas", "2026-11-01 or 2026-10-31..2026-11-02 or 2026-10-29..2026-11-04"),
     ] {
         let told = asked(question);
         assert!(told.starts_with(days), "{question}: {told}");
     }
+}
+
+#[test]
+fn an_entry_tells_of_other_days() {
+    let day = CalendarDay::find("2023-05-08").unwrap();
+    let english = crate::language::Language::ENGLISH;
+    let told = |text: &str| {
+        let spans = super::days_mentioned(text, day, english);
+        spans.into_iter().map(said).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(told("I went there yesterday"), "2023-05-07");
+    assert_eq!(
+        told("Last Friday we met, and next month we move"),
+        "2023-05-05 2023-06-01..2023-06-30"
+    );
+    assert_eq!(told("I do it today"), "");
+    assert_eq!(told("in 2021 it was new"), "");
 }

@@ -36,7 +36,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
         }
         MemoryCommand::Search {
             query,
+            since,
+            until,
+            on,
+            place,
             max_results,
+            max_chars,
             min_score,
             explain,
             no_sync,
@@ -45,7 +50,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
         } => {
             let request = search::SearchRequest {
                 question: query.join(" "),
+                since,
+                until,
+                on,
+                place,
                 max_results,
+                max_chars,
                 min_score,
                 explain,
                 no_sync,

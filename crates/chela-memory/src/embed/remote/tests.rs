@@ -135,7 +135,7 @@ fn embed(
 ) -> Result<Vec<Vec<f32>>, EmbedError> {
     let texts: Vec<EmbedText<'_>> = texts
         .iter()
-        .map(|text| EmbedText { text, context: "" })
+        .map(EmbedText::plain)
         .collect();
     embedder.embed(&texts, role)
 }

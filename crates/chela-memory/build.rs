@@ -11,8 +11,10 @@ mod row_code;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::error::Error;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use rust_stemmers::Stemmer;
 
 use row_code::{
@@ -20,7 +22,7 @@ use row_code::{
 };
 
 const TABLE: &str = "data/table.bin";
-const GLOSSES: &str = "data/glosses";
+const GLOSSES: &str = "data/glosses.gz";
 const LANGUAGES: &str = "text/languages";
 const HEADER: usize = 20;
 const ROW_BYTES: usize = 3 * GROUP;
@@ -76,19 +78,20 @@ const BUCKET: usize = 8;
 /// `gloss`.
 fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
     let english: HashMap<&str, u16> = vocabulary.lines().zip(0..).collect();
-    let mut files: Vec<PathBuf> = std::fs::read_dir(GLOSSES)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<_, _>>()?;
-    files.retain(|path| path.extension().is_some_and(|end| end == "txt"));
-    files.sort();
+    let mut all = String::new();
+    GzDecoder::new(std::fs::File::open(GLOSSES)?).read_to_string(&mut all)?;
     let mut tables = String::from("static GLOSSES: &[GlossTable] = &[\n");
-    for path in files {
-        let code = path.file_stem().and_then(|stem| stem.to_str()).ok_or("a name that is no text")?;
+    for section in all.split('[').skip(1) {
+        let (code, words) = section
+            .split_once("]\n")
+            .ok_or("a section without its words")?;
         let language = std::fs::read_to_string(format!("{LANGUAGES}/{code}.txt"))?;
-        let named = language.lines().find_map(|line| line.strip_prefix("stemmer = "));
+        let named = language
+            .lines()
+            .find_map(|line| line.strip_prefix("stemmer = "));
         let stemmer = named.and_then(stemmer_named);
         let mut meanings: BTreeSet<(String, u16)> = BTreeSet::new();
-        for line in std::fs::read_to_string(&path)?.lines() {
+        for line in words.lines() {
             let (word, glosses) = line.split_once('\t').ok_or("a word without its meaning")?;
             let word = fold::folded(word);
             let stem = match &stemmer {
@@ -96,7 +99,9 @@ fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
                 None => word,
             };
             for gloss in glosses.split(' ') {
-                let id = english.get(gloss).ok_or_else(|| format!("{gloss} is no word of the table"))?;
+                let id = english
+                    .get(gloss)
+                    .ok_or_else(|| format!("{gloss} is no word of the table"))?;
                 meanings.insert((stem.clone(), *id));
             }
         }
@@ -105,7 +110,11 @@ fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
             .iter()
             .map(|(stem, id)| {
                 let hash = fnv(stem.as_bytes());
-                ((hash & 0xffff_ffff) as usize % buckets, (hash >> 48) as u16, *id)
+                (
+                    (hash & 0xffff_ffff) as usize % buckets,
+                    (hash >> 48) as u16,
+                    *id,
+                )
             })
             .collect();
         entries.sort_unstable();

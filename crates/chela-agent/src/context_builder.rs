@@ -27,6 +27,7 @@ use skill_bound::SkillBounds;
 
 pub(crate) use found_tools::{add_offers, found_in};
 pub(crate) use prefix::{PromptKind, RequestPrefix};
+pub(crate) use sessions_view::sessions_view_of;
 pub(crate) use skill_bound::SkillBound;
 
 /// Makes what a model is sent.

@@ -7,7 +7,7 @@ use chela_config::model::{DelegationMode, WorkspaceAccess};
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust, ok_or_warn};
-use chela_memory::AgentMemory;
+use chela_memory::{AgentMemory, IndexCard};
 use chela_model::{ModelInfo, ModelInput, PromptProfile, ToolSchema, profile_for};
 use chela_prompt::PromptTool as ListedTool;
 use chela_sandbox::{FolderAccess, SandboxStanding, WorkFolder};
@@ -23,13 +23,14 @@ use chela_tools::web::web_tools;
 use chela_tools::{
     ChangeJournal, ChildSpawner, ImageInput, JobsAccess, JobsFile, MemoryAccess, ModelFacts,
     NoSessions, NoSpawner, Sender, SessionCompany, SessionsView, ToolSpec, Toolbox,
-    ToolboxSettings,
+    ToolboxSettings, tool_card,
 };
 
 use crate::agent_memory::{MemoryAsk, agent_memory};
 use crate::bootstrap_pending::BootstrapMeans;
 use crate::documentation::OwnDocumentation;
 use crate::file_trust::FileTrust;
+use crate::mcp_tools::McpToolset;
 use crate::sandbox;
 use crate::secrets::SecretVault;
 
@@ -79,7 +80,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
-        started_in: started_in(ask),
+        started_in: started_in(ask.folders, ask.session),
         closed: ask
             .folders
             .iter()
@@ -232,10 +233,42 @@ pub fn effects(
     agent: &chela_core::AgentId,
     skills: &AgentSkills,
 ) -> Vec<ToolEffect> {
-    let Some(view) = loaded.agent(agent) else {
-        return Vec::new();
+    let effect = |spec: &ToolSpec| ToolEffect {
+        tool: spec.name.to_string(),
+        effect: spec.effect,
+        sinks: spec.sinks.to_vec(),
     };
-    let toolbox = preview_toolbox(&PreviewAsk {
+    let toolbox = main_toolbox(host, loaded, agent, skills);
+    toolbox
+        .iter()
+        .flat_map(Toolbox::specs)
+        .map(effect)
+        .collect()
+}
+
+/// What the same tools are found by.
+pub fn tool_cards(
+    host: &Host,
+    loaded: &LoadedConfig,
+    agent: &chela_core::AgentId,
+    skills: &AgentSkills,
+) -> Vec<IndexCard> {
+    let toolbox = main_toolbox(host, loaded, agent, skills);
+    toolbox
+        .iter()
+        .flat_map(Toolbox::specs)
+        .map(tool_card)
+        .collect()
+}
+
+fn main_toolbox(
+    host: &Host,
+    loaded: &LoadedConfig,
+    agent: &chela_core::AgentId,
+    skills: &AgentSkills,
+) -> Option<Toolbox> {
+    let view = loaded.agent(agent)?;
+    Some(preview_toolbox(&PreviewAsk {
         host,
         loaded,
         view: &view,
@@ -244,16 +277,11 @@ pub fn effects(
         channel: None,
         skills,
         model: None,
-    });
-    let effect = |spec: &ToolSpec| ToolEffect {
-        tool: spec.name.to_string(),
-        effect: spec.effect,
-        sinks: spec.sinks.to_vec(),
-    };
-    toolbox.specs().map(effect).collect()
+    }))
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
+    let own = server_tools(ask);
     let handles = SecretVault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
     let session = sandbox::SandboxedSession {
         host: ask.host,
@@ -275,7 +303,7 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         redactor: Arc::default(),
         handles,
         commands: &commands,
-        own: &[],
+        own: &own,
         folders: &[],
         host: ask.host,
         loaded: ask.loaded,
@@ -306,6 +334,17 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
     fitting(toolbox, ask.size)
 }
 
+/// The tools of servers, as far as they are on record: none is started.
+fn server_tools(ask: &PreviewAsk<'_>) -> Vec<Arc<dyn chela_tools::Tool>> {
+    match ask.loaded.config.mcp.servers.is_empty() {
+        true => Vec::new(),
+        false => {
+            let loaded = Arc::new(ask.loaded.clone());
+            McpToolset::open(ask.host, &loaded, Arc::default()).tools()
+        }
+    }
+}
+
 /// What commands may have by name, and what is taken out of what they print.
 pub struct SecretHandling {
     pub handles: Arc<dyn SecretHandles>,
@@ -329,6 +368,7 @@ pub fn commands(
     setup.handles = Arc::clone(&secrets.handles);
     setup.redactor = Arc::clone(&secrets.redactor);
     setup.doubts = doubts;
+    setup.started_in = started_in(session.folders, session.key);
     CommandTools::new(setup)
 }
 
@@ -395,9 +435,9 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
 }
 
 /// The folder the user means by "here". A sub-agent is told of none.
-fn started_in(ask: &ToolsetAsk<'_>) -> Option<PathBuf> {
-    let here = ask.folders.first()?;
-    (!ask.session.is_subagent()).then(|| here.path.clone())
+fn started_in(folders: &[WorkFolder], session: &SessionKey) -> Option<PathBuf> {
+    let here = folders.first()?;
+    (!session.is_subagent()).then(|| here.path.clone())
 }
 
 /// What the prompt names as documentation can be read.

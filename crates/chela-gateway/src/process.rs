@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use chela_agent::prelude::{Agents, Host, LoadedConfig};
+use chela_agent::prelude::{Agents, Host, LoadedConfig, Trust};
 use chela_core::ok_or_warn;
 use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
@@ -24,6 +24,7 @@ use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listen_address::{ListenAddressError, listen_address};
 use crate::listener;
+use crate::mcp_callers::LanesDesk;
 use crate::restart_desk::RestartAsk;
 use crate::telemetry::run_telemetry;
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
@@ -123,6 +124,7 @@ impl Gateway {
             hooks,
             names: RwLock::new(names),
             restart: Arc::clone(lanes.restart()),
+            mcp: LanesDesk::board(&lanes),
             lanes,
             reload,
             log_file: ask.log_file.clone(),
@@ -250,7 +252,8 @@ async fn tell_who_asked(lanes: &WorkLanes, ask: &RestartAsk) {
         images: Vec::new(),
         delivery: DeliveryTarget::None,
         options: WorkOptions::default(),
-        text_trust: None,
+        // It holds the agent's own words.
+        text_trust: Some(Trust::Agent),
     };
     ok_or_warn!(
         lanes.submit(item).await,

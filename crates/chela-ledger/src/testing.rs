@@ -101,6 +101,7 @@ impl TestRequest {
             model: &self.model,
             url: &self.url,
             body: &self.body,
+            unread: &[],
             sections: &self.sections,
             tools: &self.tools,
             rewrite: self.rewrite,

@@ -7,7 +7,10 @@
 
 mod blocks;
 mod fixed;
+mod org;
 mod speakers;
+
+use std::borrow::Cow;
 
 use chela_core::tokens;
 
@@ -83,6 +86,10 @@ impl ChunkCut {
     /// Cuts a Markdown file. `path` may carry a date.
     pub fn markdown(self, path: &str, text: &str) -> Vec<NoteChunk> {
         let named = CalendarDay::find(path.rsplit('/').next().unwrap_or(path));
+        let text = &*match path.ends_with(".org") {
+            true => Cow::Owned(org::as_markdown(text)),
+            false => Cow::Borrowed(text),
+        };
         let mut chunks = match self {
             Self::Units { tokens } => blocks::cut(text, tokens.max(16), named),
             Self::Fixed { tokens, overlap } => fixed::cut(text, tokens.max(16), overlap, named),

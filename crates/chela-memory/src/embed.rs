@@ -37,9 +37,9 @@ pub struct EmbedText<'a> {
 
 impl<'a> EmbedText<'a> {
     /// An English text, or one whose language nobody knows.
-    pub fn plain(text: &'a str) -> Self {
+    pub fn plain<T: AsRef<str> + ?Sized>(text: &'a T) -> Self {
         Self {
-            text,
+            text: text.as_ref(),
             context: "",
             language: Language::ENGLISH,
         }

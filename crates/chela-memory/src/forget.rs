@@ -91,7 +91,7 @@ impl Memory<'_> {
             let units: Vec<NoteChunk> = match file.source {
                 FileSource::Sessions => {
                     transcript::cut(&content, file.page.as_ref(), &self.places().zone)
-                },
+                }
                 _ => ChunkCut::default().markdown(&file.label, &content),
             };
             let hit = |unit: &NoteChunk| match what {

@@ -4,7 +4,10 @@
 //! stem from others of its bucket, two name the English word by its place in the vocabulary of the
 //! built-in table. Where they come from: `data/glosses/README.md`.
 
-#![expect(clippy::indexing_slicing, reason = "the tables are part of the program")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "the tables are part of the program"
+)]
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -45,12 +48,17 @@ impl GlossTable {
     }
 
     /// The places of the English words for a stem in the vocabulary.
-    pub fn ids(&self, stem: &str) -> impl Iterator<Item = u16> {
+    pub fn ids(&self, stem: &str) -> impl Iterator<Item = u16> + use<> {
         let hash = fnv(stem.as_bytes());
         let buckets = self.starts.len() / 2 - 1;
         let bucket = (hash & 0xffff_ffff) as usize % buckets;
         let fingerprint = (hash >> 48) as u16;
-        let start = |at: usize| usize::from(u16::from_le_bytes([self.starts[2 * at], self.starts[2 * at + 1]]));
+        let start = |at: usize| {
+            usize::from(u16::from_le_bytes([
+                self.starts[2 * at],
+                self.starts[2 * at + 1],
+            ]))
+        };
         let entries = &self.entries[4 * start(bucket)..4 * start(bucket + 1)];
         let (entries, _) = entries.as_chunks::<4>();
         entries
@@ -60,7 +68,7 @@ impl GlossTable {
     }
 
     /// The English words for a stem.
-    pub fn english(&self, stem: &str) -> impl Iterator<Item = &'static str> {
+    pub fn english(&self, stem: &str) -> impl Iterator<Item = &'static str> + use<> {
         let table = WordTable::built_in();
         self.ids(stem).map(|id| table.word(id))
     }
@@ -136,7 +144,10 @@ mod tests {
             }
         });
         for term in ["zahnarzt", "~dentist", "termin", "~garden"] {
-            assert!(others.iter().any(|other| other == term), "{term} {others:?}");
+            assert!(
+                others.iter().any(|other| other == term),
+                "{term} {others:?}"
+            );
         }
     }
 

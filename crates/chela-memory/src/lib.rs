@@ -8,6 +8,7 @@
 // This crate reads bytes of others: no text of theirs may end a turn.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
+mod about;
 mod agent_memory;
 mod card_index;
 mod forgotten;
@@ -20,6 +21,7 @@ pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;
+pub mod facts;
 pub mod forget;
 pub mod front;
 pub mod importance;
@@ -46,6 +48,7 @@ pub mod words;
 #[cfg(test)]
 mod tests_support;
 
+pub use about::{NamedEntry, NamedView};
 pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
 pub use card_index::{CardIndex, IndexCard};
 pub use fresh_search::{FreshAnswer, FreshLook};

@@ -162,7 +162,8 @@ impl ParsedQuery {
         let content = lower.iter().filter(|word| !is_stop_word(word)).count();
         let is_programming = lower.iter().any(|word| LANGUAGES.contains(&word.as_str()))
             && !lower.iter().any(|word| OURS.contains(&word.as_str()));
-        let code = words.iter().any(|word| looks_like_code(word)) || (is_programming && content > 2);
+        let code =
+            words.iter().any(|word| looks_like_code(word)) || (is_programming && content > 2);
         let capitalised: Vec<String> = words
             .iter()
             .filter(|word| {
@@ -261,7 +262,8 @@ impl TermsOfQuestion<'_> {
             }
         }
         let common = &self.language.table().common;
-        let says_something = |word: &String| self.language == Language::ENGLISH || !common.contains(word);
+        let says_something =
+            |word: &String| self.language == Language::ENGLISH || !common.contains(word);
         let says_anything = words.iter().any(says_something);
         let mut found: Vec<QueryTerm> = Vec::new();
         let mut order = Vec::new();
@@ -299,7 +301,10 @@ fn wants(question: &str, vote: &LanguageVote) -> AnswerKind {
     let begins = |phrases: &[Vec<String>]| {
         phrases.iter().any(|phrase| {
             // A word may stand before it: "and when", "on which day".
-            words.windows(phrase.len()).take(2).any(|here| here == phrase.as_slice())
+            words
+                .windows(phrase.len())
+                .take(2)
+                .any(|here| here == phrase.as_slice())
         })
     };
     for language in vote.likely() {
@@ -400,7 +405,10 @@ mod tests {
         let today = CalendarDay(20_000);
         let asked = AskedQuestion::read("what did Ann eat last Tuesday?", today);
         assert_eq!(asked.without_days(), "what did Ann eat  ?");
-        assert_eq!(AskedQuestion::read("what now", today).without_days(), "what now");
+        assert_eq!(
+            AskedQuestion::read("what now", today).without_days(),
+            "what now"
+        );
     }
 
     #[test]

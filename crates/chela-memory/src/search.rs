@@ -15,6 +15,7 @@ mod feedback;
 mod fetch;
 mod keyword;
 mod meaning;
+mod newer;
 mod points;
 mod rank;
 mod scope;
@@ -35,6 +36,7 @@ use crate::words::TermReader;
 
 pub use evidence::AnswerEvidence;
 pub use excerpt::{ExcerptBudget, FileExcerpt, excerpts};
+pub(crate) use fetch::trust_named;
 pub use points::{ScoreParts, ScorePoints};
 use rank::{RankAsk, ScoreLegs};
 use scope::ScopeMask;
@@ -142,13 +144,29 @@ pub struct SearchHit {
     pub heading: String,
     pub date: Option<CalendarDay>,
     pub text: String,
+    /// Where the text starts without list mark and speaker.
+    pub body_at: usize,
+    /// Who says it, as written; empty for nobody.
+    pub said_by: String,
     pub trust: Trust,
     pub audience: Audience,
+    /// What says something newer of the same, as it is cited.
+    pub replaced_by: Option<String>,
     /// Between 0 and 1, where 1 is as good as a hit can be for this question.
     pub score: f32,
     pub explain: ScoreParts,
     /// Its place in the index: neighbours in a file have neighbouring places.
     pub slot: usize,
+}
+
+impl SearchHit {
+    /// `memory/2026-03-04.md#L10-L14`.
+    pub fn citation(&self) -> String {
+        match self.start_line == self.end_line {
+            true => format!("{}#L{}", self.label, self.start_line),
+            false => format!("{}#L{}-L{}", self.label, self.start_line, self.end_line),
+        }
+    }
 }
 
 /// Searches one index and keeps what it read for the next question.
@@ -227,8 +245,7 @@ impl IndexSearcher {
         } = self.load(connection, request)?;
         let asked = AskedQuestion::read(request.question, request.today);
         let everything = ScopeMask::of(snapshot, &request.scope, &[]);
-        let found_days = 
-            scope::days_with_entries(snapshot, (&request.scope, &everything), &asked);
+        let found_days = scope::days_with_entries(snapshot, (&request.scope, &everything), &asked);
         let days = match (&found_days, &asked.days) {
             (Some((days, _)), _) => Some(*days),
             (None, Some(named)) => named.first().map(|span| AnswerDays {
@@ -265,8 +282,7 @@ impl IndexSearcher {
             &mut scratch.section,
         );
         let meant = meaning::of(&query, &counts, snapshot, weights, terms);
-        let (query_vector, vectors) = 
-            meaning::embed(request, snapshot, (&meant, query.language));
+        let (query_vector, vectors) = meaning::embed(request, snapshot, (&meant, query.language));
         meaning::cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
         keyword::spread_meaning(snapshot, weights, &mut scratch.cosine);
         let legs = ScoreLegs::measure(scratch, snapshot);
@@ -335,6 +351,7 @@ impl IndexSearcher {
         };
         let mut hits = fetch::hits(connection, &ranked, request)?;
         finish(&mut hits, request.settings, terms);
+        newer::put_newer_first(&mut hits, terms);
         hits.truncate(request.hits);
         Ok(SearchAnswer {
             hits,
@@ -358,8 +375,7 @@ impl IndexSearcher {
             scratch,
         } = self.load(connection, request)?;
         let query = ParsedQuery::read(request.question, &[], terms);
-        let (vector, state) = 
-            meaning::embed(request, snapshot, (request.question, query.language));
+        let (vector, state) = meaning::embed(request, snapshot, (request.question, query.language));
         meaning::cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
         let ranked = compat::rank(
             connection,

@@ -73,7 +73,9 @@ impl ChunkFlags {
 
 /// A speaker as a number: the first word of the name, whatever its case. Never 0.
 pub fn speaker_number(name: &str) -> u32 {
-    let first = name.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
+    let first = name
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty());
     first.map_or(0, |word| {
         let state = folded(word).bytes().fold(0x811c_9dc5_u32, |state, byte| {
             (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)

@@ -144,7 +144,10 @@ impl IndexSnapshot {
             .collect();
         languages.sort_unstable_by(|a, b| b.cmp(a));
         languages.truncate(MOST_LANGUAGES);
-        this.languages = languages.into_iter().map(|(_, language)| language).collect();
+        this.languages = languages
+            .into_iter()
+            .map(|(_, language)| language)
+            .collect();
         Ok(this)
     }
 

@@ -19,6 +19,11 @@ use crate::transcript::{self, SessionPage, TranscriptSource};
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
 
+/// What notes are written in. Anything else in their folder is named and left out.
+const NOTE_ENDINGS: [&str; 4] = ["md", "markdown", "txt", "org"];
+/// So many of those left out are named.
+const MOST_NAMED: usize = 3;
+
 const LINKED_NOTES: &str = "memory is a link that leads out of the workspace, so nothing in it is read: if you put it there, name the folder it leads to in `agents.defaults.memorySearch.extraPaths`, or move the notes into the workspace";
 
 /// A file that belongs to memory, as found on disk.
@@ -137,8 +142,11 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
                 root: &notes,
                 source: FileSource::Memory,
                 matcher: None,
+                left_out: Vec::new(),
             };
             walk.folder(&notes, 0);
+            let left_out = std::mem::take(&mut walk.left_out);
+            found.problems.extend(told_left_out(left_out));
         }
         for extra in &settings.extra_paths {
             extra_path(&mut found, host, places, extra);
@@ -155,6 +163,7 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
             root: sessions,
             source: FileSource::Sessions,
             matcher,
+            left_out: Vec::new(),
         };
         walk.folder(sessions, 0);
     }
@@ -238,6 +247,7 @@ fn extra_path(found: &mut FoundFiles, host: &Host, places: &MemoryPlaces, extra:
             root: &root,
             source: FileSource::Extra,
             matcher,
+            left_out: Vec::new(),
         };
         walk.folder(&root, 0);
     } else {
@@ -263,6 +273,26 @@ struct Walk<'a> {
     root: &'a Path,
     source: FileSource,
     matcher: Option<GlobMatcher>,
+    /// Files that are no notes.
+    left_out: Vec<String>,
+}
+
+/// Says which files of the folder of notes are not searched, and what would be.
+fn told_left_out(mut files: Vec<String>) -> Option<String> {
+    files.sort();
+    let all = files.len();
+    files.truncate(MOST_NAMED);
+    let more = match all - files.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (all > 0).then(|| {
+        format!(
+            "not searched, because they are no text: {}{more}; notes are .md, .markdown, .txt and .org files: \
+             write down what matters of others in one",
+            files.join(", ")
+        )
+    })
 }
 
 impl Walk<'_> {
@@ -292,6 +322,8 @@ impl Walk<'_> {
                 self.folder(&path, depth + 1);
             } else if kind.is_file() && self.wanted(&path) {
                 add(self.found, self.places, &path, self.source);
+            } else if kind.is_file() && self.source == FileSource::Memory {
+                self.left_out.push(label(self.places, &path));
             }
         }
     }
@@ -301,11 +333,21 @@ impl Walk<'_> {
             Some(matcher) => path
                 .strip_prefix(self.root)
                 .is_ok_and(|path| matcher.is_match(path)),
+            None if self.source == FileSource::Memory => is_note(path),
             None => path
                 .extension()
                 .is_some_and(|ext| ext.eq_ignore_ascii_case("md")),
         }
     }
+}
+
+/// Whether the name of a file in `memory/` is that of a note.
+pub fn is_note(path: &Path) -> bool {
+    path.extension().is_some_and(|ext| {
+        NOTE_ENDINGS
+            .iter()
+            .any(|ending| ext.eq_ignore_ascii_case(ending))
+    })
 }
 
 fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileSource) {

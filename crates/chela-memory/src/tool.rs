@@ -128,8 +128,12 @@ fn results(found: &MemoryAnswer, cite: Cite) -> String {
                         excerpt.label, excerpt.start_line, excerpt.end_line
                     ),
                 };
+                let earlier = match &excerpt.replaced_by {
+                    Some(newer) => format!("; earlier, {newer} is newer"),
+                    None => String::new(),
+                };
                 text.push_str(&format!(
-                    "[{number}] {place}{heading}, score {:.2}\n{}\n",
+                    "[{number}] {place}{heading}, score {:.2}{earlier}\n{}\n",
                     excerpt.score, excerpt.text
                 ));
                 if number < count {
@@ -167,6 +171,11 @@ fn about_days(days: AnswerDays, shown: usize) -> String {
             days.span
         ),
     }
+}
+
+/// Whether a label names what was said in a conversation, and no note.
+pub fn is_transcript_label(label: &str) -> bool {
+    SessionPage::of_label(label.trim().trim_start_matches("./")).is_some()
 }
 
 /// What `memory_get` asks for.
@@ -304,7 +313,7 @@ fn locate(memory: &Memory<'_>, label: &str) -> Result<FoundFile, MemoryToolError
 }
 
 fn is_memory_name(label: &str) -> bool {
-    source::is_core(label) || (label.starts_with("memory/") && label.ends_with(".md"))
+    source::is_core(label) || (label.starts_with("memory/") && source::is_note(Path::new(label)))
 }
 
 fn cut(

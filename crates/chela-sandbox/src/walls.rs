@@ -1,6 +1,6 @@
 //! What is within reach inside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,14 @@ impl PathAccess {
         }
     }
 
+    /// The folders that lead to what is kept, the outer ones first. Whoever can move one of them
+    /// away can put another in its place.
+    pub fn folders_above_kept(&self) -> Vec<PathBuf> {
+        let above = self.keep.iter().flat_map(|kept| kept.ancestors().skip(1));
+        let above: BTreeSet<&Path> = above.filter(|folder| folder.parent().is_some()).collect();
+        above.into_iter().map(Path::to_owned).collect()
+    }
+
     /// A folder that is reached through links has its real name inside as well.
     pub fn name_both_ways(&mut self) {
         for paths in [&mut self.read, &mut self.write] {
@@ -143,25 +151,37 @@ impl PathAccess {
         }
     }
 
-    /// Whether a path, with its links followed, can be read inside.
-    pub fn shows(&self, path: &Path) -> bool {
-        let real = path.canonicalize();
-        let real = real.as_deref().unwrap_or(path);
-        self.read.iter().chain(&self.write).any(|seen| {
-            let seen_real = seen.canonicalize();
-            real.starts_with(seen) || seen_real.is_ok_and(|seen| real.starts_with(seen))
-        })
+    /// What can be read inside, by every name it has now.
+    pub(super) fn shown(&self) -> ShownPaths {
+        let mut names: Vec<PathBuf> = self.read.iter().chain(&self.write).cloned().collect();
+        let real = names.iter().filter_map(|path| path.canonicalize().ok());
+        let real: Vec<PathBuf> = real.collect();
+        names.extend(real);
+        ShownPaths(names)
     }
 
     /// Takes the folders out of PATH that are not there inside.
     pub fn narrow_path(&self, env: &mut BTreeMap<String, String>) {
         if let Some(path) = env.get_mut("PATH") {
+            let shown = self.shown();
             let seen: Vec<&str> = path
                 .split(':')
-                .filter(|folder| self.shows(Path::new(folder)))
+                .filter(|folder| shown.has(Path::new(folder)))
                 .collect();
             *path = seen.join(":");
         }
+    }
+}
+
+/// What can be read inside. Links are looked up once, however many paths are asked about.
+pub(super) struct ShownPaths(Vec<PathBuf>);
+
+impl ShownPaths {
+    /// Whether a path, with its links followed, is among them.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let real = path.canonicalize();
+        let real = real.as_deref().unwrap_or(path);
+        self.0.iter().any(|shown| real.starts_with(shown))
     }
 }
 
@@ -173,10 +193,10 @@ mod tests {
 
     #[test]
     fn the_system_is_shown_and_what_is_hidden_is_not() {
-        let walls = PathAccess::of_the_system(&[]);
-        assert!(walls.shows(Path::new("/bin/sh")));
+        let shown = PathAccess::of_the_system(&[]).shown();
+        assert!(shown.has(Path::new("/bin/sh")));
         for secret in ["/etc/shadow", "/etc/ssh", "/root", "/home", "/proc/1", "/"] {
-            assert!(!walls.shows(Path::new(secret)), "{secret}");
+            assert!(!shown.has(Path::new(secret)), "{secret}");
         }
         let walls = PathAccess::of_the_system(&[Path::new("/usr/home/me")]);
         assert!(!walls.read.iter().any(|path| path == Path::new("/usr")));

@@ -67,6 +67,7 @@ impl<'c> RecordedCall<'c> {
             model: sent.model(),
             url: sent.url(),
             body: sent.bytes(),
+            unread: sent.unread(),
             sections: &self.prefix.text.sections,
             tools: self.tool_marks,
             rewrite: self.rewrite,

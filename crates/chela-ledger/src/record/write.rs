@@ -95,6 +95,7 @@ impl Ledger {
             section_list: serde_json::to_string(request.sections)?,
             tool_list: serde_json::to_string(request.tools)?,
             rewrite: request.rewrite,
+            unread: request.unread.iter().map(ToString::to_string).collect(),
             stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
             sent: ContentHash::of(request.body),
             cuts: pieces(&stored),
@@ -193,6 +194,7 @@ struct RequestDraft {
     section_list: String,
     tool_list: String,
     rewrite: Option<ContextRewrite>,
+    unread: Vec<String>,
     /// The body without secrets.
     stored: Vec<u8>,
     /// Where that is not what was sent.
@@ -299,14 +301,17 @@ impl RequestDraft {
     }
 
     fn compared(&self, before: Option<&PreviousRequest>, contents: &StoredContents) -> PrefixReuse {
+        let unread: Vec<&str> = self.unread.iter().map(String::as_str).collect();
         let after = CachedRequest {
             body: &self.stored,
+            unread: &unread,
             model: &self.model,
             url: &self.url,
             sections: &self.sections,
         };
         let seen = before.map(|before| CachedRequest {
             body: &before.request.body,
+            unread: &unread,
             model: &before.request.model,
             url: &before.request.url,
             sections: &before.request.sections,

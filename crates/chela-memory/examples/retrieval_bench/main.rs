@@ -73,7 +73,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     } else {
         reports.iter().for_each(print_report);
     }
-    for asked in reports.iter().filter(|_| features).flat_map(|r| &r.made.asked) {
+    for asked in reports
+        .iter()
+        .filter(|_| features)
+        .flat_map(|r| &r.made.asked)
+    {
         let e = &asked.evidence;
         println!(
             "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",

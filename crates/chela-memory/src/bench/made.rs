@@ -61,7 +61,8 @@ fn dates(
         let step = (days.len() / MOST_DAYS).max(1);
         for (number, day) in days.iter().step_by(step).take(MOST_DAYS).enumerate() {
             for question in questions_about(*day, "I", number + name.len()) {
-                let (_, shown) = index.ask(&mut searcher, (&question.text, question.today), request)?;
+                let (_, shown) =
+                    index.ask(&mut searcher, (&question.text, question.today), request)?;
                 let right = shown
                     .iter()
                     .filter(|excerpt| excerpt.date.is_some_and(|day| question.right.contains(day)))
@@ -74,10 +75,7 @@ fn dates(
     Ok(((asked > 0).then(|| sum / asked as f64), asked))
 }
 
-fn slips(
-    groups: &[BuiltGroup<'_>],
-    request: &BenchRequest<'_>,
-) -> Result<Option<f64>, BenchError> {
+fn slips(groups: &[BuiltGroup<'_>], request: &BenchRequest<'_>) -> Result<Option<f64>, BenchError> {
     let mut sums = Sums::default();
     let mut asked = 0;
     for (_, index, questions) in groups {
@@ -136,7 +134,10 @@ impl ConfidenceFigures {
                 .iter()
                 .filter(|asked| asked.fits == fits && of(asked))
                 .collect();
-            let right = asked.iter().filter(|asked| asked.said == asked.fits).count();
+            let right = asked
+                .iter()
+                .filter(|asked| asked.said == asked.fits)
+                .count();
             (!asked.is_empty()).then(|| right as f64 / asked.len() as f64)
         };
         match (rate(true), rate(false)) {
@@ -158,8 +159,12 @@ fn wrong_notes(
         let (_, other, _) = &groups[(at + 1) % groups.len()];
         for (index, fits) in [(index, true), (other, false)] {
             let mut searcher = IndexSearcher::default();
-            for question in questions.iter().filter(|question| is_chosen(&question.text)) {
-                let (answer, _) = index.ask(&mut searcher, (&question.text, index.today), request)?;
+            for question in questions
+                .iter()
+                .filter(|question| is_chosen(&question.text))
+            {
+                let (answer, _) =
+                    index.ask(&mut searcher, (&question.text, index.today), request)?;
                 figures.0.push(AskedConfidence {
                     fits,
                     said: answer.confidence == HitConfidence::High,

@@ -29,7 +29,8 @@ pub fn cut(text: &str, limit: usize, named: Option<CalendarDay>) -> Vec<NoteChun
 pub fn is_blank_label(text: &str) -> bool {
     let line = text.trim();
     let label = item(line).and_then(|_| line.strip_suffix(':'));
-    label.is_some_and(|label| !label.contains([':', '\n']) && label.chars().count() <= LONGEST_LABEL)
+    label
+        .is_some_and(|label| !label.contains([':', '\n']) && label.chars().count() <= LONGEST_LABEL)
 }
 
 struct Reader<'a> {

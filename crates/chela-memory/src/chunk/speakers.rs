@@ -18,7 +18,9 @@ const LONGEST_NAME: usize = 40;
 /// The words for the two sides of a conversation with an assistant.
 static ROLES: LazyLock<HashMap<&'static str, MessageSpeaker>> = LazyLock::new(|| {
     let tables = || Language::all().map(Language::table);
-    let user = tables().flat_map(|t| &t.user).map(|w| (w.as_str(), MessageSpeaker::User));
+    let user = tables()
+        .flat_map(|t| &t.user)
+        .map(|w| (w.as_str(), MessageSpeaker::User));
     let assistant = tables()
         .flat_map(|t| &t.assistant)
         .map(|w| (w.as_str(), MessageSpeaker::Assistant));
@@ -46,12 +48,14 @@ pub fn mark_speakers(chunks: &mut [NoteChunk]) {
         let times = said.iter().filter(|(name, _)| role_of(name) == wanted);
         times.map(|(_, times)| times).sum()
     };
-    let headed = chunks.iter().any(|chunk| heading_role(&chunk.heading) == Some(MessageSpeaker::User))
+    let headed = chunks
+        .iter()
+        .any(|chunk| heading_role(&chunk.heading) == Some(MessageSpeaker::User))
         && chunks
             .iter()
             .any(|chunk| heading_role(&chunk.heading) == Some(MessageSpeaker::Assistant));
-    let has_roles = headed
-        || roles_of(MessageSpeaker::User) > 0 && roles_of(MessageSpeaker::Assistant) > 0;
+    let has_roles =
+        headed || roles_of(MessageSpeaker::User) > 0 && roles_of(MessageSpeaker::Assistant) > 0;
     let speaks = |label: &SpeakerLabel| {
         let times = said.get(label.name.as_str()).copied().unwrap_or(0);
         let is_role = role_of(&label.name) != MessageSpeaker::Other;
@@ -168,11 +172,12 @@ fn time_before(line: &str) -> usize {
         }
     }
     let before = line.get(..end).unwrap_or_default();
-    let is_time = before.split(|c: char| !c.is_ascii_digit() && c != ':').any(|part| {
-        part.split_once(':').is_some_and(|(hour, rest)| {
-            (1..=2).contains(&hour.len()) && rest.len() >= 2
-        })
-    });
+    let is_time = before
+        .split(|c: char| !c.is_ascii_digit() && c != ':')
+        .any(|part| {
+            part.split_once(':')
+                .is_some_and(|(hour, rest)| (1..=2).contains(&hour.len()) && rest.len() >= 2)
+        });
     match is_time {
         true => end,
         false => 0,
@@ -226,7 +231,9 @@ fn without_time(name: &str) -> &str {
     match name.split_once('(') {
         Some((before, time))
             if time.contains(|c: char| c.is_ascii_digit())
-                && time.chars().all(|c| c.is_ascii_digit() || ":.,/- apmAPM)".contains(c)) =>
+                && time
+                    .chars()
+                    .all(|c| c.is_ascii_digit() || ":.,/- apmAPM)".contains(c)) =>
         {
             before.trim_end()
         }

@@ -45,7 +45,11 @@ pub fn known_share(text: &str, language: Language) -> f32 {
             known += if found.is_empty() { 0 } else { letters };
         });
     }
-    if all == 0 { 1.0 } else { known as f32 / all as f32 }
+    if all == 0 {
+        1.0
+    } else {
+        known as f32 / all as f32
+    }
 }
 
 /// Words of languages that were met before, with what stands for them.
@@ -123,7 +127,10 @@ fn ids_of(word: &str, glosses: Option<&GlossTable>, stemmer: Option<&Stemmer>) -
         }
     }
     let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-    match table.has_word(word).filter(|_| is_number || word.len() >= SHORTEST_SAME) {
+    match table
+        .has_word(word)
+        .filter(|_| is_number || word.len() >= SHORTEST_SAME)
+    {
         Some(id) => vec![id],
         None => Vec::new(),
     }

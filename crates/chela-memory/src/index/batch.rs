@@ -238,10 +238,11 @@ impl ChunkWriter<'_> {
             }
             let mut found = Vec::new();
             let mut length = 0;
-            self.terms.each_wide(unit.language, &unit.text, |term, kind| {
-                found.push(term.to_owned());
-                length += u32::from(kind == TermKind::Own);
-            });
+            self.terms
+                .each_wide(unit.language, &unit.text, |term, kind| {
+                    found.push(term.to_owned());
+                    length += u32::from(kind == TermKind::Own);
+                });
             // Names of file and headings are found too, and do not make the text longer.
             found.extend(heading.1.iter().chain(&named).cloned());
             let facts = DocFacts {
@@ -255,7 +256,10 @@ impl ChunkWriter<'_> {
                 language: unit.language,
             };
             builder.push(facts, length, found.iter().map(String::as_str));
-            if let Some(day) = unit.date.filter(|_| facts.flags.has(ChunkFlags::TELLS_TIME)) {
+            if let Some(day) = unit
+                .date
+                .filter(|_| facts.flags.has(ChunkFlags::TELLS_TIME))
+            {
                 builder.mention(&when::days_mentioned(unit.body(), day, unit.language));
             }
         }
@@ -271,10 +275,7 @@ impl ChunkWriter<'_> {
             ChunkFlags::DATED_NOTE,
             CalendarDay::find(&file.label).is_some(),
         );
-        flags.set(
-            ChunkFlags::TRANSCRIPT,
-            file.source == FileSource::Sessions,
-        );
+        flags.set(ChunkFlags::TRANSCRIPT, file.source == FileSource::Sessions);
         flags.set(ChunkFlags::SHARED, self.audience == Audience::Shared);
         flags.set(ChunkFlags::ROLES, dialogue);
         flags.set(ChunkFlags::SPOKEN, unit.speaker.is_some());

@@ -187,7 +187,7 @@ impl<'a> SyncWork<'a> {
             let mut units = match file.source {
                 FileSource::Sessions => {
                     transcript::cut(&text, file.page.as_ref(), &request.places.zone)
-                },
+                }
                 _ => request.settings.cut.markdown(&file.label, &text),
             };
             if !forgotten.is_empty() {

@@ -89,9 +89,9 @@ impl LanguageVote {
         let most = *self.counts.iter().max()?;
         let first = self.counts.iter().position(|count| *count == most)?;
         let english = self.counts.first().copied().unwrap_or(0);
-        let by_script = Language::all().nth(first).is_some_and(|language| {
-            language.table().common.iter().all(|word| !word.is_ascii())
-        });
+        let by_script = Language::all()
+            .nth(first)
+            .is_some_and(|language| language.table().common.iter().all(|word| !word.is_ascii()));
         let at = match (most >= 2 || by_script) && most * 2 > english * 3 {
             true => first,
             false => 0,

@@ -40,7 +40,10 @@ const LONGEST: usize = 2_000;
 
 impl TextSigns {
     pub fn of(text: &str, language: Language) -> Self {
-        let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
+        let end = text
+            .char_indices()
+            .nth(LONGEST)
+            .map_or(text.len(), |(at, _)| at);
         let text = text.get(..end).unwrap_or(text).trim();
         let mut signs = Self {
             only_asks: only_asks(text),
@@ -69,7 +72,10 @@ impl TextSigns {
 }
 
 fn is_year(word: &str) -> bool {
-    word.len() == 4 && word.parse().is_ok_and(|year: u32| (1900..2100).contains(&year))
+    word.len() == 4
+        && word
+            .parse()
+            .is_ok_and(|year: u32| (1900..2100).contains(&year))
 }
 
 fn only_asks(text: &str) -> bool {

@@ -6,7 +6,8 @@
 //! spellings; `[numbers]` a number and its words; `[forms]` how dates are said, see
 //! [`FormElement`]; `[asks time]` and `[asks number]` how questions begin whose answer is one;
 //! `[wishes]` how standing wishes are said; `[user]` and `[assistant]` who speaks in a transcript;
-//! `[times]` words that tell of a time.
+//! `[times]` words that tell of a time; `[states]` how a sentence gives something its value, longer ones
+//! first, with a `+` where that is new; `[newer]` words for what replaces something.
 
 use std::collections::{HashMap, HashSet};
 
@@ -44,6 +45,16 @@ pub struct LanguageTable {
     pub user: HashSet<String>,
     pub assistant: HashSet<String>,
     pub times: HashSet<String>,
+    pub states: Vec<StatingVerb>,
+    pub newer: HashSet<String>,
+}
+
+/// How a sentence says what something is.
+#[derive(Debug)]
+pub struct StatingVerb {
+    pub words: Vec<String>,
+    /// Something else was said of it before.
+    pub is_newer: bool,
 }
 
 /// A number that is said as a word.
@@ -174,6 +185,11 @@ impl LanguageTable {
             "user" => self.user.extend(words()),
             "assistant" => self.assistant.extend(words()),
             "times" => self.times.extend(words()),
+            "states" => self.states.push(StatingVerb {
+                words: phrase(),
+                is_newer: line.starts_with('+'),
+            }),
+            "newer" => self.newer.extend(words()),
             _ => {}
         }
     }

@@ -15,7 +15,10 @@ fn languages_are_told_by_their_small_words() {
         ("Quand est le rendez-vous chez le dentiste ?", "fr"),
         ("Quando è l'appuntamento dal dentista con la mamma?", "it"),
         ("Quando é a consulta com o dentista e quem vai?", "pt"),
-        ("Wanneer is de afspraak bij de tandarts en wie gaat er mee?", "nl"),
+        (
+            "Wanneer is de afspraak bij de tandarts en wie gaat er mee?",
+            "nl",
+        ),
         ("Когда приём у стоматолога?", "ru"),
         ("def fib(n): return n if n < 2 else fib(n - 1)", "en"),
         ("Πότε είναι το ραντεβού;", "el"),

@@ -118,7 +118,11 @@ pub fn soft_weight(weights: &RankWeights, kind: QueryKind, pages: bool, subject:
     match kind {
         QueryKind::Code => weights.soft,
         QueryKind::Prose | QueryKind::Names => {
-            let usual = if pages { weights.soft_pages } else { weights.soft_prose };
+            let usual = if pages {
+                weights.soft_pages
+            } else {
+                weights.soft_prose
+            };
             usual + subject * (weights.soft_subject - usual)
         }
     }

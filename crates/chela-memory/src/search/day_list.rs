@@ -78,7 +78,11 @@ fn some_of_each_day(entries: Vec<DayEntry>, chars: usize) -> Vec<DayEntry> {
     let mut days: Vec<Vec<DayEntry>> = Vec::new();
     for entry in entries {
         match days.last_mut() {
-            Some(day) if day.last().is_some_and(|last| last.doc.date == entry.doc.date) => {
+            Some(day)
+                if day
+                    .last()
+                    .is_some_and(|last| last.doc.date == entry.doc.date) =>
+            {
                 day.push(entry);
             }
             _ => days.push(vec![entry]),

@@ -20,6 +20,8 @@ pub struct FileExcerpt {
     /// Of the best hit in it.
     pub score: f32,
     pub explain: ScoreParts,
+    /// What says something newer of the same, as it is cited.
+    pub replaced_by: Option<String>,
     slots: (usize, usize),
 }
 
@@ -79,6 +81,7 @@ pub fn excerpts(hits: &[SearchHit], budget: ExcerptBudget) -> Vec<FileExcerpt> {
             excerpt.label == hit.label
                 && hit.score >= excerpt.score * WORTH_JOINING
                 && excerpt.text.chars().count() + length < budget.longest
+                && excerpt.replaced_by == hit.replaced_by
                 && (hit.slot + 1 == excerpt.slots.0 || hit.slot == excerpt.slots.1 + 1)
         });
         match beside {
@@ -103,6 +106,7 @@ fn close_gaps(shown: &mut Vec<FileExcerpt>, at: usize, longest: usize) {
     };
     let other = shown.iter().position(|other| {
         other.label == here.label
+            && other.replaced_by == here.replaced_by
             && (other.slots.1 + 1 == here.slots.0 || here.slots.1 + 1 == other.slots.0)
             && other.text.chars().count() + here.text.chars().count() < longest
     });
@@ -128,6 +132,7 @@ impl FileExcerpt {
             audience: hit.audience,
             score: hit.score,
             explain: hit.explain,
+            replaced_by: hit.replaced_by.clone(),
             slots: (hit.slot, hit.slot),
         }
     }

@@ -271,7 +271,9 @@ impl SlipRows {
             self.next.push(row + 1);
             let mut least = row + 1;
             for (column, there) in self.letters.iter().enumerate() {
-                let at = |list: &[usize], place: usize| list.get(place).copied().unwrap_or(usize::MAX / 2);
+                let at = |list: &[usize], place: usize| {
+                    list.get(place).copied().unwrap_or(usize::MAX / 2)
+                };
                 let changed = at(&self.last, column) + usize::from(letter != there);
                 let left_out = at(&self.last, column + 1) + 1;
                 let put_in = at(&self.next, column) + 1;

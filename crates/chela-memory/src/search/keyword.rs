@@ -185,7 +185,12 @@ fn spread(snapshot: &IndexSnapshot, weights: &RankWeights, units: &mut [f32]) {
             let previous = match at.checked_sub(1).map(|last| &docs[last]) {
                 Some(last) if last.file == docs[at].file => {
                     let asked = last.flags.has(ChunkFlags::ENDS_ASKING);
-                    before * if asked { weights.before_answer } else { weights.before }
+                    before
+                        * if asked {
+                            weights.before_answer
+                        } else {
+                            weights.before
+                        }
                 }
                 _ => 0.0,
             };

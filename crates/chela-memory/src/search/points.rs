@@ -30,13 +30,15 @@ pub struct ScorePoints {
     pub close: f32,
     pub title: f32,
     pub agreed: f32,
+    /// It says something newer of what a better one says.
+    pub newer: f32,
     /// Taken away from what was not looked at more closely, or is older than what replaces it.
     pub behind: f32,
 }
 
 impl ScorePoints {
     /// Each reason and its points.
-    pub fn all(&self) -> [(&'static str, f32); 19] {
+    pub fn all(&self) -> [(&'static str, f32); 20] {
         [
             ("words", self.words),
             ("meaning", self.meaning),
@@ -56,6 +58,7 @@ impl ScorePoints {
             ("close", self.close),
             ("title", self.title),
             ("agreed", self.agreed),
+            ("newer", self.newer),
             ("behind", self.behind),
         ]
     }

@@ -234,9 +234,12 @@ pub fn days_with_entries(
         return (entries > 0).then(|| {
             let span = scope.days.unwrap_or(DaySpan::of_day(CalendarDay(0)));
             let use_of = DaysUse::Listed { entries };
-            (AnswerDays { span, use_of }, ScopeMask {
-                allowed: mask.allowed.clone(),
-            })
+            (
+                AnswerDays { span, use_of },
+                ScopeMask {
+                    allowed: mask.allowed.clone(),
+                },
+            )
         });
     }
     let days = asked.days.as_ref()?;

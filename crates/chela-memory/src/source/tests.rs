@@ -30,15 +30,28 @@ fn core_files_and_notes_are_found() {
         "memory/a.md",
         "memory/deep/er/b.MD",
         "memory/c.txt",
+        "memory/house.org",
+        "memory/lease.pdf",
         "memory/.hidden.md",
     ] {
         write(&home.path().join("w"), name, "x");
     }
     write(home.path(), "sessions/s.jsonl", "{}");
-    let (found, _) = labels(home.path(), &MemorySettings::default());
+    let (found, problems) = labels(home.path(), &MemorySettings::default());
     assert_eq!(
         found,
-        ["MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.MD"]
+        [
+            "MEMORY.md",
+            "USER.md",
+            "memory/a.md",
+            "memory/c.txt",
+            "memory/deep/er/b.MD",
+            "memory/house.org"
+        ]
+    );
+    assert!(
+        problems.concat().contains("memory/lease.pdf"),
+        "{problems:?}"
     );
     let settings = MemorySettings {
         sources: vec![SourceKind::Memory, SourceKind::Sessions],

@@ -87,7 +87,11 @@ pub fn create(connection: &Connection) -> rusqlite::Result<()> {
 /// paid for stay.
 pub fn upgrade(connection: &Connection, from: i64) -> rusqlite::Result<()> {
     if from > 0 {
-        tracing::info!(from, to = VERSION, "the index of memory gets a newer format");
+        tracing::info!(
+            from,
+            to = VERSION,
+            "the index of memory gets a newer format"
+        );
         connection.execute_batch(
             "BEGIN IMMEDIATE; DROP TABLE IF EXISTS meta; DROP TABLE IF EXISTS files; \
              DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS segments; \

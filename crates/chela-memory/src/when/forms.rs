@@ -210,7 +210,14 @@ impl FormLook<'_> {
             ("number", TokenKind::Word(word)) => {
                 values.number = Some(*self.table.numbers.get(word)?);
             }
-            ("number", TokenKind::Number { value, digits, ordinal: false }) if *digits <= 3 => {
+            (
+                "number",
+                TokenKind::Number {
+                    value,
+                    digits,
+                    ordinal: false,
+                },
+            ) if *digits <= 3 => {
                 values.number = Some(SmallNumber::Is(*value));
             }
             ("unit", TokenKind::Word(word)) => values.unit = Some(*self.table.units.get(word)?),
@@ -221,15 +228,29 @@ impl FormLook<'_> {
             ("season", TokenKind::Word(word)) => {
                 values.season = Some(*self.table.seasons.get(word)?);
             }
-            ("year", TokenKind::Number { value, digits: 4, .. }) if (1900..2200).contains(value) => {
+            (
+                "year",
+                TokenKind::Number {
+                    value, digits: 4, ..
+                },
+            ) if (1900..2200).contains(value) => {
                 values.year = i32::try_from(*value).ok();
             }
-            ("dayofmonth", TokenKind::Number { value, digits: 1..=2, ordinal }) => {
+            (
+                "dayofmonth",
+                TokenKind::Number {
+                    value,
+                    digits: 1..=2,
+                    ordinal,
+                },
+            ) => {
                 values.days.push(*value);
                 // Without its month a number is a day only where it is written like one.
-                let has_month = self.form.elements.iter().any(|element| {
-                    matches!(element, FormElement::Slot { kind: "month", .. })
-                });
+                let has_month = self
+                    .form
+                    .elements
+                    .iter()
+                    .any(|element| matches!(element, FormElement::Slot { kind: "month", .. }));
                 if !has_month && !ordinal {
                     return None;
                 }

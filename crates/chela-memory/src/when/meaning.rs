@@ -25,11 +25,7 @@ const FIRST_DAY: CalendarDay = CalendarDay(-36_525);
 const LAST_DAY: CalendarDay = CalendarDay(109_573);
 
 /// The stretches of days a form may mean, the likeliest first.
-pub fn readings(
-    meaning: &[&str],
-    values: &FormValues,
-    today: CalendarDay,
-) -> Option<Vec<DaySpan>> {
+pub fn readings(meaning: &[&str], values: &FormValues, today: CalendarDay) -> Option<Vec<DaySpan>> {
     let form = FormMeaning { values, today };
     let number = |at: usize| meaning.get(at).and_then(|word| word.parse::<i32>().ok());
     let how = meaning.get(1).copied().unwrap_or_default();
@@ -156,7 +152,10 @@ impl FormMeaning<'_> {
             1 => {
                 let week = week_of(CalendarDay(today.0 + 7 * shift));
                 match shift {
-                    -1 => vec![week, span(CalendarDay(today.0 - 7), CalendarDay(today.0 - 1))],
+                    -1 => vec![
+                        week,
+                        span(CalendarDay(today.0 - 7), CalendarDay(today.0 - 1)),
+                    ],
                     _ => vec![week],
                 }
             }
@@ -282,7 +281,11 @@ impl FormMeaning<'_> {
                 let before = CalendarDay(named.first.0 - 1);
                 before.0 - (before.weekday() as i32 - 5).rem_euclid(7)
             }
-            _ => named.last.0 + 1 + (5 - CalendarDay(named.last.0 + 1).weekday() as i32).rem_euclid(7),
+            _ => {
+                named.last.0
+                    + 1
+                    + (5 - CalendarDay(named.last.0 + 1).weekday() as i32).rem_euclid(7)
+            }
         };
         Some(span(CalendarDay(saturday), CalendarDay(saturday + 1)))
     }
@@ -306,7 +309,10 @@ impl FormMeaning<'_> {
     /// "The week before August 3": the days up to it.
     fn stretch(&self, side: i32) -> Option<DaySpan> {
         let named = self.dated(0)?;
-        let (before, after) = (CalendarDay(named.first.0 - 1), CalendarDay(named.last.0 + 1));
+        let (before, after) = (
+            CalendarDay(named.first.0 - 1),
+            CalendarDay(named.last.0 + 1),
+        );
         let days = match self.values.unit? {
             0 => 1,
             1 => 7,

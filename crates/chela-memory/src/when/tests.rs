@@ -165,18 +165,33 @@ proptest! {
 fn stretches_of_a_month_share_it() {
     for (question, days) in [
         ("zwischen dem 3. und dem 10. März", "2026-03-03..2026-03-10"),
-        ("from the 3rd to the 10th of March", "2026-03-03..2026-03-10"),
+        (
+            "from the 3rd to the 10th of March",
+            "2026-03-03..2026-03-10",
+        ),
         ("March 3 to 10, 2025", "2025-03-03..2025-03-10"),
-        ("between March 3 and March 10, 2025", "2025-03-03..2025-03-10"),
+        (
+            "between March 3 and March 10, 2025",
+            "2025-03-03..2025-03-10",
+        ),
         ("trips in May 2023", "2023-05-01..2023-05-31"),
         ("the Monday before July 24, 2023", "2023-07-17"),
         ("the Saturday after October 28, 2023", "2023-11-04"),
         ("the week before August 3, 2023", "2023-07-27..2023-08-02"),
         ("two weeks before August 11, 2023", "2023-07-27..2023-07-29"),
-        ("the weekend before 4th October, 2023", "2023-09-30..2023-10-01"),
-        ("in the first weekend of October 2023", "2023-10-07..2023-10-08"),
+        (
+            "the weekend before 4th October, 2023",
+            "2023-09-30..2023-10-01",
+        ),
+        (
+            "in the first weekend of October 2023",
+            "2023-10-07..2023-10-08",
+        ),
         ("the first half of September 2022", "2022-09-01..2022-09-15"),
-        ("hace dos semanas", "2026-11-01 or 2026-10-31..2026-11-02 or 2026-10-29..2026-11-04"),
+        (
+            "hace dos semanas",
+            "2026-11-01 or 2026-10-31..2026-11-02 or 2026-10-29..2026-11-04",
+        ),
     ] {
         let told = asked(question);
         assert!(told.starts_with(days), "{question}: {told}");

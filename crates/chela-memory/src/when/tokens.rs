@@ -188,11 +188,11 @@ impl Figures<'_> {
             parts.push((value(rest.get(..length).unwrap_or_default()), sign));
             at += length + sign.len_utf8();
             // Korean writes spaces between them.
-            if self.text.get(at..).is_some_and(|rest| rest.starts_with(' '))
-                && self
-                    .text
-                    .get(at + 1..)
-                    .is_some_and(|rest| digits(rest) > 0)
+            if self
+                .text
+                .get(at..)
+                .is_some_and(|rest| rest.starts_with(' '))
+                && self.text.get(at + 1..).is_some_and(|rest| digits(rest) > 0)
                 && parts.len() < 3
                 && !"日号일".contains(sign)
             {

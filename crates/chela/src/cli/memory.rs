@@ -43,6 +43,7 @@ Examples:
   chela memory search what happened last week
   chela memory search dentist --since march --until 2026-06-30
   chela memory search --on yesterday
+  chela memory search --in skills make a slide deck
   chela memory search invoices --max-results 3 --json
 
 Dates are understood in questions and after --since, --until and --on: 2026-03-04, 4.3.2026,
@@ -78,6 +79,23 @@ March, last tuesday, two weeks ago, vor drei Tagen.")]
         /// Search the index as it is, without checking the files first
         #[arg(long)]
         no_sync: bool,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show everything said by and about somebody
+    #[command(after_help = "\
+Examples:
+  chela memory about Paola
+  chela memory about 'Ann Meyer' --json
+
+A name is found as words, as a [[link]] or a #tag, in headings and in the names of files.")]
+    About {
+        /// A name, in any case
+        #[arg(required = true, num_args = 1..)]
+        name: Vec<String>,
         #[command(flatten)]
         agent: AgentArg,
         /// Print JSON for scripts
@@ -146,6 +164,22 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Measure search on sets of questions with known answers
+    #[command(after_help = "\
+Examples:
+  chela memory bench sets/           every set in a folder
+  chela memory bench sets/locomo-files --json
+
+A set is a folder with queries.jsonl and either docs.jsonl or one folder of notes for each group.
+Questions are asked as the agent asks them; neither your notes nor your config are read.")]
+    Bench {
+        /// The set, or a folder of sets
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
     /// A stronger embedding model than the built-in one
     #[command(subcommand)]
     Model(MemoryModelCommand),
@@ -158,6 +192,10 @@ pub enum MemoryPlace {
     Notes,
     /// What was said in conversations
     Sessions,
+    /// The agent's skills, by name and description
+    Skills,
+    /// The agent's tools, also those it must look for first
+    Tools,
 }
 
 #[derive(Debug, Subcommand)]

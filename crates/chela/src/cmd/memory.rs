@@ -1,5 +1,8 @@
 //! `chela memory …`: what is remembered, found and forgotten.
 
+mod about;
+mod bench;
+mod cards;
 mod index;
 mod keep;
 mod model;
@@ -63,6 +66,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
             };
             search::run(&setup, screen, &agent, &request)
         }
+        MemoryCommand::About { name, agent, json } => {
+            about::run(&setup, screen, &agent, &name.join(" "), json)
+        }
+        MemoryCommand::Bench { folder, json } => bench::run(screen, &folder, json),
         MemoryCommand::Get {
             path,
             from,

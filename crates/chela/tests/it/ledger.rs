@@ -70,6 +70,7 @@ fn put_on_record(home: &TestHome) {
             model: "test/m",
             url: "http://127.0.0.1:1/v1",
             body: body.as_bytes(),
+            unread: &[],
             sections: &sections,
             tools: &tools,
             rewrite: None,

@@ -184,7 +184,7 @@ fn this_program() -> PathBuf {
 }
 
 /// A home that finds bubblewrap, wherever it was unpacked.
-fn with_bwrap(home: TestHome) -> TestHome {
+pub(crate) fn with_bwrap(home: TestHome) -> TestHome {
     let path = std::env::var("PATH").unwrap_or_default();
     match &*BWRAP {
         Ok(folder) => home.env("PATH", &format!("{}:{path}", folder.display())),
@@ -236,8 +236,14 @@ static NAMESPACES: LazyLock<Result<(), String>> = LazyLock::new(|| {
     }
 });
 
+/// A home on a machine where nobody gets namespaces of their own.
+pub(crate) fn without_namespaces(home: TestHome) -> Option<TestHome> {
+    is_here(BARE)?;
+    Some(home.through(&WITHOUT_NAMESPACES))
+}
+
 /// Whether a backend can be tried on this machine.
-fn is_here(backend: &str) -> Option<()> {
+pub(crate) fn is_here(backend: &str) -> Option<()> {
     match backend {
         "bwrap" => find_part("bubblewrap", BWRAP.as_ref()).map(drop),
         BARE => {

@@ -1,10 +1,10 @@
 //! The gateway: whether it answers, whether something waits for it, who can read its token.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use chela_config::model::{GatewayBind, OtelProtocol};
 use chela_core::{Host, Severity};
+use chela_files::FileFacts as _;
 use chela_gateway::{RunningGateway, ServiceManager, ServiceUnit, config_stamp, token_file};
 
 use super::DoctorFinding;
@@ -51,7 +51,7 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     }
     let token = token_file(host);
     if let Ok(meta) = std::fs::metadata(&token)
-        && meta.permissions().mode() & 0o077 != 0
+        && meta.permission_bits() & 0o077 != 0
     {
         let told = format!("others on this machine can read {}", host.compact(&token));
         findings.push(

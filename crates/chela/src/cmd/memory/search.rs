@@ -8,6 +8,7 @@ use chela_memory::{
 };
 use serde_json::{Value, json};
 
+use super::cards::{self, CardKind};
 use super::{explained, open};
 use crate::cli::{AgentArg, MemoryPlace};
 use crate::cmd::{CommandOutcome, CommandSetup};
@@ -35,6 +36,23 @@ pub fn run(
     agent: &AgentArg,
     request: &SearchRequest,
 ) -> CommandOutcome {
+    let has_days = request.since.is_some() || request.until.is_some() || request.on.is_some();
+    if request.question.trim().is_empty() && !has_days {
+        return Err(
+            CommandError::usage("there is nothing to search for").hint("chela memory search WORDS")
+        );
+    }
+    let sources = match request.place {
+        Some(MemoryPlace::Skills) => {
+            return cards::run(setup, screen, agent, request, CardKind::Skill);
+        }
+        Some(MemoryPlace::Tools) => {
+            return cards::run(setup, screen, agent, request, CardKind::Tool);
+        }
+        None => SearchSources::All,
+        Some(MemoryPlace::Notes) => SearchSources::Notes,
+        Some(MemoryPlace::Sessions) => SearchSources::Sessions,
+    };
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
     let limits = DayLimits {
@@ -46,11 +64,6 @@ pub fn run(
         CommandError::usage(format!("--{error}"))
             .hint("a date such as 2026-03-04, a month, or words such as `last tuesday`")
     })?;
-    let sources = match request.place {
-        None => SearchSources::All,
-        Some(MemoryPlace::Notes) => SearchSources::Notes,
-        Some(MemoryPlace::Sessions) => SearchSources::Sessions,
-    };
     let ask = MemoryQuestion {
         max_results: request.max_results,
         min_score: request.min_score,
@@ -97,12 +110,11 @@ fn as_text(
         screen.line(paint.dim(about_days(days)))?;
     }
     match found.answer.confidence {
-        HitConfidence::Unlikely => screen.line(paint.dim(
-            "Nothing seems to answer this. These are the nearest entries.",
-        ))?,
-        HitConfidence::Low => screen.line(paint.dim(
-            "Low confidence: the results have little in common with the question.",
-        ))?,
+        HitConfidence::Unlikely => screen
+            .line(paint.dim("Nothing seems to answer this. These are the nearest entries."))?,
+        HitConfidence::Low => screen.line(
+            paint.dim("Low confidence: the results have little in common with the question."),
+        )?,
         HitConfidence::High | HitConfidence::None => {}
     }
     for excerpt in &found.excerpts {
@@ -115,6 +127,9 @@ fn as_text(
             paint.accent(excerpt.citation()),
             excerpt.score
         ))?;
+        if let Some(newer) = &excerpt.replaced_by {
+            screen.line(paint.dim(format!("  earlier: {newer} is newer")))?;
+        }
         for line in excerpt.text.lines() {
             screen.line(format!("  {line}"))?;
         }
@@ -143,17 +158,14 @@ fn as_text(
 fn about_days(days: AnswerDays) -> String {
     match days.use_of {
         DaysUse::Listed { entries } => {
-            format!("{} of {}, in order:", entries_counted(entries), days.span)
+            format!(
+                "{} of {}, in order:",
+                count_noun(entries, "entry"),
+                days.span
+            )
         }
         DaysUse::Preferred => format!("Results of {} come first.", days.span),
         DaysUse::Empty => format!("Nothing is dated {}; results of other days:", days.span),
-    }
-}
-
-fn entries_counted(count: usize) -> String {
-    match count {
-        1 => "1 entry".to_owned(),
-        count => format!("{} entries", grouped(count)),
     }
 }
 
@@ -205,6 +217,7 @@ fn reason_in_words(reason: &str) -> &str {
         "close" => "words close together",
         "title" => "in the title",
         "agreed" => "agrees with the other good ones",
+        "newer" => "newer than a better one",
         "behind" => "behind better ones",
         other => other,
     }
@@ -246,7 +259,7 @@ fn as_json(request: &SearchRequest, found: &MemoryAnswer, notes: &[String]) -> V
                 "score": excerpt.score, "heading": excerpt.heading,
                 "date": excerpt.date.map(|day| day.to_string()), "text": excerpt.text,
                 "citation": excerpt.citation(), "trust": excerpt.trust.as_str(),
-                "audience": excerpt.audience.as_str(),
+                "audience": excerpt.audience.as_str(), "replacedBy": excerpt.replaced_by,
                 "explain": {
                     "bm25": unsigned_zero(e.bm25), "keyword": unsigned_zero(e.keyword),
                     "cosine": unsigned_zero(e.cosine), "vector": unsigned_zero(e.vector),
@@ -290,9 +303,7 @@ fn unreadable(error: MemoryToolError) -> CommandError {
         MemoryToolError::Store(error) => explained(error),
         MemoryToolError::EmptyQuery
         | MemoryToolError::Limit(_)
-        | MemoryToolError::Unreadable { .. } => {
-            CommandError::new(error)
-        }
+        | MemoryToolError::Unreadable { .. } => CommandError::new(error),
     }
 }
 

@@ -1,26 +1,43 @@
-//! Packs the table of word vectors: `data/table.bin` has six bits for each number, the program has
+//! Packs the table of word vectors and the words of other languages.
+//!
+//! The table of vectors: `data/table.bin` has six bits for each number, the program has
 //! fewer for those that occur often. Read by `embed::table`, row by row.
 
+#[path = "src/words/fold.rs"]
+mod fold;
 #[path = "src/embed/row_code.rs"]
 mod row_code;
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::error::Error;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use flate2::read::GzDecoder;
+use rust_stemmers::Stemmer;
 
 use row_code::{
     CodeLengths, DIMENSIONS, GROUP, GROUPS, LONGEST_CODE, PADDING, STRIDE, SYMBOLS, codes,
 };
 
 const TABLE: &str = "data/table.bin";
+const GLOSSES: &str = "data/glosses.gz";
+const LANGUAGES: &str = "text/languages";
 const HEADER: usize = 20;
 const ROW_BYTES: usize = 3 * GROUP;
 
 type Row = [u8; DIMENSIONS];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    for input in [TABLE, "src/embed/row_code.rs", "build.rs"] {
+    for input in [
+        TABLE,
+        GLOSSES,
+        LANGUAGES,
+        "src/embed/row_code.rs",
+        "src/words/fold.rs",
+        "build.rs",
+    ] {
         println!("cargo::rerun-if-changed={input}");
     }
     let out = PathBuf::from(std::env::var("OUT_DIR")?);
@@ -51,7 +68,107 @@ fn main() -> Result<(), Box<dyn Error>> {
     ] {
         std::fs::write(out.join(name), bytes)?;
     }
+    write_glosses(&out, std::str::from_utf8(words)?)
+}
+
+/// Entries in a bucket, about.
+const BUCKET: usize = 8;
+
+/// The words of each language by the hash of their stems, with the English words they mean; read by
+/// `gloss`.
+fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
+    let english: HashMap<&str, u16> = vocabulary.lines().zip(0..).collect();
+    let mut all = String::new();
+    GzDecoder::new(std::fs::File::open(GLOSSES)?).read_to_string(&mut all)?;
+    let mut tables = String::from("static GLOSSES: &[GlossTable] = &[\n");
+    for section in all.split('[').skip(1) {
+        let (code, words) = section
+            .split_once("]\n")
+            .ok_or("a section without its words")?;
+        let language = std::fs::read_to_string(format!("{LANGUAGES}/{code}.txt"))?;
+        let named = language
+            .lines()
+            .find_map(|line| line.strip_prefix("stemmer = "));
+        let stemmer = named.and_then(stemmer_named);
+        let mut meanings: BTreeSet<(String, u16)> = BTreeSet::new();
+        for line in words.lines() {
+            let (word, glosses) = line.split_once('\t').ok_or("a word without its meaning")?;
+            let word = fold::folded(word);
+            let stem = match &stemmer {
+                Some(stemmer) => stemmer.stem(&word).into_owned(),
+                None => word,
+            };
+            for gloss in glosses.split(' ') {
+                let id = english
+                    .get(gloss)
+                    .ok_or_else(|| format!("{gloss} is no word of the table"))?;
+                meanings.insert((stem.clone(), *id));
+            }
+        }
+        let buckets = (meanings.len() / BUCKET).max(1);
+        let mut entries: Vec<(usize, u16, u16)> = meanings
+            .iter()
+            .map(|(stem, id)| {
+                let hash = fnv(stem.as_bytes());
+                (
+                    (hash & 0xffff_ffff) as usize % buckets,
+                    (hash >> 48) as u16,
+                    *id,
+                )
+            })
+            .collect();
+        entries.sort_unstable();
+        let mut starts = Vec::new();
+        for bucket in 0..=buckets {
+            let start = entries.partition_point(|(of, ..)| *of < bucket);
+            starts.extend(u16::try_from(start)?.to_le_bytes());
+        }
+        let bytes: Vec<u8> = entries
+            .iter()
+            .flat_map(|(_, fingerprint, id)| [fingerprint.to_le_bytes(), id.to_le_bytes()])
+            .flatten()
+            .collect();
+        for (kind, bytes) in [("starts", starts), ("entries", bytes)] {
+            std::fs::write(out.join(format!("gloss.{code}.{kind}")), bytes)?;
+        }
+        let include = |kind: &str| {
+            format!("include_bytes!(concat!(env!(\"OUT_DIR\"), \"/gloss.{code}.{kind}\"))")
+        };
+        tables.push_str(&format!(
+            "    GlossTable {{ code: \"{code}\", starts: {}, entries: {} }},\n",
+            include("starts"),
+            include("entries")
+        ));
+    }
+    tables.push_str("];\n");
+    std::fs::write(out.join("glosses.rs"), tables)?;
     Ok(())
+}
+
+/// The same as in `gloss`.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |state, byte| {
+        (state ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+fn stemmer_named(name: &str) -> Option<Stemmer> {
+    use rust_stemmers::Algorithm;
+    Some(Stemmer::create(match name {
+        "danish" => Algorithm::Danish,
+        "dutch" => Algorithm::Dutch,
+        "finnish" => Algorithm::Finnish,
+        "french" => Algorithm::French,
+        "german" => Algorithm::German,
+        "greek" => Algorithm::Greek,
+        "italian" => Algorithm::Italian,
+        "norwegian" => Algorithm::Norwegian,
+        "portuguese" => Algorithm::Portuguese,
+        "russian" => Algorithm::Russian,
+        "spanish" => Algorithm::Spanish,
+        "swedish" => Algorithm::Swedish,
+        _ => return None,
+    }))
 }
 
 /// Three quarters of a row lie in the low bits of a byte each, the last one in the two bits those

@@ -12,6 +12,7 @@ use chela_memory::{AgentMemory, MemoryParts, MemorySettings, index_file};
 use chela_session::SessionError;
 
 use crate::file_trust::FileTrust;
+use crate::local::OwnerCalendar;
 use crate::vectors::vectors_of;
 
 /// What a memory is made from.
@@ -41,6 +42,7 @@ pub fn agent_memory(ask: &MemoryAsk<'_>) -> Option<Arc<AgentMemory>> {
             workspace: view.workspace.value.clone(),
             sessions: Some(view.agent_dir.value.join("sessions")),
             ceiling: ask.trust.for_memory(),
+            zone: OwnerCalendar::of(ask.host, view.user_timezone.value.as_deref()).for_memory(),
         },
         transcripts: match settings.sources.contains(&SourceKind::Sessions) {
             true => (ask.transcripts)(),

@@ -98,4 +98,4 @@ pub use local::{OwnerCalendar, is_time_zone};
 pub use mcp_tools::{McpToolset, effect_of_tool};
 pub use secrets::known as known_secrets;
 pub use stores::store_ground;
-pub use toolset::{ToolEffect, effects};
+pub use toolset::{ToolEffect, effects, tool_cards};

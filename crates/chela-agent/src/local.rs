@@ -1,7 +1,7 @@
 //! The day and the hour where the owner is.
 
 use chela_core::Host;
-use chela_memory::day::CalendarDay;
+use chela_memory::day::{CalendarDay, OwnerZone};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
@@ -38,6 +38,11 @@ pub struct OwnerCalendar(TimeZone);
 impl OwnerCalendar {
     pub fn of(host: &Host, zone: Option<&str>) -> Self {
         Self(zone_of(host, zone))
+    }
+
+    /// For memory, which knows the days of notes and of what was said.
+    pub fn for_memory(self) -> OwnerZone {
+        OwnerZone::new(move |at| i64::from(offset_seconds(&self.0, at)))
     }
 
     /// The day of a moment, in milliseconds since 1970, as `2026-11-15`.

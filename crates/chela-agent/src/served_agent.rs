@@ -15,11 +15,10 @@ use chela_mcp::RpcError;
 use chela_mcp::serve::{
     ServedAnswer, ServedContent, ServedFuture, ServedPrompt, ServedResource, ServedText, ServedTool,
 };
-use chela_memory::MemoryQuestion;
 use chela_memory::tool::{
-    GetRequest, MemoryToolError, SearchedText, ToolText, is_transcript_label, memory_get,
-    memory_search_in,
+    GetRequest, MemoryToolError, ToolText, is_transcript_label, memory_get, memory_search,
 };
+use chela_memory::{MemoryQuestion, SearchScope, SearchSources};
 use chela_skills::Skill;
 use chela_tools::{HistoryAsk, ToolMessages};
 use serde_json::{Map, Value, json};
@@ -78,18 +77,20 @@ impl ServedAgent {
         let query = text_of(arguments, "query");
         let most = arguments.get("maxResults").and_then(Value::as_u64);
         let most = most.and_then(|most| usize::try_from(most).ok());
-        let searched = match self.scopes.has(ServedScope::Sessions) {
-            true => SearchedText::All,
-            false => SearchedText::Notes,
+        let sources = match self.scopes.has(ServedScope::Sessions) {
+            true => SearchSources::All,
+            false => SearchSources::Notes,
         };
         self.remember("memory_search", move |memory| {
             let ask = MemoryQuestion {
-                question: &query,
                 max_results: most.map(|most| most.clamp(1, 50)),
-                min_score: None,
-                audience: Audience::Private,
+                scope: SearchScope {
+                    sources,
+                    ..SearchScope::default()
+                },
+                ..MemoryQuestion::new(&query, Audience::Private)
             };
-            memory_search_in(memory, &ask, searched)
+            memory_search(memory, &ask)
         })
         .await
     }

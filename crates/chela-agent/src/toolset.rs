@@ -7,8 +7,8 @@ use chela_config::model::{DelegationMode, WorkspaceAccess};
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{Host, SessionKey, Trust, ok_or_warn};
-use chela_memory::AgentMemory;
-use chela_model::{ModelInfo, ModelInput, ToolSchema};
+use chela_memory::{AgentMemory, IndexCard};
+use chela_model::{ModelInfo, ModelInput, PromptProfile, ToolSchema, profile_for};
 use chela_prompt::PromptTool as ListedTool;
 use chela_sandbox::{FolderAccess, SandboxStanding, WorkFolder};
 use chela_session::{SessionFilter, Sessions};
@@ -23,7 +23,7 @@ use chela_tools::web::web_tools;
 use chela_tools::{
     ChangeJournal, ChildSpawner, ImageInput, JobsAccess, JobsFile, MemoryAccess, ModelFacts,
     NoSessions, NoSpawner, Sender, SessionCompany, SessionsView, ToolSpec, Toolbox,
-    ToolboxSettings,
+    ToolboxSettings, tool_card,
 };
 
 use crate::agent_memory::{MemoryAsk, agent_memory};
@@ -95,6 +95,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         memory: ask.memory.clone().map(|memory| MemoryAccess {
             memory,
             audience: ask.session.audience(),
+            max_chars: memory_chars(ask),
         }),
         jobs: Some(ask.jobs.clone()),
         redactor: Arc::clone(&ask.redactor),
@@ -232,10 +233,42 @@ pub fn effects(
     agent: &chela_core::AgentId,
     skills: &AgentSkills,
 ) -> Vec<ToolEffect> {
-    let Some(view) = loaded.agent(agent) else {
-        return Vec::new();
+    let effect = |spec: &ToolSpec| ToolEffect {
+        tool: spec.name.to_string(),
+        effect: spec.effect,
+        sinks: spec.sinks.to_vec(),
     };
-    let toolbox = preview_toolbox(&PreviewAsk {
+    let toolbox = main_toolbox(host, loaded, agent, skills);
+    toolbox
+        .iter()
+        .flat_map(Toolbox::specs)
+        .map(effect)
+        .collect()
+}
+
+/// What the same tools are found by.
+pub fn tool_cards(
+    host: &Host,
+    loaded: &LoadedConfig,
+    agent: &chela_core::AgentId,
+    skills: &AgentSkills,
+) -> Vec<IndexCard> {
+    let toolbox = main_toolbox(host, loaded, agent, skills);
+    toolbox
+        .iter()
+        .flat_map(Toolbox::specs)
+        .map(tool_card)
+        .collect()
+}
+
+fn main_toolbox(
+    host: &Host,
+    loaded: &LoadedConfig,
+    agent: &chela_core::AgentId,
+    skills: &AgentSkills,
+) -> Option<Toolbox> {
+    let view = loaded.agent(agent)?;
+    Some(preview_toolbox(&PreviewAsk {
         host,
         loaded,
         view: &view,
@@ -244,13 +277,7 @@ pub fn effects(
         channel: None,
         skills,
         model: None,
-    });
-    let effect = |spec: &ToolSpec| ToolEffect {
-        tool: spec.name.to_string(),
-        effect: spec.effect,
-        sinks: spec.sinks.to_vec(),
-    };
-    toolbox.specs().map(effect).collect()
+    }))
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
@@ -369,6 +396,16 @@ fn model_facts(ask: &ToolsetAsk<'_>) -> ModelFacts {
         window: ask.model.and_then(|model| model.context_window),
         images,
     }
+}
+
+/// A small model gets shorter answers of its memory, unless the operator says how long they are.
+fn memory_chars(ask: &ToolsetAsk<'_>) -> Option<usize> {
+    const SMALL_MODEL_CHARS: usize = 2_100;
+    let is_set = ask.view.memory_search.value.query.max_chars.is_some();
+    let is_small = ask
+        .model
+        .is_some_and(|model| profile_for(model) == PromptProfile::Short);
+    (is_small && !is_set).then_some(SMALL_MODEL_CHARS)
 }
 
 /// Skills are read where they lie, and so is a workspace that a sandbox may only read.

@@ -72,7 +72,7 @@ fn open<'a>(host: &'a Host, home: &std::path::Path) -> Memory<'a> {
         places: MemoryPlaces {
             workspace: home.join("w"),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: MemorySettings::default(),
         embedder: None,
@@ -112,12 +112,7 @@ fn search_at(chunks: usize) {
     let mut ask = |prose: &mut Prose| {
         let question = prose.line(6);
         let start = Instant::now();
-        let ask = MemoryQuestion {
-            question: &question,
-            max_results: None,
-            min_score: None,
-            audience: Audience::Private,
-        };
+        let ask = MemoryQuestion::new(&question, Audience::Private);
         memory.search(&ask).unwrap();
         start.elapsed().as_secs_f64() * 1e3
     };

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 
 use chela_core::{Audience, ContentHash, Trust};
 
-use crate::chunk::NoteChunk;
+use crate::chunk::{NoteChunk, mark_languages};
 use crate::day::CalendarDay;
 use crate::embed::LocalTable;
-use crate::importance::NoteImportance;
 use crate::index::{PreparedFile, write_prepared};
-use crate::search::{IndexSearcher, RankWeights, SearchRequest};
+use crate::search::{IndexSearcher, RankWeights, SearchRequest, SearchScope};
 use crate::settings::QuerySettings;
 use crate::source::{FileSource, FoundFile};
 use crate::store::{IndexStore, StoreError};
@@ -34,14 +33,16 @@ impl CardIndex {
     pub fn new(cards: &[IndexCard]) -> Result<Self, StoreError> {
         let mut store = IndexStore::temporary()?;
         let files: Vec<FoundFile> = cards.iter().map(file_of).collect();
-        let prepared: Vec<PreparedFile<'_>> = cards
-            .iter()
+        let mut units: Vec<NoteChunk> = cards.iter().map(unit_of).collect();
+        mark_languages(&mut units);
+        let prepared: Vec<PreparedFile<'_>> = units
+            .into_iter()
             .zip(&files)
-            .map(|(card, file)| PreparedFile::Content {
+            .map(|(unit, file)| PreparedFile::Content {
                 file,
-                hash: ContentHash::of(&card.text),
+                hash: ContentHash::of(&unit.text),
                 cut: String::new(),
-                units: vec![unit_of(card)],
+                units: vec![unit],
                 audience: Audience::Private,
                 now: 0,
             })
@@ -66,6 +67,7 @@ impl CardIndex {
                 today: CalendarDay::of_unix(0),
                 audience: Audience::Private,
                 hits: most,
+                scope: SearchScope::default(),
             },
         )?;
         Ok(answer.hits.into_iter().map(|hit| hit.label).collect())
@@ -90,12 +92,8 @@ fn unit_of(card: &IndexCard) -> NoteChunk {
         start_line: 1,
         end_line: 1,
         heading: card.name.replace(['_', '-'], " "),
-        section: 0,
-        date: None,
         text: card.text.clone(),
-        body_at: 0,
-        speaker: None,
-        importance: NoteImportance::default(),
+        ..NoteChunk::default()
     }
 }
 

@@ -7,17 +7,22 @@
 
 mod blocks;
 mod fixed;
+mod org;
+mod speakers;
+
+use std::borrow::Cow;
 
 use chela_core::tokens;
 
 use crate::day::CalendarDay;
 use crate::front;
 use crate::importance::NoteImportance;
+use crate::language::{Language, LanguageVote};
 
-pub use blocks::mark_speakers;
+pub use speakers::mark_speakers;
 
 /// One unit of a note.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NoteChunk {
     /// First and last line, from 1.
     pub start_line: u32,
@@ -32,7 +37,10 @@ pub struct NoteChunk {
     /// Where the text starts without list mark and speaker: `- Ann: hello` says `hello`.
     pub body_at: u32,
     pub speaker: Option<MessageSpeaker>,
+    /// The name of who speaks, as written.
+    pub said_by: String,
     pub importance: NoteImportance,
+    pub language: Language,
 }
 
 impl NoteChunk {
@@ -70,14 +78,18 @@ impl ChunkCut {
     /// A name for the index: chunks made another way are made again.
     pub fn identity(self) -> String {
         match self {
-            Self::Units { tokens } => format!("units-3/{tokens}"),
-            Self::Fixed { tokens, overlap } => format!("fixed-2/{tokens}/{overlap}"),
+            Self::Units { tokens } => format!("units-4/{tokens}"),
+            Self::Fixed { tokens, overlap } => format!("fixed-3/{tokens}/{overlap}"),
         }
     }
 
     /// Cuts a Markdown file. `path` may carry a date.
     pub fn markdown(self, path: &str, text: &str) -> Vec<NoteChunk> {
         let named = CalendarDay::find(path.rsplit('/').next().unwrap_or(path));
+        let text = &*match path.ends_with(".org") {
+            true => Cow::Owned(org::as_markdown(text)),
+            false => Cow::Borrowed(text),
+        };
         let mut chunks = match self {
             Self::Units { tokens } => blocks::cut(text, tokens.max(16), named),
             Self::Fixed { tokens, overlap } => fixed::cut(text, tokens.max(16), overlap, named),
@@ -96,7 +108,25 @@ impl ChunkCut {
             chunk.importance = said.unwrap_or(whole);
             true
         });
+        mark_languages(&mut chunks);
         chunks
+    }
+}
+
+/// Says of each unit in which language it is: its own where that is clear, else that of the file.
+pub fn mark_languages(chunks: &mut [NoteChunk]) {
+    let votes: Vec<LanguageVote> = chunks
+        .iter()
+        .map(|chunk| LanguageVote::of(chunk.body()))
+        .collect();
+    let mut all = LanguageVote::default();
+    votes.iter().for_each(|vote| all.join(vote));
+    let of_file = all.winner().unwrap_or_default();
+    for (chunk, vote) in chunks.iter_mut().zip(&votes) {
+        chunk.language = match vote.is_clear() {
+            true => vote.winner().unwrap_or(of_file),
+            false => of_file,
+        };
     }
 }
 

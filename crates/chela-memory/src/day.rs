@@ -1,5 +1,7 @@
 //! Calendar days: of notes, in questions, and how far apart they are.
 
+use std::sync::Arc;
+
 /// A day, counted from 1970-01-01.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CalendarDay(pub i32);
@@ -54,6 +56,23 @@ impl CalendarDay {
     /// The day of a moment, in UTC.
     pub fn of_unix(seconds: u64) -> Self {
         Self(i32::try_from(seconds / 86_400).unwrap_or(i32::MAX))
+    }
+
+    /// The latest day of this month and number that has come.
+    pub fn latest(month: u32, day: u32, today: Self) -> Option<Self> {
+        let year = today.civil().0;
+        // A leap day may be four years ago, and eight around a century.
+        (0..=8)
+            .filter_map(|back| Self::from_civil(year - back, month, day))
+            .find(|found| *found <= today)
+    }
+
+    /// The same day so many months away, or the last of that month.
+    pub fn shifted_months(self, months: i32) -> Self {
+        let (year, month, day) = self.civil();
+        let all = year * 12 + month as i32 - 1 + months;
+        let (year, month) = (all.div_euclid(12), all.rem_euclid(12) as u32 + 1);
+        Self::from_civil(year, month, day.min(days_in(year, month))).unwrap_or(self)
     }
 
     /// 0 is Monday.
@@ -119,7 +138,35 @@ impl std::fmt::Display for CalendarDay {
     }
 }
 
-/// A stretch of days that a question names.
+/// Where the owner is: when a day begins there. UTC unless somebody says.
+#[derive(Clone, Default)]
+pub struct OwnerZone(Option<Arc<ZoneOffset>>);
+
+/// Seconds east of UTC, at a moment in seconds since 1970.
+type ZoneOffset = dyn Fn(u64) -> i64 + Send + Sync;
+
+impl OwnerZone {
+    pub fn new(offset: impl Fn(u64) -> i64 + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(offset)))
+    }
+
+    /// The day of a moment.
+    pub fn day(&self, unix: u64) -> CalendarDay {
+        let offset = self.0.as_ref().map_or(0, |offset| offset(unix));
+        CalendarDay::of_unix(unix.saturating_add_signed(offset))
+    }
+}
+
+impl std::fmt::Debug for OwnerZone {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self.0 {
+            Some(_) => "OwnerZone(set)",
+            None => "OwnerZone(UTC)",
+        })
+    }
+}
+
+/// A stretch of days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DaySpan {
     pub first: CalendarDay,
@@ -131,64 +178,52 @@ impl DaySpan {
         (self.first..=self.last).contains(&day)
     }
 
-    /// The days a question names: a date, a month with its year, `yesterday`, `last week`.
-    pub fn in_question(question: &str, today: CalendarDay) -> Option<Self> {
-        if let Some(day) = CalendarDay::find_written(question) {
-            return Some(Self {
-                first: day,
-                last: day,
-            });
+    pub fn of_day(day: CalendarDay) -> Self {
+        Self {
+            first: day,
+            last: day,
         }
-        let lower = question.to_lowercase();
-        let words: Vec<&str> = lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty())
-            .collect();
-        let back = |first: i32, last: i32| {
-            Some(Self {
-                first: CalendarDay(today.0 - first),
-                last: CalendarDay(today.0 - last),
-            })
-        };
-        for (at, word) in words.iter().enumerate() {
-            let next = words.get(at + 1).copied().unwrap_or_default();
-            let found = match (*word, next) {
-                ("today", _) => back(0, 0),
-                ("yesterday", _) => back(1, 1),
-                ("last", "week") => back(7 + today.weekday() as i32, 1 + today.weekday() as i32),
-                ("this", "week") => back(today.weekday() as i32, 0),
-                ("last", "month") => Some(month_before(today)),
-                ("this", "month") => Some(month_of(today)),
-                (_, "days") if words.get(at + 2) == Some(&"ago") => number(word)
-                    .filter(|days| *days < 10_000)
-                    .and_then(|days| back(days as i32, days as i32)),
-                _ => match (month_named(word), number(next)) {
-                    (Some(month), Some(year)) if (1900..2200).contains(&year) => {
-                        CalendarDay::from_civil(year as i32, month, 1).map(month_of)
-                    }
-                    _ => None,
-                },
-            };
-            if found.is_some() {
-                return found;
-            }
-        }
-        None
+    }
+
+    pub fn of_month(year: i32, month: u32) -> Option<Self> {
+        let first = CalendarDay::from_civil(year, month, 1)?;
+        Some(Self {
+            first,
+            last: CalendarDay(first.0 + days_in(year, month) as i32 - 1),
+        })
+    }
+
+    pub fn of_year(year: i32) -> Option<Self> {
+        Some(Self {
+            first: CalendarDay::from_civil(year, 1, 1)?,
+            last: CalendarDay::from_civil(year, 12, 31)?,
+        })
+    }
+
+    /// The month of this name that began last.
+    pub fn latest_month(month: u32, today: CalendarDay) -> Option<Self> {
+        let (year, this_month, _) = today.civil();
+        Self::of_month(year - i32::from(month > this_month), month)
+    }
+
+    /// The days both have, when there are any.
+    pub fn overlap(self, other: Self) -> Option<Self> {
+        let (first, last) = (self.first.max(other.first), self.last.min(other.last));
+        (first <= last).then_some(Self { first, last })
+    }
+
+    pub fn days(self) -> u32 {
+        u32::try_from(self.last.0 - self.first.0 + 1).unwrap_or(0)
     }
 }
 
-fn month_of(day: CalendarDay) -> DaySpan {
-    let (year, month, of_month) = day.civil();
-    let first = CalendarDay(day.0 - of_month as i32 + 1);
-    DaySpan {
-        first,
-        last: CalendarDay(first.0 + days_in(year, month) as i32 - 1),
+impl std::fmt::Display for DaySpan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.first == self.last {
+            true => write!(f, "{}", self.first),
+            false => write!(f, "{} to {}", self.first, self.last),
+        }
     }
-}
-
-fn month_before(day: CalendarDay) -> DaySpan {
-    let (_, _, of_month) = day.civil();
-    month_of(CalendarDay(day.0 - of_month as i32))
 }
 
 fn days_in(year: i32, month: u32) -> u32 {
@@ -218,7 +253,7 @@ fn month_named(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CalendarDay, DaySpan};
+    use super::CalendarDay;
     use proptest::prelude::*;
 
     #[test]
@@ -232,35 +267,6 @@ mod tests {
         assert_eq!(day("March 3rd, 2024").as_deref(), Some("2024-03-03"));
         assert_eq!(day("12026-03-045"), None);
         assert_eq!(day("2026-02-30"), None);
-    }
-
-    #[test]
-    fn questions_name_stretches_of_days() {
-        let today = CalendarDay::find("2026-11-15").unwrap();
-        let span = |text| {
-            DaySpan::in_question(text, today).map(|span| format!("{}..{}", span.first, span.last))
-        };
-        assert_eq!(
-            span("what did we decide yesterday?").as_deref(),
-            Some("2026-11-14..2026-11-14")
-        );
-        assert_eq!(
-            span("notes from last week").as_deref(),
-            Some("2026-11-02..2026-11-08")
-        );
-        assert_eq!(
-            span("trips in May 2023").as_deref(),
-            Some("2023-05-01..2023-05-31")
-        );
-        assert_eq!(
-            span("last month's bills").as_deref(),
-            Some("2026-10-01..2026-10-31")
-        );
-        assert_eq!(
-            span("3 days ago").as_deref(),
-            Some("2026-11-12..2026-11-12")
-        );
-        assert_eq!(span("may I go?"), None);
     }
 
     proptest! {

@@ -1,5 +1,6 @@
 //! Text to vectors: the seam every provider fits, and the one that is built in.
 
+mod foreign;
 #[cfg(feature = "minilm")]
 pub mod minilm;
 pub mod provider;
@@ -8,6 +9,7 @@ mod row_code;
 pub mod table;
 mod wordpiece;
 
+use crate::language::Language;
 use table::{DIMENSIONS, WordTable};
 
 /// Which model made a vector. Vectors of different models are never compared.
@@ -29,6 +31,19 @@ pub struct EmbedText<'a> {
     pub text: &'a str,
     /// The unit before it and its heading: context that helps to place a short text.
     pub context: &'a str,
+    /// What it is written in, as far as is known.
+    pub language: Language,
+}
+
+impl<'a> EmbedText<'a> {
+    /// An English text, or one whose language nobody knows.
+    pub fn plain<T: AsRef<str> + ?Sized>(text: &'a T) -> Self {
+        Self {
+            text: text.as_ref(),
+            context: "",
+            language: Language::ENGLISH,
+        }
+    }
 }
 
 /// Which side of a search a text is on; some models treat them differently.
@@ -107,6 +122,10 @@ pub trait Embedder: Send + Sync {
     fn grasp(&self) -> VectorGrasp {
         VectorGrasp::Sentences
     }
+    /// The share of the words of a text that it knows.
+    fn knows(&self, _text: &str, _language: Language) -> f32 {
+        1.0
+    }
     /// Who answers while this one has no vectors yet, or fails.
     fn stand_in(&self) -> Option<&dyn Embedder> {
         None
@@ -124,14 +143,14 @@ pub struct LocalTable;
 
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
-    pub const MODEL: &str = "table-3";
+    pub const MODEL: &str = "table-4";
 
     fn vector(text: EmbedText<'_>) -> [f32; DIMENSIONS] {
         let table = WordTable::built_in();
         let mut sum = [0.0; DIMENSIONS];
-        table.add(&table.encode(text.text), 1.0, &mut sum);
+        table.add(&foreign::word_ids(text.text, text.language), 1.0, &mut sum);
         if !text.context.is_empty() {
-            let ids = table.encode(text.context);
+            let ids = foreign::word_ids(text.context, text.language);
             let from = ids.len().saturating_sub(CONTEXT_PIECES);
             table.add(
                 ids.get(from..).unwrap_or_default(),
@@ -159,6 +178,10 @@ impl Embedder for LocalTable {
         VectorGrasp::Words
     }
 
+    fn knows(&self, text: &str, language: Language) -> f32 {
+        foreign::known_share(text, language)
+    }
+
     fn embed(&self, texts: &[EmbedText<'_>], _: EmbedRole) -> Result<Vec<Vec<f32>>, EmbedError> {
         Ok(texts
             .iter()
@@ -172,7 +195,7 @@ mod tests {
     use super::{EmbedText, LocalTable, table::WordTable};
 
     fn cosine(a: &str, b: &str) -> f32 {
-        let vector = |text| LocalTable::vector(EmbedText { text, context: "" });
+        let vector = |text| LocalTable::vector(EmbedText::plain(text));
         let (a, b) = (vector(a), vector(b));
         let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f32>();
         dot(&a, &b) / (dot(&a, &a) * dot(&b, &b)).sqrt()

@@ -89,7 +89,9 @@ impl Memory<'_> {
             };
             let content = String::from_utf8_lossy(&content);
             let units: Vec<NoteChunk> = match file.source {
-                FileSource::Sessions => transcript::cut(&content, file.page.as_ref()),
+                FileSource::Sessions => {
+                    transcript::cut(&content, file.page.as_ref(), &self.places().zone)
+                }
                 _ => ChunkCut::default().markdown(&file.label, &content),
             };
             let hit = |unit: &NoteChunk| match what {

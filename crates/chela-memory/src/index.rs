@@ -217,10 +217,7 @@ fn remove(store: &mut IndexStore, gone: &[i64]) -> Result<(), StoreError> {
 /// The context a unit is embedded with: the unit before it, under the same heading.
 pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::NoteChunk], at: usize) -> EmbedText<'a> {
     let Some(unit) = units.get(at) else {
-        return EmbedText {
-            text: "",
-            context: "",
-        };
+        return EmbedText::plain("");
     };
     let context = at
         .checked_sub(1)
@@ -230,6 +227,7 @@ pub(crate) fn embed_text<'a>(units: &'a [crate::chunk::NoteChunk], at: usize) ->
     EmbedText {
         text: unit.body(),
         context,
+        language: unit.language,
     }
 }
 

@@ -8,20 +8,25 @@
 // This crate reads bytes of others: no text of theirs may end a turn.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
+mod about;
 mod agent_memory;
 mod card_index;
 mod forgotten;
 mod fresh_search;
+mod gloss;
 mod memory;
 mod snapshot;
 
+pub mod bench;
 pub mod chunk;
 pub mod day;
 pub mod embed;
+pub mod facts;
 pub mod forget;
 pub mod front;
 pub mod importance;
 pub mod index;
+pub mod language;
 pub mod lint;
 pub mod note;
 pub mod prelude;
@@ -37,13 +42,16 @@ pub mod transcript;
 pub mod vector;
 pub mod vectors;
 pub mod watch;
+pub mod when;
 pub mod words;
 
 #[cfg(test)]
 mod tests_support;
 
+pub use about::{NamedEntry, NamedView};
 pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
 pub use card_index::{CardIndex, IndexCard};
 pub use fresh_search::{FreshAnswer, FreshLook};
 pub use memory::{Memory, MemoryAnswer, MemoryQuestion, OpenMemory, index_file};
+pub use search::{DayLimits, SearchScope, SearchSources};
 pub use settings::MemorySettings;

@@ -1,14 +1,15 @@
 //! What could be better about the notes themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chela_core::ok_or_warn;
 use chela_files::{DiffLabels, unified_diff};
 
 use crate::chunk::{ChunkCut, NoteChunk};
 use crate::day::CalendarDay;
+use crate::facts::{self, StatedFact};
 use crate::memory::Memory;
-use crate::source::{self, FileSource};
+use crate::source::{self, FileSource, is_core};
 use crate::words::TermReader;
 
 /// A finding, with the places it is about.
@@ -84,7 +85,7 @@ pub fn lint_memory(memory: &Memory<'_>, limits: &LintLimits) -> LintReport {
         .iter()
         .map(|(label, text)| LintedNote { label, text })
         .collect();
-    let today = CalendarDay::of_unix(memory.host().unix_time());
+    let today = memory.today();
     LintReport {
         findings: lint(&notes, today, limits),
         proposal: propose_move(&notes, today, limits),
@@ -132,60 +133,57 @@ fn duplicates(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
         .collect()
 }
 
-/// `X is …` said twice with different endings.
+/// What has two values that cannot both hold.
 fn contradictions(units: &[(&str, NoteChunk)]) -> Vec<NoteFinding> {
-    let mut by_key: BTreeMap<String, Vec<(String, NotePlace)>> = BTreeMap::new();
+    let mut terms = TermReader::default();
+    let mut by_subject: BTreeMap<Vec<String>, Vec<FactPlace>> = BTreeMap::new();
     for (label, unit) in units {
-        for line in unit.body().lines() {
-            if let Some((key, value)) = statement(line) {
-                by_key
-                    .entry(key)
-                    .or_default()
-                    .push((value, place(label, unit)));
-            }
+        for fact in facts::stated_in(unit, &mut terms) {
+            let said = by_subject.entry(fact.about.clone()).or_default();
+            said.push(FactPlace {
+                fact,
+                day: unit.date,
+                place: place(label, unit),
+            });
         }
     }
-    by_key
-        .into_iter()
-        .filter(|(_, said)| {
-            let first = said.first().map(|(value, _)| value);
-            said.iter().any(|(value, _)| Some(value) != first)
-        })
-        .map(|(key, said)| NoteFinding {
-            kind: FindingKind::Contradiction,
-            message: format!("\"{key}\" has contradictory values; keep the right one"),
-            places: said.into_iter().map(|(_, place)| place).collect(),
-        })
-        .collect()
+    by_subject.into_values().filter_map(contradiction).collect()
 }
 
-/// Subject and value of a short plain sentence.
-fn statement(line: &str) -> Option<(String, String)> {
-    const MOST_WORDS: usize = 6;
-    let line = line.trim().trim_end_matches('.');
-    let (key, value) = [" is ", " are ", ": "]
-        .iter()
-        .find_map(|mark| line.split_once(mark))?;
-    let words = key.split_whitespace().count();
-    let plain = key
-        .chars()
-        .all(|c| c.is_alphanumeric() || " '’-_".contains(c));
-    // "It is raining" says nothing that lasts.
-    let about = !matches!(
-        key.to_lowercase().as_str(),
-        "it" | "this" | "that" | "there" | "he" | "she" | "they" | "here" | "what" | "note"
-    );
-    (plain && about && (1..=MOST_WORDS).contains(&words) && !value.trim().is_empty())
-        .then(|| (normal(key), normal(value)))
+struct FactPlace {
+    fact: StatedFact,
+    day: Option<CalendarDay>,
+    place: NotePlace,
 }
 
-fn normal(text: &str) -> String {
-    let text = text
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .to_lowercase();
-    text.strip_prefix("the ").map(str::to_owned).unwrap_or(text)
+fn contradiction(said: Vec<FactPlace>) -> Option<NoteFinding> {
+    let mut different: Vec<&FactPlace> = Vec::new();
+    for one in &said {
+        if different.iter().all(|other| other.fact.differs(&one.fact)) {
+            different.push(one);
+        }
+    }
+    // A value for every other day is a record of it.
+    (2..=facts::MOST_VALUES)
+        .contains(&different.len())
+        .then_some(())?;
+    let name = &different.first()?.fact.named;
+    let days: BTreeSet<CalendarDay> = different.iter().filter_map(|one| one.day).collect();
+    let newest = (days.len() == different.len())
+        .then(|| different.iter().max_by_key(|one| one.day))
+        .flatten();
+    let message = match newest {
+        Some(newest) => format!(
+            "\"{name}\" has changed: it is {} in the newest; mark or remove the older",
+            newest.fact.value
+        ),
+        None => format!("\"{name}\" has contradictory values; keep the right one"),
+    };
+    Some(NoteFinding {
+        kind: FindingKind::Contradiction,
+        message,
+        places: said.into_iter().map(|one| one.place).collect(),
+    })
 }
 
 /// Dated entries in files that are read into every session.
@@ -226,10 +224,6 @@ fn oversized(notes: &[LintedNote<'_>], limits: &LintLimits) -> Vec<NoteFinding> 
             })
         })
         .collect()
-}
-
-fn is_core(label: &str) -> bool {
-    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
 }
 
 fn place(label: &str, unit: &NoteChunk) -> NotePlace {

@@ -10,7 +10,7 @@ use crate::embed::{Embedder, LocalTable};
 use crate::index::{self, SyncDepth, SyncProgress, SyncReport, SyncRequest};
 use crate::search::{
     ExcerptBudget, FileExcerpt, IndexSearcher, RankWeights, SearchAnswer, SearchRequest,
-    VectorState, excerpts,
+    SearchScope, VectorState, excerpts,
 };
 use crate::settings::{MemorySettings, MemorySwitch};
 use crate::source::MemoryPlaces;
@@ -92,13 +92,25 @@ pub struct MemoryQuestion<'q> {
     pub question: &'q str,
     pub max_results: Option<usize>,
     pub min_score: Option<f32>,
+    /// Characters of text the answer may have; as configured without it.
+    pub max_chars: Option<usize>,
+    pub scope: SearchScope,
     pub audience: Audience,
 }
 
-/// No excerpt grows beyond this by merging.
-const EXCERPT_CHARS: usize = 1_200;
-/// Hits looked at per excerpt wanted: neighbours among them are merged.
-const HITS_PER_RESULT: usize = 4;
+impl<'q> MemoryQuestion<'q> {
+    /// A question to all there is, answered as configured.
+    pub fn new(question: &'q str, audience: Audience) -> Self {
+        Self {
+            question,
+            max_results: None,
+            min_score: None,
+            max_chars: None,
+            scope: SearchScope::default(),
+            audience,
+        }
+    }
+}
 
 impl<'a> Memory<'a> {
     pub fn open(with: OpenMemory<'a>) -> Result<Self, StoreError> {
@@ -231,6 +243,11 @@ impl<'a> Memory<'a> {
             .map_err(|error| self.store.explain(error))
     }
 
+    /// The day where the owner is.
+    pub fn today(&self) -> CalendarDay {
+        self.with.places.zone.day(self.with.host.unix_time())
+    }
+
     /// Whether a search should look at the files first.
     pub fn syncs_on_search(&self) -> bool {
         self.with.settings.sync.on_search == MemorySwitch::On
@@ -260,17 +277,19 @@ impl<'a> Memory<'a> {
 
     fn try_search(&mut self, ask: &MemoryQuestion<'_>) -> Result<MemoryAnswer, StoreError> {
         let mut query = self.with.settings.query.clone();
-        query.max_results = ask.max_results.unwrap_or(query.max_results).clamp(1, 100);
+        query.max_results = ask.max_results.or(query.max_results);
         query.min_score = ask.min_score.or(query.min_score);
-        let count = query.max_results;
+        query.max_chars = ask.max_chars.unwrap_or(query.max_chars);
+        let budget = ExcerptBudget::of(&query);
         let mut request = SearchRequest {
             question: ask.question,
             settings: &query,
             weights: &self.weights,
             embedder: self.with.embedder,
-            today: CalendarDay::of_unix(self.with.host.unix_time()),
+            today: self.today(),
             audience: ask.audience,
-            hits: count * HITS_PER_RESULT,
+            hits: budget.hits(),
+            scope: ask.scope,
         };
         let stand_in = self.with.embedder.and_then(Embedder::stand_in);
         let mut problem = None;
@@ -297,13 +316,7 @@ impl<'a> Memory<'a> {
                 other
             }
         };
-        let excerpts = excerpts(
-            &answer.hits,
-            ExcerptBudget::Results {
-                count,
-                chars: EXCERPT_CHARS,
-            },
-        );
+        let excerpts = excerpts(&answer.hits, budget);
         Ok(MemoryAnswer { answer, excerpts })
     }
 

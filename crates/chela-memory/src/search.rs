@@ -7,12 +7,18 @@
 mod closer;
 mod compat;
 mod copies;
+mod day_list;
+mod evidence;
 mod excerpt;
+mod expand;
 mod feedback;
 mod fetch;
 mod keyword;
 mod meaning;
+mod newer;
+mod points;
 mod rank;
+mod scope;
 mod soft;
 mod weights;
 
@@ -21,14 +27,20 @@ use rusqlite::Connection;
 
 use crate::day::CalendarDay;
 use crate::embed::{EmbedError, Embedder};
-use crate::query::{ParsedQuery, QueryKind};
+use crate::language::Language;
+use crate::query::{AskedQuestion, ParsedQuery, QueryKind};
 use crate::settings::{DuplicateHits, QueryMode, QuerySettings};
 use crate::snapshot::IndexSnapshot;
 use crate::store::{IndexStore, StoreError};
 use crate::words::TermReader;
 
+pub use evidence::AnswerEvidence;
 pub use excerpt::{ExcerptBudget, FileExcerpt, excerpts};
-use rank::ScoreLegs;
+pub(crate) use fetch::trust_named;
+pub use points::{ScoreParts, ScorePoints};
+use rank::{RankAsk, ScoreLegs};
+use scope::ScopeMask;
+pub use scope::{AnswerDays, DayLimits, DaysUse, LimitError, SearchScope, SearchSources};
 pub use weights::{RankWeights, VectorShares};
 
 /// A question and how to answer it.
@@ -43,6 +55,7 @@ pub struct SearchRequest<'a> {
     pub audience: Audience,
     /// How many hits to rank; excerpts are made of these.
     pub hits: usize,
+    pub scope: SearchScope,
 }
 
 impl std::fmt::Debug for SearchRequest<'_> {
@@ -53,25 +66,52 @@ impl std::fmt::Debug for SearchRequest<'_> {
     }
 }
 
+impl SearchRequest<'_> {
+    /// How much a list of a day's entries may bring, for whoever cuts it to what is shown.
+    fn list_chars(&self) -> usize {
+        self.hits.saturating_mul(LIST_CHARS_PER_HIT)
+    }
+}
+
+/// Entries are about as long.
+const LIST_CHARS_PER_HIT: usize = 100;
+
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SearchAnswer {
     /// Best first.
     pub hits: Vec<SearchHit>,
     pub confidence: HitConfidence,
+    pub evidence: AnswerEvidence,
     pub kind: QueryKind,
     /// Chunks that were searched.
     pub searched: usize,
     /// Why there are no vectors, when there should be.
     pub vectors: VectorState,
+    /// The days the question names, and what became of them.
+    pub days: Option<AnswerDays>,
 }
 
 /// Whether the best hit is likely to be what was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HitConfidence {
+    /// There are no hits.
     None,
+    /// Nothing fits: they are the nearest there is.
+    Unlikely,
     Low,
     High,
+}
+
+impl HitConfidence {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Unlikely => "unlikely",
+            Self::Low => "low",
+            Self::High => "high",
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +144,14 @@ pub struct SearchHit {
     pub heading: String,
     pub date: Option<CalendarDay>,
     pub text: String,
+    /// Where the text starts without list mark and speaker.
+    pub body_at: usize,
+    /// Who says it, as written; empty for nobody.
+    pub said_by: String,
     pub trust: Trust,
     pub audience: Audience,
+    /// What says something newer of the same, as it is cited.
+    pub replaced_by: Option<String>,
     /// Between 0 and 1, where 1 is as good as a hit can be for this question.
     pub score: f32,
     pub explain: ScoreParts,
@@ -113,32 +159,14 @@ pub struct SearchHit {
     pub slot: usize,
 }
 
-/// Where a score comes from.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ScoreParts {
-    /// BM25, as computed and relative to the best.
-    pub bm25: f32,
-    pub keyword: f32,
-    /// Cosine, as computed and relative to the best and the hundredth.
-    pub cosine: f32,
-    pub vector: f32,
-    pub section: f32,
-    pub recency: f32,
-    pub role: f32,
-    pub importance: f32,
-    pub date: f32,
-    /// From the closer look: words in common, pairs of words in a row, soft matches.
-    pub coverage: f32,
-    pub pairs: f32,
-    pub soft: f32,
-    pub phrase: f32,
-    /// Words of the question near each other, and in the title.
-    pub close: f32,
-    pub title: f32,
-    /// What agreeing with the other good candidates added.
-    pub agreed: f32,
-    /// Rank before the closer look, from 1.
-    pub first_rank: usize,
+impl SearchHit {
+    /// `memory/2026-03-04.md#L10-L14`.
+    pub fn citation(&self) -> String {
+        match self.start_line == self.end_line {
+            true => format!("{}#L{}", self.label, self.start_line),
+            false => format!("{}#L{}-L{}", self.label, self.start_line, self.end_line),
+        }
+    }
 }
 
 /// Searches one index and keeps what it read for the next question.
@@ -215,8 +243,37 @@ impl IndexSearcher {
             terms,
             scratch,
         } = self.load(connection, request)?;
-        let query = ParsedQuery::read(request.question, request.today, terms);
+        let asked = AskedQuestion::read(request.question, request.today);
+        let everything = ScopeMask::of(snapshot, &request.scope, &[]);
+        let found_days = scope::days_with_entries(snapshot, (&request.scope, &everything), &asked);
+        let days = match (&found_days, &asked.days) {
+            (Some((days, _)), _) => Some(*days),
+            (None, Some(named)) => named.first().map(|span| AnswerDays {
+                span,
+                use_of: DaysUse::Empty,
+            }),
+            (None, None) => None,
+        };
+        let text = match found_days {
+            Some(_) => asked.without_days(),
+            None => request.question.to_owned(),
+        };
+        let mut query = ParsedQuery::read(&text, &snapshot.languages, terms);
+        let listed = days.is_some_and(|days| matches!(days.use_of, DaysUse::Listed { .. }));
+        if let Some((_, mask)) = found_days.as_ref().filter(|_| listed) {
+            let ranked = day_list::list(snapshot, mask, request.list_chars());
+            return Ok(SearchAnswer {
+                hits: fetch::hits(connection, &ranked, request)?,
+                confidence: HitConfidence::High,
+                evidence: AnswerEvidence::default(),
+                kind: query.kind,
+                searched: snapshot.live,
+                vectors: VectorState::Off,
+                days,
+            });
+        }
         let weights = request.weights;
+        expand::expand(snapshot, &mut query, &weights.forms, terms);
         let counts = keyword::score(
             snapshot,
             &query,
@@ -225,11 +282,15 @@ impl IndexSearcher {
             &mut scratch.section,
         );
         let meant = meaning::of(&query, &counts, snapshot, weights, terms);
-        let (query_vector, vectors) = meaning::embed(request, snapshot, &meant);
+        let (query_vector, vectors) = meaning::embed(request, snapshot, (&meant, query.language));
         meaning::cosines(snapshot, query_vector.as_ref(), &mut scratch.cosine);
+        keyword::spread_meaning(snapshot, weights, &mut scratch.cosine);
         let legs = ScoreLegs::measure(scratch, snapshot);
         let share = match query_vector {
-            Some(_) => meaning::share(request, snapshot, query.kind),
+            Some(_) => {
+                meaning::share(request, snapshot, query.kind)
+                    * meaning::known(request, &meant, query.language)
+            }
             None => 0.0,
         };
         // Among pages, the best agree on a subject; entries and talk each say something else.
@@ -237,22 +298,69 @@ impl IndexSearcher {
             true => query.subject(weights.subject_from),
             false => 0.0,
         };
-        let mut ranked = legs.rank(scratch, snapshot, &query, request, (share, subject));
-        let mut question =
-            closer::QuestionWords::new(snapshot.live, &query, &counts, &meant, terms);
-        question.subject = subject;
-        closer::look(connection, snapshot, question, request, &mut ranked, terms)?;
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
-        let confidence = confidence(&ranked);
+        let mut look = |mask: &ScopeMask| {
+            let ask = RankAsk {
+                snapshot,
+                query: &query,
+                request,
+                mask,
+                days: days.map(|days| days.span),
+                share,
+                subject,
+            };
+            let mut ranked = legs.rank(scratch, &ask);
+            let mut question = closer::QuestionWords::new(snapshot.live, &query, &counts);
+            question.subject = subject;
+            let soft = closer::soft_weight(weights, query.kind, snapshot.has_pages(), subject);
+            question.soft_weight = soft;
+            if soft > 0.0 {
+                question.look_for_like_words(&meant);
+            }
+            closer::look(connection, snapshot, question, request, &mut ranked, terms)?;
+            ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+            Ok::<_, rusqlite::Error>(ranked)
+        };
+        let ranked = match &found_days {
+            None => look(&everything)?,
+            Some((days, mask)) => {
+                let mut ranked = look(mask)?;
+                let best = best_coverage(&ranked);
+                let mut others = look(&everything.telling_of(snapshot, days.span))?;
+                others.retain(|one| one.explain.coverage >= best * weights.telling_coverage);
+                if best < weights.enough_coverage {
+                    // Who asks for a day may be wrong about it.
+                    let mut elsewhere = look(&everything)?;
+                    elsewhere.retain(|one| {
+                        one.explain.coverage > best.max(weights.enough_coverage)
+                            && one.explain.points.date == 0.0
+                            && others.iter().all(|other| other.slot != one.slot)
+                    });
+                    others.extend(elsewhere);
+                }
+                others.truncate(weights.from_other_days);
+                ranked.extend(others);
+                ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+                ranked
+            }
+        };
+        let words = closer::QuestionWords::new(snapshot.live, &query, &counts);
+        let evidence = AnswerEvidence::of(&ranked, &words, share);
+        let confidence = match ranked.is_empty() {
+            true => HitConfidence::None,
+            false => evidence.confidence(),
+        };
         let mut hits = fetch::hits(connection, &ranked, request)?;
         finish(&mut hits, request.settings, terms);
+        newer::put_newer_first(&mut hits, terms);
         hits.truncate(request.hits);
         Ok(SearchAnswer {
             hits,
             confidence,
+            evidence,
             kind: query.kind,
             searched: snapshot.live,
             vectors,
+            days,
         })
     }
 
@@ -266,8 +374,8 @@ impl IndexSearcher {
             terms,
             scratch,
         } = self.load(connection, request)?;
-        let query = ParsedQuery::read(request.question, request.today, terms);
-        let (vector, state) = meaning::embed(request, snapshot, request.question);
+        let query = ParsedQuery::read(request.question, &[], terms);
+        let (vector, state) = meaning::embed(request, snapshot, (request.question, query.language));
         meaning::cosines(snapshot, vector.as_ref(), &mut scratch.cosine);
         let ranked = compat::rank(
             connection,
@@ -286,9 +394,11 @@ impl IndexSearcher {
         Ok(SearchAnswer {
             hits,
             confidence,
+            evidence: AnswerEvidence::default(),
             kind: query.kind,
             searched: snapshot.live,
             vectors: state,
+            days: None,
         })
     }
 }
@@ -299,18 +409,15 @@ pub(crate) struct RankedChunk {
     pub slot: usize,
     pub chunk: i64,
     pub file: i64,
+    pub language: Language,
     pub score: f32,
     pub explain: ScoreParts,
 }
 
-fn confidence(ranked: &[RankedChunk]) -> HitConfidence {
-    match ranked.first() {
-        None => HitConfidence::None,
-        Some(best) if best.explain.coverage < 0.34 && best.explain.cosine < 0.35 => {
-            HitConfidence::Low
-        }
-        Some(_) => HitConfidence::High,
-    }
+/// The most of a question that any of these has.
+fn best_coverage(ranked: &[RankedChunk]) -> f32 {
+    let coverages = ranked.iter().map(|one| one.explain.coverage);
+    coverages.fold(0.0, f32::max)
 }
 
 /// Texts with no word in common and a cosine below this have nothing to do with each other.

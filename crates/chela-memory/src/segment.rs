@@ -14,8 +14,10 @@ mod bytes;
 
 use std::ops::Range;
 
-use crate::day::CalendarDay;
+use crate::day::{CalendarDay, DaySpan};
 use crate::importance::NoteImportance;
+use crate::language::Language;
+use crate::words::folded;
 
 pub use build::SegmentBuilder;
 
@@ -27,27 +29,66 @@ pub struct DocFacts {
     /// The number of its section within the file.
     pub section: u32,
     pub date: Option<CalendarDay>,
+    /// Who says it, as [`speaker_number`] has it; 0 is nobody.
+    pub speaker: u32,
     pub flags: ChunkFlags,
     pub importance: NoteImportance,
+    pub language: Language,
 }
 
 /// Small facts that change a rank.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ChunkFlags(pub u8);
+pub struct ChunkFlags(pub u16);
 
 impl ChunkFlags {
-    pub const DATED_NOTE: u8 = 1;
-    pub const SAID_BY_USER: u8 = 2;
-    pub const TRANSCRIPT: u8 = 4;
-    pub const SHARED: u8 = 8;
+    pub const DATED_NOTE: u16 = 1;
+    pub const SAID_BY_USER: u16 = 2;
+    pub const TRANSCRIPT: u16 = 4;
+    pub const SHARED: u16 = 8;
     /// A dialogue between user and assistant, where the user's words weigh more.
-    pub const ROLES: u8 = 16;
+    pub const ROLES: u16 = 16;
     /// Said by someone, in a conversation of any kind.
-    pub const SPOKEN: u8 = 32;
+    pub const SPOKEN: u16 = 32;
+    /// Of MEMORY.md or USER.md, which the owner curates.
+    pub const CORE: u16 = 64;
+    /// "Always", "never", "I prefer".
+    pub const WISH: u16 = 128;
+    pub const TELLS_TIME: u16 = 256;
+    pub const TELLS_NUMBER: u16 = 512;
+    /// One question and nothing else.
+    pub const ONLY_ASKS: u16 = 1024;
+    /// Ends with a question: what follows may answer it.
+    pub const ENDS_ASKING: u16 = 2048;
 
-    pub fn has(self, flag: u8) -> bool {
+    pub fn has(self, flag: u16) -> bool {
         self.0 & flag != 0
     }
+
+    pub fn set(&mut self, flag: u16, is: bool) {
+        if is {
+            self.0 |= flag;
+        }
+    }
+}
+
+/// A speaker as a number: the first word of the name, whatever its case. Never 0.
+pub fn speaker_number(name: &str) -> u32 {
+    let first = name
+        .split(|c: char| !c.is_alphanumeric())
+        .find(|word| !word.is_empty());
+    first.map_or(0, |word| {
+        let state = folded(word).bytes().fold(0x811c_9dc5_u32, |state, byte| {
+            (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        state.max(1)
+    })
+}
+
+/// A chunk tells of some days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DayMention {
+    pub doc: u32,
+    pub span: DaySpan,
 }
 
 /// A segment in memory.
@@ -59,6 +100,8 @@ pub struct IndexSegment {
     /// The section each chunk is in, counted through the segment.
     pub parents: Vec<u32>,
     pub parent_lengths: Vec<u32>,
+    /// The days chunks tell of, other than their own, in the order of the chunks.
+    pub mentions: Vec<DayMention>,
     /// The terms one after another, sorted, and where each starts.
     terms: Vec<u8>,
     term_starts: Vec<u32>,
@@ -92,6 +135,16 @@ impl IndexSegment {
             })
             .take(limit)
             .collect()
+    }
+
+    /// The terms that start with a letter.
+    pub fn terms_starting_with(&self, letter: char) -> impl Iterator<Item = &str> {
+        let mut buffer = [0; 4];
+        let prefix: &str = letter.encode_utf8(&mut buffer);
+        let first = self.find(prefix.as_bytes()).unwrap_or_else(|at| at);
+        (first..self.term_count())
+            .map_while(|at| std::str::from_utf8(self.term(at)).ok())
+            .take_while(move |term| term.starts_with(letter))
     }
 
     pub fn term_count(&self) -> usize {

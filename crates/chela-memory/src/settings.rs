@@ -55,10 +55,16 @@ pub struct ExtraPath {
     pub pattern: Option<String>,
 }
 
+/// What a model reads of an answer without having asked for more.
+const MAX_CHARS: usize = 4_200;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct QuerySettings {
     pub mode: QueryMode,
-    pub max_results: usize,
+    /// However many fit, without it.
+    pub max_results: Option<usize>,
+    /// Characters of text an answer has.
+    pub max_chars: usize,
     /// In compat mode an absolute score; otherwise the share of the best hit's score below which
     /// hits are left out. `None` keeps everything.
     pub min_score: Option<f32>,
@@ -74,7 +80,8 @@ impl Default for QuerySettings {
     fn default() -> Self {
         Self {
             mode: QueryMode::Best,
-            max_results: 6,
+            max_results: None,
+            max_chars: MAX_CHARS,
             min_score: None,
             vector_weight: None,
             text_weight: None,

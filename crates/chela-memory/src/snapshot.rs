@@ -6,9 +6,12 @@ use std::sync::Arc;
 use chela_core::Audience;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::language::Language;
 use crate::segment::{ChunkFlags, DocFacts, IndexSegment};
 use crate::vector::VectorMatrix;
 
+/// Words of a question are looked for in the forms of so many languages.
+const MOST_LANGUAGES: usize = 6;
 /// From this average of terms on, chunks are pages.
 const PAGE_TERMS: u64 = 50;
 
@@ -22,6 +25,8 @@ pub struct IndexSnapshot {
     pub live_terms: u64,
     /// Chunks that someone said.
     pub spoken: usize,
+    /// The languages of current chunks, those of most chunks first.
+    pub languages: Vec<Language>,
     /// Sections with something current in them.
     pub sections: usize,
     /// The model the vectors are of.
@@ -76,11 +81,13 @@ impl IndexSnapshot {
             live: 0,
             live_terms: 0,
             spoken: 0,
+            languages: Vec::new(),
             sections: 0,
             model: model.to_owned(),
             audience,
         };
         let mut base = 0;
+        let mut by_language: HashMap<Language, usize> = HashMap::new();
         for id in ids {
             let (segment, matrix) = match kept.remove(&id) {
                 Some((segment, Some(matrix))) => (segment, Some(matrix)),
@@ -115,7 +122,10 @@ impl IndexSnapshot {
                     .zip(&part.alive)
                     .filter(|(_, alive)| **alive)
             };
-            this.live += live().count();
+            for (doc, _) in live() {
+                this.live += 1;
+                *by_language.entry(doc.language).or_default() += 1;
+            }
             this.spoken += live()
                 .filter(|(doc, _)| doc.flags.has(ChunkFlags::SPOKEN))
                 .count();
@@ -128,6 +138,16 @@ impl IndexSnapshot {
                 .sum::<u64>();
             this.parts.push(part);
         }
+        let mut languages: Vec<(usize, Language)> = by_language
+            .into_iter()
+            .map(|(language, chunks)| (chunks, language))
+            .collect();
+        languages.sort_unstable_by(|a, b| b.cmp(a));
+        languages.truncate(MOST_LANGUAGES);
+        this.languages = languages
+            .into_iter()
+            .map(|(_, language)| language)
+            .collect();
         Ok(this)
     }
 

@@ -11,12 +11,18 @@ use chela_core::{Audience, Host, Trust};
 use chela_files::{ReadVersion, read_version_at};
 use globset::{GlobBuilder, GlobMatcher};
 
+use crate::day::OwnerZone;
 use crate::front;
 use crate::settings::{ExtraPath, MemorySettings, SourceKind};
 use crate::transcript::{self, SessionPage, TranscriptSource};
 
 /// Larger files are no notes; they are named in the report and left out.
 pub const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+/// What notes are written in. Anything else in their folder is named and left out.
+const NOTE_ENDINGS: [&str; 4] = ["md", "markdown", "txt", "org"];
+/// So many of those left out are named.
+const MOST_NAMED: usize = 3;
 
 const LINKED_NOTES: &str = "memory is a link that leads out of the workspace, so nothing in it is read: if you put it there, name the folder it leads to in `agents.defaults.memorySearch.extraPaths`, or move the notes into the workspace";
 
@@ -108,14 +114,16 @@ impl std::fmt::Debug for TrustCeiling {
     }
 }
 
-/// Where an agent's memory lies.
-#[derive(Debug, Clone)]
+/// Where an agent's memory lies, and where its owner is.
+#[derive(Debug, Clone, Default)]
 pub struct MemoryPlaces {
     pub workspace: PathBuf,
     /// Folder of session transcripts (`*.jsonl`), when they may be searched.
     pub sessions: Option<PathBuf>,
     /// How far its files may be trusted at most.
     pub ceiling: TrustCeiling,
+    /// Whose days count.
+    pub zone: OwnerZone,
 }
 
 /// Lists every file that belongs to memory.
@@ -134,8 +142,11 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
                 root: &notes,
                 source: FileSource::Memory,
                 matcher: None,
+                left_out: Vec::new(),
             };
             walk.folder(&notes, 0);
+            let left_out = std::mem::take(&mut walk.left_out);
+            found.problems.extend(told_left_out(left_out));
         }
         for extra in &settings.extra_paths {
             extra_path(&mut found, host, places, extra);
@@ -152,6 +163,7 @@ pub fn find(host: &Host, places: &MemoryPlaces, settings: &MemorySettings) -> Fo
             root: sessions,
             source: FileSource::Sessions,
             matcher,
+            left_out: Vec::new(),
         };
         walk.folder(sessions, 0);
     }
@@ -235,6 +247,7 @@ fn extra_path(found: &mut FoundFiles, host: &Host, places: &MemoryPlaces, extra:
             root: &root,
             source: FileSource::Extra,
             matcher,
+            left_out: Vec::new(),
         };
         walk.folder(&root, 0);
     } else {
@@ -260,6 +273,26 @@ struct Walk<'a> {
     root: &'a Path,
     source: FileSource,
     matcher: Option<GlobMatcher>,
+    /// Files that are no notes.
+    left_out: Vec<String>,
+}
+
+/// Says which files of the folder of notes are not searched, and what would be.
+fn told_left_out(mut files: Vec<String>) -> Option<String> {
+    files.sort();
+    let all = files.len();
+    files.truncate(MOST_NAMED);
+    let more = match all - files.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (all > 0).then(|| {
+        format!(
+            "not searched, because they are no text: {}{more}; notes are .md, .markdown, .txt and .org files: \
+             write down what matters of others in one",
+            files.join(", ")
+        )
+    })
 }
 
 impl Walk<'_> {
@@ -289,6 +322,8 @@ impl Walk<'_> {
                 self.folder(&path, depth + 1);
             } else if kind.is_file() && self.wanted(&path) {
                 add(self.found, self.places, &path, self.source);
+            } else if kind.is_file() && self.source == FileSource::Memory {
+                self.left_out.push(label(self.places, &path));
             }
         }
     }
@@ -298,11 +333,21 @@ impl Walk<'_> {
             Some(matcher) => path
                 .strip_prefix(self.root)
                 .is_ok_and(|path| matcher.is_match(path)),
+            None if self.source == FileSource::Memory => is_note(path),
             None => path
                 .extension()
                 .is_some_and(|ext| ext.eq_ignore_ascii_case("md")),
         }
     }
+}
+
+/// Whether the name of a file in `memory/` is that of a note.
+pub fn is_note(path: &Path) -> bool {
+    path.extension().is_some_and(|ext| {
+        NOTE_ENDINGS
+            .iter()
+            .any(|ending| ext.eq_ignore_ascii_case(ending))
+    })
 }
 
 fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileSource) {
@@ -331,11 +376,11 @@ fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileS
         .map_or(0, |since| {
             i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
         });
-    let trust = match (source, label.as_str()) {
+    let trust = match source {
         // What the owner curates; the agent writes daily notes.
-        (FileSource::Memory, "MEMORY.md" | "memory.md" | "USER.md") => Trust::Owner,
-        (FileSource::Memory | FileSource::Sessions, _) => Trust::Agent,
-        (FileSource::Extra, _) => Trust::External,
+        FileSource::Memory if is_core(&label) => Trust::Owner,
+        FileSource::Memory | FileSource::Sessions => Trust::Agent,
+        FileSource::Extra => Trust::External,
     };
     let trust = trust.join(places.ceiling.of(path));
     found.files.entry(label.clone()).or_insert(FoundFile {
@@ -350,11 +395,17 @@ fn add(found: &mut FoundFiles, places: &MemoryPlaces, path: &Path, source: FileS
     });
 }
 
+/// Whether a file is one the owner curates.
+pub fn is_core(label: &str) -> bool {
+    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
+}
+
 /// Who may be shown a note: what it says of itself. The owner's own files are the owner's alone,
 /// whatever they say.
 pub fn audience_of(file: &FoundFile, text: &str) -> Audience {
     match (file.source, file.label.as_str()) {
-        (FileSource::Sessions, _) | (_, "MEMORY.md" | "memory.md" | "USER.md") => file.audience,
+        (FileSource::Sessions, _) => file.audience,
+        (_, label) if is_core(label) => file.audience,
         _ => front::read(text).audience.unwrap_or(file.audience),
     }
 }

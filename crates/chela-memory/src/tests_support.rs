@@ -57,6 +57,7 @@ impl MemoryHome {
                 workspace: self.workspace(),
                 sessions: Some(self.folder.path().join("sessions")),
                 ceiling,
+                ..MemoryPlaces::default()
             },
             settings: self.settings.clone(),
             embedder: None,
@@ -78,12 +79,7 @@ pub fn sync(memory: &mut Memory<'_>) -> SyncReport {
 }
 
 pub fn ask(question: &str) -> MemoryQuestion<'_> {
-    MemoryQuestion {
-        question,
-        max_results: None,
-        min_score: None,
-        audience: Audience::Private,
-    }
+    MemoryQuestion::new(question, Audience::Private)
 }
 
 /// The places found, best first.

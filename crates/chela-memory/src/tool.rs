@@ -6,7 +6,7 @@ use chela_core::{Audience, Trust};
 use chela_files::read_version_at;
 
 use crate::memory::{Memory, MemoryAnswer, MemoryQuestion};
-use crate::search::{HitConfidence, VectorState};
+use crate::search::{AnswerDays, DaysUse, HitConfidence, LimitError, VectorState};
 use crate::settings::{CitationSetting, ReadLimits, SourceKind};
 use crate::source::{self, FoundFile};
 use crate::store::StoreError;
@@ -43,18 +43,12 @@ pub enum MemoryToolError {
         "{path} has {lines} lines; there is no line {from}. Call memory_get again with from between 1 and {lines}."
     )]
     PastEnd { path: String, lines: u32, from: u32 },
+    #[error("{0}. Give a date such as 2026-03-04, a month, or words such as last tuesday.")]
+    Limit(#[from] LimitError),
     #[error(
         "memory could not be searched: {0}. Say that memory is unavailable; do not answer from it."
     )]
     Store(#[from] StoreError),
-}
-
-/// What is searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchedText {
-    All,
-    /// Everything but what was said in conversations.
-    Notes,
 }
 
 /// Runs `memory_search`.
@@ -62,24 +56,10 @@ pub fn memory_search(
     memory: &mut Memory<'_>,
     ask: &MemoryQuestion<'_>,
 ) -> Result<ToolText, MemoryToolError> {
-    memory_search_in(memory, ask, SearchedText::All)
-}
-
-/// The same for whoever may not read everything.
-pub fn memory_search_in(
-    memory: &mut Memory<'_>,
-    ask: &MemoryQuestion<'_>,
-    searched: SearchedText,
-) -> Result<ToolText, MemoryToolError> {
-    if ask.question.trim().is_empty() {
+    if ask.question.trim().is_empty() && ask.scope.days.is_none() {
         return Err(MemoryToolError::EmptyQuery);
     }
-    let mut found = memory.search(ask)?;
-    if searched == SearchedText::Notes {
-        found
-            .excerpts
-            .retain(|excerpt| !is_transcript_label(&excerpt.label));
-    }
+    let found = memory.search(ask)?;
     let cite = cites(memory.settings().citations, ask.audience);
     Ok(ToolText {
         text: results(&found, cite),
@@ -122,23 +102,40 @@ fn results(found: &MemoryAnswer, cite: Cite) -> String {
             "Nothing found among {searched} entries. Try other words, or say that you checked and found nothing."
         )),
         _ => {
-            if found.answer.confidence == HitConfidence::Low {
-                text.push_str(
+            match found.answer.days {
+                Some(days) => text.push_str(&about_days(days, count)),
+                None => {}
+            }
+            match found.answer.confidence {
+                HitConfidence::Unlikely => text.push_str(
+                    "Nothing in memory seems to answer this. The nearest entries follow; unless one fits, say that you checked and found nothing.\n\n",
+                ),
+                HitConfidence::Low => text.push_str(
                     "Low confidence: these entries share little with the question. If none fits, say that you checked.\n\n",
-                );
+                ),
+                HitConfidence::High | HitConfidence::None => {}
             }
             for (number, excerpt) in (1..).zip(&found.excerpts) {
                 let heading = match excerpt.heading.is_empty() {
                     true => String::new(),
                     false => format!(" ({})", excerpt.heading),
                 };
+                // With so many of them, the place is said once: as the source where it is cited.
+                let place = match cite {
+                    Cite::Yes => format!("Source: {}", excerpt.citation()),
+                    Cite::No => format!(
+                        "{} lines {}-{}",
+                        excerpt.label, excerpt.start_line, excerpt.end_line
+                    ),
+                };
+                let earlier = match &excerpt.replaced_by {
+                    Some(newer) => format!("; earlier, {newer} is newer"),
+                    None => String::new(),
+                };
                 text.push_str(&format!(
-                    "[{number}] {} lines {}-{}{heading}, score {:.2}\n{}\n",
-                    excerpt.label, excerpt.start_line, excerpt.end_line, excerpt.score, excerpt.text
+                    "[{number}] {place}{heading}, score {:.2}{earlier}\n{}\n",
+                    excerpt.score, excerpt.text
                 ));
-                if cite == Cite::Yes {
-                    text.push_str(&format!("Source: {}\n", excerpt.citation()));
-                }
                 if number < count {
                     text.push('\n');
                 }
@@ -158,6 +155,22 @@ fn results(found: &MemoryAnswer, cite: Cite) -> String {
         _ => {}
     }
     text
+}
+
+/// Of which days the entries are.
+fn about_days(days: AnswerDays, shown: usize) -> String {
+    match days.use_of {
+        DaysUse::Listed { entries } if entries > shown => format!(
+            "Entries of {}, in order: a part of {entries}. Ask for a single day to see all of it.\n\n",
+            days.span
+        ),
+        DaysUse::Listed { .. } => format!("Entries of {}, in order:\n\n", days.span),
+        DaysUse::Preferred => format!("Entries of {} come first.\n\n", days.span),
+        DaysUse::Empty => format!(
+            "Nothing in memory is dated {}; these entries are of other days.\n\n",
+            days.span
+        ),
+    }
 }
 
 /// Whether a label names what was said in a conversation, and no note.
@@ -300,8 +313,7 @@ fn locate(memory: &Memory<'_>, label: &str) -> Result<FoundFile, MemoryToolError
 }
 
 fn is_memory_name(label: &str) -> bool {
-    matches!(label, "MEMORY.md" | "memory.md" | "USER.md")
-        || (label.starts_with("memory/") && label.ends_with(".md"))
+    source::is_core(label) || (label.starts_with("memory/") && source::is_note(Path::new(label)))
 }
 
 fn cut(

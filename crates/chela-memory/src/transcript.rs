@@ -6,8 +6,8 @@
 use chela_core::{Audience, Trust, ok_or_debug};
 use serde_json::{Value, json};
 
-use crate::chunk::{ChunkCut, MessageSpeaker, NoteChunk};
-use crate::day::CalendarDay;
+use crate::chunk::{ChunkCut, MessageSpeaker, NoteChunk, mark_languages};
+use crate::day::{CalendarDay, OwnerZone};
 
 /// Conversations that are kept elsewhere than in files. A conversation only grows; one that is
 /// written anew has a new id.
@@ -129,7 +129,7 @@ pub(crate) fn page_text(
 }
 
 /// Cuts a transcript in JSON lines. Lines are counted as they lie in the file.
-pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<NoteChunk> {
+pub fn cut(text: &str, page: Option<&SessionPage>, zone: &OwnerZone) -> Vec<NoteChunk> {
     let mut units = Vec::new();
     let first = page.map_or(0, |page| {
         u32::try_from(page.from).unwrap_or(u32::MAX - PAGE as u32)
@@ -153,21 +153,23 @@ pub fn cut(text: &str, page: Option<&SessionPage>) -> Vec<NoteChunk> {
         let date = ["timestamp", "date", "time"]
             .iter()
             .find_map(|key| entry.get(key).or_else(|| message.get(key)))
-            .and_then(day);
+            .and_then(|value| day(value, zone));
         for piece in ChunkCut::default().markdown("", &said) {
             units.push(NoteChunk {
                 start_line: number,
                 end_line: number,
-                heading: String::new(),
                 section: number / 16,
                 date,
                 body_at: label.len() as u32,
                 text: format!("{label}{}", piece.text),
                 speaker: Some(speaker),
+                said_by: label.trim_end_matches([':', ' ']).to_owned(),
                 importance: piece.importance,
+                ..NoteChunk::default()
             });
         }
     }
+    mark_languages(&mut units);
     units
 }
 
@@ -185,13 +187,13 @@ fn said(content: &Value) -> String {
     }
 }
 
-fn day(value: &Value) -> Option<CalendarDay> {
+fn day(value: &Value, zone: &OwnerZone) -> Option<CalendarDay> {
     match value {
         Value::String(text) => CalendarDay::find(text),
         Value::Number(number) => {
             let number = number.as_u64()?;
             // Milliseconds are what transcripts carry; seconds are accepted.
-            Some(CalendarDay::of_unix(if number > 100_000_000_000 {
+            Some(zone.day(if number > 100_000_000_000 {
                 number / 1000
             } else {
                 number
@@ -214,7 +216,7 @@ mod tests {
             "{\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"Noted.\"},{\"type\":\"thinking\",\"thinking\":\"hm\"}]}}\n",
             "{\"message\":{\"role\":\"toolResult\",\"content\":\"secret\"}}\n",
         );
-        let units = cut(text, None);
+        let units = cut(text, None, &Default::default());
         let shown: Vec<_> = units
             .iter()
             .map(|u| {

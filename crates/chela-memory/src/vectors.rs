@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use rusqlite::{OptionalExtension, params};
 
 use crate::embed::{EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder};
+use crate::language::Language;
 use crate::segment::IndexSegment;
 use crate::settings::CacheSettings;
 use crate::store::{IndexStore, StoreError, touch};
@@ -173,6 +174,7 @@ pub fn fill(
                 .map(|unit| EmbedText {
                     text: &unit.text,
                     context: &unit.context,
+                    language: unit.language,
                 })
                 .collect();
             let made = match embedder.embed(&texts, EmbedRole::Document) {
@@ -236,6 +238,7 @@ struct Missing {
 struct Unit {
     text: String,
     context: String,
+    language: Language,
     hash: Vec<u8>,
 }
 
@@ -259,14 +262,16 @@ fn missing(store: &IndexStore, model: &str) -> rusqlite::Result<Vec<Missing>> {
 fn units(store: &IndexStore, missing: &Missing) -> rusqlite::Result<Vec<Option<Unit>>> {
     let mut statement = store
         .connection()
-        .prepare_cached("SELECT text, body_at FROM chunks WHERE id = ?1")?;
+        .prepare_cached("SELECT text, body_at, language FROM chunks WHERE id = ?1")?;
     let mut before: (i64, u32, String) = (i64::MIN, 0, String::new());
     let mut units = Vec::with_capacity(missing.segment.docs.len());
     for doc in &missing.segment.docs {
-        let row: Option<(String, usize)> = statement
-            .query_row([doc.chunk], |row| Ok((row.get(0)?, row.get(1)?)))
+        let row: Option<(String, usize, u8)> = statement
+            .query_row([doc.chunk], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+            })
             .optional()?;
-        units.push(row.map(|(text, body_at)| {
+        units.push(row.map(|(text, body_at, language)| {
             let body = text.get(body_at..).unwrap_or(&text).to_owned();
             let context = match before.0 == doc.file && before.1 == doc.section {
                 true => before.2.clone(),
@@ -277,6 +282,7 @@ fn units(store: &IndexStore, missing: &Missing) -> rusqlite::Result<Vec<Option<U
             Unit {
                 text: body,
                 context,
+                language: Language::from_number(language),
                 hash: hash.as_bytes().to_vec(),
             }
         }));

@@ -144,7 +144,7 @@ mod tests {
         let places = MemoryPlaces {
             workspace: home.path().to_owned(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         };
         let watch = NoteWatch::start(&places, &[], QUIET).unwrap();
         let (draft, note) = (

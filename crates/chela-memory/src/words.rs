@@ -4,11 +4,19 @@
 //! text, which has no spaces, becomes pairs of characters. Stop words go, first and second person
 //! pronouns stay: "my dentist" and "your dentist" are different questions.
 
+mod compound;
+mod fold;
+
 use std::collections::HashMap;
 
-use rust_stemmers::{Algorithm, Stemmer};
-use unicode_normalization::UnicodeNormalization;
+use rust_stemmers::Stemmer;
 use unicode_normalization::char::is_combining_mark;
+
+use crate::gloss::{self, GlossTable};
+use crate::language::Language;
+
+pub use compound::parts as compound_parts;
+pub use fold::{folded, push_folded};
 
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
@@ -35,14 +43,101 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 /// Turns text into terms. Keeps its buffers, so one is made per batch of texts.
+#[derive(Default)]
 pub struct TermReader {
-    stemmer: Stemmer,
-    /// Stems found before: a text says most of its words again.
-    stems: HashMap<Box<str>, Box<str>>,
+    /// By the number of their language.
+    stems: Vec<LanguageStems>,
+    language: Language,
+    /// Words are told as they are, without their endings taken away.
+    keeps_words: bool,
+    /// What else a word is found by is told, too.
+    wide: bool,
     word: String,
     /// What has been written without a gap so far, and of how many words it is made.
     joined: String,
     parts: usize,
+}
+
+/// The stemmer of one language, and stems found before: a text says most of its words again.
+struct LanguageStems {
+    stemmer: Option<Stemmer>,
+    /// What its words are in English.
+    glosses: Option<&'static GlossTable>,
+    known: HashMap<Box<str>, KnownWord>,
+}
+
+/// A word that was met before.
+struct KnownWord {
+    stem: Box<str>,
+    /// What else it is found by: its parts, and what it is in English.
+    others: Vec<Box<str>>,
+}
+
+/// What a term is of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TermKind {
+    /// It stands there.
+    Own,
+    /// A part of the word before it, or what that is in English.
+    Other,
+}
+
+/// How a term begins that says in English what stands in a text in another language.
+pub const GLOSS_MARK: char = '~';
+
+impl LanguageStems {
+    fn new(language: Language) -> Self {
+        Self {
+            stemmer: language.stemmer().map(Stemmer::create),
+            glosses: gloss::table_of(language),
+            known: HashMap::new(),
+        }
+    }
+
+    fn stem(&self, word: &str) -> Box<str> {
+        match &self.stemmer {
+            Some(stemmer) => stemmer.stem(word).into(),
+            None => word.into(),
+        }
+    }
+
+    /// The parts of a word and what it and they are in English, as terms.
+    fn others(&self, word: &str, stem: &str) -> Vec<Box<str>> {
+        let Some(glosses) = self.glosses else {
+            return Vec::new();
+        };
+        let mut others: Vec<Box<str>> = Vec::new();
+        let mut add = |term: Box<str>| {
+            if !others.contains(&term) && *term != *stem {
+                others.push(term);
+            }
+        };
+        if glosses.knows(stem) {
+            glosses.english(stem).for_each(|word| add(marked(word)));
+        } else {
+            let is_known = |part: &str| glosses.knows(&self.stem(part));
+            for part in compound::parts(word, &is_known) {
+                let part = self.stem(part);
+                glosses.english(&part).for_each(|word| add(marked(word)));
+                add(part);
+            }
+        }
+        others
+    }
+}
+
+/// An English word as a term of a text in another language.
+fn marked(english: &str) -> Box<str> {
+    let mut term = String::from(GLOSS_MARK);
+    term.push_str(&english_stem(english));
+    term.into()
+}
+
+/// The stem of an English word.
+pub fn english_stem(word: &str) -> String {
+    Stemmer::create(rust_stemmers::Algorithm::English)
+        .stem(word)
+        .into_owned()
 }
 
 impl std::fmt::Debug for TermReader {
@@ -51,21 +146,40 @@ impl std::fmt::Debug for TermReader {
     }
 }
 
-impl Default for TermReader {
-    fn default() -> Self {
-        Self {
-            stemmer: Stemmer::create(Algorithm::English),
-            stems: HashMap::new(),
-            word: String::new(),
-            joined: String::new(),
-            parts: 0,
+impl TermReader {
+    /// Calls `found` with each term of an English text, in order.
+    pub fn each(&mut self, text: &str, found: impl FnMut(&str)) {
+        self.each_in(Language::ENGLISH, text, found);
+    }
+
+    /// Calls `found` with each term of `text`, in order. Words of other scripts have the stems of
+    /// the language these are used for.
+    pub fn each_in(&mut self, language: Language, text: &str, mut found: impl FnMut(&str)) {
+        self.wide = false;
+        self.read(language, text, &mut |term: &str, _: TermKind| found(term));
+    }
+
+    /// The same, each word followed by what else it is found by.
+    pub fn each_wide(
+        &mut self,
+        language: Language,
+        text: &str,
+        mut found: impl FnMut(&str, TermKind),
+    ) {
+        self.wide = true;
+        self.read(language, text, &mut found);
+        self.wide = false;
+        if let Some(glosses) = gloss::table_of(language).filter(|table| table.is_of_signs()) {
+            for word in glosses.words_in(text) {
+                for english in glosses.english(word) {
+                    found(&marked(english), TermKind::Other);
+                }
+            }
         }
     }
-}
 
-impl TermReader {
-    /// Calls `found` with each term of `text`, in order.
-    pub fn each(&mut self, text: &str, mut found: impl FnMut(&str)) {
+    fn read(&mut self, language: Language, text: &str, found: &mut impl FnMut(&str, TermKind)) {
+        self.language = language;
         let mut previous = Kind::Gap;
         // A character that follows decides whether a capital starts a word: `HTMLParser`.
         let mut chars = text.chars().peekable();
@@ -81,23 +195,23 @@ impl TermReader {
                         .peek()
                         .is_some_and(|next| Kind::of(*next) == Kind::Lower));
             if starts_word {
-                self.end_word(&mut found);
+                self.end_word(found);
             }
             if matches!(kind, Kind::Gap | Kind::Cjk) && c != '_' {
-                self.end_name(&mut found);
+                self.end_name(found);
             }
             if kind == Kind::Cjk {
                 if let Some(last) = last_cjk {
                     self.word.clear();
                     self.word.extend([last, c]);
-                    found(&self.word);
+                    found(&self.word, TermKind::Own);
                     self.word.clear();
                 }
                 cjk_run += 1;
                 last_cjk = Some(c);
             } else {
                 if let (1, Some(only)) = (cjk_run, last_cjk) {
-                    found(only.encode_utf8(&mut [0; 4]));
+                    found(only.encode_utf8(&mut [0; 4]), TermKind::Own);
                 }
                 (cjk_run, last_cjk) = (0, None);
                 if kind != Kind::Gap {
@@ -106,17 +220,29 @@ impl TermReader {
             }
             previous = kind;
         }
-        self.end_word(&mut found);
-        self.end_name(&mut found);
+        self.end_word(found);
+        self.end_name(found);
         if let (1, Some(only)) = (cjk_run, last_cjk) {
-            found(only.encode_utf8(&mut [0; 4]));
+            found(only.encode_utf8(&mut [0; 4]), TermKind::Own);
         }
+    }
+
+    /// The words of a text that terms are made of, in the order and number of its terms.
+    pub fn words_of(&mut self, text: &str) -> Vec<String> {
+        self.keeps_words = true;
+        let words = self.of(text);
+        self.keeps_words = false;
+        words
     }
 
     /// The terms of a text as a list.
     pub fn of(&mut self, text: &str) -> Vec<String> {
+        self.of_in(Language::ENGLISH, text)
+    }
+
+    pub fn of_in(&mut self, language: Language, text: &str) -> Vec<String> {
         let mut terms = Vec::new();
-        self.each(text, |term| terms.push(term.to_owned()));
+        self.each_in(language, text, |term| terms.push(term.to_owned()));
         terms
     }
 
@@ -125,15 +251,15 @@ impl TermReader {
     }
 
     /// A name made of several words is a term itself: `note12` is not any `note` and any `12`.
-    fn end_name(&mut self, found: &mut impl FnMut(&str)) {
+    fn end_name(&mut self, found: &mut impl FnMut(&str, TermKind)) {
         if self.parts > 1 && self.joined.len() <= LONGEST_WORD {
-            found(&self.joined);
+            found(&self.joined, TermKind::Own);
         }
         self.joined.clear();
         self.parts = 0;
     }
 
-    fn end_word(&mut self, found: &mut impl FnMut(&str)) {
+    fn end_word(&mut self, found: &mut impl FnMut(&str, TermKind)) {
         if !self.word.is_empty() {
             self.parts += 1;
             if self.joined.len() <= LONGEST_WORD {
@@ -141,23 +267,59 @@ impl TermReader {
             }
         }
         if !self.word.is_empty() && self.word.len() <= LONGEST_WORD && !is_stop_word(&self.word) {
-            if self.word.is_ascii() {
-                if let Some(stem) = self.stems.get(self.word.as_str()) {
-                    found(stem);
-                } else {
-                    let stem = self.stemmer.stem(&self.word);
-                    found(&stem);
-                    if self.stems.len() >= MOST_STEMS {
-                        self.stems.clear();
-                    }
-                    self.stems.insert(self.word.as_str().into(), stem.into());
-                }
-            } else {
-                found(&self.word);
-            }
+            self.tell_stem(found);
         }
         self.word.clear();
     }
+
+    fn tell_stem(&mut self, found: &mut impl FnMut(&str, TermKind)) {
+        if self.keeps_words {
+            found(&self.word, TermKind::Own);
+            return;
+        }
+        let language = match self.word.is_ascii() {
+            true => self.language,
+            false => language_of_letters(&self.word).unwrap_or(self.language),
+        };
+        let number = usize::from(language.number());
+        while self.stems.len() <= number {
+            let next = Language::from_number(u8::try_from(self.stems.len()).unwrap_or(0));
+            self.stems.push(LanguageStems::new(next));
+        }
+        let Some(stems) = self.stems.get_mut(number) else {
+            return;
+        };
+        if stems.known.len() >= MOST_STEMS {
+            stems.known.clear();
+        }
+        if !stems.known.contains_key(self.word.as_str()) {
+            let stem = stems.stem(&self.word);
+            let others = stems.others(&self.word, &stem);
+            let known = KnownWord { stem, others };
+            stems.known.insert(self.word.as_str().into(), known);
+        }
+        let Some(known) = stems.known.get(self.word.as_str()) else {
+            return;
+        };
+        found(&known.stem, TermKind::Own);
+        if self.wide {
+            for other in &known.others {
+                found(other, TermKind::Other);
+            }
+        }
+    }
+}
+
+/// The language whose stems words in other letters than Latin ones have.
+fn language_of_letters(word: &str) -> Option<Language> {
+    let code = match word.chars().next()? {
+        '\u{400}'..='\u{52f}' => "ru",
+        '\u{370}'..='\u{3ff}' => "el",
+        '\u{600}'..='\u{6ff}' => "ar",
+        '\u{b80}'..='\u{bff}' => "ta",
+        _ => return None,
+    };
+    Language::named(code)
 }
 
 /// Whether a character belongs to a script written without spaces.
@@ -198,33 +360,6 @@ impl Kind {
         } else {
             Self::Gap
         }
-    }
-}
-
-fn push_folded(word: &mut String, c: char) {
-    if c.is_ascii() {
-        word.push(c.to_ascii_lowercase());
-        return;
-    }
-    // Letters that are no letter with an accent, as they are written without them.
-    let plain = match c {
-        'ß' | 'ẞ' => "ss",
-        'æ' | 'Æ' => "ae",
-        'œ' | 'Œ' => "oe",
-        'ø' | 'Ø' => "o",
-        'ł' | 'Ł' => "l",
-        'đ' | 'Đ' => "d",
-        _ => "",
-    };
-    if !plain.is_empty() {
-        word.push_str(plain);
-        return;
-    }
-    for part in std::iter::once(c)
-        .nfkd()
-        .filter(|part| !is_combining_mark(*part))
-    {
-        word.extend(part.to_lowercase());
     }
 }
 

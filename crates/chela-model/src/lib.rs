@@ -62,6 +62,7 @@ pub use info::{InfoSource, ModelInfo, ModelInput};
 pub use key::{KeySource, KeyWitness, ModelKey};
 pub use message::{MessagePart, ModelMessage, ToolCall};
 pub use models::{ModelSelection, Models};
+pub use profile::profile_for;
 pub use request::{
     CacheRequest, CacheRetention, ModelRequest, SystemText, ThinkingEffort, ToolMode, ToolSchema,
 };

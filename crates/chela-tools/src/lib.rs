@@ -78,6 +78,7 @@ pub use toolbox::{
     ModelFacts, PreparedCall, ToolNameError, Toolbox, ToolboxSettings, check_own_name,
     check_own_names, places,
 };
+pub use tools_find::tool_card;
 
 #[cfg(test)]
 mod testing;

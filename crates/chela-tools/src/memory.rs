@@ -7,7 +7,7 @@ use chela_core::{Audience, ContentHash, Entropy, Origin, Trust};
 use chela_guard::{ExternalSource, LabelledText};
 use chela_memory::index::SyncDepth;
 use chela_memory::tool::{GetRequest, MemoryToolError, ToolText, memory_get, memory_search};
-use chela_memory::{AgentMemory, MemoryQuestion};
+use chela_memory::{AgentMemory, DayLimits, MemoryQuestion, SearchScope, SearchSources};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -22,6 +22,9 @@ pub struct MemoryAccess {
     pub memory: Arc<AgentMemory>,
     /// Who reads the session.
     pub audience: Audience,
+    /// Characters of an answer the model can bear, where that is fewer than usual and nothing else
+    /// is configured.
+    pub max_chars: Option<usize>,
 }
 
 struct Remembers {
@@ -63,9 +66,22 @@ impl Remembers {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SearchArguments {
+    #[serde(default)]
     query: String,
+    since: Option<String>,
+    until: Option<String>,
+    on: Option<String>,
+    #[serde(rename = "in")]
+    sources: Option<SourceArgument>,
     max_results: Option<usize>,
     min_score: Option<f32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum SourceArgument {
+    Notes,
+    Sessions,
 }
 
 #[derive(Debug, Deserialize)]
@@ -89,13 +105,17 @@ pub(crate) fn tools(
     let search = BlockingTool {
         spec: shared_spec!(ToolSpec {
             name: "memory_search".into(),
-            description: "Search your notes (MEMORY.md, memory/*.md) by words and meaning: before answering about earlier work, decisions, dates, people, preferences.".into(),
+            description: "Search your notes (MEMORY.md, memory/*.md) and past conversations by words, meaning and days: before answering about earlier work, decisions, dates, people, preferences. A query that is only a time, such as last week, lists what there is of it.".into(),
             parameters: ArgumentSchema::object()
                 .required(
                     "query",
                     ArgumentKind::text().not_empty().such_as("birthday of the neighbour"),
                     "",
                 )
+                .optional("since", ArgumentKind::text(), "A date, or words such as March")
+                .optional("until", ArgumentKind::text(), "")
+                .optional("on", ArgumentKind::text(), "")
+                .optional("in", ArgumentKind::one_of(&["notes", "sessions"]), "")
                 .optional("maxResults", ArgumentKind::integer().min(1).max(100), "")
                 .optional("minScore", ArgumentKind::number(), "")
                 .build().into(),
@@ -136,13 +156,18 @@ pub(crate) fn tools(
 }
 
 fn search(with: &Remembers, arguments: SearchArguments, job: &BlockingJob) -> ToolOutput {
-    let ask = MemoryQuestion {
-        question: &arguments.query,
-        max_results: arguments.max_results,
-        min_score: arguments.min_score,
-        audience: with.access.audience,
+    let limits = DayLimits {
+        since: arguments.since.as_deref(),
+        until: arguments.until.as_deref(),
+        on: arguments.on.as_deref(),
+    };
+    let sources = match arguments.sources {
+        None => SearchSources::All,
+        Some(SourceArgument::Notes) => SearchSources::Notes,
+        Some(SourceArgument::Sessions) => SearchSources::Sessions,
     };
     let found = with.access.memory.with(|memory| {
+        let days = limits.read(memory.today())?;
         if memory.syncs_on_search() || memory.is_empty()? {
             // Stopped early, it answers from what is indexed by then.
             memory.sync(SyncDepth::Quick, &mut |_| match job.stop.is_set() {
@@ -150,6 +175,13 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &BlockingJob) -> To
                 false => ControlFlow::Continue(()),
             })?;
         }
+        let ask = MemoryQuestion {
+            max_results: arguments.max_results,
+            min_score: arguments.min_score,
+            max_chars: with.access.max_chars,
+            scope: SearchScope { days, sources },
+            ..MemoryQuestion::new(&arguments.query, with.access.audience)
+        };
         memory_search(memory, &ask)
     });
     with.output(job, found)

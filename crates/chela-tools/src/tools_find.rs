@@ -86,7 +86,8 @@ impl ToolCatalog {
         let index = match index {
             Some(index) => index,
             None => {
-                let cards: Vec<IndexCard> = tools.iter().map(|tool| card_of(&tool.spec)).collect();
+                let cards: Vec<IndexCard> =
+                    tools.iter().map(|tool| tool_card(&tool.spec)).collect();
                 index.insert(CardIndex::new(&cards)?)
             }
         };
@@ -145,7 +146,7 @@ fn names_it(query: &str, name: &str) -> bool {
 }
 
 /// What a tool is found by: its name, what it says of itself and of its arguments.
-fn card_of(spec: &ToolSpec) -> IndexCard {
+pub fn tool_card(spec: &ToolSpec) -> IndexCard {
     let mut text = format!(
         "{}. {}",
         spec.name.replace(['_', '-'], " "),

@@ -50,7 +50,7 @@ pub use context::{ContextArgs, ContextCommand};
 pub use doctor::{DoctorArgs, SeverityName};
 pub use folders::FoldersCommand;
 pub use init::InitArgs;
-pub use memory::{MemoryCommand, MemoryModelCommand};
+pub use memory::{MemoryCommand, MemoryModelCommand, MemoryPlace};
 pub use models::ModelsCommand;
 pub use prompt::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 pub use sessions::SessionsCommand;

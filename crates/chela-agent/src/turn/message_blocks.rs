@@ -184,10 +184,8 @@ fn looked_up(scope: &ConversationScope, message: &str) -> Vec<SearchHit> {
             memory.sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))?;
         }
         memory.search(&MemoryQuestion {
-            question: message,
             max_results: Some(MOST_LOOKED_UP),
-            min_score: None,
-            audience: scope.key.audience(),
+            ..MemoryQuestion::new(message, scope.key.audience())
         })
     });
     let found = ok_or_warn!(found, "nothing is looked up in memory for a small model");

@@ -157,9 +157,13 @@ section! {
         /// (0.7 cosine + 0.3 r/(1+r), every word required, cut at 0.35) over its pieces of 400
         /// tokens; `keyword` and `vector` use one of the two.
         mode: Option<MemoryQueryMode>,
-        /// Maximum results.
+        /// Maximum results. Unset: as many as fit into `maxChars`.
         [min 1]
-        max_results: u32 = 6,
+        max_results: Option<u32>,
+        /// Maximum characters of text in an answer. Unset: 4,200, and half of that for a small
+        /// model.
+        [min 200]
+        max_chars: Option<u64>,
         /// Weakest result shown. Unset: none is too weak, but for `compat`, which cuts at 0.35.
         [min 0.0, max 1.0]
         min_score: Option<f64>,

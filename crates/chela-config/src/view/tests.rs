@@ -95,7 +95,7 @@ fn objects_are_merged_key_by_key() {
     assert_eq!(view.sandbox.value.docker.network, "bridge");
     assert_eq!(view.subagents.value.max_concurrent, 3);
     assert_eq!(view.delegation_mode.value, Some(DelegationMode::Prefer));
-    assert_eq!(view.memory_search.value.query.max_results, 3);
+    assert_eq!(view.memory_search.value.query.max_results, Some(3));
     let entry = |name: &str| {
         let entry = view.entries().iter().find(|entry| entry.name == name);
         entry

@@ -43,10 +43,7 @@ pub(super) async fn create(body: Body) -> Result<Json<Value>, ErrorReply> {
         .sum();
     let as_base64 = ask.encoding_format.as_deref() == Some("base64");
     let embedded = tokio::task::spawn_blocking(move || {
-        let texts: Vec<EmbedText<'_>> = texts
-            .iter()
-            .map(|text| EmbedText { text, context: "" })
-            .collect();
+        let texts: Vec<EmbedText<'_>> = texts.iter().map(EmbedText::plain).collect();
         LocalTable.embed(&texts, EmbedRole::Document)
     });
     let vectors = match embedded.await {

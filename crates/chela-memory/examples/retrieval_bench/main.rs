@@ -10,17 +10,13 @@
     reason = "a program for people"
 )]
 
-mod figures;
-mod runner;
-mod sets;
-
 use std::error::Error;
 
+use chela_memory::bench::{self, BenchRequest, SetReport};
 use chela_memory::chunk::ChunkCut;
 use chela_memory::embed::{Embedder, LocalTable};
 use chela_memory::search::{RankWeights, VectorShares};
 use chela_memory::settings::{MemorySettings, QueryMode};
-use runner::{BenchRequest, SetReport};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut settings = MemorySettings::default();
@@ -28,6 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut dir = String::from(".");
     let mut only = String::new();
     let mut json = false;
+    let mut each = false;
+    let mut features = false;
     #[cfg_attr(
         not(feature = "minilm"),
         expect(unused_mut, reason = "set by a feature")
@@ -46,6 +44,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             "best" => settings.query.mode = QueryMode::Best,
             "json" => json = true,
+            "questions" => each = true,
+            "features" => features = true,
             other => match other.split_once('=') {
                 Some(("only", name)) => only = name.to_owned(),
                 #[cfg(feature = "minilm")]
@@ -67,11 +67,32 @@ fn main() -> Result<(), Box<dyn Error>> {
     } else {
         format!("{dir}/{only}")
     };
-    let reports = runner::run(dir.as_ref(), &request)?;
+    let reports = bench::run(dir.as_ref(), &request)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&reports)?);
     } else {
         reports.iter().for_each(print_report);
+    }
+    for asked in reports
+        .iter()
+        .filter(|_| features)
+        .flat_map(|r| &r.made.asked)
+    {
+        let e = &asked.evidence;
+        println!(
+            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+            u8::from(asked.fits),
+            u8::from(asked.held_out),
+            e.known,
+            e.coverage,
+            e.third_coverage,
+            e.cosine,
+            e.keyword,
+            e.pairs
+        );
+    }
+    for (question, recall) in reports.iter().filter(|_| each).flat_map(|r| &r.questions) {
+        println!("{recall:.2}\t{question}");
     }
     Ok(())
 }
@@ -101,6 +122,17 @@ fn print_report(report: &SetReport) {
         report.chunks,
         report.index_chunks_per_second,
     );
+    let made = &report.made;
+    println!(
+        "{:20} right days {:?} of {}, with slip {:?}, confidence {:?}, wrong notes {:?}, held out {:?}",
+        "",
+        made.right_days,
+        made.date_questions,
+        made.recall_with_slip,
+        made.confidence_right,
+        made.confidence_wrong_notes,
+        made.confidence_held_out
+    );
 }
 
 fn set(weights: &mut RankWeights, key: &str, value: f32) {
@@ -114,6 +146,9 @@ fn set(weights: &mut RankWeights, key: &str, value: f32) {
         "names" => both(weights, |shares| shares.names = value),
         "code" => both(weights, |shares| shares.code = value),
         "before" => weights.before = value,
+        "beforeanswer" => weights.before_answer = value,
+        "mbefore" => weights.meant_before = value,
+        "mafter" => weights.meant_after = value,
         "after" => weights.after = value,
         "section" => weights.section = value,
         "day" => weights.asked_day = value,
@@ -122,6 +157,24 @@ fn set(weights: &mut RankWeights, key: &str, value: f32) {
         "coverage" => weights.coverage = value,
         "pairs" => weights.pairs = value,
         "soft" => weights.soft = value,
+        "softpages" => weights.soft_pages = value,
+        "softprose" => weights.soft_prose = value,
+        "user" => weights.said_by_user = value,
+        "wish" => weights.wish = value,
+        "named" => weights.named_speaker = value,
+        "core" => weights.core = value,
+        "time" => weights.tells_time = value,
+        "number" => weights.tells_number = value,
+        "asks" => weights.only_asks = value,
+        "begins" => weights.forms.begins = value,
+        "slip" => weights.forms.one_slip = value,
+        "slips" => weights.forms.two_slips = value,
+        "meaning" => weights.forms.meaning = value,
+        "part" => weights.forms.part = value,
+        "joined" => weights.forms.joined = value,
+        "enough" => weights.enough_coverage = value,
+        "telling" => weights.telling_coverage = value,
+        "others" => weights.from_other_days = value as usize,
         "coveragesubject" => weights.coverage_subject = value,
         "softsubject" => weights.soft_subject = value,
         "subjectfrom" => weights.subject_from = value,
@@ -139,6 +192,3 @@ fn both(weights: &mut RankWeights, change: impl Fn(&mut VectorShares)) {
     change(&mut weights.table);
     change(&mut weights.network);
 }
-
-#[cfg(test)]
-mod tests;

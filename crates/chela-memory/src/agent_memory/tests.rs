@@ -58,7 +58,7 @@ fn memory(home: &MemoryHome, transcripts: Option<OneTalk>) -> Arc<AgentMemory> {
         places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: home.settings.clone(),
         embedder: None,

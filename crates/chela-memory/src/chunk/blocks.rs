@@ -1,17 +1,12 @@
 //! Markdown read as entries: items, paragraphs, tables, code blocks.
 
-use std::collections::HashMap;
-
-use super::{MessageSpeaker, NoteChunk, fits};
+use super::{NoteChunk, fits, speakers};
 use crate::day::CalendarDay;
 use crate::front;
-use crate::importance::NoteImportance;
 
 /// Code and tables may be this many times larger than other units before they are cut.
 const WHOLE_BLOCK_FACTOR: usize = 2;
-/// A name that starts fewer units than this is a key, not a speaker.
-const SPEAKS_AT_LEAST: usize = 3;
-const LONGEST_NAME: usize = 40;
+const LONGEST_LABEL: usize = 40;
 
 pub fn cut(text: &str, limit: usize, named: Option<CalendarDay>) -> Vec<NoteChunk> {
     let mut reader = Reader {
@@ -25,7 +20,7 @@ pub fn cut(text: &str, limit: usize, named: Option<CalendarDay>) -> Vec<NoteChun
         chunks: Vec::new(),
     };
     reader.read();
-    mark_speakers(&mut reader.chunks);
+    speakers::mark_speakers(&mut reader.chunks);
     reader.chunks
 }
 
@@ -34,7 +29,8 @@ pub fn cut(text: &str, limit: usize, named: Option<CalendarDay>) -> Vec<NoteChun
 pub fn is_blank_label(text: &str) -> bool {
     let line = text.trim();
     let label = item(line).and_then(|_| line.strip_suffix(':'));
-    label.is_some_and(|label| !label.contains([':', '\n']) && label.chars().count() <= LONGEST_NAME)
+    label
+        .is_some_and(|label| !label.contains([':', '\n']) && label.chars().count() <= LONGEST_LABEL)
 }
 
 struct Reader<'a> {
@@ -225,59 +221,9 @@ impl Reader<'_> {
             date: self.date,
             text,
             body_at,
-            speaker: None,
-            importance: NoteImportance::default(),
+            ..NoteChunk::default()
         });
     }
-}
-
-/// Names that keep starting units are speakers; what they say starts after the name.
-pub fn mark_speakers(chunks: &mut [NoteChunk]) {
-    let mut said: HashMap<String, usize> = HashMap::new();
-    for name in chunks.iter().filter_map(|chunk| speaker(chunk.body())) {
-        *said.entry(name.to_owned()).or_default() += 1;
-    }
-    for chunk in chunks {
-        let Some(name) = speaker(chunk.body()).map(str::to_owned) else {
-            continue;
-        };
-        if said
-            .get(&name)
-            .is_some_and(|times| *times >= SPEAKS_AT_LEAST)
-        {
-            chunk.speaker = Some(match name.to_ascii_lowercase().as_str() {
-                "user" | "human" | "me" | "owner" => MessageSpeaker::User,
-                "assistant" | "agent" | "ai" | "bot" | "model" => MessageSpeaker::Assistant,
-                _ => MessageSpeaker::Other,
-            });
-            let label = name.len()
-                + chunk
-                    .body()
-                    .get(name.len()..)
-                    .unwrap_or_default()
-                    .find(':')
-                    .map_or(0, |at| at + 1);
-            let rest = chunk.body().get(label..).unwrap_or_default();
-            chunk.body_at += (label + rest.len() - rest.trim_start().len()) as u32;
-        }
-    }
-}
-
-/// `Ann` of `Ann: hello`, also in bold.
-fn speaker(body: &str) -> Option<&str> {
-    let line = body.lines().next()?;
-    let (name, rest) = line.split_once(':')?;
-    let bare = name.trim_matches('*');
-    let named = !bare.is_empty()
-        && name.len() <= LONGEST_NAME
-        && bare.starts_with(char::is_alphabetic)
-        && bare.split_whitespace().count() <= 3
-        && bare
-            .chars()
-            .all(|c| c.is_alphanumeric() || " .'-_".contains(c));
-    (named && (rest.starts_with([' ', '*']) || rest.is_empty()))
-        .then_some(bare)
-        .filter(|bare| name.len() == bare.len())
 }
 
 fn heading(line: &str) -> Option<(usize, &str)> {

@@ -2,7 +2,6 @@
 
 use super::NoteChunk;
 use crate::day::CalendarDay;
-use crate::importance::NoteImportance;
 
 /// The reference takes a token for four characters.
 const CHARS_PER_TOKEN: usize = 4;
@@ -49,13 +48,10 @@ fn push(chunks: &mut Vec<NoteChunk>, run: &[(u32, &str)], named: Option<Calendar
     chunks.push(NoteChunk {
         start_line: first.0,
         end_line: last.0,
-        heading: String::new(),
         section: chunks.len() as u32,
         date: named,
         text,
-        body_at: 0,
-        speaker: None,
-        importance: NoteImportance::default(),
+        ..NoteChunk::default()
     });
 }
 

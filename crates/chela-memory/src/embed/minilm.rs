@@ -229,10 +229,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all-minilm-l6-v2.onnx");
         let ask = |model: &MiniLm| {
-            let text = EmbedText {
-                text: "hello",
-                context: "",
-            };
+            let text = EmbedText::plain("hello");
             let problem = model.embed(&[text], EmbedRole::Query).unwrap_err();
             problem
                 .to_string()
@@ -268,15 +265,12 @@ mod tests {
     fn a_text_keeps_its_end_marks_and_the_end_of_its_context() {
         let long = "word ".repeat(1_000);
         let text = EmbedText {
-            text: &long,
             context: &long,
+            ..EmbedText::plain(&long)
         };
         let ids = pieces(&text);
         assert_eq!((ids.len(), ids[0], ids[255]), (256, 101, 102));
-        let short = EmbedText {
-            text: "hello",
-            context: "",
-        };
+        let short = EmbedText::plain("hello");
         assert_eq!(pieces(&short), [101, 7592, 102]);
     }
 }

@@ -54,6 +54,16 @@ impl WordTable {
         self.pieces.words()
     }
 
+    /// The piece of an id, as the vocabulary writes it.
+    pub fn word(&self, id: u16) -> &'static str {
+        self.pieces.word(id)
+    }
+
+    /// Whether a word, in lower case and without accents, is a piece by itself.
+    pub fn has_word(&self, word: &str) -> Option<u16> {
+        self.pieces.whole(word)
+    }
+
     /// The ids of the word pieces of a text.
     pub fn encode(&self, text: &str) -> Vec<u16> {
         let mut ids = Vec::with_capacity(text.len() / 4);

@@ -133,10 +133,20 @@ impl WordPiece {
         word.clear();
     }
 
-    fn word(&self, id: u16) -> &'static str {
+    /// The id of a word that is one piece.
+    pub fn whole(&self, word: &str) -> Option<u16> {
+        self.find(false, word.as_bytes())
+    }
+
+    pub fn word(&self, id: u16) -> &'static str {
         let id = usize::from(id);
-        let range = self.starts[id] as usize..self.starts[id + 1] as usize - 1;
-        self.words.get(range).unwrap_or_default()
+        match (self.starts.get(id), self.starts.get(id + 1)) {
+            (Some(from), Some(to)) => {
+                let range = *from as usize..*to as usize - 1;
+                self.words.get(range).unwrap_or_default()
+            }
+            _ => "",
+        }
     }
 
     fn find(&self, inside: bool, piece: &[u8]) -> Option<u16> {

@@ -10,12 +10,7 @@ use crate::tests_support::{MemoryHome, found};
 
 /// Whether nothing about a text is found any more.
 fn is_forgotten(memory: &mut Memory<'_>, text: &str) -> bool {
-    let ask = MemoryQuestion {
-        question: text,
-        max_results: Some(20),
-        min_score: None,
-        audience: Audience::Private,
-    };
+    let ask = MemoryQuestion::new(text, Audience::Private);
     let found = memory.search(&ask).unwrap().excerpts;
     !found.iter().any(|excerpt| excerpt.text.contains(text))
 }

@@ -7,11 +7,13 @@ use super::embed_text;
 use crate::chunk::{MessageSpeaker, NoteChunk};
 use crate::day::CalendarDay;
 use crate::embed::{EmbedCost, EmbedRole, Embedder};
-use crate::segment::{ChunkFlags, DocFacts, SegmentBuilder};
-use crate::source::{FileSource, FoundFile};
+use crate::language::TextSigns;
+use crate::segment::{ChunkFlags, DocFacts, SegmentBuilder, speaker_number};
+use crate::source::{FileSource, FoundFile, is_core};
 use crate::store::{IndexStore, StoreError, touch};
 use crate::vector::{QuantisedVector, VectorMatrix};
-use crate::words::TermReader;
+use crate::when;
+use crate::words::{TermKind, TermReader};
 
 /// A file ready to be written.
 #[derive(Debug)]
@@ -200,8 +202,8 @@ struct ChunkWriter<'a> {
 impl ChunkWriter<'_> {
     fn write(&mut self, units: &[NoteChunk], builder: &mut SegmentBuilder) -> rusqlite::Result<()> {
         let mut insert = self.connection.prepare_cached(
-            "INSERT INTO chunks (file, start_line, end_line, heading, date, body_at, hash, text) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO chunks (file, start_line, end_line, heading, date, body_at, hash, \
+             speaker, language, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?;
         let mut fts = self
             .connection
@@ -225,6 +227,8 @@ impl ChunkWriter<'_> {
                 unit.date.map(|day| day.0),
                 unit.body_at,
                 hash.as_bytes(),
+                unit.said_by,
+                unit.language.number(),
                 unit.text,
             ])?;
             let chunk = self.connection.last_insert_rowid();
@@ -232,8 +236,13 @@ impl ChunkWriter<'_> {
             if heading.0 != unit.heading {
                 heading = (unit.heading.clone(), self.terms.of(&unit.heading));
             }
-            let mut found = self.terms.of(&unit.text);
-            let length = found.len() as u32;
+            let mut found = Vec::new();
+            let mut length = 0;
+            self.terms
+                .each_wide(unit.language, &unit.text, |term, kind| {
+                    found.push(term.to_owned());
+                    length += u32::from(kind == TermKind::Own);
+                });
             // Names of file and headings are found too, and do not make the text longer.
             found.extend(heading.1.iter().chain(&named).cloned());
             let facts = DocFacts {
@@ -241,35 +250,47 @@ impl ChunkWriter<'_> {
                 file: self.id,
                 section: unit.section,
                 date: unit.date,
+                speaker: speaker_number(&unit.said_by),
                 flags: self.flags(unit, dialogue),
                 importance: unit.importance,
+                language: unit.language,
             };
             builder.push(facts, length, found.iter().map(String::as_str));
+            if let Some(day) = unit
+                .date
+                .filter(|_| facts.flags.has(ChunkFlags::TELLS_TIME))
+            {
+                builder.mention(&when::days_mentioned(unit.body(), day, unit.language));
+            }
         }
         Ok(())
     }
 
     fn flags(&self, unit: &NoteChunk, dialogue: bool) -> ChunkFlags {
-        let mut flags = 0;
-        if CalendarDay::find(&self.file.label).is_some() {
-            flags |= ChunkFlags::DATED_NOTE;
-        }
-        if self.file.source == FileSource::Sessions {
-            flags |= ChunkFlags::TRANSCRIPT;
-        }
-        if self.audience == Audience::Shared {
-            flags |= ChunkFlags::SHARED;
-        }
-        if dialogue {
-            flags |= ChunkFlags::ROLES;
-        }
-        if unit.speaker.is_some() {
-            flags |= ChunkFlags::SPOKEN;
-        }
-        if unit.speaker == Some(MessageSpeaker::User) {
-            flags |= ChunkFlags::SAID_BY_USER;
-        }
-        ChunkFlags(flags)
+        let file = self.file;
+        let is_core = file.source == FileSource::Memory && is_core(&file.label);
+        let signs = TextSigns::of(unit.body(), unit.language);
+        let mut flags = ChunkFlags::default();
+        flags.set(
+            ChunkFlags::DATED_NOTE,
+            CalendarDay::find(&file.label).is_some(),
+        );
+        flags.set(ChunkFlags::TRANSCRIPT, file.source == FileSource::Sessions);
+        flags.set(ChunkFlags::SHARED, self.audience == Audience::Shared);
+        flags.set(ChunkFlags::ROLES, dialogue);
+        flags.set(ChunkFlags::SPOKEN, unit.speaker.is_some());
+        flags.set(
+            ChunkFlags::SAID_BY_USER,
+            unit.speaker == Some(MessageSpeaker::User),
+        );
+        flags.set(ChunkFlags::CORE, is_core);
+        let by_assistant = unit.speaker == Some(MessageSpeaker::Assistant);
+        flags.set(ChunkFlags::WISH, signs.is_wish && !by_assistant);
+        flags.set(ChunkFlags::TELLS_TIME, signs.tells_time);
+        flags.set(ChunkFlags::TELLS_NUMBER, signs.tells_number);
+        flags.set(ChunkFlags::ONLY_ASKS, signs.only_asks);
+        flags.set(ChunkFlags::ENDS_ASKING, signs.ends_asking);
+        flags
     }
 }
 

@@ -47,7 +47,8 @@ fn only_what_changed_is_indexed_again() {
         ),
         (0, 1, 1, 1)
     );
-    assert_eq!(found(&mut memory, "tiger")[0], "memory/a.md#L2");
+    let best = memory.search(&ask("tiger")).unwrap().answer.hits[0].clone();
+    assert_eq!((best.label.as_str(), best.start_line), ("memory/a.md", 2));
     assert!(
         !found(&mut memory, "dog")
             .iter()

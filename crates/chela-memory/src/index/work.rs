@@ -185,7 +185,9 @@ impl<'a> SyncWork<'a> {
             }
             let text = String::from_utf8_lossy(&content);
             let mut units = match file.source {
-                FileSource::Sessions => transcript::cut(&text, file.page.as_ref()),
+                FileSource::Sessions => {
+                    transcript::cut(&text, file.page.as_ref(), &request.places.zone)
+                }
                 _ => request.settings.cut.markdown(&file.label, &text),
             };
             if !forgotten.is_empty() {

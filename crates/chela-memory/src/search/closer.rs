@@ -12,11 +12,12 @@ use rusqlite::Connection;
 use super::feedback::WordFeedback;
 use super::keyword::TermCounts;
 use super::soft::SoftMatch;
-use super::{RankedChunk, SearchRequest};
+use super::{RankWeights, RankedChunk, SearchRequest};
+use crate::language::Language;
 use crate::query::{ParsedQuery, QueryKind};
 use crate::settings::QueryMode;
 use crate::snapshot::IndexSnapshot;
-use crate::words::TermReader;
+use crate::words::{TermKind, TermReader};
 
 /// Adds to the scores of the first `closer` candidates.
 pub fn look(
@@ -36,7 +37,8 @@ pub fn look(
     let mut feedback = WordFeedback::default();
     let mut lowest_soft = f32::INFINITY;
     let mut highest_soft = f32::NEG_INFINITY;
-    for one in near.iter_mut() {
+    let mut looks: Vec<(usize, Seen)> = Vec::with_capacity(near.len());
+    for (number, one) in near.iter_mut().enumerate() {
         let Some((text, body_at)) = statement
             .query([one.chunk])?
             .next()?
@@ -49,15 +51,16 @@ pub fn look(
             continue;
         };
         let body = text.get(body_at..).unwrap_or(&text);
-        let seen = question.compare(&text, body, terms, &mut feedback);
+        let read = ReadChunk {
+            text: &text,
+            body,
+            language: one.language,
+        };
+        let seen = question.compare(&read, terms, &mut feedback);
         one.explain.coverage = seen.coverage;
-        one.explain.pairs = seen.pairs;
-        one.explain.soft = seen.soft;
-        one.explain.phrase = seen.phrase;
-        one.explain.close = seen.close;
-        one.explain.title = seen.title;
         lowest_soft = lowest_soft.min(seen.soft);
         highest_soft = highest_soft.max(seen.soft);
+        looks.push((number, seen));
     }
     let spread = (highest_soft - lowest_soft).max(1e-6);
     let shares = weights.shares(super::meaning::grasp(request));
@@ -67,16 +70,20 @@ pub fn look(
     };
     let between = |fact: f32, about: f32| fact + subject * (about - fact);
     let coverage = between(weights.coverage, weights.coverage_subject);
-    let soft = between(weights.soft, weights.soft_subject);
-    for one in near.iter_mut() {
+    let soft = question.soft_weight;
+    for (number, seen) in &looks {
+        let points = &mut near[*number].explain.points;
         if request.settings.mode != QueryMode::Vector {
-            one.score +=
-                look * (coverage * one.explain.coverage + weights.pairs * one.explain.pairs);
-            one.score += weights.phrase * one.explain.phrase;
-            one.score +=
-                subject * (weights.close * one.explain.close + weights.title * one.explain.title);
+            points.coverage = look * coverage * seen.coverage;
+            points.pairs = look * weights.pairs * seen.pairs;
+            points.phrase = weights.phrase * seen.phrase;
+            points.close = subject * weights.close * seen.close;
+            points.title = subject * weights.title * seen.title;
         }
-        one.score += look * soft * (one.explain.soft - lowest_soft) / spread;
+        points.soft = look * soft * (seen.soft - lowest_soft) / spread;
+    }
+    for one in near.iter_mut() {
+        one.score = one.explain.points.total();
     }
     if subject > 0.0 {
         let agreements = feedback.judge(snapshot, near);
@@ -86,8 +93,9 @@ pub fn look(
                 QueryMode::Vector => (0.0, weights.agreed_meaning),
                 _ => (weights.agreed_words, weights.agreed_meaning),
             };
-            one.explain.agreed = subject * (words * agreement.words + meaning * agreement.meaning);
-            one.score += one.explain.agreed;
+            let agreed = words * agreement.words + meaning * agreement.meaning;
+            one.explain.points.agreed = subject * agreed;
+            one.score = one.explain.points.total();
         }
     }
     // What was not looked at stays behind what was.
@@ -98,10 +106,33 @@ pub fn look(
     if let Some(first) = far.first().map(|one| one.score) {
         let down = (first - least).max(0.0) + 1e-3;
         for one in far {
+            one.explain.points.behind -= down;
             one.score -= down;
         }
     }
     Ok(())
+}
+
+/// How much like words count.
+pub fn soft_weight(weights: &RankWeights, kind: QueryKind, pages: bool, subject: f32) -> f32 {
+    match kind {
+        QueryKind::Code => weights.soft,
+        QueryKind::Prose | QueryKind::Names => {
+            let usual = if pages {
+                weights.soft_pages
+            } else {
+                weights.soft_prose
+            };
+            usual + subject * (weights.soft_subject - usual)
+        }
+    }
+}
+
+/// A chunk as it is looked at.
+struct ReadChunk<'a> {
+    text: &'a str,
+    body: &'a str,
+    language: Language,
 }
 
 /// A question word by word.
@@ -115,10 +146,17 @@ pub struct QuestionWords {
     /// What all terms near each other would be worth.
     all_close: f32,
     phrases: Vec<String>,
-    soft: SoftMatch,
+    /// Where like words count.
+    soft: Option<SoftMatch>,
     kind: QueryKind,
     /// How far it asks for a subject; see [`ParsedQuery::subject`].
     pub subject: f32,
+    /// How much like words count.
+    pub soft_weight: f32,
+    /// The share of its words that stand anywhere, and the keyword score a text would have that
+    /// said all of them often.
+    pub known: f32,
+    pub possible: f32,
 }
 
 #[derive(Debug, Default)]
@@ -137,27 +175,31 @@ const NEAR: usize = 6;
 const LONGEST_TITLE: usize = 200;
 
 impl QuestionWords {
-    /// `live` is the number of chunks, `meant` the text whose meaning counts.
-    pub fn new(
-        live: usize,
-        query: &ParsedQuery,
-        counts: &TermCounts,
-        meant: &str,
-        terms: &mut TermReader,
-    ) -> Self {
+    /// `live` is the number of chunks.
+    pub fn new(live: usize, query: &ParsedQuery, counts: &TermCounts) -> Self {
         let all = live as f32;
         let mut numbers = HashMap::new();
         let mut shares = Vec::new();
+        let (mut known, mut possible) = (0.0, 0.0);
         for (number, term) in query.terms.iter().enumerate() {
-            let df = counts.of(&term.text).unwrap_or(0) as f32;
-            shares.push((1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln() * term.weight);
-            numbers.insert(term.text.clone(), number);
+            let df = counts.of(term.text()).unwrap_or(0) as f32;
+            let share = (1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln() * term.weight;
+            shares.push(share);
+            if df > 0.0 {
+                known += share;
+            }
+            possible += share * 2.2;
+            for form in &term.forms {
+                numbers.entry(form.text.clone()).or_insert(number);
+            }
         }
         let total: f32 = shares.iter().sum::<f32>().max(1e-6);
         shares.iter_mut().for_each(|share| *share /= total);
-        let mut order = Vec::new();
-        terms.each(&query.text, |term| order.extend(numbers.get(term).copied()));
-        let pairs = order.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let pairs = query
+            .order
+            .windows(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect();
         let phrases = query
             .phrases
             .iter()
@@ -170,19 +212,31 @@ impl QuestionWords {
             shares,
             pairs,
             phrases,
-            soft: SoftMatch::new(meant),
+            soft: None,
             kind: query.kind,
             subject: 0.0,
+            soft_weight: 0.0,
+            known: known / total,
+            possible,
         }
+    }
+
+    /// Has like words looked for, of the text whose meaning counts.
+    pub fn look_for_like_words(&mut self, meant: &str) {
+        self.soft = Some(SoftMatch::new(meant));
     }
 
     fn compare(
         &mut self,
-        text: &str,
-        body: &str,
+        chunk: &ReadChunk<'_>,
         terms: &mut TermReader,
         feedback: &mut WordFeedback,
     ) -> Seen {
+        let ReadChunk {
+            text,
+            body,
+            language,
+        } = *chunk;
         let mut present = vec![false; self.shares.len()];
         let mut in_row: HashSet<(usize, usize)> = HashSet::new();
         let mut close: HashSet<(usize, usize)> = HashSet::new();
@@ -190,11 +244,17 @@ impl QuestionWords {
         // Where each term of the question was met last.
         let mut met: Vec<Option<usize>> = vec![None; self.shares.len()];
         let mut at = 0;
-        terms.each(text, |term| {
+        terms.each_wide(language, text, |term, kind| {
+            let number = self.numbers.get(term).copied();
+            if kind == TermKind::Other {
+                if let Some(number) = number {
+                    present[number] = true;
+                }
+                return;
+            }
             if self.subject > 0.0 {
                 feedback.word(term);
             }
-            let number = self.numbers.get(term).copied();
             if let Some(number) = number {
                 present[number] = true;
                 for (other, seen) in met.iter().enumerate() {
@@ -218,7 +278,7 @@ impl QuestionWords {
         let title = match text.split_once('\n') {
             Some((first, _)) if self.subject > 0.0 && first.len() <= LONGEST_TITLE => {
                 let mut named = vec![false; self.shares.len()];
-                terms.each(first, |term| {
+                terms.each_in(language, first, |term| {
                     if let Some(number) = self.numbers.get(term) {
                         named[*number] = true;
                     }
@@ -250,7 +310,7 @@ impl QuestionWords {
         Seen {
             coverage,
             pairs,
-            soft: self.soft.compare(body),
+            soft: self.soft.as_mut().map_or(0.0, |soft| soft.compare(body)),
             phrase,
             close,
             title,

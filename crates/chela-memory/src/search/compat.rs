@@ -29,7 +29,7 @@ pub fn rank(
     has_vector: bool,
 ) -> rusqlite::Result<Vec<RankedChunk>> {
     let settings = request.settings;
-    let candidates = settings.max_results.max(request.hits) * settings.candidate_multiplier.max(1);
+    let candidates = request.hits * settings.candidate_multiplier.max(1);
     let mut found: HashMap<usize, ScoreParts> = HashMap::new();
     let slots: HashMap<i64, usize> = snapshot
         .parts
@@ -74,13 +74,16 @@ pub fn rank(
         .into_iter()
         .filter_map(|(slot, mut explain)| {
             explain.vector = explain.cosine;
-            let score = vector_weight * explain.cosine + text_weight * explain.keyword;
+            explain.points.meaning = vector_weight * explain.cosine;
+            explain.points.words = text_weight * explain.keyword;
+            let score = explain.points.total();
             let (part, at) = snapshot.locate(slot)?;
             let doc = part.segment.docs[at];
             (score >= least).then_some(RankedChunk {
                 slot,
                 chunk: doc.chunk,
                 file: doc.file,
+                language: doc.language,
                 score,
                 explain,
             })

@@ -4,6 +4,7 @@ use chela_core::{Audience, Trust};
 
 use super::{ScoreParts, SearchHit};
 use crate::day::CalendarDay;
+use crate::settings::QuerySettings;
 
 /// Lines of one file, with what made them worth showing.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,36 +20,68 @@ pub struct FileExcerpt {
     /// Of the best hit in it.
     pub score: f32,
     pub explain: ScoreParts,
+    /// What says something newer of the same, as it is cited.
+    pub replaced_by: Option<String>,
     slots: (usize, usize),
 }
 
 /// How much may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExcerptBudget {
-    /// So many excerpts, none longer than `chars` after merging.
-    Results { count: usize, chars: usize },
-    /// So many characters of text in all.
-    Chars(usize),
+pub struct ExcerptBudget {
+    /// Characters of text in all.
+    pub chars: usize,
+    /// Excerpts, however short.
+    pub results: usize,
+    /// No excerpt grows beyond this by merging.
+    pub longest: usize,
+}
+
+/// No excerpt grows beyond this by merging.
+const EXCERPT_CHARS: usize = 1_600;
+/// A hit is seldom shorter than this.
+const CHARS_PER_HIT: usize = 40;
+
+impl ExcerptBudget {
+    /// As the settings say.
+    pub fn of(settings: &QuerySettings) -> Self {
+        Self {
+            chars: settings.max_chars,
+            results: settings.max_results.unwrap_or(usize::MAX),
+            longest: EXCERPT_CHARS,
+        }
+    }
+
+    /// How many hits are ranked to fill it: neighbours among them are merged.
+    pub fn hits(&self) -> usize {
+        let by_results = self.results.saturating_mul(4);
+        by_results.min(self.chars / CHARS_PER_HIT).clamp(24, 400)
+    }
 }
 
 /// A neighbour joins when it is at least this good beside what it joins.
 const WORTH_JOINING: f32 = 0.5;
+/// So many that do not fit are passed over for shorter ones behind them.
+const MOST_PASSED: usize = 8;
 
-/// Puts hits, best first, together into excerpts, best first.
+/// Puts hits, in the order they come in, together into excerpts.
 pub fn excerpts(hits: &[SearchHit], budget: ExcerptBudget) -> Vec<FileExcerpt> {
     let mut shown: Vec<FileExcerpt> = Vec::new();
-    let mut used = 0;
+    let (mut used, mut passed) = (0, 0);
     for hit in hits {
         let length = hit.text.chars().count();
-        let (room, longest) = match budget {
-            ExcerptBudget::Results { count, chars } => (shown.len() < count, chars),
-            ExcerptBudget::Chars(limit) if used + length > limit => break,
-            ExcerptBudget::Chars(limit) => (true, limit),
-        };
+        // The best is shown whatever its length.
+        if used + length > budget.chars && used > 0 {
+            passed += 1;
+            if passed > MOST_PASSED {
+                break;
+            }
+            continue;
+        }
         let beside = shown.iter_mut().position(|excerpt| {
             excerpt.label == hit.label
                 && hit.score >= excerpt.score * WORTH_JOINING
-                && excerpt.text.chars().count() + length < longest
+                && excerpt.text.chars().count() + length < budget.longest
+                && excerpt.replaced_by == hit.replaced_by
                 && (hit.slot + 1 == excerpt.slots.0 || hit.slot == excerpt.slots.1 + 1)
         });
         match beside {
@@ -57,9 +90,9 @@ pub fn excerpts(hits: &[SearchHit], budget: ExcerptBudget) -> Vec<FileExcerpt> {
                     excerpt.join(hit);
                 }
                 // It may now touch another one.
-                close_gaps(&mut shown, at, longest);
+                close_gaps(&mut shown, at, budget.longest);
             }
-            None if room => shown.push(FileExcerpt::of(hit)),
+            None if shown.len() < budget.results => shown.push(FileExcerpt::of(hit)),
             None => continue,
         }
         used += length;
@@ -73,6 +106,7 @@ fn close_gaps(shown: &mut Vec<FileExcerpt>, at: usize, longest: usize) {
     };
     let other = shown.iter().position(|other| {
         other.label == here.label
+            && other.replaced_by == here.replaced_by
             && (other.slots.1 + 1 == here.slots.0 || here.slots.1 + 1 == other.slots.0)
             && other.text.chars().count() + here.text.chars().count() < longest
     });
@@ -98,6 +132,7 @@ impl FileExcerpt {
             audience: hit.audience,
             score: hit.score,
             explain: hit.explain,
+            replaced_by: hit.replaced_by.clone(),
             slots: (hit.slot, hit.slot),
         }
     }

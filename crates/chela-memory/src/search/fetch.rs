@@ -17,7 +17,7 @@ pub fn hits(
     request: &SearchRequest<'_>,
 ) -> rusqlite::Result<Vec<SearchHit>> {
     let mut chunks = connection.prepare_cached(
-        "SELECT start_line, end_line, heading, date, text FROM chunks WHERE id = ?1",
+        "SELECT start_line, end_line, heading, date, text, body_at, speaker FROM chunks WHERE id = ?1",
     )?;
     let mut files =
         connection.prepare_cached("SELECT label, trust, audience FROM files WHERE id = ?1")?;
@@ -32,11 +32,13 @@ pub fn hits(
                 row.get(2)?,
                 row.get::<_, Option<i32>>(3)?,
                 row.get(4)?,
+                row.get::<_, u32>(5)?,
+                row.get(6)?,
             ))
         }) else {
             continue;
         };
-        let (start_line, end_line, heading, date, text) = row?;
+        let (start_line, end_line, heading, date, text, body_at, said_by) = row?;
         let (label, trust, audience) = match names.entry(one.file) {
             Entry::Occupied(known) => known.get().clone(),
             Entry::Vacant(new) => new.insert(file(&mut files, one.file)?).clone(),
@@ -56,8 +58,11 @@ pub fn hits(
             heading,
             date: date.map(CalendarDay),
             text,
+            body_at: body_at as usize,
+            said_by,
             trust,
             audience,
+            replaced_by: None,
             score,
             explain: one.explain,
             slot: one.slot,
@@ -83,7 +88,8 @@ fn file(
     })
 }
 
-fn trust_named(name: &str) -> Trust {
+/// A trust as the index writes it; what cannot be read is foreign.
+pub fn trust_named(name: &str) -> Trust {
     [Trust::Operator, Trust::Owner, Trust::Agent, Trust::Plugin]
         .into_iter()
         .find(|trust| trust.as_str() == name)

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::weights::RankWeights;
-use crate::query::ParsedQuery;
+use crate::query::{ParsedQuery, QueryTerm};
+use crate::segment::ChunkFlags;
 use crate::snapshot::{IndexSnapshot, SnapshotPart};
 
 /// In how many current chunks a term stands.
@@ -21,11 +22,6 @@ impl TermCounts {
         self.0.get(term).copied()
     }
 }
-
-/// Terms no chunk has are looked up as the beginning of others, at this weight.
-const PREFIX_WEIGHT: f32 = 0.5;
-const SHORTEST_PREFIX: usize = 4;
-const MOST_PREFIXED: usize = 8;
 
 /// Scores every chunk and every section.
 pub fn score(
@@ -42,29 +38,11 @@ pub fn score(
     let mut counts = TermCounts::default();
     let mut scorer = Scorer::new(snapshot, weights, units, sections);
     for term in &query.terms {
-        let found = scorer.add(&term.text, term.weight);
-        counts.0.insert(term.text.clone(), found);
-        if found == 0 && term.text.chars().count() >= SHORTEST_PREFIX {
-            for longer in longer_terms(snapshot, &term.text) {
-                scorer.add(&longer, term.weight * PREFIX_WEIGHT);
-            }
-        }
+        let found = scorer.add(term);
+        counts.0.insert(term.text().to_owned(), found);
     }
     spread(snapshot, weights, units);
     counts
-}
-
-fn longer_terms(snapshot: &IndexSnapshot, prefix: &str) -> Vec<String> {
-    let mut terms: Vec<String> = snapshot
-        .parts
-        .iter()
-        .flat_map(|part| part.segment.terms_with_prefix(prefix, MOST_PREFIXED))
-        .map(str::to_owned)
-        .collect();
-    terms.sort_unstable();
-    terms.dedup();
-    terms.truncate(MOST_PREFIXED);
-    terms
 }
 
 struct Scorer<'a> {
@@ -75,7 +53,8 @@ struct Scorer<'a> {
     unit_norm: (f32, f32),
     section_norm: (f32, f32),
     k1: f32,
-    hits: Vec<(u32, u32)>,
+    /// Chunks of a term and how much of it stands there, part after part.
+    hits: Vec<(u32, f32)>,
 }
 
 impl<'a> Scorer<'a> {
@@ -104,33 +83,54 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// Adds one term; returns in how many current chunks it stands.
-    fn add(&mut self, term: &str, weight: f32) -> usize {
+    /// Adds one term; returns in how many current chunks it stands, in any of its forms.
+    fn add(&mut self, term: &QueryTerm) -> usize {
         self.hits.clear();
         let mut ends = Vec::with_capacity(self.snapshot.parts.len());
         let mut sections = 0;
         for part in &self.snapshot.parts {
+            let from = self.hits.len();
+            for form in &term.forms {
+                let postings = part.segment.postings(&form.text).into_iter().flatten();
+                let alive = postings
+                    .filter(|(doc, _)| part.alive.get(*doc as usize).copied().unwrap_or_default())
+                    .map(|(doc, count)| (doc, count as f32 * form.weight));
+                self.hits.extend(alive);
+            }
+            if term.forms.len() > 1 {
+                self.join_forms(from);
+            }
             let parents = &part.segment.parents;
             let mut last = u32::MAX;
-            for (doc, count) in part.segment.postings(term).into_iter().flatten() {
-                if part.alive.get(doc as usize).copied().unwrap_or_default() {
-                    let parent = parents[doc as usize];
-                    sections += usize::from(parent != last);
-                    last = parent;
-                    self.hits.push((doc, count));
-                }
+            for (doc, _) in &self.hits[from..] {
+                let parent = parents[*doc as usize];
+                sections += usize::from(parent != last);
+                last = parent;
             }
             ends.push(self.hits.len());
         }
         let chunks = self.hits.len();
-        let unit_idf = idf(self.snapshot.live, chunks) * weight;
-        let section_idf = idf(self.snapshot.sections, sections) * weight;
+        let unit_idf = idf(self.snapshot.live, chunks) * term.weight;
+        let section_idf = idf(self.snapshot.sections, sections) * term.weight;
         let mut start = 0;
         for (part, end) in self.snapshot.parts.iter().zip(ends) {
             self.add_part(part, start..end, unit_idf, section_idf);
             start = end;
         }
         chunks
+    }
+
+    /// A chunk that has several forms of a word has the word once, as often as the best says.
+    fn join_forms(&mut self, from: usize) {
+        self.hits[from..].sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
+        let mut kept = from;
+        for at in from..self.hits.len() {
+            if at == from || self.hits[at].0 != self.hits[kept - 1].0 {
+                self.hits[kept] = self.hits[at];
+                kept += 1;
+            }
+        }
+        self.hits.truncate(kept);
     }
 
     fn add_part(
@@ -143,7 +143,6 @@ impl<'a> Scorer<'a> {
         let k = self.k1 + 1.0;
         let hits = &self.hits[hits];
         for (doc, count) in hits {
-            let count = *count as f32;
             let length = part.segment.lengths[*doc as usize] as f32;
             let norm = self.unit_norm.0 + self.unit_norm.1 * length;
             self.units[part.base + *doc as usize] += unit_idf * count * k / (count + norm);
@@ -151,8 +150,7 @@ impl<'a> Scorer<'a> {
         let parents = &part.segment.parents;
         for run in hits.chunk_by(|a, b| parents[a.0 as usize] == parents[b.0 as usize]) {
             let parent = parents[run[0].0 as usize] as usize;
-            let count: u32 = run.iter().map(|(_, count)| count).sum();
-            let count = count as f32;
+            let count: f32 = run.iter().map(|(_, count)| count).sum();
             let length = part.segment.parent_lengths[parent] as f32;
             let norm = self.section_norm.0 + self.section_norm.1 * length;
             self.sections[part.section_base + parent] += section_idf * count * k / (count + norm);
@@ -184,11 +182,46 @@ fn spread(snapshot: &IndexSnapshot, weights: &RankWeights, units: &mut [f32]) {
                 Some(next) if next.file == docs[at].file => after,
                 _ => 0.0,
             };
-            let previous = match at.checked_sub(1) {
-                Some(last) if docs[last].file == docs[at].file => before,
+            let previous = match at.checked_sub(1).map(|last| &docs[last]) {
+                Some(last) if last.file == docs[at].file => {
+                    let asked = last.flags.has(ChunkFlags::ENDS_ASKING);
+                    before
+                        * if asked {
+                            weights.before_answer
+                        } else {
+                            weights.before
+                        }
+                }
                 _ => 0.0,
             };
-            scores[at] = own + weights.before * previous + weights.after * next;
+            scores[at] = own + previous + weights.after * next;
+            before = own;
+        }
+    }
+}
+
+/// The same for how near each unit is to what the question means.
+pub fn spread_meaning(snapshot: &IndexSnapshot, weights: &RankWeights, cosines: &mut [f32]) {
+    if weights.meant_before == 0.0 && weights.meant_after == 0.0 {
+        return;
+    }
+    for part in &snapshot.parts {
+        let docs = &part.segment.docs;
+        let scores = &mut cosines[part.base..part.base + docs.len()];
+        let mut before = 0.0;
+        for at in 0..docs.len() {
+            let own = scores[at];
+            let next = match docs.get(at + 1) {
+                Some(next) if next.file == docs[at].file => scores[at + 1],
+                _ => own,
+            };
+            let previous = match at.checked_sub(1) {
+                Some(last) if docs[last].file == docs[at].file => before,
+                _ => own,
+            };
+            scores[at] = own * (1.0 - weights.meant_before - weights.meant_after)
+                + weights.meant_before * previous
+                + weights.meant_after * next;
             before = own;
         }
     }

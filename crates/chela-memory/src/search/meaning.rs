@@ -3,6 +3,7 @@
 use super::keyword::TermCounts;
 use super::{RankWeights, SearchRequest, VectorState};
 use crate::embed::{EmbedRole, EmbedText, VectorGrasp};
+use crate::language::Language;
 use crate::query::{ParsedQuery, QueryKind};
 use crate::settings::QueryMode;
 use crate::snapshot::IndexSnapshot;
@@ -31,7 +32,7 @@ pub fn of(
 pub fn embed(
     request: &SearchRequest<'_>,
     snapshot: &IndexSnapshot,
-    text: &str,
+    (text, language): (&str, Language),
 ) -> (Option<QuantisedVector>, VectorState) {
     let Some(embedder) = request
         .embedder
@@ -39,7 +40,11 @@ pub fn embed(
     else {
         return (None, VectorState::Off);
     };
-    let text = EmbedText { text, context: "" };
+    let text = EmbedText {
+        text,
+        context: "",
+        language,
+    };
     match embedder.embed(&[text], EmbedRole::Query) {
         Err(problem) => (None, VectorState::Failed { problem }),
         Ok(vectors) => {
@@ -117,6 +122,22 @@ pub fn grasp(request: &SearchRequest<'_>) -> VectorGrasp {
     request
         .embedder
         .map_or(VectorGrasp::Words, |model| model.grasp())
+}
+
+/// A model that knows less than this of a question says nothing about it.
+const LEAST_KNOWN: f32 = 0.4;
+/// One that knows as much knows enough.
+const ENOUGH_KNOWN: f32 = 0.8;
+
+/// How far the model that is asked knows the words of a question.
+pub fn known(request: &SearchRequest<'_>, text: &str, language: Language) -> f32 {
+    let share = request
+        .embedder
+        .map_or(1.0, |model| model.knows(text, language));
+    match share {
+        share if share < LEAST_KNOWN => 0.0,
+        share => (share / ENOUGH_KNOWN).min(1.0),
+    }
 }
 
 /// The share of the vectors in a score, when there are any.

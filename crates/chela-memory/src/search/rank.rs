@@ -5,9 +5,12 @@
     reason = "slots and rows are numbered by the snapshot they index"
 )]
 
-use super::{RankedChunk, ScoreParts, ScoreScratch, SearchRequest};
-use crate::query::ParsedQuery;
-use crate::segment::ChunkFlags;
+use super::points::{ScoreParts, ScorePoints};
+use super::scope::ScopeMask;
+use super::{RankWeights, RankedChunk, ScoreScratch, SearchRequest};
+use crate::day::DaySpan;
+use crate::query::{AnswerKind, ParsedQuery, QueryKind};
+use crate::segment::{ChunkFlags, DocFacts};
 use crate::settings::QueryMode;
 use crate::snapshot::IndexSnapshot;
 
@@ -61,112 +64,186 @@ impl ScoreLegs {
     }
 
     /// The best chunks by the sum of all legs.
-    pub fn rank(
-        &self,
-        scratch: &ScoreScratch,
-        snapshot: &IndexSnapshot,
-        query: &ParsedQuery,
-        request: &SearchRequest<'_>,
-        (share, subject): (f32, f32),
-    ) -> Vec<RankedChunk> {
-        let weights = request.weights;
-        let keep = request.hits.max(weights.looked_at(subject)).max(1);
-        let keyword_scale = (1.0 - share) / self.best_keyword.max(1e-6);
+    pub fn rank(&self, legs: &ScoreScratch, ask: &RankAsk<'_>) -> Vec<RankedChunk> {
+        let weights = ask.request.weights;
+        let keep = ask.request.hits.max(weights.looked_at(ask.subject)).max(1);
+        let keyword_scale = (1.0 - ask.share) / self.best_keyword.max(1e-6);
         // Sections are scored by words.
-        let by_words = request.settings.mode != QueryMode::Vector;
+        let by_words = ask.request.settings.mode != QueryMode::Vector;
         let section = if by_words { weights.section } else { 0.0 };
         let section_scale = section / self.best_section.max(1e-6);
-        let vectors = share > 0.0 && self.best_cosine > -1.0;
-        let recency = request.settings.recency;
-        let recency_weight = if query.wants_newest {
-            recency.weight * 6.0
-        } else {
-            recency.weight
-        };
-        let newest = |age: i32| (-(age.max(0) as f32) / recency.half_life_days.max(0.1)).exp2();
-        // What facts about a chunk can add at most: where that is not enough, they are not read.
-        let most_prior = weights.said_by_user.max(0.0)
-            + recency_weight.max(0.0)
-            + weights.importance.max(0.0)
-            + query.span.map_or(0.0, |_| weights.asked_day.max(0.0));
+        let vectors = ask.share > 0.0 && self.best_cosine > -1.0;
+        let priors = ChunkPriors::of(ask);
+        let most_prior = priors.most();
         let mut best = Best::new(keep);
-        for part in &snapshot.parts {
+        for part in &ask.snapshot.parts {
             let docs = &part.segment.docs;
             let range = part.base..part.base + docs.len();
-            let keywords = &scratch.keyword[range.clone()];
-            let cosines = &scratch.cosine[range];
-            let sections = scratch.section.get(part.section_base..).unwrap_or_default();
-            let legs = keywords.iter().zip(cosines).zip(&part.segment.parents);
-            for (at, ((keyword, cosine), parent)) in legs.enumerate() {
+            let keywords = &legs.keyword[range.clone()];
+            let cosines = &legs.cosine[range];
+            let sections = legs.section.get(part.section_base..).unwrap_or_default();
+            let rows = keywords.iter().zip(cosines).zip(&part.segment.parents);
+            for (at, ((keyword, cosine), parent)) in rows.enumerate() {
                 let section = sections[*parent as usize];
                 let mut score = keyword * keyword_scale + section * section_scale;
                 if vectors {
-                    score += share * self.vector(*cosine);
+                    score += ask.share * self.vector(*cosine);
                 }
-                if score + most_prior <= best.least {
+                if score + most_prior <= best.least
+                    || !ask.mask.allows(part.base + at, part.alive[at])
+                {
                     continue;
                 }
-                let doc = &docs[at];
-                if !part.alive[at] {
-                    continue;
-                }
-                score += weights.importance * doc.importance.share();
-                if doc.flags.has(ChunkFlags::SAID_BY_USER) && doc.flags.has(ChunkFlags::ROLES) {
-                    score += weights.said_by_user;
-                }
-                if let Some(day) = doc.date {
-                    if doc.flags.has(ChunkFlags::DATED_NOTE) {
-                        score += recency_weight * newest(request.today.0 - day.0);
-                    }
-                    if query.span.is_some_and(|span| span.contains(day)) {
-                        score += weights.asked_day;
-                    }
-                }
+                score += priors.points(&docs[at]).total();
                 best.offer(part.base + at, score);
             }
         }
         let mut ranked: Vec<RankedChunk> = Vec::with_capacity(keep);
         for (rank, (score, slot)) in (1..).zip(best.sorted()) {
-            let Some((part, at)) = snapshot.locate(slot) else {
+            let Some((part, at)) = ask.snapshot.locate(slot) else {
                 continue;
             };
             let doc = part.segment.docs[at];
-            let section = scratch.section[part.section_base + part.segment.parents[at] as usize];
-            let dated = doc.date.filter(|_| doc.flags.has(ChunkFlags::DATED_NOTE));
-            let explain = ScoreParts {
-                bm25: scratch.keyword[slot],
-                keyword: scratch.keyword[slot] / self.best_keyword.max(1e-6),
-                cosine: scratch.cosine[slot],
-                vector: if vectors {
-                    self.vector(scratch.cosine[slot])
-                } else {
-                    0.0
-                },
-                section: section / self.best_section.max(1e-6),
-                recency: dated.map_or(0.0, |day| recency_weight * newest(request.today.0 - day.0)),
-                role: if doc.flags.has(ChunkFlags::SAID_BY_USER) && doc.flags.has(ChunkFlags::ROLES)
-                {
-                    weights.said_by_user
-                } else {
-                    0.0
-                },
-                importance: weights.importance * doc.importance.share(),
-                date: match (query.span, doc.date) {
-                    (Some(span), Some(day)) if span.contains(day) => weights.asked_day,
-                    _ => 0.0,
-                },
-                first_rank: rank,
-                ..ScoreParts::default()
+            let section = legs.section[part.section_base + part.segment.parents[at] as usize];
+            let vector = match vectors {
+                true => self.vector(legs.cosine[slot]),
+                false => 0.0,
+            };
+            let points = ScorePoints {
+                words: legs.keyword[slot] * keyword_scale,
+                meaning: ask.share * vector,
+                section: section * section_scale,
+                ..priors.points(&doc)
             };
             ranked.push(RankedChunk {
                 slot,
                 chunk: doc.chunk,
                 file: doc.file,
+                language: doc.language,
                 score,
-                explain,
+                explain: ScoreParts {
+                    points,
+                    bm25: legs.keyword[slot],
+                    keyword: legs.keyword[slot] / self.best_keyword.max(1e-6),
+                    cosine: legs.cosine[slot],
+                    vector,
+                    first_rank: rank,
+                    ..ScoreParts::default()
+                },
             });
         }
         ranked
+    }
+}
+
+/// What is ranked, and for which question.
+pub struct RankAsk<'a> {
+    pub snapshot: &'a IndexSnapshot,
+    pub query: &'a ParsedQuery,
+    pub request: &'a SearchRequest<'a>,
+    /// Which chunks may be in the answer.
+    pub mask: &'a ScopeMask,
+    /// Chunks of these days are meant.
+    pub days: Option<DaySpan>,
+    /// The share of the vectors.
+    pub share: f32,
+    /// How far a subject is asked for; see [`ParsedQuery::subject`].
+    pub subject: f32,
+}
+
+/// What speaks for a chunk before its words are read.
+struct ChunkPriors<'a> {
+    weights: &'a RankWeights,
+    named: &'a [u32],
+    wants: AnswerKind,
+    days: Option<DaySpan>,
+    today: i32,
+    recency: f32,
+    half_life: f32,
+    /// Priors are for notes and talk, not for code.
+    counts: bool,
+}
+
+impl<'a> ChunkPriors<'a> {
+    fn of(ask: &RankAsk<'a>) -> Self {
+        let recency = ask.request.settings.recency;
+        Self {
+            weights: ask.request.weights,
+            // A page says what several people say.
+            named: match ask.snapshot.has_pages() {
+                true => &[],
+                false => &ask.query.named,
+            },
+            wants: ask.query.wants,
+            days: ask.days,
+            today: ask.request.today.0,
+            recency: match ask.query.wants_newest {
+                true => recency.weight * 6.0,
+                false => recency.weight,
+            },
+            half_life: recency.half_life_days.max(0.1),
+            counts: ask.query.kind != QueryKind::Code,
+        }
+    }
+
+    /// The most they may be: where that is not enough, they need not be asked for.
+    fn most(&self) -> f32 {
+        let weights = self.weights;
+        let of_days = self.days.map_or(0.0, |_| weights.asked_day);
+        [
+            weights.said_by_user,
+            weights.named_speaker,
+            weights.wish,
+            weights.core,
+            weights.tells_time.max(weights.tells_number),
+            weights.importance,
+            self.recency,
+            of_days,
+        ]
+        .iter()
+        .map(|weight| weight.max(0.0))
+        .sum()
+    }
+
+    fn points(&self, doc: &DocFacts) -> ScorePoints {
+        let weights = self.weights;
+        let flags = doc.flags;
+        let mut points = ScorePoints {
+            importance: weights.importance * doc.importance.share(),
+            ..ScorePoints::default()
+        };
+        if flags.has(ChunkFlags::ROLES) && flags.has(ChunkFlags::SAID_BY_USER) {
+            points.role = weights.said_by_user;
+            if flags.has(ChunkFlags::WISH) {
+                points.wish = weights.wish;
+            }
+        }
+        if self.counts {
+            if flags.has(ChunkFlags::CORE) {
+                points.core = weights.core;
+            }
+            if doc.speaker != 0 && self.named.binary_search(&doc.speaker).is_ok() {
+                points.speaker = weights.named_speaker;
+            }
+            points.answers = match self.wants {
+                AnswerKind::Time if flags.has(ChunkFlags::TELLS_TIME) => weights.tells_time,
+                AnswerKind::Number if flags.has(ChunkFlags::TELLS_NUMBER) => weights.tells_number,
+                _ => 0.0,
+            };
+            if flags.has(ChunkFlags::ONLY_ASKS) {
+                points.answers += weights.only_asks;
+            }
+        }
+        if let Some(day) = doc.date {
+            if flags.has(ChunkFlags::DATED_NOTE) || flags.has(ChunkFlags::TRANSCRIPT) {
+                let age = (self.today - day.0).max(0) as f32;
+                points.recency = self.recency * (-age / self.half_life).exp2();
+            }
+            if self.days.is_some_and(|span| span.contains(day)) {
+                points.date = weights.asked_day;
+            }
+        }
+        points
     }
 }
 

@@ -209,7 +209,7 @@ fn with<'a>(home: &'a MemoryHome, embedder: &'a dyn Embedder) -> Memory<'a> {
         places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: home.settings.clone(),
         embedder: Some(embedder),
@@ -330,7 +330,7 @@ fn importance_breaks_ties_and_explains_itself() {
     let found = memory.search(&ask("who has the spare key")).unwrap();
     let best = &found.answer.hits[0];
     assert_eq!((best.label.as_str(), best.start_line), ("memory/b.md", 2));
-    assert!((best.explain.importance - 0.04).abs() < 1e-6);
+    assert!((best.explain.points.importance - 0.04).abs() < 1e-6);
     // What matters most does not push aside what was asked for.
     assert_eq!(found_first(&mut memory, "when is lunch"), "memory/a.md");
 }
@@ -439,15 +439,15 @@ fn the_best_pages_say_what_the_subject_is() {
         let hit = hits
             .iter()
             .find(|hit| hit.label == format!("memory/{name}.md"));
-        hit.map_or(0.0, |hit| hit.explain.agreed)
+        hit.map_or(0.0, |hit| hit.explain.points.agreed)
     };
     // `c` and `d` answer the question alike; `c` has a word the others share that was not asked for.
     assert!(agreed("c") > agreed("d"), "{} {}", agreed("c"), agreed("d"));
     assert!(agreed("d") > agreed("e"));
     // A short question asks for a fact, and entries are no pages.
     let short = memory.search(&ask("wing flutter")).unwrap().answer.hits;
-    assert!(short.iter().all(|hit| hit.explain.agreed == 0.0));
+    assert!(short.iter().all(|hit| hit.explain.points.agreed == 0.0));
     home = notes();
     let hits = home.synced().search(&ask(question)).unwrap().answer.hits;
-    assert!(hits.iter().all(|hit| hit.explain.agreed == 0.0));
+    assert!(hits.iter().all(|hit| hit.explain.points.agreed == 0.0));
 }

@@ -17,15 +17,37 @@ pub struct RankWeights {
     pub network: VectorShares,
     /// What the unit before and after say counts for the one between: answers follow questions.
     pub before: f32,
+    /// Of a question before it.
+    pub before_answer: f32,
     pub after: f32,
+    /// The same for their meaning.
+    pub meant_before: f32,
+    pub meant_after: f32,
     /// A unit in a section about the subject is likelier to be meant.
     pub section: f32,
-    /// In conversations with an assistant, what the user said.
+    /// In conversations with an assistant, what the user said, and what of it is a standing wish.
     pub said_by_user: f32,
+    pub wish: f32,
+    /// Said by someone the question names.
+    pub named_speaker: f32,
+    /// Of MEMORY.md or USER.md.
+    pub core: f32,
+    /// Tells a time, or a number, where the question asks for one.
+    pub tells_time: f32,
+    pub tells_number: f32,
+    /// A question answers nothing.
+    pub only_asks: f32,
     /// What its writer marked as important; like recency it breaks ties.
     pub importance: f32,
     /// A unit of the day that was asked for.
     pub asked_day: f32,
+    /// Where nothing of the asked days has so much of the question, so many of others may be shown
+    /// that have more.
+    pub enough_coverage: f32,
+    /// What tells of the asked days is shown when it has this share of the most that is of them.
+    pub telling_coverage: f32,
+    pub from_other_days: usize,
+    pub forms: FormWeights,
     /// A name in more than this share of the chunks tells nothing apart.
     pub common_name: f32,
     /// How many are looked at more closely, and how many where a subject is asked for.
@@ -35,7 +57,11 @@ pub struct RankWeights {
     pub coverage: f32,
     pub coverage_subject: f32,
     pub pairs: f32,
+    /// Like words: in questions about code; in others, of entries and of pages; where a subject is
+    /// asked for.
     pub soft: f32,
+    pub soft_prose: f32,
+    pub soft_pages: f32,
     pub soft_subject: f32,
     /// A question of more terms than this begins to describe a subject.
     pub subject_from: f32,
@@ -47,6 +73,21 @@ pub struct RankWeights {
     /// Agreement with the best candidates, in words and in meaning.
     pub agreed_words: f32,
     pub agreed_meaning: f32,
+}
+
+/// How surely another form is the word that was meant.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FormWeights {
+    /// It begins with it.
+    pub begins: f32,
+    pub one_slip: f32,
+    pub two_slips: f32,
+    /// Two words of the question in one.
+    pub joined: f32,
+    /// A word of another language for the same.
+    pub meaning: f32,
+    /// A part of it.
+    pub part: f32,
 }
 
 /// The share of the vectors in a score, by kind of question.
@@ -101,11 +142,31 @@ impl Default for RankWeights {
                 look_at_code: 0.3,
             },
             before: 0.25,
+            before_answer: 0.5,
+            meant_before: 0.0,
+            meant_after: 0.1,
             after: 0.1,
-            section: 0.4,
-            said_by_user: 0.2,
+            section: 0.5,
+            said_by_user: 0.4,
+            wish: 0.2,
+            named_speaker: 0.4,
+            core: 0.1,
+            tells_time: 0.15,
+            tells_number: 0.1,
+            only_asks: -0.1,
             importance: 0.05,
             asked_day: 0.5,
+            enough_coverage: 0.6,
+            telling_coverage: 0.7,
+            from_other_days: 4,
+            forms: FormWeights {
+                begins: 0.5,
+                one_slip: 0.8,
+                two_slips: 0.6,
+                joined: 0.9,
+                meaning: 0.7,
+                part: 0.6,
+            },
             common_name: 0.2,
             closer: 40,
             closer_subject: 100,
@@ -113,6 +174,8 @@ impl Default for RankWeights {
             coverage_subject: 0.0,
             pairs: 0.3,
             soft: 0.4,
+            soft_prose: 0.0,
+            soft_pages: 0.4,
             soft_subject: 0.3,
             subject_from: 3.0,
             phrase: 1.0,

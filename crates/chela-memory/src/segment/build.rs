@@ -7,7 +7,8 @@
 
 use std::collections::HashMap;
 
-use super::{DocFacts, IndexSegment};
+use super::{DayMention, DocFacts, IndexSegment};
+use crate::day::DaySpan;
 
 /// Builds a segment, chunk by chunk.
 #[derive(Debug, Default)]
@@ -39,6 +40,16 @@ impl SegmentBuilder {
         self.segment.push_doc(facts, length);
     }
 
+    /// Says of which days the last chunk tells.
+    pub fn mention(&mut self, spans: &[DaySpan]) {
+        let Some(doc) = self.segment.docs.len().checked_sub(1) else {
+            return;
+        };
+        let doc = doc as u32;
+        let mentions = spans.iter().map(|span| DayMention { doc, span: *span });
+        self.segment.mentions.extend(mentions);
+    }
+
     /// Adds the chunks of a segment for which `keep` holds, in order.
     pub fn append(&mut self, other: &IndexSegment, keep: impl Fn(usize) -> bool) {
         let moved: Vec<Option<u32>> = (0..other.docs.len())
@@ -49,6 +60,12 @@ impl SegmentBuilder {
                 })
             })
             .collect();
+        for mention in &other.mentions {
+            if let Some(Some(doc)) = moved.get(mention.doc as usize) {
+                let doc = *doc;
+                self.segment.mentions.push(DayMention { doc, ..*mention });
+            }
+        }
         for at in 0..other.term_count() {
             let mut number = None;
             for (doc, count) in other.postings_at(at) {

@@ -1,22 +1,24 @@
 //! A segment as it lies in the file.
 
-use super::{ChunkFlags, DocFacts, IndexSegment};
-use crate::day::CalendarDay;
+use super::{ChunkFlags, DayMention, DocFacts, IndexSegment};
+use crate::day::{CalendarDay, DaySpan};
 use crate::importance::NoteImportance;
+use crate::language::Language;
 
-pub(super) const MAGIC: &[u8; 8] = b"CHSEG001";
+pub(super) const MAGIC: &[u8; 8] = b"CHSEG002";
 const NO_DATE: i32 = i32::MIN;
 
 impl IndexSegment {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out =
-            Vec::with_capacity(self.postings.len() + self.terms.len() + 24 * self.docs.len());
+            Vec::with_capacity(self.postings.len() + self.terms.len() + 36 * self.docs.len());
         out.extend_from_slice(MAGIC);
         for number in [
             self.docs.len(),
             self.term_count(),
             self.terms.len(),
             self.postings.len(),
+            self.mentions.len(),
         ] {
             out.extend_from_slice(&(number as u32).to_le_bytes());
         }
@@ -26,10 +28,17 @@ impl IndexSegment {
             out.extend_from_slice(&doc.section.to_le_bytes());
             out.extend_from_slice(&doc.date.map_or(NO_DATE, |day| day.0).to_le_bytes());
             out.extend_from_slice(&length.to_le_bytes());
-            out.extend_from_slice(&[doc.flags.0, doc.importance.percent(), 0, 0]);
+            out.extend_from_slice(&doc.speaker.to_le_bytes());
+            out.extend_from_slice(&doc.flags.0.to_le_bytes());
+            out.extend_from_slice(&[doc.importance.percent(), doc.language.number()]);
         }
         for start in self.term_starts.iter().chain(&self.posting_starts) {
             out.extend_from_slice(&start.to_le_bytes());
+        }
+        for mention in &self.mentions {
+            out.extend_from_slice(&mention.doc.to_le_bytes());
+            out.extend_from_slice(&mention.span.first.0.to_le_bytes());
+            out.extend_from_slice(&mention.span.last.0.to_le_bytes());
         }
         out.extend_from_slice(&self.terms);
         out.extend_from_slice(&self.postings);
@@ -42,6 +51,7 @@ impl IndexSegment {
         let mut number = || take(&mut rest).map(|bytes: &[u8; 4]| u32::from_le_bytes(*bytes));
         let (docs, terms) = (number()? as usize, number()? as usize);
         let (term_bytes, posting_bytes) = (number()? as usize, number()? as usize);
+        let mentions = number()? as usize;
         let mut this = Self::default();
         for _ in 0..docs {
             let chunk = i64::from_le_bytes(*take(&mut rest)?);
@@ -49,15 +59,19 @@ impl IndexSegment {
             let section = u32::from_le_bytes(*take(&mut rest)?);
             let date = i32::from_le_bytes(*take(&mut rest)?);
             let length = u32::from_le_bytes(*take(&mut rest)?);
-            let [flags, importance, _, _] = *take(&mut rest)?;
+            let speaker = u32::from_le_bytes(*take(&mut rest)?);
+            let flags = u16::from_le_bytes(*take(&mut rest)?);
+            let [importance, language] = *take(&mut rest)?;
             this.push_doc(
                 DocFacts {
                     chunk,
                     file,
                     section,
                     date: (date != NO_DATE).then_some(CalendarDay(date)),
+                    speaker,
                     flags: ChunkFlags(flags),
                     importance: NoteImportance::from_percent(importance),
+                    language: Language::from_number(language),
                 },
                 length,
             );
@@ -71,6 +85,18 @@ impl IndexSegment {
         };
         this.term_starts = starts(term_bytes)?;
         this.posting_starts = starts(posting_bytes)?;
+        for _ in 0..mentions {
+            let doc = u32::from_le_bytes(*take(&mut rest)?);
+            let mut day = || take(&mut rest).map(|b: &[u8; 4]| CalendarDay(i32::from_le_bytes(*b)));
+            let span = DaySpan {
+                first: day()?,
+                last: day()?,
+            };
+            if doc as usize >= docs {
+                return None;
+            }
+            this.mentions.push(DayMention { doc, span });
+        }
         if rest.len() != term_bytes + posting_bytes {
             return None;
         }

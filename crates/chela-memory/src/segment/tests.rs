@@ -7,8 +7,10 @@ fn facts(chunk: i64) -> DocFacts {
         file: chunk / 3,
         section: 0,
         date: None,
-        flags: ChunkFlags::default(),
+        speaker: super::speaker_number("Ann Lee"),
+        flags: ChunkFlags(ChunkFlags::ONLY_ASKS | ChunkFlags::SHARED),
         importance: super::NoteImportance::default(),
+        language: super::Language::named("de").unwrap(),
     }
 }
 
@@ -78,4 +80,16 @@ fn terms_are_found_by_their_beginning() {
     let segment = build(&[vec!["maxres".into(), "max".into(), "min".into()]]);
     assert_eq!(segment.terms_with_prefix("max", 9), ["max", "maxres"]);
     assert!(segment.terms_with_prefix("z", 9).is_empty());
+}
+
+#[test]
+fn what_is_known_of_a_chunk_comes_back() {
+    let segment = build(&[vec!["a".into()]]);
+    let back = IndexSegment::from_bytes(&segment.to_bytes()).unwrap();
+    assert_eq!(back.docs, segment.docs);
+    assert_eq!(
+        super::speaker_number("ann"),
+        super::speaker_number("Ann Lee")
+    );
+    assert_eq!(super::speaker_number(" "), 0);
 }

@@ -298,7 +298,8 @@ fn query(search: &model::MemorySearch) -> QuerySettings {
     let number = |outer: &str, key: &str| nested(outer, key)?.as_f64().map(|n| n as f32);
     QuerySettings {
         mode,
-        max_results: search.query.max_results as usize,
+        max_results: search.query.max_results.map(|most| most as usize),
+        max_chars: search.query.max_chars.map_or(defaults.max_chars, size),
         min_score: search.query.min_score.or(usual).map(|score| score as f32),
         vector_weight: hybrid_number(search, "vectorWeight"),
         text_weight: hybrid_number(search, "textWeight"),

@@ -14,7 +14,7 @@ fn labels(home: &Path, settings: &MemorySettings) -> (Vec<String>, Vec<String>) 
     let places = MemoryPlaces {
         workspace: home.join("w"),
         sessions: Some(home.join("sessions")),
-        ceiling: Default::default(),
+        ..Default::default()
     };
     let found = find(&Host::fixed(home), &places, settings);
     (found.files.into_keys().collect(), found.problems)
@@ -30,15 +30,28 @@ fn core_files_and_notes_are_found() {
         "memory/a.md",
         "memory/deep/er/b.MD",
         "memory/c.txt",
+        "memory/house.org",
+        "memory/lease.pdf",
         "memory/.hidden.md",
     ] {
         write(&home.path().join("w"), name, "x");
     }
     write(home.path(), "sessions/s.jsonl", "{}");
-    let (found, _) = labels(home.path(), &MemorySettings::default());
+    let (found, problems) = labels(home.path(), &MemorySettings::default());
     assert_eq!(
         found,
-        ["MEMORY.md", "USER.md", "memory/a.md", "memory/deep/er/b.MD"]
+        [
+            "MEMORY.md",
+            "USER.md",
+            "memory/a.md",
+            "memory/c.txt",
+            "memory/deep/er/b.MD",
+            "memory/house.org"
+        ]
+    );
+    assert!(
+        problems.concat().contains("memory/lease.pdf"),
+        "{problems:?}"
     );
     let settings = MemorySettings {
         sources: vec![SourceKind::Memory, SourceKind::Sessions],
@@ -142,7 +155,7 @@ fn trust_follows_who_writes_a_file() {
     let places = MemoryPlaces {
         workspace: home.path().join("w"),
         sessions: None,
-        ceiling: Default::default(),
+        ..Default::default()
     };
     let found = find(&Host::fixed(home.path()), &places, &settings);
     let trust: Vec<Trust> = found.files.values().map(|file| file.trust).collect();
@@ -170,6 +183,7 @@ fn no_file_is_trusted_more_than_it_may_be() {
                 false => Trust::Operator,
             }
         }),
+        ..MemoryPlaces::default()
     };
     let host = Host::fixed(home.path());
     let found = find(&host, &places, &MemorySettings::default());

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// Format of the file, kept in `user_version`.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -35,6 +35,9 @@ CREATE TABLE IF NOT EXISTS chunks (
     date INTEGER,
     body_at INTEGER NOT NULL,
     hash BLOB NOT NULL,
+    -- Who says it, as written; empty for nobody.
+    speaker TEXT NOT NULL,
+    language INTEGER NOT NULL,
     text TEXT NOT NULL
 );
 CREATE INDEX IF NOT EXISTS chunks_by_file ON chunks (file);
@@ -80,9 +83,21 @@ pub fn create(connection: &Connection) -> rusqlite::Result<()> {
     ))
 }
 
-/// From an older format. There is none yet, so anything that is there came from elsewhere; it is
-/// derived data and made again.
-pub fn upgrade(connection: &Connection, _from: i64) -> rusqlite::Result<()> {
+/// From an older format. What is derived is made again from the notes; vectors that were slow or
+/// paid for stay.
+pub fn upgrade(connection: &Connection, from: i64) -> rusqlite::Result<()> {
+    if from > 0 {
+        tracing::info!(
+            from,
+            to = VERSION,
+            "the index of memory gets a newer format"
+        );
+        connection.execute_batch(
+            "BEGIN IMMEDIATE; DROP TABLE IF EXISTS meta; DROP TABLE IF EXISTS files; \
+             DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS segments; \
+             DROP TABLE IF EXISTS vectors; DROP TABLE IF EXISTS chunks_fts; COMMIT;",
+        )?;
+    }
     create(connection)
 }
 

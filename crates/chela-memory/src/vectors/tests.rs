@@ -70,7 +70,7 @@ fn open<'a>(home: &'a MemoryHome, embedder: &'a dyn Embedder) -> Memory<'a> {
         places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: home.settings.clone(),
         embedder: Some(embedder),

@@ -48,7 +48,7 @@ fn open<'a>(host: &'a Host, home: &Path) -> Memory<'a> {
         places: MemoryPlaces {
             workspace: home.join("w"),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: MemorySettings::default(),
         embedder: None,
@@ -82,24 +82,14 @@ fn content(memory: &Memory<'_>) -> Vec<(String, u32, String)> {
 
 /// How many entries a search looks at.
 fn searched(memory: &mut Memory<'_>) -> usize {
-    let ask = MemoryQuestion {
-        question: "note",
-        max_results: None,
-        min_score: None,
-        audience: Audience::Private,
-    };
+    let ask = MemoryQuestion::new("note", Audience::Private);
     memory.search(&ask).unwrap().answer.searched
 }
 
 /// A search must answer, with the note it is about.
 fn check_search(memory: &mut Memory<'_>, note: usize) {
     let question = format!("note{note} word3");
-    let ask = MemoryQuestion {
-        question: &question,
-        max_results: None,
-        min_score: None,
-        audience: Audience::Private,
-    };
+    let ask = MemoryQuestion::new(&question, Audience::Private);
     let found = memory.search(&ask).unwrap();
     assert_eq!(
         found.answer.searched,

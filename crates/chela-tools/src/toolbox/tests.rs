@@ -76,7 +76,7 @@ impl ToolboxFixture {
                     places: MemoryPlaces {
                         workspace,
                         sessions: None,
-                        ceiling: Default::default(),
+                        ..Default::default()
                     },
                     settings: chela_memory::MemorySettings::of(&view),
                     embedder: None,
@@ -85,6 +85,8 @@ impl ToolboxFixture {
                     host: host.clone(),
                 })),
                 audience: Audience::Private,
+                max_chars: None,
+                max_chars: None,
             }),
             redactor: Arc::new(Redactor::new(
                 None,

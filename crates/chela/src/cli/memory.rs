@@ -40,14 +40,36 @@ Examples:
 Examples:
   chela memory search when does the lease end
   chela memory search '\"blue bike\" repair' --explain
-  chela memory search invoices --max-results 3 --json")]
+  chela memory search what happened last week
+  chela memory search dentist --since march --until 2026-06-30
+  chela memory search --on yesterday
+  chela memory search --in skills make a slide deck
+  chela memory search invoices --max-results 3 --json
+
+Dates are understood in questions and after --since, --until and --on: 2026-03-04, 4.3.2026,
+March, last tuesday, two weeks ago, vor drei Tagen.")]
     Search {
-        /// The question, in any words
-        #[arg(required = true, num_args = 1.., trailing_var_arg = false)]
+        /// The question, in any words; none lists the days after --since, --until and --on
+        #[arg(num_args = 0.., required_unless_present_any = ["since", "until", "on"])]
         query: Vec<String>,
-        /// Return at most this many results
+        /// Only entries of this day or later
+        #[arg(long, value_name = "DATE")]
+        since: Option<String>,
+        /// Only entries of this day or earlier
+        #[arg(long, value_name = "DATE")]
+        until: Option<String>,
+        /// Only entries of this day, week, month or year
+        #[arg(long, value_name = "DATE")]
+        on: Option<String>,
+        /// Search only here
+        #[arg(long = "in", value_name = "PLACE")]
+        place: Option<MemoryPlace>,
+        /// Return at most this many results; else as many as fit
         #[arg(long, short = 'n', value_name = "N")]
         max_results: Option<usize>,
+        /// Return at most this many characters of text
+        #[arg(long, value_name = "N")]
+        max_chars: Option<usize>,
         /// Leave out results weaker than this share of the best (0 to 1)
         #[arg(long, value_name = "SCORE")]
         min_score: Option<f32>,
@@ -57,6 +79,23 @@ Examples:
         /// Search the index as it is, without checking the files first
         #[arg(long)]
         no_sync: bool,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show everything said by and about somebody
+    #[command(after_help = "\
+Examples:
+  chela memory about Paola
+  chela memory about 'Ann Meyer' --json
+
+A name is found as words, as a [[link]] or a #tag, in headings and in the names of files.")]
+    About {
+        /// A name, in any case
+        #[arg(required = true, num_args = 1..)]
+        name: Vec<String>,
         #[command(flatten)]
         agent: AgentArg,
         /// Print JSON for scripts
@@ -125,9 +164,38 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Measure search on sets of questions with known answers
+    #[command(after_help = "\
+Examples:
+  chela memory bench sets/           every set in a folder
+  chela memory bench sets/locomo-files --json
+
+A set is a folder with queries.jsonl and either docs.jsonl or one folder of notes for each group.
+Questions are asked as the agent asks them; neither your notes nor your config are read.")]
+    Bench {
+        /// The set, or a folder of sets
+        #[arg(value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
     /// A stronger embedding model than the built-in one
     #[command(subcommand)]
     Model(MemoryModelCommand),
+}
+
+/// What can be searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum MemoryPlace {
+    /// MEMORY.md, USER.md, memory/ and the extra paths
+    Notes,
+    /// What was said in conversations
+    Sessions,
+    /// The agent's skills, by name and description
+    Skills,
+    /// The agent's tools, also those it must look for first
+    Tools,
 }
 
 #[derive(Debug, Subcommand)]

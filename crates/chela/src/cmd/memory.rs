@@ -1,5 +1,8 @@
 //! `chela memory …`: what is remembered, found and forgotten.
 
+mod about;
+mod bench;
+mod cards;
 mod index;
 mod keep;
 mod model;
@@ -36,7 +39,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
         }
         MemoryCommand::Search {
             query,
+            since,
+            until,
+            on,
+            place,
             max_results,
+            max_chars,
             min_score,
             explain,
             no_sync,
@@ -45,7 +53,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
         } => {
             let request = search::SearchRequest {
                 question: query.join(" "),
+                since,
+                until,
+                on,
+                place,
                 max_results,
+                max_chars,
                 min_score,
                 explain,
                 no_sync,
@@ -53,6 +66,10 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
             };
             search::run(&setup, screen, &agent, &request)
         }
+        MemoryCommand::About { name, agent, json } => {
+            about::run(&setup, screen, &agent, &name.join(" "), json)
+        }
+        MemoryCommand::Bench { folder, json } => bench::run(screen, &folder, json),
         MemoryCommand::Get {
             path,
             from,

@@ -17,6 +17,7 @@ use chela_skills::{
 };
 
 use super::{CommandOutcome, CommandSetup};
+use crate::cli::AgentArg;
 use crate::cli::skills::{SkillsCommand, WhoseSkills};
 use crate::fail::CommandError;
 use crate::screen::{ColourMode, Screen};
@@ -115,6 +116,18 @@ pub struct InstalledSkills {
     pub skills: AgentSkills,
     /// The tools its main session has.
     tools: Vec<String>,
+}
+
+/// The skills of an agent, for commands about something else.
+pub fn open_skills(
+    setup: &CommandSetup,
+    agent: &AgentArg,
+) -> Result<InstalledSkills, CommandError> {
+    let of = WhoseSkills {
+        agent: agent.agent.clone(),
+        explicit: Vec::new(),
+    };
+    open(setup, &of)
 }
 
 /// Finds the skills of an agent, and locks at first sight what lies in the owner's folders. A

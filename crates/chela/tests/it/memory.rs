@@ -6,6 +6,8 @@ use serde_json::json;
 use crate::home::TestHome;
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
+mod finding;
+
 fn with_notes() -> TestHome {
     let home = TestHome::ready();
     home.write(

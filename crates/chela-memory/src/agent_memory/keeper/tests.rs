@@ -33,7 +33,7 @@ fn keep(home: &MemoryHome) -> MemoryParts {
         places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings,
         embedder: Some(Arc::new(LocalTable)),

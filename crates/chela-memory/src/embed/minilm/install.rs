@@ -108,7 +108,7 @@ fn probe(path: &Path) -> Result<(), String> {
         "visit to the physician",
         "compile the rust program",
     ]
-    .map(|text| EmbedText { text, context: "" });
+    .map(EmbedText::plain);
     let vectors = MiniLm::new(path)
         .embed(&texts, EmbedRole::Document)
         .map_err(|EmbedError { reason, .. }| {

@@ -133,10 +133,7 @@ fn embed(
     texts: &[&str],
     role: EmbedRole,
 ) -> Result<Vec<Vec<f32>>, EmbedError> {
-    let texts: Vec<EmbedText<'_>> = texts
-        .iter()
-        .map(|text| EmbedText { text, context: "" })
-        .collect();
+    let texts: Vec<EmbedText<'_>> = texts.iter().map(EmbedText::plain).collect();
     embedder.embed(&texts, role)
 }
 

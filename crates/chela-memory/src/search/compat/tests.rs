@@ -63,7 +63,7 @@ fn memory(home: &MemoryHome) -> Memory<'_> {
         places: MemoryPlaces {
             workspace: home.workspace(),
             sessions: None,
-            ceiling: Default::default(),
+            ..Default::default()
         },
         settings: home.settings.clone(),
         embedder: Some(&Angles),

@@ -35,7 +35,7 @@ fn keys_of_both_eras_count() {
     assert_eq!(settings.sources, [SourceKind::Memory, SourceKind::Sessions]);
     assert_eq!(
         (settings.query.max_results, settings.query.min_score),
-        (3, Some(0.5))
+        (Some(3), Some(0.5))
     );
     assert_eq!(
         settings.query.duplicates,

@@ -1,13 +1,16 @@
 //! `chela memory search` and `chela memory get`.
 
 use chela_core::Audience;
-use chela_memory::search::{FileExcerpt, HitConfidence, VectorState};
+use chela_memory::search::{AnswerDays, DaysUse, FileExcerpt, HitConfidence, VectorState};
 use chela_memory::tool::{self, GetRequest, MemoryToolError};
-use chela_memory::{FreshLook, MemoryAnswer, MemoryQuestion};
+use chela_memory::{
+    DayLimits, FreshLook, MemoryAnswer, MemoryQuestion, SearchScope, SearchSources,
+};
 use serde_json::{Value, json};
 
+use super::cards::{self, CardKind};
 use super::{explained, open};
-use crate::cli::AgentArg;
+use crate::cli::{AgentArg, MemoryPlace};
 use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped};
@@ -15,7 +18,12 @@ use crate::screen::{Screen, count_noun, grouped};
 /// What was typed.
 pub struct SearchRequest {
     pub question: String,
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub on: Option<String>,
+    pub place: Option<MemoryPlace>,
     pub max_results: Option<usize>,
+    pub max_chars: Option<usize>,
     pub min_score: Option<f32>,
     pub explain: bool,
     pub no_sync: bool,
@@ -28,18 +36,40 @@ pub fn run(
     agent: &AgentArg,
     request: &SearchRequest,
 ) -> CommandOutcome {
-    if request.question.trim().is_empty() {
+    let has_days = request.since.is_some() || request.until.is_some() || request.on.is_some();
+    if request.question.trim().is_empty() && !has_days {
         return Err(
             CommandError::usage("there is nothing to search for").hint("chela memory search WORDS")
         );
     }
+    let sources = match request.place {
+        Some(MemoryPlace::Skills) => {
+            return cards::run(setup, screen, agent, request, CardKind::Skill);
+        }
+        Some(MemoryPlace::Tools) => {
+            return cards::run(setup, screen, agent, request, CardKind::Tool);
+        }
+        None => SearchSources::All,
+        Some(MemoryPlace::Notes) => SearchSources::Notes,
+        Some(MemoryPlace::Sessions) => SearchSources::Sessions,
+    };
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
+    let limits = DayLimits {
+        since: request.since.as_deref(),
+        until: request.until.as_deref(),
+        on: request.on.as_deref(),
+    };
+    let days = limits.read(memory.today()).map_err(|error| {
+        CommandError::usage(format!("--{error}"))
+            .hint("a date such as 2026-03-04, a month, or words such as `last tuesday`")
+    })?;
     let ask = MemoryQuestion {
-        question: &request.question,
         max_results: request.max_results,
         min_score: request.min_score,
-        audience: Audience::Private,
+        max_chars: request.max_chars,
+        scope: SearchScope { days, sources },
+        ..MemoryQuestion::new(&request.question, Audience::Private)
     };
     let looks = match request.no_sync {
         true => FreshLook::Skipped,
@@ -75,11 +105,17 @@ fn as_text(
             1 => "Nothing found in the 1 entry there is.".to_owned(),
             searched => format!("Nothing found among {} entries.", grouped(searched)),
         })?;
-    } else if found.answer.confidence == HitConfidence::Low {
-        screen.line(paint.dim(
-            "Low confidence: the results have little in common with the \
-            question.",
-        ))?;
+    }
+    if let Some(days) = found.answer.days {
+        screen.line(paint.dim(about_days(days)))?;
+    }
+    match found.answer.confidence {
+        HitConfidence::Unlikely => screen
+            .line(paint.dim("Nothing seems to answer this. These are the nearest entries."))?,
+        HitConfidence::Low => screen.line(
+            paint.dim("Low confidence: the results have little in common with the question."),
+        )?,
+        HitConfidence::High | HitConfidence::None => {}
     }
     for excerpt in &found.excerpts {
         let heading = match excerpt.heading.is_empty() {
@@ -91,6 +127,9 @@ fn as_text(
             paint.accent(excerpt.citation()),
             excerpt.score
         ))?;
+        if let Some(newer) = &excerpt.replaced_by {
+            screen.line(paint.dim(format!("  earlier: {newer} is newer")))?;
+        }
         for line in excerpt.text.lines() {
             screen.line(format!("  {line}"))?;
         }
@@ -115,41 +154,73 @@ fn as_text(
     Ok(())
 }
 
+/// Of which days the results are.
+fn about_days(days: AnswerDays) -> String {
+    match days.use_of {
+        DaysUse::Listed { entries } => {
+            format!(
+                "{} of {}, in order:",
+                count_noun(entries, "entry"),
+                days.span
+            )
+        }
+        DaysUse::Preferred => format!("Results of {} come first.", days.span),
+        DaysUse::Empty => format!("Nothing is dated {}; results of other days:", days.span),
+    }
+}
+
+/// What made the score, point by point, with what each was made of.
 fn reasons(excerpt: &FileExcerpt) -> Vec<String> {
     let e = &excerpt.explain;
-    let mut lines = vec![
-        format!(
-            "words   {:.2} (BM25 {:.2}), {:.0} % of the question covered",
-            unsigned_zero(e.keyword),
-            unsigned_zero(e.bm25),
-            unsigned_zero(e.coverage) * 100.0
-        ),
-        format!(
-            "meaning {:.2} (cosine {:.3}), word by word {:.2}",
-            unsigned_zero(e.vector),
-            unsigned_zero(e.cosine),
-            unsigned_zero(e.soft)
-        ),
-        format!(
-            "section {:.2}, was rank {} before the closer look",
-            unsigned_zero(e.section),
-            e.first_rank
-        ),
-    ];
-    for (value, what) in [
-        (e.pairs, "words in a row"),
-        (e.phrase, "quoted words"),
-        (e.recency, "recent"),
-        (e.importance, "marked as important"),
-        (e.agreed, "agrees with the other good ones"),
-        (e.date, "of the day asked for"),
-        (e.role, "said by the user"),
-    ] {
-        if value > 0.0 {
-            lines.push(format!("{what} +{value:.2}"));
-        }
-    }
+    let mut lines: Vec<String> = e
+        .points
+        .all()
+        .iter()
+        .filter(|(_, points)| points.abs() >= 0.005)
+        .map(|(reason, points)| {
+            let of = match *reason {
+                "words" => format!("  BM25 {:.2}", unsigned_zero(e.bm25)),
+                "meaning" => format!("  cosine {:.3}", unsigned_zero(e.cosine)),
+                "coverage" => format!(
+                    "  {:.0} % of the question's words",
+                    unsigned_zero(e.coverage) * 100.0
+                ),
+                _ => String::new(),
+            };
+            format!("{points:+.2}  {:11}{of}", reason_in_words(reason))
+        })
+        .collect();
+    lines.push(format!(
+        "{:+.2}  in all: {:.2} of the best; rank {} before the closer look",
+        unsigned_zero(e.points.total()),
+        excerpt.score,
+        e.first_rank
+    ));
     lines
+}
+
+fn reason_in_words(reason: &str) -> &str {
+    match reason {
+        "section" => "the section",
+        "recency" => "recent",
+        "role" => "said by you",
+        "speaker" => "said by whom you name",
+        "wish" => "a standing wish",
+        "core" => "a core file",
+        "answers" => "tells what is asked",
+        "importance" => "marked important",
+        "date" => "of the days asked for",
+        "coverage" => "words, looked at closely",
+        "pairs" => "words in a row",
+        "soft" => "like words",
+        "phrase" => "quoted words",
+        "close" => "words close together",
+        "title" => "in the title",
+        "agreed" => "agrees with the other good ones",
+        "newer" => "newer than a better one",
+        "behind" => "behind better ones",
+        other => other,
+    }
 }
 
 /// No `-0.00`: what is that small is nothing.
@@ -176,28 +247,40 @@ fn as_json(request: &SearchRequest, found: &MemoryAnswer, notes: &[String]) -> V
         .iter()
         .map(|excerpt| {
             let e = &excerpt.explain;
+            let points: serde_json::Map<String, Value> = e
+                .points
+                .all()
+                .iter()
+                .filter(|(_, points)| *points != 0.0)
+                .map(|(reason, points)| ((*reason).to_owned(), json!(unsigned_zero(*points))))
+                .collect();
             json!({
                 "path": excerpt.label, "startLine": excerpt.start_line, "endLine": excerpt.end_line,
                 "score": excerpt.score, "heading": excerpt.heading,
                 "date": excerpt.date.map(|day| day.to_string()), "text": excerpt.text,
                 "citation": excerpt.citation(), "trust": excerpt.trust.as_str(),
-                "audience": excerpt.audience.as_str(),
+                "audience": excerpt.audience.as_str(), "replacedBy": excerpt.replaced_by,
                 "explain": {
-                    "bm25": unsigned_zero(e.bm25), "keyword": unsigned_zero(e.keyword), "cosine": unsigned_zero(e.cosine), "vector": unsigned_zero(e.vector),
-                    "section": unsigned_zero(e.section), "recency": unsigned_zero(e.recency), "importance": unsigned_zero(e.importance),
-                    "role": unsigned_zero(e.role), "date": unsigned_zero(e.date),
-                    "coverage": unsigned_zero(e.coverage), "pairs": unsigned_zero(e.pairs), "soft": unsigned_zero(e.soft), "phrase": unsigned_zero(e.phrase),
-                    "close": unsigned_zero(e.close), "title": unsigned_zero(e.title), "agreed": unsigned_zero(e.agreed),
-                    "firstRank": e.first_rank,
+                    "bm25": unsigned_zero(e.bm25), "keyword": unsigned_zero(e.keyword),
+                    "cosine": unsigned_zero(e.cosine), "vector": unsigned_zero(e.vector),
+                    "coverage": unsigned_zero(e.coverage), "firstRank": e.first_rank,
+                    "points": points, "total": unsigned_zero(e.points.total()),
                 },
             })
         })
         .collect();
     json!({
         "query": request.question, "kind": found.answer.kind.as_str(), "searched": found.answer.searched,
-        "confidence": match found.answer.confidence {
-            HitConfidence::High => "high", HitConfidence::Low => "low", HitConfidence::None => "none",
-        },
+        "confidence": found.answer.confidence.as_str(),
+        "likelihood": found.answer.evidence.likelihood(),
+        "days": found.answer.days.map(|days| json!({
+            "first": days.span.first.to_string(), "last": days.span.last.to_string(),
+            "use": match days.use_of {
+                DaysUse::Listed { .. } => "listed",
+                DaysUse::Preferred => "preferred",
+                DaysUse::Empty => "empty",
+            },
+        })),
         "vectors": vectors(&found.answer.vectors), "results": results, "notes": notes,
     })
 }
@@ -218,9 +301,9 @@ fn unreadable(error: MemoryToolError) -> CommandError {
                 .hint("lines start at 1: --from 1")
         }
         MemoryToolError::Store(error) => explained(error),
-        MemoryToolError::EmptyQuery | MemoryToolError::Unreadable { .. } => {
-            CommandError::new(error)
-        }
+        MemoryToolError::EmptyQuery
+        | MemoryToolError::Limit(_)
+        | MemoryToolError::Unreadable { .. } => CommandError::new(error),
     }
 }
 

@@ -7,12 +7,11 @@ use chela_core::{Audience, ContentHash, Trust};
 use serde_json::Value;
 
 use super::runner::{BenchError, BenchRequest};
-use chela_memory::chunk::{self, NoteChunk};
-use chela_memory::day::CalendarDay;
-use chela_memory::importance::NoteImportance;
-use chela_memory::index::{PreparedFile, write_prepared};
-use chela_memory::source::{FileSource, FoundFile};
-use chela_memory::store::{IndexStore, StoreError};
+use crate::chunk::{self, NoteChunk};
+use crate::day::CalendarDay;
+use crate::index::{PreparedFile, write_prepared};
+use crate::source::{FileSource, FoundFile};
+use crate::store::{IndexStore, StoreError};
 
 pub struct Set {
     pub name: String,
@@ -186,6 +185,7 @@ pub fn write(
 ) -> Result<HashMap<(String, u32), Vec<String>>, StoreError> {
     let mut units: Vec<NoteChunk> = (1..).zip(docs).map(|(line, doc)| unit(line, doc)).collect();
     chunk::mark_speakers(&mut units);
+    chunk::mark_languages(&mut units);
     let messages = units.iter().filter(|unit| unit.speaker.is_some()).count();
     let is_chat = messages * 2 > units.len();
     let mut covers = HashMap::new();
@@ -225,13 +225,9 @@ fn unit(line: u32, doc: &Doc) -> NoteChunk {
     NoteChunk {
         start_line: line,
         end_line: line,
-        heading: String::new(),
-        section: 0,
         date: doc.date,
         text: doc.text.clone(),
-        body_at: 0,
-        speaker: None,
-        importance: NoteImportance::default(),
+        ..NoteChunk::default()
     }
 }
 

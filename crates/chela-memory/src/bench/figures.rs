@@ -25,11 +25,12 @@ pub struct Sums {
 }
 
 impl Sums {
-    pub fn add(&mut self, shown: &Shown, question: &Question) {
+    /// Adds a question; returns how much of what it asks for is within the default budget.
+    pub fn add(&mut self, shown: &Shown, question: &Question) -> f64 {
         self.questions += 1;
         let gold: HashSet<&str> = question.gold.iter().map(String::as_str).collect();
         if gold.is_empty() {
-            return;
+            return 0.0;
         }
         let share = |places: &mut dyn Iterator<Item = &String>| {
             let met: HashSet<&str> = places
@@ -53,6 +54,7 @@ impl Sums {
         self.sums.recall_in_4200 += within(1);
         self.sums.recall_in_8400 += within(2);
         const { assert!(BUDGETS.len() == 3) };
+        within(1)
     }
 
     pub fn figures(&self) -> Figures {

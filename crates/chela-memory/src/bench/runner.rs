@@ -1,39 +1,35 @@
-//! How good the search is: question sets run against it, figures out.
-//!
-//! A set is a folder with `queries.jsonl` and either `docs.jsonl` (texts already cut) or one
-//! folder of Markdown notes per group. A question is searched only in its own group. What counts
-//! is the share of the right places among the first results, and within a number of characters
-//! shown - the fair measure when units differ in size.
+//! Running a set: every group an index of its own, every question asked as the tool asks it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chela_core::{Audience, Host};
+use chela_core::{Audience, ContentHash, Host};
 
-use chela_memory::day::CalendarDay;
-use chela_memory::embed::Embedder;
-use chela_memory::index::{SyncDepth, SyncRequest, sync};
-use chela_memory::search::{ExcerptBudget, IndexSearcher, RankWeights, SearchRequest, excerpts};
-use chela_memory::settings::{MemorySettings, QueryMode};
-use chela_memory::source::MemoryPlaces;
-use chela_memory::store::{IndexStore, StoreError};
-use chela_memory::vectors::{self, FillLimit, FillOutcome, FillRules};
+use crate::day::CalendarDay;
+use crate::embed::Embedder;
+use crate::index::{SyncDepth, SyncRequest, sync};
+use crate::search::{
+    ExcerptBudget, FileExcerpt, IndexSearcher, RankWeights, SearchAnswer, SearchRequest,
+    SearchScope, excerpts,
+};
+use crate::settings::{MemorySettings, QueryMode};
+use crate::source::MemoryPlaces;
+use crate::store::{IndexStore, StoreError};
+use crate::vectors::{self, FillLimit, FillOutcome, FillRules};
 
 use super::figures::{Figures, Sums};
+use super::made::{self, MadeFigures};
 use super::sets::{self, Question, Set, Texts};
 
 /// Budgets of characters shown.
 pub const BUDGETS: [usize; 3] = [1_500, 4_200, 8_400];
-/// How many results an excerpt list may have, and how long each may get.
-const EXCERPT_CHARS: usize = 1_600;
-const RANKED: usize = 200;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     #[error(transparent)]
-    Provider(chela_memory::embed::EmbedError),
+    Provider(crate::embed::EmbedError),
     #[error("{} holds no set: expected queries.jsonl beside docs.jsonl or beside folders of notes", path.display())]
     NoSet { path: PathBuf },
     #[error("{} cannot be read", path.display())]
@@ -81,6 +77,12 @@ pub struct SetReport {
     /// The halves apart: the groups on which weights were chosen, and the others.
     pub tuned: Figures,
     pub held_out: Figures,
+    /// What was measured with questions made from those of the set.
+    #[serde(flatten)]
+    pub made: MadeFigures,
+    /// Each question and how much of what it asks for is in the default budget.
+    #[serde(skip)]
+    pub questions: Vec<(String, f64)>,
     pub ms_per_query: f64,
     pub index_chunks_per_second: f64,
     pub index_seconds: f64,
@@ -100,31 +102,34 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
         by_group.entry(&question.group).or_default().push(question);
     }
     let mut all = Sums::default();
+    let mut each = Vec::new();
     let mut halves = [Sums::default(), Sums::default()];
     let (mut docs, mut chunks) = (0, 0);
     let (mut indexing, mut searching) = (Duration::ZERO, Duration::ZERO);
     let groups = by_group.len();
-    for (number, (group, questions)) in by_group.into_iter().enumerate() {
+    let mut built: Vec<(&str, BenchIndex, Vec<&Question>)> = Vec::new();
+    for (group, questions) in by_group {
         let start = Instant::now();
-        let index = Index::build(set, group, request)?;
+        let index = BenchIndex::build(set, group, request)?;
         indexing += start.elapsed();
         docs += index.docs;
         chunks += index.chunks;
         let mut searcher = IndexSearcher::default();
-        for (at, question) in questions.iter().enumerate() {
+        for question in &questions {
             let start = Instant::now();
             let shown = index.answer(&mut searcher, question, request)?;
             searching += start.elapsed();
-            // Half of the groups; of a single group, every other question.
-            let half = if groups > 1 {
-                usize::from(number >= groups / 2)
-            } else {
-                at % 2
+            let recall = all.add(&shown, question);
+            each.push((question.text.clone(), recall));
+            let half = match groups {
+                1 => is_held_out(&question.text),
+                _ => is_held_out(group),
             };
-            all.add(&shown, question);
-            halves[half].add(&shown, question);
+            halves[usize::from(half)].add(&shown, question);
         }
+        built.push((group, index, questions));
     }
+    let made = made::measure(&built, request)?;
     let queries = set.questions.len();
     Ok(SetReport {
         set: set.name.clone(),
@@ -141,16 +146,24 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
         all: all.figures(),
         tuned: halves[0].figures(),
         held_out: halves[1].figures(),
+        made,
+        questions: each,
         ms_per_query: searching.as_secs_f64() * 1e3 / queries.max(1) as f64,
         index_chunks_per_second: chunks as f64 / indexing.as_secs_f64().max(1e-9),
         index_seconds: indexing.as_secs_f64(),
     })
 }
 
+/// Whether no weight was chosen by it: half of the groups, or of the questions where there is one
+/// group, by their hash.
+pub fn is_held_out(key: &str) -> bool {
+    ContentHash::of(key).as_bytes().first().is_some_and(|byte| byte & 1 == 1)
+}
+
 /// The index of one group.
-struct Index {
+pub struct BenchIndex {
     store: IndexStore,
-    today: CalendarDay,
+    pub today: CalendarDay,
     docs: usize,
     chunks: usize,
     /// For sets that come cut: the right places each unit holds, by file and line.
@@ -165,7 +178,7 @@ pub struct Shown {
     pub within: [Vec<String>; BUDGETS.len()],
 }
 
-impl Index {
+impl BenchIndex {
     fn build(set: &Set, group: &str, request: &BenchRequest<'_>) -> Result<Self, BenchError> {
         let mut store = IndexStore::temporary()?;
         let mut today = CalendarDay(0);
@@ -177,7 +190,7 @@ impl Index {
                 let places = MemoryPlaces {
                     workspace: root.join(group),
                     sessions: None,
-                    ceiling: Default::default(),
+                    ..Default::default()
                 };
                 let sync_request = SyncRequest {
                     host: &host,
@@ -193,7 +206,7 @@ impl Index {
                     &mut |_| ControlFlow::Continue(()),
                 )?;
                 docs = report.added;
-                for label in chela_memory::index::indexed_files(&store)?.keys() {
+                for label in crate::index::indexed_files(&store)?.keys() {
                     today = today.max(CalendarDay::find(label).unwrap_or(today));
                 }
             }
@@ -209,7 +222,7 @@ impl Index {
             }
         }
         make_vectors(&mut store, request)?;
-        let chunks = chela_memory::index::indexed_files(&store)?.values().sum();
+        let chunks = crate::index::indexed_files(&store)?.values().sum();
         Ok(Self {
             store,
             today: CalendarDay(today.0 + 1),
@@ -219,21 +232,62 @@ impl Index {
         })
     }
 
-    fn answer(
+    /// Asks as the tool does, on a day.
+    pub fn ask(
+        &self,
+        searcher: &mut IndexSearcher,
+        (text, today): (&str, CalendarDay),
+        request: &BenchRequest<'_>,
+    ) -> Result<(SearchAnswer, Vec<FileExcerpt>), BenchError> {
+        let budget = ExcerptBudget::of(&request.settings.query);
+        let search = self.request(text, today, budget, request);
+        let answer = searcher.search(&self.store, &search)?;
+        let shown = excerpts(&answer.hits, budget);
+        Ok((answer, shown))
+    }
+
+    fn request<'a>(
+        &self,
+        text: &'a str,
+        today: CalendarDay,
+        budget: ExcerptBudget,
+        request: &'a BenchRequest<'a>,
+    ) -> SearchRequest<'a> {
+        SearchRequest {
+            question: text,
+            settings: &request.settings.query,
+            weights: request.weights,
+            embedder: request.embedder,
+            today,
+            audience: Audience::Private,
+            hits: budget.hits(),
+            scope: SearchScope::default(),
+        }
+    }
+
+    /// The days something is of.
+    pub fn days(&self) -> Result<Vec<CalendarDay>, BenchError> {
+        let labels = crate::index::indexed_files(&self.store)?;
+        let mut days: Vec<CalendarDay> = labels
+            .keys()
+            .filter_map(|label| CalendarDay::find(label))
+            .collect();
+        days.dedup();
+        Ok(days)
+    }
+
+    pub fn answer(
         &self,
         searcher: &mut IndexSearcher,
         question: &Question,
         request: &BenchRequest<'_>,
     ) -> Result<Shown, BenchError> {
-        let search = SearchRequest {
-            question: &question.text,
-            settings: &request.settings.query,
-            weights: request.weights,
-            embedder: request.embedder,
-            today: self.today,
-            audience: Audience::Private,
-            hits: RANKED,
+        let largest = BUDGETS.iter().copied().max().unwrap_or_default();
+        let budget = |chars: usize| ExcerptBudget {
+            chars,
+            ..ExcerptBudget::of(&request.settings.query)
         };
+        let search = self.request(&question.text, self.today, budget(largest), request);
         let answer = searcher.search(&self.store, &search)?;
         let places = |label: &str, start: u32, end: u32| -> Vec<String> {
             (start..=end)
@@ -247,7 +301,7 @@ impl Index {
                 })
                 .collect()
         };
-        let list = |budget| {
+        let list = |budget: ExcerptBudget| {
             excerpts(&answer.hits, budget)
                 .into_iter()
                 .map(|excerpt| places(&excerpt.label, excerpt.start_line, excerpt.end_line))
@@ -255,9 +309,9 @@ impl Index {
         };
         // Units that come cut are results as they are; our own are merged with their neighbours.
         let results = match self.covers.is_empty() {
-            true => list(ExcerptBudget::Results {
-                count: 10,
-                chars: EXCERPT_CHARS,
+            true => list(ExcerptBudget {
+                results: 10,
+                ..budget(usize::MAX)
             }),
             false => answer
                 .hits
@@ -266,7 +320,7 @@ impl Index {
                 .map(|hit| places(&hit.label, hit.start_line, hit.end_line))
                 .collect(),
         };
-        let within = BUDGETS.map(|budget| list(ExcerptBudget::Chars(budget)).concat());
+        let within = BUDGETS.map(|chars| list(budget(chars)).concat());
         Ok(Shown { results, within })
     }
 }

@@ -1,10 +1,10 @@
 use std::path::Path;
 
-use chela_memory::embed::LocalTable;
-use chela_memory::search::RankWeights;
-use chela_memory::settings::MemorySettings;
+use crate::embed::LocalTable;
+use crate::search::RankWeights;
+use crate::settings::MemorySettings;
 
-use super::runner::{self, BenchError, BenchRequest, SetReport};
+use super::{BenchError, BenchRequest, SetReport};
 
 fn run(dir: &Path) -> Result<Vec<SetReport>, BenchError> {
     let request = BenchRequest {
@@ -12,7 +12,7 @@ fn run(dir: &Path) -> Result<Vec<SetReport>, BenchError> {
         weights: &RankWeights::default(),
         embedder: Some(&LocalTable),
     };
-    runner::run(dir, &request)
+    super::run(dir, &request)
 }
 
 #[test]

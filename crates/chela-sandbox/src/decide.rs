@@ -170,7 +170,8 @@ fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<San
         let mut plan = inside(ask, &settings, &folder)?;
         plan.doors()?;
         let toolchains = toolchains::folders(ask.host).into_iter();
-        let hidden = toolchains.filter(|folder| !plan.walls.shows(folder));
+        let shown = plan.walls.shown();
+        let hidden = toolchains.filter(|folder| !shown.holds(folder));
         let mut toolchains = PathAccess {
             read: hidden.collect(),
             ..PathAccess::default()

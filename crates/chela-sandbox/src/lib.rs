@@ -63,5 +63,5 @@ pub use plan::{BareCommand, NetworkAccess, SandboxPlan, WrappedCommand};
 pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
 pub use reachable::{HostLookup, SystemLookup, is_public};
 pub use settings::keys_without_effect;
-pub use walls::PathAccess;
+pub use walls::{PathAccess, ShownPaths};
 pub use written::WriteRecord;

@@ -1,6 +1,6 @@
 //! What is within reach inside.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,19 @@ pub struct PathAccess {
     pub hide: Vec<PathBuf>,
 }
 
+/// Paths that can be read inside, with their real names.
+#[derive(Debug, Clone)]
+pub struct ShownPaths(BTreeSet<PathBuf>);
+
+impl ShownPaths {
+    /// Whether a path, with its links followed, is one of them or below one.
+    pub fn holds(&self, path: &Path) -> bool {
+        let real = path.canonicalize();
+        let real = real.as_deref().unwrap_or(path);
+        real.ancestors().any(|above| self.0.contains(above))
+    }
+}
+
 impl PathAccess {
     /// What every command needs, where it exists. A folder of the system that has `hidden`
     /// inside is left out: walls have no holes.
@@ -145,20 +158,26 @@ impl PathAccess {
 
     /// Whether a path, with its links followed, can be read inside.
     pub fn shows(&self, path: &Path) -> bool {
-        let real = path.canonicalize();
-        let real = real.as_deref().unwrap_or(path);
-        self.read.iter().chain(&self.write).any(|seen| {
-            let seen_real = seen.canonicalize();
-            real.starts_with(seen) || seen_real.is_ok_and(|seen| real.starts_with(seen))
-        })
+        self.shown().holds(path)
+    }
+
+    /// What can be read inside, for several questions: its links are followed once.
+    pub fn shown(&self) -> ShownPaths {
+        let seen = self.read.iter().chain(&self.write);
+        ShownPaths(
+            seen.flat_map(|seen| [Some(seen.clone()), seen.canonicalize().ok()])
+                .flatten()
+                .collect(),
+        )
     }
 
     /// Takes the folders out of PATH that are not there inside.
     pub fn narrow_path(&self, env: &mut BTreeMap<String, String>) {
         if let Some(path) = env.get_mut("PATH") {
+            let shown = self.shown();
             let seen: Vec<&str> = path
                 .split(':')
-                .filter(|folder| self.shows(Path::new(folder)))
+                .filter(|folder| shown.holds(Path::new(folder)))
                 .collect();
             *path = seen.join(":");
         }

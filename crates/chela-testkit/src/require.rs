@@ -14,11 +14,12 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 13] = [
+pub const MACHINE_PARTS: [&str; 16] = [
     "binutils",
     "bubblewrap",
     "cgroups",
     "clients",
+    "curl",
     "dpkg",
     "independent-mock",
     "landlock",
@@ -26,8 +27,10 @@ pub const MACHINE_PARTS: [&str; 13] = [
     "npm",
     "otel-proto",
     "pip",
+    "promtool",
     "real-model",
     "ssh-keygen",
+    "systemd-analyze",
 ];
 
 /// What was looked for; `None` where it is missing and may be.

@@ -297,6 +297,7 @@ impl ContextBuilder {
             share: self.scope.subagent_share(),
             position: kind.position,
             purpose: kind.purpose,
+            standing: Some(Arc::clone(self.background.commands.sandbox())),
             ..PromptRequest::default()
         }
     }

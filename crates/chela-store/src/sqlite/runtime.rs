@@ -16,14 +16,14 @@ use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
 use crate::engine::SqliteEngine;
 use crate::file::{FileSoundness, FileState};
 use crate::inbox::{
-    ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
+    ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome, NewMessage,
 };
 use crate::jobs::{
     JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceLimit,
     OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
 };
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
-use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, NewDelivery, OutboxStore};
+use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, FinishedWork, NewDelivery, OutboxStore};
 use crate::{StoreCounts, StoreFuture, WriteDurability};
 
 use schema::FORMAT;
@@ -104,8 +104,30 @@ impl InboxStore for SqliteRuntimeStore {
         self.write(WriteDurability::Disk, move |tx| inbox::accept(tx, &message))
     }
 
+    fn accept_within(
+        &self,
+        message: NewMessage,
+        room: LaneRoom,
+    ) -> StoreFuture<'_, MessageAccepted> {
+        self.write(WriteDurability::Disk, move |tx| {
+            inbox::accept_within(tx, &message, room)
+        })
+    }
+
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>> {
         self.write(WriteDurability::Process, move |tx| inbox::claim(tx, &ask))
+    }
+
+    fn claim_up_to(&self, ask: ClaimAsk, most: usize) -> StoreFuture<'_, Vec<ClaimedMessage>> {
+        self.write(WriteDurability::Process, move |tx| {
+            let mut claimed = Vec::new();
+            while claimed.len() < most
+                && let Some(one) = inbox::claim(tx, &ask)?
+            {
+                claimed.push(one);
+            }
+            Ok(claimed)
+        })
     }
 
     fn claim_behind(
@@ -167,7 +189,7 @@ impl OutboxStore for SqliteRuntimeStore {
         claim: &WorkClaim,
         outcome: MessageOutcome,
         deliveries: Vec<NewDelivery>,
-    ) -> StoreFuture<'_, ClaimState> {
+    ) -> StoreFuture<'_, FinishedWork> {
         self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
             outbox::finish_and_send(tx, claim, &outcome, &deliveries)
         })

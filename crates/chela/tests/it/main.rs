@@ -38,6 +38,7 @@ mod models;
 mod newcomer;
 mod old_home;
 mod outliving;
+mod parts;
 mod packaging;
 mod prices;
 mod prompt;

@@ -9,7 +9,10 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::AsyncWriteExt as _;
@@ -91,8 +94,12 @@ async fn serve_one(
             }
         },
     };
-    let router = router.layer(axum::Extension(ConnectInfo(ends)));
-    let service = TowerToHyperService::new(router);
+    let router = TowerToHyperService::new(router);
+    // One router serves all: what is known of a connection goes along with each request.
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(ConnectInfo(ends));
+        router.call(request)
+    });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())

@@ -187,8 +187,8 @@ impl Talk {
             model: "openai/gpt-5",
             url: "https://api.openai.com/v1/chat/completions",
             body,
-            sections: &self.sections,
-            tools: &self.tools,
+            sections: self.sections.clone().into(),
+            tools: self.tools.clone().into(),
             rewrite: None,
         }
     }

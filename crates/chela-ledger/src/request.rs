@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cache::{ContextRewrite, PrefixReuse};
-use crate::mark::{SectionMark, ToolMark};
+use crate::mark::{SectionList, SectionMark, ToolList, ToolMark};
 use crate::redact::RequestRedaction;
 
 /// The number of a request on record.
@@ -20,7 +20,7 @@ impl std::fmt::Display for RecordId {
 }
 
 /// A request that is about to be sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RequestRecord<'a> {
     pub agent: &'a AgentId,
     pub session_key: &'a SessionKey,
@@ -36,8 +36,8 @@ pub struct RequestRecord<'a> {
     /// The exact bytes.
     pub body: &'a [u8],
     /// In prompt order.
-    pub sections: &'a [SectionMark],
-    pub tools: &'a [ToolMark],
+    pub sections: SectionList,
+    pub tools: ToolList,
     /// What was done to the conversation since the request before.
     pub rewrite: Option<ContextRewrite>,
 }

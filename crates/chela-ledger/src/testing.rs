@@ -101,8 +101,8 @@ impl TestRequest {
             model: &self.model,
             url: &self.url,
             body: &self.body,
-            sections: &self.sections,
-            tools: &self.tools,
+            sections: self.sections.clone().into(),
+            tools: self.tools.clone().into(),
             rewrite: self.rewrite,
         }
     }

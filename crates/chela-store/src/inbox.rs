@@ -120,4 +120,6 @@ pub struct MessageOutcome {
 pub struct ClaimedMessage {
     pub claim: WorkClaim,
     pub message: InboxMessage,
+    /// What came of the one that was finished before it in its lane, as far as that is remembered.
+    pub before: Option<MessageOutcome>,
 }

@@ -7,8 +7,8 @@ use chela_agent::prelude::{ExternalSource, ExternalText, InboundMessage};
 use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{
-    ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, NewMessage,
-    StoreError, WorkClaim,
+    ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome,
+    NewMessage, StoreError, WorkClaim,
 };
 
 use super::open_conversations::speaker_name;
@@ -114,6 +114,7 @@ impl WorkLanes {
     pub(super) async fn tell_dropped(
         &self,
         item: &WorkItem,
+        before: Option<&MessageOutcome>,
         message: &mut InboundMessage,
     ) -> Result<(), StoreError> {
         let agents = self.agents();
@@ -121,14 +122,13 @@ impl WorkLanes {
         if queue.drop != QueueDrop::Summarize || channel_name(&item.source).is_none() {
             return Ok(());
         }
-        let was_dropped = |message: &InboxMessage| {
-            let outcome = message.outcome.as_ref();
+        let is_dropped = |outcome: Option<&MessageOutcome>| {
             outcome.is_some_and(|end| WorkOutcome::read(&end.text).status == WorkStatus::Dropped)
         };
-        let last = self.0.store.finished_before(&item.id, 1).await?;
-        if !last.iter().any(was_dropped) {
+        if !is_dropped(before) {
             return Ok(());
         }
+        let was_dropped = |message: &InboxMessage| is_dropped(message.outcome.as_ref());
         let before = self.0.store.finished_before(&item.id, MOST_DROPPED).await?;
         let mut dropped: Vec<WorkItem> = before
             .into_iter()

@@ -140,7 +140,8 @@ impl WorkLanes {
                         conversation.begin_anew().await?;
                     }
                     let mut message = joined_message(item, collected);
-                    let told = self.tell_dropped(item, &mut message).await;
+                    let before = claimed.before.as_ref();
+                    let told = self.tell_dropped(item, before, &mut message).await;
                     ok_or_warn!(told, "what was dropped is not told");
                     if let Some(ask) = &item.options.call {
                         return call_tool(&conversation, ask, message, surface).await;

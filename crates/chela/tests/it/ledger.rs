@@ -70,8 +70,8 @@ fn put_on_record(home: &TestHome) {
             model: "test/m",
             url: "http://127.0.0.1:1/v1",
             body: body.as_bytes(),
-            sections: &sections,
-            tools: &tools,
+            sections: sections.clone().into(),
+            tools: tools.clone().into(),
             rewrite: None,
         };
         let (id, _) = ledger.begin(&request).wait().unwrap();

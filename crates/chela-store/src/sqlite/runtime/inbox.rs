@@ -115,9 +115,25 @@ fn claim_row(
             params![head, number, ask.worker, end_of(ask.time)],
             message_of,
         )?;
+    let before = tx
+        .prepare_cached(
+            "SELECT outcome, finished FROM inbox WHERE lane = ?1 AND finished IS NOT NULL \
+             AND number < ?2 ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row(params![message.lane, head], |row| {
+            Ok(MessageOutcome {
+                text: row.get(0)?,
+                at: row.get(1)?,
+            })
+        })
+        .optional()?;
     let name = message.id.clone();
     let claim = WorkClaim { name, number };
-    Ok(Some(ClaimedMessage { claim, message }))
+    Ok(Some(ClaimedMessage {
+        claim,
+        message,
+        before,
+    }))
 }
 
 pub(super) fn renew(

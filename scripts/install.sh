@@ -39,7 +39,11 @@ while [ $# -gt 0 ]; do
         sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0" | sed '$d'
         exit 0
         ;;
-    -*) fail "unknown option: $1" "see --help" ;;
+    -*)
+        echo "error: unknown option: $1" >&2
+        echo "  → see --help" >&2
+        exit 2
+        ;;
     *)
         [ -z "$from" ] || fail "only one archive can be installed: $from or $1"
         from=$1

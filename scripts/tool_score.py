@@ -1,7 +1,9 @@
 """How well a real, small model chooses tools, as one figure to compare two builds by.
 
     scripts/real-model.sh
-    python3 scripts/tool_score.py target/release/chela [short|full]
+    python3 scripts/tool_score.py target/release/chela [short|full] [SERVE]
+
+SERVE is what serves the model, if not the one real-model.sh sets up.
 
 Each task is one message in a session of its own; the answer is the first step of the model. A point
 for the expected tool, another for arguments that can be used. The model is far too small to do well:
@@ -34,12 +36,14 @@ TASKS = [
 ]
 
 
-def main(chela, profile="short"):
-    server = subprocess.Popen([SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def main(chela, profile="short", serve=SERVE):
+    chela = os.path.abspath(chela)
+    server = subprocess.Popen([serve], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     url = server.stdout.readline().strip()
     with tempfile.TemporaryDirectory() as home:
         env = dict(os.environ, HOME=home, CHELA_HOME=os.path.join(home, ".chela"))
-        run = lambda *words: subprocess.run([chela, *words], env=env, capture_output=True, text=True)
+        run = lambda *words: subprocess.run(
+            [chela, *words], env=env, cwd=home, capture_output=True, text=True)
         run("init")
         config = {
             "models": {"providers": {"local": {
@@ -56,7 +60,9 @@ def main(chela, profile="short"):
             json.dump(config, file)
         points = 0
         for at, (said, tool, argument) in enumerate(TASKS):
-            run("chat", "-m", said, "--session", f"task{at}", "--json")
+            asked = run("chat", "-m", said, "--new-session", f"task{at}", "--json")
+            if asked.returncode not in (0, 4, 5):
+                sys.exit(f"chela could not ask: {asked.stderr}")
             lines = run("sessions", "export", f"agent:main:task{at}").stdout.splitlines()
             call = first_call(map(json.loads, lines))
             right = call is not None and call["name"] == tool

@@ -29,6 +29,7 @@ cargo xtask <chore>
   snap             accept new snapshots and regenerate the generated docs
   docs [--check]   build the API docs, write or check the generated pages
   bench [FILTER]   run the benchmarks
+  bench --once     run each of them once, on little and unoptimised: whether they still work
   bench many       long histories and many sessions only: CPU, fsyncs, turns/s, stalls, memory
   bench gateway    the gateway under load, and killed meanwhile: latency, memory, nothing lost;
                    --sessions, --rate, --seconds and --kill-every change the load
@@ -42,7 +43,7 @@ cargo xtask <chore>
                    the same with libFuzzer (needs cargo-fuzz; default 60 s each)
   check-platforms  compile for other systems, as far as their libraries are installed
   guard-bench [everyday] [findings] [recorded] [adapting] [--traces FILE]
-              [--no-sandbox] [--questions]
+              [--no-sandbox | --landlock | --bubblewrap] [--questions]
                    what the guard asks and what gets past it, in one table; recorded and adapting
                    replay the attacks of FILE through the agent
   kills [N]        kill -9 at N random points (default 500) of turns, compactions, sub-agents and
@@ -51,7 +52,8 @@ cargo xtask <chore>
                    measure the search of memory on question sets
   ranking-bench […]
                    measure how well messages find their skill
-  ci               what a change must pass: fmt, deny, lint, test with fuzzing, docs
+  ci               what a change must pass: fmt, deny, lint, test with fuzzing, each
+                   benchmark once, docs
 ";
 
 /// A chore either works or says which command failed.
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         ["docs", "--check"] => docs::check(),
         ["bench", "many", rest @ ..] => bench_one("chela-agent", "many", rest),
         ["bench", "gateway", rest @ ..] => bench_one("chela", "gateway", rest),
+        ["bench", "--once"] => bench_once(),
         ["bench", rest @ ..] => bench(rest),
         ["kills"] => kills::count("500"),
         ["kills", kills] => kills::count(kills),
@@ -141,6 +144,11 @@ fn bench(rest: &[&str]) -> ChoreOutcome {
     cargo(&args)
 }
 
+/// A benchmark that Cargo does not call one does little (`chela_testkit::bench::BenchEffort`).
+fn bench_once() -> ChoreOutcome {
+    cargo(&["test", "--workspace", "--bench", "*"])
+}
+
 fn bench_one(package: &str, name: &str, rest: &[&str]) -> ChoreOutcome {
     let mut args = vec!["bench", "--package", package, "--bench", name, "--"];
     args.extend(rest);
@@ -160,6 +168,7 @@ fn ci() -> ChoreOutcome {
     deny::check()?;
     lint()?;
     test_run::run_tests(&[])?;
+    bench_once()?;
     docs::check()
 }
 

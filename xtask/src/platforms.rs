@@ -5,45 +5,31 @@ use std::process::Command;
 
 use crate::{ChoreOutcome, cargo_bin, run, say};
 
-/// A system the code is checked for.
-struct Platform {
-    target: &'static str,
-    /// The crates that are ready for it; empty: all.
-    crates: &'static [&'static str],
-}
+/// The systems the code is checked for. `scripts/platforms.sh` installs their libraries.
+const TARGETS: [&str; 2] = ["aarch64-apple-darwin", "x86_64-pc-windows-gnu"];
 
-const PLATFORMS: [Platform; 2] = [
-    Platform {
-        target: "aarch64-apple-darwin",
-        crates: &[],
-    },
-    // Files are written below open folders and the sandbox ends process groups, both by Unix
-    // calls. What does without them is held to it here.
-    Platform {
-        target: "x86_64-pc-windows-gnu",
-        crates: &["chela-core", "chela-prompt", "chela-reply"],
-    },
-];
-
-/// Targets that the scripts of the repository install. Where `CHELA_REQUIRE=all` is set, one of
-/// these that is missing fails; others are skipped and said to be.
-const INSTALLED_BY_SCRIPTS: [&str; 0] = [];
+/// The word in `CHELA_REQUIRE` by which one that is missing fails, and is not skipped.
+const REQUIRED: &str = "platforms";
 
 /// Checks every platform whose standard library is here.
 pub fn check() -> ChoreOutcome {
     let libraries = target_libraries()?;
-    let must_have_all = std::env::var("CHELA_REQUIRE").is_ok_and(|wish| wish == "all");
+    let wishes = std::env::var("CHELA_REQUIRE").unwrap_or_default();
+    let is_required = wishes
+        .split(',')
+        .any(|wish| ["all", REQUIRED].contains(&wish));
     let mut failed = Vec::new();
-    for platform in &PLATFORMS {
-        let target = platform.target;
+    for target in TARGETS {
         if !has_library(&libraries, target) {
-            say(&format!("{target}: not installed, skipped"));
-            if must_have_all && INSTALLED_BY_SCRIPTS.contains(&target) {
+            say(&format!(
+                "{target}: not installed, skipped; scripts/platforms.sh installs it"
+            ));
+            if is_required {
                 failed.push(format!("{target} is not installed"));
             }
             continue;
         }
-        match check_one(platform) {
+        match check_one(target) {
             Ok(()) => say(&format!("{target}: ok")),
             Err(why) => failed.push(format!("{target}: {why}")),
         }
@@ -54,18 +40,10 @@ pub fn check() -> ChoreOutcome {
     }
 }
 
-fn check_one(platform: &Platform) -> ChoreOutcome {
-    let target = platform.target;
+fn check_one(target: &str) -> ChoreOutcome {
     let mut command = Command::new(cargo_bin());
     command.args(["check", "--target", target]);
-    match platform.crates {
-        [] => {
-            command.args(["--workspace", "--exclude", "xtask"]);
-        }
-        crates => {
-            command.args(crates.iter().flat_map(|name| ["--package", name]));
-        }
-    }
+    command.args(["--workspace", "--exclude", "xtask"]);
     // A check links nothing, so what C dependencies would be compiled to is never read.
     let underscored = target.replace('-', "_");
     for tool in ["CC", "CXX", "AR", "RANLIB"] {

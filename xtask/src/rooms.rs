@@ -45,6 +45,17 @@ const TABLE: &[(&str, &[&str])] = &[
         &["chela-core", "chela-files", "chela-config"],
     ),
     (
+        "chela-mcp",
+        &[
+            "chela-core",
+            "chela-files",
+            "chela-config",
+            "chela-guard",
+            "chela-model",
+            "chela-sandbox",
+        ],
+    ),
+    (
         "chela-tools",
         &[
             "chela-core",
@@ -75,6 +86,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-inspect",
         &[
             "chela-core",
+            "chela-files",
             "chela-store",
             "chela-config",
             "chela-workspace",
@@ -84,6 +96,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-ledger",
             "chela-model",
             "chela-sandbox",
+            "chela-mcp",
             "chela-tools",
         ],
     ),
@@ -102,6 +115,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-ledger",
             "chela-model",
             "chela-sandbox",
+            "chela-mcp",
             "chela-tools",
             "chela-reply",
             "chela-session",
@@ -122,6 +136,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-log",
             "chela-reply",
             "chela-tools",
+            "chela-mcp",
             "chela-model",
             "chela-sandbox",
             "chela-session",
@@ -146,6 +161,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-ledger",
             "chela-model",
             "chela-sandbox",
+            "chela-mcp",
             "chela-tools",
             "chela-reply",
             "chela-session",

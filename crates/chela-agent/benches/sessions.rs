@@ -11,7 +11,7 @@ use chela_core::{Host, SessionKey};
 use chela_model::{MessagePart, ModelMessage};
 use chela_reply::{GateSettings, ReplyGate};
 use chela_session::{EntryBody, ResetRules, SessionFilter, Sessions};
-use chela_testkit::bench::measure;
+use chela_testkit::bench::{BenchEffort, measure};
 
 fn main() {
     let home = tempfile::tempdir().expect("a folder");
@@ -58,11 +58,12 @@ fn main() {
     })
     .print(None);
 
-    for n in 0..10_000 {
+    let many = BenchEffort::asked().pick(10_000, 100);
+    for n in 0..many {
         let key = key(&format!("agent:main:telegram:group:{n}"));
         block_on(memory.current(&key, &rules)).expect("a session");
     }
-    measure("list 10,000 sessions", 0, || {
+    measure(&format!("list {many} sessions"), 0, || {
         block_on(memory.list(&SessionFilter::default())).map(|found| found.len())
     })
     .print(None);

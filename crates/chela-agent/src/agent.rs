@@ -26,6 +26,7 @@ use crate::command_overlap::CommandOverlap;
 use crate::file_trust::FileTrust;
 use crate::hooks::TurnHook;
 use crate::ledger_slot::LedgerSlot;
+use crate::mcp_tools::{McpSlot, McpToolset};
 use crate::prefix_text::SharedPrefixes;
 use crate::secrets;
 use crate::session_transcripts::SessionTranscripts;
@@ -64,6 +65,8 @@ pub struct Agents {
     pub(crate) prefixes: SharedPrefixes,
     keeping: SessionUpkeep,
     hooks: Mutex<Vec<Arc<dyn TurnHook>>>,
+    /// The tool servers, for all that came of the same.
+    mcp: Arc<McpSlot>,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
 }
@@ -93,14 +96,20 @@ impl Agents {
     /// Cheap: nothing is read and nobody is called before it is needed.
     pub fn open(host: &Host, loaded: Arc<LoadedConfig>) -> Arc<Self> {
         let newest = Arc::new(RwLock::new(Arc::clone(&loaded)));
-        Self::open_as(host, loaded, newest, Vec::new())
+        Self::open_as(host, loaded, newest, Vec::new(), Arc::default())
     }
 
     /// The same agents under another config. Conversations that are open go on with theirs until
     /// they are opened anew; rules and limits are theirs from this moment on.
     pub fn with_config(&self, loaded: Arc<LoadedConfig>) -> Arc<Self> {
         *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
-        Self::open_as(&self.host, loaded, Arc::clone(&self.newest), self.hooks())
+        let newest = Arc::clone(&self.newest);
+        let mcp = Arc::clone(&self.mcp);
+        let agents = Self::open_as(&self.host, loaded, newest, self.hooks(), mcp);
+        if let Some(servers) = self.mcp.made() {
+            servers.reload(&agents.host, &agents.loaded, agents.redactor());
+        }
+        agents
     }
 
     fn open_as(
@@ -108,6 +117,7 @@ impl Agents {
         loaded: Arc<LoadedConfig>,
         newest: Arc<RwLock<Arc<LoadedConfig>>>,
         hooks: Vec<Arc<dyn TurnHook>>,
+        mcp: Arc<McpSlot>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this: &Weak<Self>| Self {
             models: Models::of(host, &loaded).telling(&witness(this)),
@@ -126,6 +136,7 @@ impl Agents {
             prefixes: SharedPrefixes::default(),
             keeping: SessionUpkeep::default(),
             hooks: Mutex::new(hooks),
+            mcp,
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
@@ -221,6 +232,17 @@ impl Agents {
             .redactor
             .get_or_init(|| secrets::redactor(&self.host, &self.loaded));
         Arc::clone(made)
+    }
+
+    /// The tool servers. None is started before it is needed.
+    pub fn mcp(&self) -> Arc<McpToolset> {
+        self.mcp
+            .get(|| McpToolset::open(&self.host, &self.loaded, self.redactor()))
+    }
+
+    /// Whether any are set up: most homes have none, and pay nothing.
+    pub(crate) fn has_mcp_servers(&self) -> bool {
+        self.mcp.made().is_some() || !self.loaded.config.mcp.servers.is_empty()
     }
 
     /// Keeps a value out of everything from now on.

@@ -166,7 +166,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
                 }
                 .to_owned(),
             },
-            context_window: knobs.context_window,
+            context_window: knobs.context_window.or(reader.window()),
             skills: Arc::clone(&known.skills),
             tools: tools.listed,
             deferred: tools.deferred,

@@ -95,23 +95,15 @@ struct LineReading {
 }
 
 impl CommandWords {
-    /// The command a call names; `None` where it names none.
-    pub(crate) fn of_call(arguments: &Map<String, Value>, folder: &Path) -> Option<Self> {
-        let folder = match arguments.get("workdir").and_then(Value::as_str) {
-            // The tool makes more of such a word than a path below the folder.
-            Some(workdir) if workdir.trim() != workdir || workdir.starts_with('~') => {
-                return Some(Self::anything());
-            }
-            Some(workdir) => folder.join(workdir),
-            None => folder.to_owned(),
-        };
+    /// The command a call names, which starts in this folder; `None` where it names none.
+    pub(crate) fn of_call(arguments: &Map<String, Value>, start: &Path) -> Option<Self> {
         // What the environment makes of a program is not told by its words.
         let changes_env = arguments.get("env").is_some_and(|env| match env {
             Value::Object(names) => !names.is_empty(),
             _ => true,
         });
         let words = match (arguments.get("command"), arguments.get("argv")) {
-            (Some(Value::String(line)), _) => Self::of_line(line, &folder),
+            (Some(Value::String(line)), _) => Self::of_line(line, start),
             (None, Some(Value::Array(words))) => {
                 let words: Option<Vec<String>> = words
                     .iter()
@@ -119,7 +111,7 @@ impl CommandWords {
                     .collect();
                 let read = words.and_then(|words| {
                     let mut line = LineReading::default();
-                    line.read_program(&words, &folder)?;
+                    line.read_program(&words, start)?;
                     Some(line.into())
                 });
                 read.unwrap_or_else(Self::anything)

@@ -27,8 +27,9 @@ use prepared_messages::PreparedMessages;
 use skill_bound::SkillBounds;
 
 pub(crate) use found_tools::{add_offers, found_in};
-pub(crate) use pruning::SendableMessages;
 pub(crate) use prefix::{PromptKind, RequestPrefix};
+pub(crate) use pruning::SendableMessages;
+pub(crate) use sessions_view::sessions_view_of;
 pub(crate) use skill_bound::SkillBound;
 
 /// Makes what a model is sent.

@@ -149,6 +149,9 @@ impl Conversation {
         self.custody.look_at_background().await;
         self.take_owner_edits(source, surface).await;
         self.know_models().await;
+        for failed in self.context.meet_new_servers().await {
+            surface.event(TurnEvent::Notice(failed));
+        }
         self.make_room_before(surface).await;
         if source == MessageSource::Person
             && let Some(notice) = self.scope.agents.take_upkeep_notice()

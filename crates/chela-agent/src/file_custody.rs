@@ -276,7 +276,7 @@ impl FileCustody {
             return;
         };
         let journal = self.agents.journal(&self.agent);
-        let (written, _) = before.written();
+        let (written, _) = before.written(None);
         for file in written
             .into_iter()
             .filter(|file| file.when == RunsWhen::Opened)

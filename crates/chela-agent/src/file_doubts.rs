@@ -1,11 +1,11 @@
 //! Which files were written after text from outside was read, for whoever asks whether a yes still
 //! covers what would run.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_core::ok_or_warn;
+use chela_files::FileFacts as _;
 use chela_memory::note::is_session_note;
 use chela_session::journal::FileJournal;
 use chela_tools::approvals::FolderDoubts;
@@ -38,7 +38,7 @@ impl JournalDoubts {
     /// The note Chela writes at the end of a session is read as text, whatever was said in it: no
     /// program runs it or takes it for its settings.
     fn is_plain_note(&self, file: &Path) -> bool {
-        let is_plain = |found: std::fs::Metadata| found.is_file() && found.mode() & 0o111 == 0;
+        let is_plain = |found: std::fs::Metadata| found.is_file() && !found.is_executable();
         is_session_note(&self.workspace, file) && file.symlink_metadata().is_ok_and(is_plain)
     }
 }
@@ -46,9 +46,6 @@ impl JournalDoubts {
 /// By the time the system keeps, which whoever owns the file cannot set back. A file that is gone
 /// is read by nobody.
 fn changed_after(file: &Path, since: u64) -> bool {
-    file.symlink_metadata().is_ok_and(|found| {
-        let seconds = u64::try_from(found.ctime()).unwrap_or(0);
-        let millis = u64::try_from(found.ctime_nsec()).unwrap_or(0) / 1_000_000;
-        seconds.saturating_mul(1_000).saturating_add(millis) >= since
-    })
+    file.symlink_metadata()
+        .is_ok_and(|found| u64::try_from(found.stamp().changed / 1_000_000).unwrap_or(0) >= since)
 }

@@ -335,7 +335,7 @@ fn has_fetched(repository: &Path) -> bool {
 }
 
 fn hash_of(entry: &TreeEntry) -> Option<ContentHash> {
-    if entry.kind != TreeEntryKind::File || entry.stamp.bytes() > chela_tools::MOST_FILE_BYTES {
+    if entry.kind != TreeEntryKind::File || entry.stamp.bytes > chela_tools::MOST_FILE_BYTES {
         return None;
     }
     std::fs::read(&entry.path).ok().map(ContentHash::of)

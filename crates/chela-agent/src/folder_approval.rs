@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust, grouped};
-use chela_files::read_version_at;
+use chela_files::{FileStamp, read_version_at};
 use chela_session::journal::{
-    AnsweredBy, FileJournal, FileStamp, FileWriter, JournalError, LookedAtFile, TreeEntry,
-    TreeEntryKind, look_at_tree,
+    AnsweredBy, FileJournal, FileWriter, JournalError, LookedAtFile, TreeEntry, TreeEntryKind,
+    look_at_tree,
 };
 use chela_workspace::CoreFile;
 use chela_workspace::custody::Custody;
@@ -91,7 +91,7 @@ impl LookedAtFolder {
                 continue;
             }
             looked.count += 1;
-            looked.bytes += entry.stamp.bytes();
+            looked.bytes += entry.stamp.bytes;
             let is_foreign = records.known.trust_of_file(&entry.path) < Trust::Agent;
             looked.foreign += usize::from(is_foreign);
             let name = records.custody.shown(&entry.path);
@@ -266,7 +266,7 @@ fn entries_of(root: &Path, shown: &str) -> Result<Vec<TreeEntry>, FolderApproval
 
 fn looked_at(entry: &TreeEntry) -> LookedAtFile {
     let is_read =
-        entry.kind == TreeEntryKind::File && entry.stamp.bytes() <= chela_tools::MOST_FILE_BYTES;
+        entry.kind == TreeEntryKind::File && entry.stamp.bytes <= chela_tools::MOST_FILE_BYTES;
     LookedAtFile {
         path: entry.path.clone(),
         stamp: entry.stamp,

@@ -113,6 +113,7 @@ impl Agents {
                     progress: &|_| {},
                     approver: &HeadlessApprover,
                     redirects: &AnyRedirect,
+                    bound: None,
                 },
             )
             .await;

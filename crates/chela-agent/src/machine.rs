@@ -57,26 +57,53 @@ impl Entropy for SystemEntropy {
 }
 
 fn facts(env: &HostEnv) -> MachineFacts {
-    let uname = rustix::system::uname();
-    let text = |value: &std::ffi::CStr| {
-        value
-            .to_str()
-            .ok()
-            .map(str::to_owned)
-            .filter(|text| !text.is_empty())
-    };
-    let os = text(uname.sysname()).map(|system| match text(uname.release()) {
-        Some(release) => format!("{system} {release}"),
-        None => system,
-    });
+    let system = SystemNames::ask();
     MachineFacts {
-        hostname: text(uname.nodename()),
-        os,
-        arch: text(uname.machine()),
+        hostname: system.hostname,
+        os: system.os,
+        arch: system.arch,
         shell: env
             .get("SHELL")
             .and_then(|shell| Path::new(shell).file_name()?.to_str().map(str::to_owned)),
         time_zone: time_zone(env),
+    }
+}
+
+/// What the machine and its system call themselves.
+struct SystemNames {
+    hostname: Option<String>,
+    os: Option<String>,
+    arch: Option<String>,
+}
+
+impl SystemNames {
+    #[cfg(unix)]
+    fn ask() -> Self {
+        let uname = rustix::system::uname();
+        let text = |value: &std::ffi::CStr| {
+            value
+                .to_str()
+                .ok()
+                .map(str::to_owned)
+                .filter(|text| !text.is_empty())
+        };
+        Self {
+            hostname: text(uname.nodename()),
+            os: text(uname.sysname()).map(|system| match text(uname.release()) {
+                Some(release) => format!("{system} {release}"),
+                None => system,
+            }),
+            arch: text(uname.machine()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn ask() -> Self {
+        Self {
+            hostname: std::env::var("COMPUTERNAME").ok(),
+            os: Some(std::env::consts::OS.to_owned()),
+            arch: Some(std::env::consts::ARCH.to_owned()),
+        }
     }
 }
 

@@ -7,12 +7,12 @@
 mod git_moves;
 mod private_folder;
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use chela_config::LoadedConfig;
 use chela_core::{ContentHash, Host, Trust, ok_or_warn};
+use chela_files::FileFacts as _;
 use chela_sandbox::commands_quiet_since;
 use chela_session::journal::{FileJournal, JournalRetention};
 use chela_workspace::custody::{Custody, WatchedFile, WatchedKind};
@@ -27,8 +27,6 @@ use crate::trust::custodies_of;
 
 /// How such a version stands on record.
 const HOW: &str = "edited outside of any turn";
-/// A file that was unpacked or copied keeps an older time of its own; an editor's save does not.
-const SAVED_WITHIN: i128 = 5 * 1_000_000_000;
 
 /// An edit that was taken for the owner's.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,26 +112,24 @@ fn is_owners(files: &FileTrust, path: &Path, quiet_since: i128) -> bool {
     let Ok(facts) = path.symlink_metadata() else {
         return false;
     };
-    let nanos = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-    let changed = nanos(facts.ctime(), facts.ctime_nsec());
-    let saved = nanos(facts.mtime(), facts.mtime_nsec());
+    let stamp = facts.stamp();
     let is_tainted = matches!(
         files.answer_for(path),
         FileAnswer::Nobody(ForeignReason::WrittenTainted | ForeignReason::Unreadable)
     );
     facts.is_file()
-        && facts.nlink() == 1
-        && changed > quiet_since
-        && (changed - saved).abs() < SAVED_WITHIN
+        && facts.name_count() == 1
+        && stamp.changed > quiet_since
+        && stamp.was_saved_here()
         && !is_tainted
         && private_folder::is_private(path)
-        && !git_moves::came_by_git(path, changed)
+        && !git_moves::came_by_git(path, stamp.changed)
 }
 
 fn take(custody: &Custody, file: &WatchedFile) -> Option<TakenEdit> {
     let stamp = || {
         let facts = file.path.symlink_metadata().ok()?;
-        Some((facts.ino(), facts.ctime(), facts.ctime_nsec()))
+        Some(facts.stamp())
     };
     let before = stamp()?;
     let (judged, bytes) = custody.look(&file.path)?;

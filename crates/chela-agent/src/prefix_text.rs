@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, Weak};
 use chela_core::secret::Redactor;
 use chela_core::{ContentHash, lock, tokens};
 use chela_ledger::{SectionList, ToolList, ToolMark};
-use chela_model::{ModelTarget, ToolMode, ToolSchema, stable_text, tool_texts};
+use chela_model::{
+    FormReader, ModelTarget, ToolMode, ToolSchema, answer_form, stable_text, tool_texts,
+};
 
 /// What is sent of a prefix, and what is recorded about it.
 #[derive(Debug)]
@@ -82,7 +84,9 @@ pub(crate) fn head_tokens(
             let texts = tool_texts(target, tools, mode);
             texts.iter().map(|text| tokens::count(text)).sum()
         }
-        ToolMode::Constrained => 0,
+        ToolMode::Constrained => answer_form(target, tools, mode)
+            .filter(|form| form.reader == FormReader::Model)
+            .map_or(0, |form| tokens::count(&form.text)),
     };
     (system + beside) as u64
 }

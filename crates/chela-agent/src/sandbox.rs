@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chela_config::model::{ExecMode, WorkspaceAccess};
+use chela_config::model::{ExecMode, SandboxDocker, WorkspaceAccess};
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::{Host, SessionKey};
 use chela_prompt as prompt;
@@ -55,7 +55,10 @@ impl SandboxedSession<'_> {
         if let SandboxStanding::CommandsInside(plan) = standing {
             return Some(prompt::SandboxFacts {
                 extent: prompt::SandboxExtent::Commands,
-                walls: Some(walls(plan)),
+                walls: Some(prompt::SandboxWalls {
+                    limits: chosen_limits(self.view, plan),
+                    ..walls(plan)
+                }),
                 ..prompt::SandboxFacts::default()
             });
         }
@@ -116,6 +119,15 @@ fn access_of(access: WorkspaceAccess) -> prompt::WorkspaceAccess {
         WorkspaceAccess::None => prompt::WorkspaceAccess::None,
         WorkspaceAccess::Ro => prompt::WorkspaceAccess::ReadOnly,
         WorkspaceAccess::Rw => prompt::WorkspaceAccess::ReadWrite,
+    }
+}
+
+/// The limits somebody chose. Those nobody did leave room for ordinary work: whoever meets one is
+/// told of it then.
+fn chosen_limits(view: &AgentView, plan: &SandboxPlan) -> String {
+    match view.sandbox.value.docker == SandboxDocker::default() {
+        true => String::new(),
+        false => plan.bounds.to_string(),
     }
 }
 

@@ -11,11 +11,10 @@ mod walk;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsString;
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::ok_or_warn;
-use chela_files::{FileMode, RootedFolder};
+use chela_files::{FileMode, FileStamp, RootedFolder};
 use chela_guard::RunsWhen;
 use chela_session::journal::FileJournal;
 
@@ -54,9 +53,6 @@ struct KnownFile {
     via: Option<PathBuf>,
 }
 
-/// Changes with every write: size, inode, and the time that cannot be set back.
-type FileStamp = (u64, u64, i64, i64);
-
 /// A file that was written while a command ran.
 #[derive(Debug)]
 pub(crate) struct WrittenFile {
@@ -92,19 +88,38 @@ impl SelfRunningFiles {
     }
 
     /// What was written since, and how everything is now. A command that made more than can be
-    /// looked through is given more time than the look before it had.
-    pub(crate) fn written(mut self) -> (Vec<WrittenFile>, Self) {
+    /// looked through is given more time than the look before it had. `touched`: everything it
+    /// wrote, where that is known: then nothing is too deep to be found.
+    pub(crate) fn written(self, touched: Option<&HashSet<PathBuf>>) -> (Vec<WrittenFile>, Self) {
         let limits = match self.is_cut {
             true => LookLimits::USUAL,
             false => LookLimits::WIDE,
         };
-        let now = Self::look_within(std::mem::take(&mut self.roots), limits);
+        self.written_within(limits, touched)
+    }
+
+    fn written_within(
+        mut self,
+        limits: LookLimits,
+        touched: Option<&HashSet<PathBuf>>,
+    ) -> (Vec<WrittenFile>, Self) {
+        let mut now = Self::look_within(std::mem::take(&mut self.roots), limits);
+        if let Some(touched) = touched.filter(|_| now.is_cut) {
+            let found = walk::look_at(&open_roots(&now.roots), touched);
+            for (path, file) in found {
+                now.files.entry(path).or_insert(file);
+            }
+            now.is_cut = false;
+        }
         let mut written = Vec::new();
         let mut vias = Vec::new();
         for (path, file) in &now.files {
             let before = self.files.remove(path);
             let is_same = before.as_ref().is_some_and(|was| was.stamp == file.stamp);
-            let Some(root) = now.root_of(path).filter(|_| !is_same && !file.is_harmless) else {
+            // What was too deep to be seen before is nothing new.
+            let is_old = self.is_cut && touched.is_some_and(|touched| !touched.contains(path));
+            let is_nothing = is_same || is_old || file.is_harmless;
+            let Some(root) = now.root_of(path).filter(|_| !is_nothing) else {
                 continue;
             };
             vias.push(file.via.as_ref());
@@ -206,7 +221,7 @@ impl KnownFile {
         let keeps = when == RunsWhen::Opened && found.is_file();
         Some(Self {
             when,
-            stamp: (stamp_of(&found), leads_to.as_ref().map(stamp_of)),
+            stamp: (FileStamp::of(&found), leads_to.as_ref().map(FileStamp::of)),
             text: keeps
                 .then(|| root.read_plain(inner, MOST_BYTES).ok())
                 .flatten(),
@@ -214,10 +229,6 @@ impl KnownFile {
             via: None,
         })
     }
-}
-
-fn stamp_of(found: &Metadata) -> FileStamp {
-    (found.len(), found.ino(), found.ctime(), found.ctime_nsec())
 }
 
 impl WrittenFile {

@@ -25,6 +25,6 @@ pub use command_context::{
 pub use complete::{CommandCompletion, complete};
 pub use levels::thinking_level;
 pub use parse::{InlineDirective, ParsedLine, parse, parse_beside};
-pub use run::{CommandAnswer, SurfaceAction, apply, list_conversations, run};
+pub use run::{AnswerOutcome, CommandAnswer, SurfaceAction, apply, list_conversations, run};
 pub use status::value;
 pub use table::{COMMANDS, CommandGroup, CommandId, CommandKind, SlashCommand, find, help};

@@ -30,6 +30,7 @@ use crate::agent_memory::{MemoryAsk, agent_memory};
 use crate::bootstrap_pending::BootstrapMeans;
 use crate::documentation::OwnDocumentation;
 use crate::file_trust::FileTrust;
+use crate::mcp_tools::McpToolset;
 use crate::sandbox;
 use crate::secrets::SecretVault;
 
@@ -79,7 +80,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         sender: ask.sender,
         sandboxed: standing.sandboxed(),
         roots: roots(ask, standing),
-        started_in: started_in(ask),
+        started_in: started_in(ask.folders, ask.session),
         closed: ask
             .folders
             .iter()
@@ -253,6 +254,7 @@ pub fn effects(
 }
 
 fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
+    let own = server_tools(ask);
     let handles = SecretVault::open(ask.host, ask.loaded, &ask.view.id, Arc::default());
     let session = sandbox::SandboxedSession {
         host: ask.host,
@@ -274,7 +276,7 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         redactor: Arc::default(),
         handles,
         commands: &commands,
-        own: &[],
+        own: &own,
         folders: &[],
         host: ask.host,
         loaded: ask.loaded,
@@ -305,6 +307,17 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
     fitting(toolbox, ask.size)
 }
 
+/// The tools of servers, as far as they are on record: none is started.
+fn server_tools(ask: &PreviewAsk<'_>) -> Vec<Arc<dyn chela_tools::Tool>> {
+    match ask.loaded.config.mcp.servers.is_empty() {
+        true => Vec::new(),
+        false => {
+            let loaded = Arc::new(ask.loaded.clone());
+            McpToolset::open(ask.host, &loaded, Arc::default()).tools()
+        }
+    }
+}
+
 /// What commands may have by name, and what is taken out of what they print.
 pub struct SecretHandling {
     pub handles: Arc<dyn SecretHandles>,
@@ -328,6 +341,7 @@ pub fn commands(
     setup.handles = Arc::clone(&secrets.handles);
     setup.redactor = Arc::clone(&secrets.redactor);
     setup.doubts = doubts;
+    setup.started_in = started_in(session.folders, session.key);
     CommandTools::new(setup)
 }
 
@@ -384,9 +398,9 @@ fn roots(ask: &ToolsetAsk<'_>, standing: &SandboxStanding) -> Vec<PlaceRoot> {
 }
 
 /// The folder the user means by "here". A sub-agent is told of none.
-fn started_in(ask: &ToolsetAsk<'_>) -> Option<PathBuf> {
-    let here = ask.folders.first()?;
-    (!ask.session.is_subagent()).then(|| here.path.clone())
+fn started_in(folders: &[WorkFolder], session: &SessionKey) -> Option<PathBuf> {
+    let here = folders.first()?;
+    (!session.is_subagent()).then(|| here.path.clone())
 }
 
 /// What the prompt names as documentation can be read.

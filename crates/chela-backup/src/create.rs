@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
-use chela_files::open_plain;
+use chela_files::{FileFacts as _, open_plain, restrict_to_owner};
 use flate2::{Compression, GzBuilder, write::GzEncoder};
 
 use crate::BackupError;
@@ -15,7 +14,7 @@ use crate::choose_files::{PathChoice, choose, plain_path};
 use crate::manifest::{
     BackupEntry, BackupManifest, BlankedKey, EntryKind, FORMAT, HOME, LeftOut, MANIFEST,
 };
-use crate::seal::{HashReader, HashWriter, seal_of};
+use crate::seal::{ArchiveProver, HashReader, HashWriter, seal_of};
 
 /// What is wanted.
 #[derive(Debug, Clone)]
@@ -30,6 +29,8 @@ pub struct BackupAsk {
     /// What stands in place of the config where secrets are left out, and what was left out of it.
     pub blanked_config: Option<(Vec<u8>, Vec<BlankedKey>)>,
     pub overwrite: bool,
+    /// Says that this installation made it, where it has a key.
+    pub prover: Option<ArchiveProver>,
 }
 
 /// What was made.
@@ -69,11 +70,9 @@ pub fn create(ask: &BackupAsk) -> Result<BackupReport, BackupError> {
         .tempdir_in(&folder);
     let scratch = scratch.map_err(BackupError::file(&folder))?;
     let draft = scratch.path().join("archive");
-    let made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&draft);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let made = restrict_to_owner(&mut options).open(&draft);
     let file = made.map_err(BackupError::file(&draft))?;
     let packed = BackupWriter::new(ask, scratch.path(), file).pack()?;
     std::fs::rename(&draft, &ask.file).map_err(BackupError::file(&ask.file))?;
@@ -130,7 +129,7 @@ impl<'a> BackupWriter<'a> {
             .map_err(&failed)?;
         let gzip = self.packer.into_inner().map_err(&failed)?;
         let (mut file, hash) = gzip.finish().map_err(&failed)?.finish();
-        let seal = seal_of(&hash).map_err(&failed)?;
+        let seal = seal_of(&hash, self.ask.prover.as_ref()).map_err(&failed)?;
         file.write_all(&seal)
             .and_then(|()| file.sync_all())
             .map_err(&failed)?;
@@ -189,7 +188,11 @@ impl<'a> BackupWriter<'a> {
                 Ok(())
             }
             PathChoice::Take(EntryKind::Folder) => {
-                let mut header = header_of(tar::EntryType::Directory, meta.mode(), seconds(&meta));
+                let mut header = header_of(
+                    tar::EntryType::Directory,
+                    meta.permission_bits(),
+                    seconds(&meta),
+                );
                 self.append(place, &mut header, io::empty())?;
                 self.note(place, EntryKind::Folder, 0, ContentHash::of(""));
                 self.take_folder(path, place)
@@ -209,7 +212,11 @@ impl<'a> BackupWriter<'a> {
         let copy = self.scratch.join("database");
         chela_store::copy_database(path, &copy)?;
         let file = File::open(&copy).map_err(BackupError::file(path))?;
-        let header = header_of(tar::EntryType::Regular, meta.mode(), seconds(meta));
+        let header = header_of(
+            tar::EntryType::Regular,
+            meta.permission_bits(),
+            seconds(meta),
+        );
         self.append_file(place, EntryKind::Database, file, header)?;
         std::fs::remove_file(&copy).map_err(BackupError::file(&copy))
     }
@@ -223,7 +230,11 @@ impl<'a> BackupWriter<'a> {
         };
         let failed = BackupError::file(path);
         let meta = file.metadata().map_err(&failed)?;
-        let header = header_of(tar::EntryType::Regular, meta.mode(), seconds(&meta));
+        let header = header_of(
+            tar::EntryType::Regular,
+            meta.permission_bits(),
+            seconds(&meta),
+        );
         // A file may grow while it is read: a copy of it does not.
         let mut copy = tempfile::tempfile_in(self.scratch).map_err(&failed)?;
         let blanked = self.ask.blanked_config.as_ref().filter(|_| place == CONFIG);
@@ -313,5 +324,5 @@ fn header_of(kind: tar::EntryType, mode: u32, modified: u64) -> tar::Header {
 }
 
 fn seconds(meta: &std::fs::Metadata) -> u64 {
-    u64::try_from(meta.mtime()).unwrap_or(0)
+    meta.stamp().modified_seconds()
 }

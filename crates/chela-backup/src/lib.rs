@@ -17,7 +17,8 @@ mod verify;
 
 pub use create::{BackupAsk, BackupReport, create};
 pub use manifest::{BackupEntry, BackupManifest, BlankedKey, EntryKind, LeftOut};
-pub use restore::{RestoreAsk, RestoreReport, restore};
+pub use restore::{ForeignArchive, RestoreAsk, RestoreReport, restore};
+pub use seal::ArchiveProver;
 pub use verify::{BackupCheck, verify};
 
 use std::path::PathBuf;
@@ -44,6 +45,11 @@ pub enum BackupError {
     Newer { path: PathBuf, format: u32 },
     #[error("{} is damaged: {}", path.display(), found.join("; "))]
     Damaged { path: PathBuf, found: Vec<String> },
+    #[error(
+        "{} was not made by this installation, or its key is gone: whoever made it decides what your agents may do, by the config, approvals, jobs and waiting messages in it",
+        .0.display()
+    )]
+    Foreign(PathBuf),
     #[error("the list of files cannot be written: {0}")]
     Manifest(#[from] serde_json::Error),
 }

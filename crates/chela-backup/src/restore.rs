@@ -1,16 +1,17 @@
 //! Laying an archive out again.
 
-use std::fs::{File, OpenOptions, Permissions};
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
+use chela_files::{create_link, restrict_to_owner, set_permission_bits};
 use flate2::read::MultiGzDecoder;
 
 use crate::BackupError;
 use crate::choose_files::plain_path;
 use crate::manifest::{BackupManifest, HOME};
+use crate::seal::ArchiveProver;
 use crate::verify::verify;
 
 /// What is wanted.
@@ -23,6 +24,17 @@ pub struct RestoreAsk {
     pub now: u64,
     /// A home that is there is moved aside.
     pub replace: bool,
+    pub prover: Option<ArchiveProver>,
+    pub foreign: ForeignArchive,
+}
+
+/// What is done with an archive of which this installation cannot tell that it made it. What such a
+/// one brings decides what agents may do: config, approvals, jobs, messages that wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignArchive {
+    Refused,
+    /// The owner says that it is theirs.
+    Taken,
 }
 
 /// What was restored.
@@ -37,12 +49,15 @@ pub struct RestoreReport {
 /// Restores a checked archive. It is laid out beside the home first; a home that is there is moved
 /// aside and never written into.
 pub fn restore(ask: &RestoreAsk) -> Result<RestoreReport, BackupError> {
-    let check = verify(&ask.file)?;
+    let check = verify(&ask.file, ask.prover.as_ref())?;
     if !check.damage.is_empty() {
         return Err(BackupError::Damaged {
             path: ask.file.clone(),
             found: check.damage,
         });
+    }
+    if !check.is_own && ask.foreign == ForeignArchive::Refused {
+        return Err(BackupError::Foreign(ask.file.clone()));
     }
     let is_taken = std::fs::read_dir(&ask.home).is_ok_and(|mut inside| inside.next().is_some())
         || ask.home.is_file();
@@ -90,8 +105,7 @@ fn move_aside(home: &Path, now: u64) -> Result<PathBuf, BackupError> {
 fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
     let failed = BackupError::file(archive);
     std::fs::create_dir(home).map_err(BackupError::file(home))?;
-    std::fs::set_permissions(home, Permissions::from_mode(0o700))
-        .map_err(BackupError::file(home))?;
+    set_permission_bits(home, 0o700).map_err(BackupError::file(home))?;
     let file = File::open(archive).map_err(&failed)?;
     let mut archive = tar::Archive::new(MultiGzDecoder::new(file));
     let (mut links, mut folders) = (Vec::new(), Vec::new());
@@ -102,7 +116,8 @@ fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
             continue;
         };
         let path = home.join(below);
-        let mode = entry.header().mode().map_err(&failed)? & 0o777;
+        // Nobody else writes in a home.
+        let mode = entry.header().mode().map_err(&failed)? & 0o755;
         match entry.header().entry_type() {
             tar::EntryType::Directory => {
                 std::fs::create_dir_all(&path).map_err(BackupError::file(&path))?;
@@ -119,11 +134,10 @@ fn lay_out(archive: &Path, home: &Path) -> Result<(), BackupError> {
         }
     }
     for (path, target) in links {
-        std::os::unix::fs::symlink(target, &path).map_err(BackupError::file(&path))?;
+        create_link(&target, &path).map_err(BackupError::file(&path))?;
     }
     for (path, mode) in folders {
-        std::fs::set_permissions(&path, Permissions::from_mode(mode))
-            .map_err(BackupError::file(&path))?;
+        set_permission_bits(&path, mode).map_err(BackupError::file(&path))?;
     }
     Ok(())
 }
@@ -133,14 +147,90 @@ fn write_file(path: &Path, mode: u32, modified: u64, data: &mut impl io::Read) -
         std::fs::create_dir_all(parent)?;
     }
     let mut options = OpenOptions::new();
-    let mut file = options
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+    options.write(true).create_new(true);
+    let mut file = restrict_to_owner(&mut options).open(path)?;
     io::copy(data, &mut file)?;
-    file.set_permissions(Permissions::from_mode(mode))?;
+    set_permission_bits(path, mode)?;
     // Who changed a file is judged by when it was changed.
     file.set_modified(UNIX_EPOCH + Duration::from_secs(modified))?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use flate2::{Compression, GzBuilder};
+
+    use super::*;
+    use crate::manifest::{BackupEntry, EntryKind, FORMAT, MANIFEST};
+    use crate::seal::{HashWriter, seal_of};
+
+    /// An archive that is whole, of nothing but links, as somebody made it who knows the format.
+    fn archive_of_links(path: &Path, links: &[(&str, &str)]) {
+        let file = File::create(path).unwrap();
+        let gzip = GzBuilder::new().write(HashWriter::new(file), Compression::default());
+        let mut packer = tar::Builder::new(gzip);
+        let mut entries = Vec::new();
+        for (place, target) in links {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(tar::EntryType::Symlink);
+            header.set_mode(0o777);
+            header.set_size(0);
+            packer
+                .append_link(&mut header, format!("{HOME}/{place}"), target)
+                .unwrap();
+            entries.push(BackupEntry {
+                path: (*place).to_owned(),
+                kind: EntryKind::Link,
+                bytes: 0,
+                sha256: chela_core::ContentHash::of(target),
+            });
+        }
+        let manifest = BackupManifest {
+            format: FORMAT,
+            version: "1".to_owned(),
+            made: 1,
+            has_secrets: false,
+            blanked: Vec::new(),
+            entries,
+            left_out: Vec::new(),
+        };
+        let text = serde_json::to_vec(&manifest).unwrap();
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o600);
+        header.set_size(text.len() as u64);
+        packer
+            .append_data(&mut header, MANIFEST, text.as_slice())
+            .unwrap();
+        let (mut file, hash) = packer.into_inner().unwrap().finish().unwrap().finish();
+        file.write_all(&seal_of(&hash, None).unwrap()).unwrap();
+    }
+
+    #[test]
+    fn a_link_leads_nothing_out_of_the_home() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, outside) = (
+            folder.path().join("a.tar.gz"),
+            folder.path().join("outside"),
+        );
+        std::fs::create_dir(&outside).unwrap();
+        let way = outside.display().to_string();
+        let ask = RestoreAsk {
+            file: file.clone(),
+            home: folder.path().join("home"),
+            now: 1,
+            replace: false,
+            prover: None,
+            foreign: ForeignArchive::Taken,
+        };
+        archive_of_links(&file, &[("x", &way), ("x/autostart", "/tmp/evil")]);
+        let refused = restore(&ask).unwrap_err().to_string();
+        assert!(refused.contains("lies behind a link"), "{refused}");
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+        assert!(!ask.home.exists());
+        archive_of_links(&file, &[("x", &way)]);
+        restore(&ask).unwrap();
+        assert_eq!(std::fs::read_link(ask.home.join("x")).unwrap(), outside);
+    }
 }

@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use crate::BackupError;
 use crate::choose_files::plain_path;
 use crate::manifest::{BackupManifest, EntryKind, FORMAT, HOME, MANIFEST};
-use crate::seal::{HashReader, check_seal};
+use crate::seal::{ArchiveProver, HashReader, check_seal};
 
 /// The list of a hundred thousand files is smaller than this.
 const MOST_MANIFEST: u64 = 64 * 1024 * 1024;
@@ -20,14 +20,17 @@ const MOST_MANIFEST: u64 = 64 * 1024 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackupCheck {
     pub manifest: BackupManifest,
-    /// What is wrong; nothing in one that can be trusted.
+    /// What is wrong; nothing in one that is whole.
     pub damage: Vec<String>,
+    /// Whether this very installation made it. Anybody can make an archive that is whole.
+    pub is_own: bool,
 }
 
 /// Reads a whole archive and compares every bit with what was written.
-pub fn verify(path: &Path) -> Result<BackupCheck, BackupError> {
+pub fn verify(path: &Path, prover: Option<&ArchiveProver>) -> Result<BackupCheck, BackupError> {
     let mut file = File::open(path).map_err(BackupError::file(path))?;
-    let (is_sealed, _) = check_seal(&mut file).map_err(BackupError::file(path))?;
+    let seal = check_seal(&mut file, prover).map_err(BackupError::file(path))?;
+    let is_sealed = seal.is_sealed;
     let mut damage = Vec::new();
     let found = read_entries(path);
     let (found, manifest) = match (found, is_sealed) {
@@ -61,7 +64,11 @@ pub fn verify(path: &Path) -> Result<BackupCheck, BackupError> {
     if !is_sealed {
         damage.push("its seal does not fit: it was changed or cut off".to_owned());
     }
-    Ok(BackupCheck { manifest, damage })
+    Ok(BackupCheck {
+        manifest,
+        damage,
+        is_own: seal.is_own,
+    })
 }
 
 type FoundEntries = BTreeMap<String, (EntryKind, ContentHash)>;
@@ -110,6 +117,16 @@ fn read_entries(path: &Path) -> io::Result<(FoundEntries, Option<Vec<u8>>)> {
 }
 
 fn compare(manifest: &BackupManifest, mut found: FoundEntries, damage: &mut Vec<String>) {
+    // What lies behind a link would be laid out where that leads.
+    let is_link = |path: &Path| {
+        let entry = path.to_str().and_then(|path| found.get(path));
+        entry.is_some_and(|(kind, _)| *kind == EntryKind::Link)
+    };
+    for path in found.keys() {
+        if Path::new(path).ancestors().skip(1).any(is_link) {
+            damage.push(format!("{path} lies behind a link"));
+        }
+    }
     for entry in &manifest.entries {
         let kind = match entry.kind {
             EntryKind::Database => EntryKind::File,

@@ -1,9 +1,9 @@
 //! Lengths of time as people write them: `30m`, `1h30m`, `2d`.
 
-/// Why a text is no length of time.
+/// Why a text is not a length of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DurationError {
-    #[error("`{0}` is no length of time: write a number and a unit, such as 30m, 1h30m or 2d")]
+    #[error("`{0}` is not a length of time: write a number and a unit, such as 30m, 1h30m or 2d")]
     Unreadable(String),
     #[error("`{text}` has no unit `{unit}`; there are s, m, h, d and w")]
     UnknownUnit { text: String, unit: String },
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_why() {
         for (text, words) in [
-            ("soon", "no length of time"),
-            ("", "no length of time"),
+            ("soon", "not a length of time"),
+            ("", "not a length of time"),
             ("5y", "no unit `y`"),
-            ("-5m", "no length of time"),
-            ("99999999999999999999h", "no length of time"),
+            ("-5m", "not a length of time"),
+            ("99999999999999999999h", "not a length of time"),
             ("9999999999h", "longer than"),
         ] {
             let error = parse_duration(text).unwrap_err().to_string();

@@ -54,7 +54,7 @@ pub enum RequestError {
     LongText { count: usize, most: usize },
     #[error("there is no current conversation here: name one, or use main or isolated")]
     NoCurrent,
-    #[error("`{key}` is no conversation a job may speak in: {why}")]
+    #[error("`{key}` is not a conversation a job may speak in: {why}")]
     Session { key: String, why: String },
     #[error("say where to: a webhook needs a URL")]
     NoWebhookUrl,

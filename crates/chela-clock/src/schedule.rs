@@ -30,14 +30,14 @@ pub enum JobSchedule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     #[error(
-        "`{0}` is no moment: write it as 2026-03-09T08:00, 2026-03-09T08:00:00+01:00, 08:00 or 20m (from now)"
+        "`{0}` is not a moment: write it as 2026-03-09T08:00, 2026-03-09T08:00:00+01:00, 08:00 or 20m (from now)"
     )]
     NoMoment(String),
     #[error("{0} has passed")]
     Passed(String),
     #[error("every {0} is too often: a second is the least")]
     TooOften(String),
-    #[error("`{expression}` is no cron expression: {why}")]
+    #[error("`{expression}` is not a cron expression: {why}")]
     NoCron { expression: String, why: String },
     #[error("`{0}` never comes: no date fits it")]
     Never(String),

@@ -40,7 +40,7 @@ pub use diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 pub use explain::{AgentOverride, KeyExplanation, ValueSource, explain, kept_unused};
 pub use key_path::{KeyPath, KeyPathError, PathSegment};
 pub use load::{
-    ConfigSource, DefaultsReason, LoadedConfig, load, load_text, remember, validate,
+    ConfigSource, DefaultsReason, LoadedConfig, is_remembered, load, load_text, remember, validate,
     validate_source,
 };
 pub use migrate::{KeyMigration, MIGRATIONS, MovedKey, migrated_text};

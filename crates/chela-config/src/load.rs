@@ -89,6 +89,11 @@ pub fn load_text(host: &Host, source: &str) -> LoadedConfig {
     usable(host, gathered, from, Vec::new())
 }
 
+/// Whether there is nothing to keep: it is no file, or the one that is kept already.
+pub fn is_remembered(loaded: &LoadedConfig) -> bool {
+    loaded.source != ConfigSource::File || ConfigStore::new(&loaded.host).is_kept(&loaded.gathered)
+}
+
 /// Keeps a config that was loaded from the file as the last good one. Says so if that fails. One
 /// with errors never takes the place of one without.
 pub fn remember(loaded: &LoadedConfig) -> Option<ConfigDiagnostic> {

@@ -4,7 +4,7 @@
 use chela_core::cut::{CutLimit, CutRequest, cut};
 use chela_core::secret::{KnownSecret, Redactor};
 use chela_core::{sanitize, tokens};
-use chela_testkit::bench::{BenchStats, measure};
+use chela_testkit::bench::{BenchEffort, BenchStats, measure};
 
 fn main() {
     let english = PROSE.repeat(1 + MEGABYTE / PROSE.len());
@@ -64,10 +64,13 @@ fn main() {
     report("cut: a megabyte to 5000 tokens", &english, &|text| {
         cut_to(text, CutLimit::Tokens(5_000))
     });
-    let large = PROSE.repeat(50 * MEGABYTE / PROSE.len());
-    report("cut: 50 megabytes to 20000 chars", &large, &|text| {
-        cut_to(text, CutLimit::Chars(20_000))
-    });
+    let megabytes = BenchEffort::asked().pick(50, 2);
+    let large = PROSE.repeat(megabytes * MEGABYTE / PROSE.len());
+    report(
+        &format!("cut: {megabytes} megabytes to 20000 chars"),
+        &large,
+        &|text| cut_to(text, CutLimit::Chars(20_000)),
+    );
 }
 
 const MEGABYTE: usize = 1 << 20;

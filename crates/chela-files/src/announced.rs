@@ -5,6 +5,7 @@
 //! a note in a file, which anybody could leave, counts for nothing.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -37,8 +38,21 @@ pub struct AnnouncedWrite(Vec<UnixStream>);
 
 /// Tells whoever watches a file of this home that this process is about to write it.
 pub fn announce_write(state_dir: &Path, file: &Path) -> AnnouncedWrite {
+    announce(state_dir, file, |_| true)
+}
+
+/// Tells only watchers in other processes: within this one it is known.
+pub fn announce_elsewhere(state_dir: &Path, file: &Path) -> AnnouncedWrite {
+    let own = format!("{}-", std::process::id());
+    announce(state_dir, file, |name| {
+        !name.as_bytes().starts_with(own.as_bytes())
+    })
+}
+
+fn announce(state_dir: &Path, file: &Path, to: impl Fn(&OsStr) -> bool) -> AnnouncedWrite {
     let watchers = std::fs::read_dir(folder_of(state_dir));
     let watchers = watchers.into_iter().flatten().flatten();
+    let watchers = watchers.filter(|entry| to(&entry.file_name()));
     let began = Instant::now();
     let heard = watchers
         .take_while(|_| began.elapsed() < ALL_ANSWERS_WAIT)
@@ -151,6 +165,11 @@ impl WriteWitness {
         let (state, _) = settled.unwrap_or_else(PoisonError::into_inner);
         state.written.get(file).cloned()
     }
+
+    /// Whether somebody who may said that they write this. Nobody is waited for.
+    pub fn has_heard(&self, file: &Path) -> bool {
+        self.heard.lock().written.contains_key(file)
+    }
 }
 
 impl Drop for WriteWitness {
@@ -208,7 +227,8 @@ impl HeardWrites {
     /// One more writer of a file that is watched.
     fn begin(&self, file: &Path) -> Option<WriteUnderWay<'_>> {
         let mut state = self.lock();
-        if !state.files.iter().any(|watched| watched == file) {
+        // What is said to lie in a file is a part of it.
+        if !state.files.iter().any(|watched| file.starts_with(watched)) {
             return None;
         }
         state.under_way += 1;
@@ -232,7 +252,7 @@ fn read_path(writer: &mut UnixStream) -> io::Result<PathBuf> {
     while line.len() < LONGEST_PATH {
         writer.read_exact(&mut byte)?;
         match byte {
-            [b'\n'] => return Ok(PathBuf::from(std::ffi::OsStr::from_bytes(&line))),
+            [b'\n'] => return Ok(PathBuf::from(OsStr::from_bytes(&line))),
             [other] => line.push(other),
         }
     }

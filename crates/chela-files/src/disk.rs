@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use rustix::fs::StatVfsMountFlags;
-
 /// Below this nothing useful can be written any more.
 const AS_GOOD_AS_FULL: u64 = 64 << 10;
 
@@ -17,10 +15,31 @@ pub enum DiskBar {
 /// Looks at the disk a file is on, or would be. `None`: the disk is not what is in the way.
 pub fn disk_bar(path: &Path) -> Option<DiskBar> {
     let there = path.ancestors().find(|above| above.exists())?;
-    let disk = rustix::fs::statvfs(there).ok()?;
-    let room = disk.f_bavail.saturating_mul(disk.f_frsize);
-    match disk.f_flag.contains(StatVfsMountFlags::RDONLY) {
+    let disk = disk_space(there)?;
+    match disk.is_read_only {
         true => Some(DiskBar::MountedReadOnly),
-        false => (room < AS_GOOD_AS_FULL).then_some(DiskBar::Full),
+        false => (disk.free < AS_GOOD_AS_FULL).then_some(DiskBar::Full),
     }
+}
+
+/// What is left of a disk, for whoever may not use what is kept for root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskSpace {
+    pub free: u64,
+    pub is_read_only: bool,
+}
+
+/// Of the disk a folder is on. `None` where the system does not say.
+#[cfg(unix)]
+pub fn disk_space(folder: &Path) -> Option<DiskSpace> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    Some(DiskSpace {
+        free: disk.f_bavail.saturating_mul(disk.f_frsize),
+        is_read_only: disk.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY),
+    })
+}
+
+#[cfg(not(unix))]
+pub fn disk_space(_: &Path) -> Option<DiskSpace> {
+    None
 }

@@ -6,20 +6,17 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, Read as _, Write as _};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chela_core::{ok_or_debug, ok_or_warn};
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, linkat, openat, renameat, statat, unlinkat,
-};
-use rustix::io::Errno;
 
-use crate::create_private_folder;
+use crate::facts::FileRights;
+use crate::held::holds;
 use crate::leftovers::draft_name;
+use crate::{FileIdentity, HeldFolder, create_private_folder};
 
 /// Who may read and write the file once it is in place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +78,7 @@ impl From<WriteError> for io::Error {
 /// A new version of a file, complete and on the disk under another name. Dropped, it goes away.
 #[derive(Debug)]
 pub struct FileDraft {
-    folder: OwnedFd,
+    folder: Arc<HeldFolder>,
     name: OsString,
     draft: OsString,
     /// For messages, and for [`Self::path`].
@@ -120,7 +117,7 @@ impl FileDraft {
             source,
         };
         let Some(name) = target.file_name() else {
-            let source = io::ErrorKind::InvalidInput.into();
+            let source = ErrorKind::InvalidInput.into();
             return Err(failed("write", target, source));
         };
         let made = match mode {
@@ -130,32 +127,23 @@ impl FileDraft {
             FileMode::Private | FileMode::KeepOrPrivate => create_private_folder(parent),
         };
         made.map_err(|source| failed("create the folder", parent, source))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(CWD, parent, flags, Mode::empty())
-            .map_err(|errno| failed("open the folder", parent, errno.into()))?;
-        Self::write(folder, name, bytes, mode, target.to_owned())
+        let folder =
+            HeldFolder::open(parent).map_err(|source| failed("open the folder", parent, source))?;
+        Self::write(Arc::new(folder), name, bytes, mode, target.to_owned())
     }
 
     /// Writes `bytes` beside the file `name` of a folder that is held open.
     pub fn in_folder(
-        folder: BorrowedFd<'_>,
+        folder: Arc<HeldFolder>,
         name: &OsStr,
         bytes: &[u8],
         mode: FileMode,
     ) -> Result<Self, WriteError> {
-        let target = PathBuf::from(name);
-        match folder.try_clone_to_owned() {
-            Ok(folder) => Self::write(folder, name, bytes, mode, target),
-            Err(source) => Err(WriteError {
-                what: "open the folder of",
-                path: target,
-                source,
-            }),
-        }
+        Self::write(folder, name, bytes, mode, PathBuf::from(name))
     }
 
     fn write(
-        folder: OwnedFd,
+        folder: Arc<HeldFolder>,
         name: &OsStr,
         bytes: &[u8],
         mode: FileMode,
@@ -166,7 +154,7 @@ impl FileDraft {
             path: target.clone(),
             source,
         };
-        let (fd, draft) = create_draft(&folder, mode).map_err(|errno| failed(errno.into()))?;
+        let (mut file, draft) = create_draft(&folder, mode).map_err(failed)?;
         let written = Self {
             target: target.clone(),
             name: name.to_owned(),
@@ -174,7 +162,6 @@ impl FileDraft {
             draft,
             gone: false,
         };
-        let mut file = File::from(fd);
         written
             .keep_rights(&file, mode)
             .and_then(|()| file.write_all(bytes))
@@ -191,10 +178,8 @@ impl FileDraft {
     /// Gives it the mode and owner of another file.
     pub fn take_rights_of(&self, model: &Path) -> Result<(), WriteError> {
         let copy = || {
-            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let file = File::from(openat(&self.folder, &self.draft, flags, Mode::empty())?);
-            let model = std::fs::metadata(model)?;
-            copy_rights(&file, (model.mode(), model.uid(), model.gid()))
+            let file = self.folder.open_plain(&self.draft)?;
+            FileRights::of(&std::fs::metadata(model)?).give_to(&file)
         };
         copy().map_err(|source| self.failed("write", source))
     }
@@ -214,11 +199,11 @@ impl FileDraft {
             ExpectedContent::Absent => self.link_into_place(),
             ExpectedContent::Bytes(bytes) => self.trade_places(bytes),
         };
-        let placed = placed.map_err(|errno| self.failed("replace", errno.into()))?;
+        let placed = placed.map_err(|source| self.failed("replace", source))?;
         if placed == DraftPlacement::Placed {
             // The rename has happened; a folder that cannot be synced makes it no less real.
             ok_or_warn!(
-                rustix::fs::fsync(&self.folder),
+                self.folder.sync(),
                 "a changed file may come back as it was after a power cut",
                 path = %self.target.display()
             );
@@ -226,90 +211,95 @@ impl FileDraft {
         Ok(placed)
     }
 
-    fn rename_over(&mut self) -> Result<(), Errno> {
-        renameat(&self.folder, &self.draft, &self.folder, &self.name)?;
+    fn rename_over(&mut self) -> io::Result<()> {
+        self.folder.rename(&self.draft, &self.name)?;
         self.gone = true;
         Ok(())
     }
 
     /// A link to a name that is taken fails, where a rename would not.
-    fn link_into_place(&mut self) -> Result<DraftPlacement, Errno> {
-        match linkat(
-            &self.folder,
-            &self.draft,
-            &self.folder,
-            &self.name,
-            AtFlags::empty(),
-        ) {
+    fn link_into_place(&mut self) -> io::Result<DraftPlacement> {
+        match self.folder.link(&self.draft, &self.name) {
             Ok(()) => Ok(DraftPlacement::Placed),
-            Err(Errno::EXIST) => Ok(DraftPlacement::Changed),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(DraftPlacement::Changed),
             // Some file systems have no links: the second best is to look first.
-            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
-                match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-                    Err(Errno::NOENT) => self.rename_over().map(|()| DraftPlacement::Placed),
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
+                match self.folder.look(&self.name) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {
+                        self.rename_over().map(|()| DraftPlacement::Placed)
+                    }
                     Ok(_) => Ok(DraftPlacement::Changed),
-                    Err(errno) => Err(errno),
+                    Err(error) => Err(error),
                 }
             }
-            Err(errno) => Err(errno),
+            Err(error) => Err(error),
         }
     }
 
-    fn trade_places(&mut self, expected: &[u8]) -> Result<DraftPlacement, Errno> {
-        if !holds(&self.folder, &self.name, expected) {
+    fn trade_places(&mut self, expected: &[u8]) -> io::Result<DraftPlacement> {
+        if !self.holds(&self.name, expected) {
             return Ok(DraftPlacement::Changed);
         }
-        let own = self.draft_number()?;
-        match exchange(&self.folder, &self.draft, &self.name) {
+        let own = self.draft_identity()?;
+        match self.folder.exchange(&self.draft, &self.name) {
             Ok(()) => {}
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            // The look before the rename has to do.
+            Err(error) if error.kind() == ErrorKind::Unsupported => {
                 return self.rename_over().map(|()| DraftPlacement::Placed);
             }
-            Err(Errno::NOENT) => return Ok(DraftPlacement::Changed),
-            Err(errno) => return Err(errno),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(DraftPlacement::Changed);
+            }
+            Err(error) => return Err(error),
         }
-        if holds(&self.folder, &self.draft, expected) {
+        if self.holds(&self.draft, expected) {
             return Ok(DraftPlacement::Placed);
         }
         self.give_back(own)
     }
 
+    /// Whether a plain file of exactly these bytes has that name.
+    fn holds(&self, name: &OsStr, expected: &[u8]) -> bool {
+        let file = self.folder.open_plain(name);
+        file.is_ok_and(|file| holds(file, expected))
+    }
+
     /// Somebody saved between the look and the trade: their file goes back where it was. Should
     /// they have saved once more meanwhile, that newer file comes out, and goes back in turn.
-    fn give_back(&mut self, own: u64) -> Result<DraftPlacement, Errno> {
+    fn give_back(&mut self, own: FileIdentity) -> io::Result<DraftPlacement> {
         const TRIES: usize = 16;
         for _ in 0..TRIES {
-            match exchange(&self.folder, &self.draft, &self.name) {
+            match self.folder.exchange(&self.draft, &self.name) {
                 Ok(()) => {}
                 // They took the new file away; theirs must not go with the draft.
-                Err(Errno::NOENT) => return self.rename_over().map(|()| DraftPlacement::Changed),
-                Err(errno) => {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return self.rename_over().map(|()| DraftPlacement::Changed);
+                }
+                Err(error) => {
                     self.gone = true;
-                    return Err(errno);
+                    return Err(error);
                 }
             }
-            if self.draft_number()? == own {
+            if self.draft_identity()? == own {
                 return Ok(DraftPlacement::Changed);
             }
         }
         self.gone = true;
-        Err(Errno::BUSY)
+        Err(ErrorKind::ResourceBusy.into())
     }
 
     /// What the system knows the file by that has the draft's name now.
-    fn draft_number(&self) -> Result<u64, Errno> {
-        statat(&self.folder, &self.draft, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_ino)
+    fn draft_identity(&self) -> io::Result<FileIdentity> {
+        self.folder.look(&self.draft).map(|found| found.identity)
     }
 
     fn keep_rights(&self, draft: &File, mode: FileMode) -> io::Result<()> {
         if mode == FileMode::Private {
             return Ok(());
         }
-        match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(old) if FileType::from_raw_mode(old.st_mode) == FileType::RegularFile => {
-                copy_rights(draft, (old.st_mode, old.st_uid, old.st_gid))
-            }
-            _ => Ok(()),
+        match self.folder.rights_of(&self.name) {
+            Some(rights) => rights.give_to(draft),
+            None => Ok(()),
         }
     }
 
@@ -326,73 +316,31 @@ impl Drop for FileDraft {
     fn drop(&mut self) {
         if !self.gone {
             // A leftover is found by its name and swept another day.
-            let gone = unlinkat(&self.folder, &self.draft, AtFlags::empty());
+            let gone = self.folder.remove_file(&self.draft);
             ok_or_debug!(gone, "a draft is left behind", path = %self.target.display());
         }
     }
 }
 
-fn create_draft(folder: &OwnedFd, mode: FileMode) -> Result<(OwnedFd, OsString), Errno> {
+fn create_draft(folder: &HeldFolder, mode: FileMode) -> io::Result<(File, OsString)> {
     const TRIES: u32 = 16;
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let rights = Mode::from_raw_mode(match mode {
+    let bits = match mode {
         FileMode::KeepOrUsual => 0o666,
         FileMode::KeepOrOwnersToChange => 0o644,
         FileMode::Private | FileMode::KeepOrPrivate => 0o600,
-    });
+    };
     for _ in 0..TRIES {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         // Each of these is seeded anew, so no other process makes the same name.
         let name = draft_name(RandomState::new().hash_one(count), count);
-        match openat(folder, &name, flags, rights) {
-            Ok(fd) => return Ok((fd, name)),
-            Err(Errno::EXIST) => {}
-            Err(errno) => return Err(errno),
+        match folder.create_new(&name, bits) {
+            Ok(file) => return Ok((file, name)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
         }
     }
-    Err(Errno::EXIST)
-}
-
-/// Mode, user and group of another file.
-fn copy_rights(file: &File, (mode, user, group): (impl Into<u32>, u32, u32)) -> io::Result<()> {
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) != (user, group) {
-        // Only root may give files away; everybody else keeps what they create.
-        let given = std::os::unix::fs::fchown(file, Some(user), Some(group));
-        ok_or_debug!(given, "a file changes its owner with its text", user, group);
-    }
-    file.set_permissions(std::fs::Permissions::from_mode(mode.into() & 0o777))
-}
-
-/// Whether a plain file of exactly these bytes has that name.
-fn holds(folder: &OwnedFd, name: &OsStr, expected: &[u8]) -> bool {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let Ok(fd) = openat(folder, name, flags, Mode::empty()) else {
-        return false;
-    };
-    let file = File::from(fd);
-    let is_plain = file.metadata().is_ok_and(|found| found.is_file());
-    let mut found = Vec::with_capacity(expected.len());
-    is_plain
-        && file
-            .take(expected.len() as u64 + 1)
-            .read_to_end(&mut found)
-            .is_ok()
-        && found == expected
-}
-
-/// Two names of a folder trade what they name.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-fn exchange(folder: &OwnedFd, one: &OsStr, other: &OsStr) -> Result<(), Errno> {
-    use rustix::fs::{RenameFlags, renameat_with};
-    renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE)
-}
-
-/// Elsewhere the look before the rename has to do.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn exchange(_: &OwnedFd, _: &OsStr, _: &OsStr) -> Result<(), Errno> {
-    Err(Errno::NOSYS)
+    Err(ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]

@@ -1,18 +1,19 @@
 //! Folders and files that are nobody else's business.
 
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt};
 use std::path::Path;
+
+use crate::{FileFacts as _, set_permission_bits};
 
 /// Makes a folder and those above it, for the owner's eyes only. What is there stays as it is.
 pub fn create_private_folder(path: &Path) -> io::Result<()> {
     if path.as_os_str().is_empty() {
         return Ok(());
     }
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(path)
 }
 
 /// Takes a file or folder of ours from everybody but its owner. What is not there is no error.
@@ -22,10 +23,10 @@ pub fn make_private(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error),
     };
-    let mode = found.permissions().mode();
+    let bits = found.permission_bits();
     // A link has no rights of its own, and what it leads to may be somebody else's.
-    if found.is_symlink() || mode & 0o077 == 0 {
+    if found.is_symlink() || bits & 0o077 == 0 {
         return Ok(());
     }
-    std::fs::set_permissions(path, PermissionsExt::from_mode(mode & 0o700))
+    set_permission_bits(path, bits & 0o700)
 }

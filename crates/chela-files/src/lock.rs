@@ -2,13 +2,12 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::{ContentHash, Host};
 
-use crate::{create_private_folder, open_plain};
+use crate::{FileIdentity, create_private_folder, open_plain, restrict_to_owner};
 
 /// A lock that is held until this is dropped, or until the process ends in whatever way. The file
 /// itself stays: removing it would let two processes hold locks on two files of the same name.
@@ -102,7 +101,7 @@ fn open(path: &Path) -> io::Result<File> {
     let open = || {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        open_plain(path, options.mode(0o600))
+        open_plain(path, restrict_to_owner(&mut options))
     };
     match open() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -115,8 +114,8 @@ fn open(path: &Path) -> io::Result<File> {
 
 /// Whether the locked file is still the one of that name.
 fn is_still(file: &File, path: &Path) -> bool {
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(locked), Ok(named)) => (locked.dev(), locked.ino()) == (named.dev(), named.ino()),
+    match (FileIdentity::of(file), FileIdentity::at(path)) {
+        (Ok(locked), Ok(named)) => locked == named,
         _ => false,
     }
 }
@@ -165,8 +164,7 @@ impl PathLocks {
 }
 
 fn slot(path: &Path) -> u8 {
-    use std::os::unix::ffi::OsStrExt as _;
-    let hash = ContentHash::of(path.as_os_str().as_bytes());
+    let hash = ContentHash::of(path.as_os_str().as_encoded_bytes());
     hash.as_bytes().first().copied().unwrap_or_default()
 }
 

@@ -2,17 +2,12 @@
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
 use std::path::Path;
-
-use rustix::fs::OFlags;
 
 /// Opens a plain file and nothing else: no link is followed, no pipe is waited for, no device is
 /// read without end. The error says what lies there.
 pub fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
-    options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0));
-    let opened = options.open(path).and_then(|file| {
+    let opened = never_elsewhere(options).open(path).and_then(|file| {
         let kind = file.metadata()?.file_type();
         match kind.is_file() {
             true => Ok(file),
@@ -26,6 +21,20 @@ pub fn open_plain(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     })
 }
 
+/// Opens what a path leads to for reading, without waiting for whoever writes to a pipe.
+pub fn open_without_waiting(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+        let flags = i32::try_from(flags.bits()).unwrap_or(0);
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags);
+    }
+    options.open(path)
+}
+
 /// The text of a file; `None` where there is none.
 pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     match std::fs::read_to_string(path) {
@@ -34,14 +43,43 @@ pub fn read_if_there(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn not_plain(kind: FileType) -> io::Error {
-    let what = match kind {
+/// Follows no link and waits for nobody.
+#[cfg(unix)]
+fn never_elsewhere(options: &mut OpenOptions) -> &mut OpenOptions {
+    use rustix::fs::OFlags;
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).unwrap_or(0);
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, flags)
+}
+
+/// Opens a link itself, which is no plain file.
+#[cfg(windows)]
+fn never_elsewhere(options: &mut OpenOptions) -> &mut OpenOptions {
+    let flags = crate::facts::OPEN_REPARSE_POINT;
+    std::os::windows::fs::OpenOptionsExt::custom_flags(options, flags)
+}
+
+/// What a thing that is no plain file is called.
+pub fn name_of_kind(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    match kind {
         kind if kind.is_dir() => "a folder",
         kind if kind.is_symlink() => "a link",
-        kind if kind.is_fifo() => "a pipe",
-        kind if kind.is_socket() => "a socket",
         _ => "a device",
-    };
+    }
+}
+
+fn not_plain(kind: FileType) -> io::Error {
+    let what = name_of_kind(kind);
     io::Error::new(
         io::ErrorKind::InvalidInput,
         format!("it is {what}, not a plain file"),

@@ -5,10 +5,11 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use chela_core::ContentHash;
+
+use crate::FileStamp;
 
 /// What is known of the version of a file that was read.
 #[derive(Debug, Clone)]
@@ -30,7 +31,7 @@ impl ReadVersion {
 
     /// Of an opened file that was read, in parts or as a whole, since it had these facts.
     pub fn of_read(file: &File, before: Metadata, whole: Option<&[u8]>) -> Self {
-        let same = |now: &Metadata| stamp_of(now) == stamp_of(&before);
+        let same = |now: &Metadata| FileStamp::of(now) == FileStamp::of(&before);
         Self {
             facts: file.metadata().ok().filter(same),
             hash: whole.map(ContentHash::of),
@@ -54,17 +55,6 @@ pub fn read_version_at(path: &Path, most: u64) -> io::Result<(Vec<u8>, ReadVersi
     let real = path.canonicalize()?;
     let file = crate::open_plain(&real, OpenOptions::new().read(true))?;
     read_version(&file, most)
-}
-
-fn stamp_of(facts: &Metadata) -> (u64, u64, i64, i64, i64, i64) {
-    (
-        facts.ino(),
-        facts.len(),
-        facts.mtime(),
-        facts.mtime_nsec(),
-        facts.ctime(),
-        facts.ctime_nsec(),
-    )
 }
 
 #[cfg(test)]

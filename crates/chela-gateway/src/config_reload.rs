@@ -31,7 +31,7 @@ use differences::{changed_keys, is_below};
 use file_watch::FileWatch;
 
 /// What the process was started with and does not change while it runs.
-const STARTS_WITH: [&str; 8] = [
+const STARTS_WITH: [&str; 11] = [
     "gateway.port",
     "gateway.bind",
     "gateway.customBindHost",
@@ -39,6 +39,9 @@ const STARTS_WITH: [&str; 8] = [
     "hooks.enabled",
     "hooks.path",
     "hooks.token",
+    "hooks.secret",
+    "diagnostics.enabled",
+    "diagnostics.otel",
     "store",
 ];
 /// Several saves of an editor are one change.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, RwLock};
 
+use chela_agent::served_agent::AskBoard;
 use chela_core::lock;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,6 +31,8 @@ pub(crate) struct GatewayState {
     pub running: RunningGateway,
     pub reload: ConfigReload,
     pub restart: Arc<RestartDesk>,
+    /// Questions of callers of /mcp.
+    pub mcp: Arc<AskBoard>,
     /// Where the log is, for clients that follow it.
     pub log_file: Option<PathBuf>,
     pub clients: Mutex<BTreeMap<u64, ClientSeat>>,

@@ -6,6 +6,7 @@ mod embeddings;
 mod health;
 mod hook_mapping;
 mod hooks;
+mod mcp;
 mod messages;
 mod models;
 mod openapi;

@@ -8,6 +8,7 @@ mod background_watch;
 mod finish_work;
 mod open_conversations;
 mod queue_rules;
+mod refused_rows;
 mod run_work;
 
 use std::collections::{HashMap, HashSet};
@@ -17,8 +18,9 @@ use std::time::Duration;
 
 use chela_agent::prelude::{AgentId, Agents, Conversation, Host, LoadedConfig};
 use chela_core::{lock, ok_or_warn};
+use chela_sandbox::may_come_from_command;
 use chela_store::{
-    ClaimAsk, ClaimedMessage, InboxMessage, InboxStore, LeaseTime, MessageAccepted,
+    ClaimAsk, ClaimedMessage, InboxMessage, InboxStore, LeaseTime, MessageAccepted, RowsGuarded,
     SqliteRuntimeStore, StoreError, WorkClaim,
 };
 use tokio::sync::{Notify, oneshot, watch};
@@ -50,6 +52,8 @@ struct LaneParts {
     host: Host,
     agents: RwLock<Arc<Agents>>,
     store: Arc<SqliteRuntimeStore>,
+    /// What others put into the inbox past Chela is taken out.
+    _guarded: RowsGuarded,
     hub: Arc<EventHub>,
     questions: Arc<QuestionBoard>,
     caller_calls: CallerCalls,
@@ -167,6 +171,9 @@ impl WorkLanes {
         agents: Arc<Agents>,
         store: Arc<SqliteRuntimeStore>,
     ) -> Result<Self, StoreError> {
+        let judged = agents.host().clone();
+        let may_write = Box::new(move |pid| !may_come_from_command(&judged, pid));
+        let guarded = store.guard_rows(may_write).await?;
         let released = store.release_claims().await?;
         if released > 0 {
             tracing::info!(released, "work of a process that died is taken up again");
@@ -177,6 +184,7 @@ impl WorkLanes {
             host: agents.host().clone(),
             agents: RwLock::new(agents),
             store,
+            _guarded: guarded,
             hub: Arc::default(),
             questions: Arc::default(),
             caller_calls: CallerCalls::default(),
@@ -403,6 +411,7 @@ impl WorkLanes {
             }
             let woken = self.0.wake.notified();
             let begun = self.begin_what_waits().await;
+            self.tell_of_refused_rows().await;
             self.0
                 .open
                 .close_idle(self.0.host.unix_millis(), self.idle_millis());

@@ -33,6 +33,7 @@ mod lanes;
 mod listen_address;
 mod listener;
 mod local_client;
+mod mcp_callers;
 mod process;
 mod question_board;
 mod quotas;

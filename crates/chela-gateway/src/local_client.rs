@@ -60,10 +60,7 @@ impl LocalClient {
         );
         let answer = match self.certificate {
             None => exchange(stream, &request)?,
-            Some(shown) => exchange(
-                sync_connection(stream, self.address.ip(), shown)?,
-                &request,
-            )?,
+            Some(shown) => exchange(sync_connection(stream, self.address.ip(), shown)?, &request)?,
         };
         let bad = || io::Error::other("the gateway answered something that is not HTTP");
         let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(bad)?;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
-use chela_agent::prelude::{Agents, Host, LoadedConfig};
+use chela_agent::prelude::{Agents, Host, LoadedConfig, Trust};
 use chela_core::ok_or_warn;
 use chela_store::{InboxStore, OutboxStore as _, SqliteRuntimeStore, StoreError};
 use tokio::net::TcpListener;
@@ -24,6 +24,7 @@ use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listen_address::{ListenAddressError, listen_address};
 use crate::listener;
+use crate::mcp_callers::LanesDesk;
 use crate::restart_desk::RestartAsk;
 use crate::telemetry::run_telemetry;
 use crate::tls::{ServerCertificate, TlsSetupError};
@@ -121,7 +122,9 @@ impl Gateway {
         let place = GatewayPlace {
             address: bound.ip().to_string(),
             port: bound.port(),
-            certificate: certificate.as_ref().and_then(ServerCertificate::fingerprint),
+            certificate: certificate
+                .as_ref()
+                .and_then(ServerCertificate::fingerprint),
         };
         let reload = ConfigReload::new(loaded, host.unix_millis(), ask.agents_opened);
         let running = instance.write_down(host, place, &ask.version, reload.standing())?;
@@ -133,6 +136,7 @@ impl Gateway {
             names: RwLock::new(names),
             certificate,
             restart: Arc::clone(lanes.restart()),
+            mcp: LanesDesk::board(&lanes),
             lanes,
             reload,
             log_file: ask.log_file.clone(),
@@ -260,7 +264,8 @@ async fn tell_who_asked(lanes: &WorkLanes, ask: &RestartAsk) {
         images: Vec::new(),
         delivery: DeliveryTarget::None,
         options: WorkOptions::default(),
-        text_trust: None,
+        // It holds the agent's own words.
+        text_trust: Some(Trust::Agent),
     };
     ok_or_warn!(
         lanes.submit(item).await,

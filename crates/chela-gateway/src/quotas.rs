@@ -115,6 +115,28 @@ impl QuotaTally {
         Ok(())
     }
 
+    /// Whether what came before has left room for a piece of work that waited: its own place is
+    /// taken, and what others came to is known by now.
+    pub fn check_again(
+        &self,
+        quotas: &GatewayQuotas,
+        item: &WorkItem,
+        now: u64,
+    ) -> Result<(), QuotaReached> {
+        let uses = lock(&self.0);
+        for holder in holders(item) {
+            if let (Some(rule), Some(used)) = (rule_of(quotas, &holder), uses.get(&holder)) {
+                let others = used.iter().filter(|one| one.work != item.id);
+                let spending = QuotaRule {
+                    turns: None,
+                    ..rule.clone()
+                };
+                check(&holder, &others.cloned().collect(), &spending, now)?;
+            }
+        }
+        Ok(())
+    }
+
     /// The work was not taken after all.
     pub fn take_back(&self, item: &WorkItem) {
         let mut uses = lock(&self.0);

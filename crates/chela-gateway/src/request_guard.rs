@@ -14,6 +14,7 @@ use crate::access_token::AccessVerdict;
 use crate::delivery::SIGNATURE;
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
+use crate::mcp_callers::{MCP_PATH, McpCaller};
 
 /// Where the two ends of a connection are, and whose it is.
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +28,20 @@ pub(crate) struct ConnectionEnds {
 pub(crate) async fn guard_request(
     State(state): State<Arc<GatewayState>>,
     ConnectInfo(ends): ConnectInfo<ConnectionEnds>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     state.requests.fetch_add(1, Ordering::Relaxed);
     let path = request.uri().path();
-    let refused = check_place(&state, request.headers())
+    let judged = check_place(&state, request.headers())
         .and_then(|()| check_caller(&state, ends, path, request.headers()));
-    match refused {
-        Ok(()) => next.run(request).await,
+    match judged {
+        Ok(caller) => {
+            if let Some(caller) = caller {
+                request.extensions_mut().insert(caller);
+            }
+            next.run(request).await
+        }
         Err(refused) => {
             state.refused.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(
@@ -105,9 +111,9 @@ fn check_caller(
     ends: ConnectionEnds,
     path: &str,
     headers: &HeaderMap,
-) -> Result<(), ErrorReply> {
+) -> Result<Option<McpCaller>, ErrorReply> {
     if matches!(path, "/healthz" | "/readyz") {
-        return Ok(());
+        return Ok(None);
     }
     if ends.is_command {
         return Err(ErrorReply::new(
@@ -118,10 +124,17 @@ fn check_caller(
     }
     let now = state.lanes.host().unix_millis();
     let ip = ends.peer.ip();
+    // A token of a caller opens this one address and nothing else.
+    if path == MCP_PATH
+        && let Some(token) = shown_token(headers)
+        && let Some(caller) = McpCaller::of_token(state.lanes.host(), token)
+    {
+        return Ok(Some(caller));
+    }
     // Webhooks have a token of their own, which opens nothing else.
     let access = match path.starts_with(&format!("{}/", state.hooks.path)) {
         // A signature covers the body: it is looked at where that is read.
-        true if state.hooks.secret.is_some() && headers.contains_key(SIGNATURE) => return Ok(()),
+        true if state.hooks.secret.is_some() && headers.contains_key(SIGNATURE) => return Ok(None),
         true => match &state.hooks.access {
             Some(access) => access,
             None if state.hooks.secret.is_some() => {
@@ -136,7 +149,7 @@ fn check_caller(
         false => &state.access,
     };
     match access.judge(ip, shown_token(headers), now) {
-        AccessVerdict::Granted => Ok(()),
+        AccessVerdict::Granted => Ok((path == MCP_PATH).then(McpCaller::with_owners_token)),
         AccessVerdict::Refused => Err(ErrorReply::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",

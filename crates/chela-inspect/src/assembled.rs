@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::{AgentId, ContentHash, Origin, SessionKey};
-use chela_model::ToolSchema;
+use chela_model::{AnswerForm, ToolSchema};
 use chela_prompt::{Prompt, PromptInput};
 use chela_skills::AgentSkills;
 use chela_workspace::{BootstrapSettings, FileReport, OwnerNotice};
@@ -49,6 +49,8 @@ pub struct RequestShape {
     /// Each tool as it is sent, in the order of [`AssembledPrompt::tools`].
     pub tool_texts: Vec<String>,
     pub tool_place: ToolPlace,
+    /// What answers are held to, where the endpoint knows no tools.
+    pub answer_form: Option<AnswerForm>,
     /// What the first message begins with.
     pub message_head: String,
 }

@@ -11,6 +11,7 @@ pub mod approvals_report;
 mod assembled;
 pub mod diff;
 pub mod lint;
+pub mod mcp_report;
 pub mod report;
 pub mod saved;
 pub mod security;

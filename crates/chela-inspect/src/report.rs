@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use chela_core::{Audience, Trust, Zone, ok_or_warn, tokens};
 use chela_ledger::{Ledger, RecordFilter};
-use chela_model::ToolSchema;
+use chela_model::{AnswerForm, FormReader, ToolSchema};
 use chela_prompt::{PartKind, Prompt, SectionId};
 use chela_workspace::{FileNeed, FileReport, FileStatus};
 use serde::Serialize;
@@ -47,6 +47,9 @@ pub struct ContextReport {
     pub tool_list: TextSize,
     /// All of [`Self::tools`].
     pub tool_schemas: TextSize,
+    /// The schema that answers are held to, where the endpoint knows no tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_form: Option<AnswerFormRow>,
     /// The tools that can be called and are not in the request until they are looked for.
     pub deferred: Vec<ReportEntry>,
     /// What the provider reported for the last run; absent as long as there was none.
@@ -110,6 +113,33 @@ impl RequestCount {
 
 /// Records looked at for the last one that was answered.
 const RECENT: usize = 5;
+
+/// The schema that answers are held to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnswerFormRow {
+    #[serde(flatten)]
+    pub size: TextSize,
+    /// Whether the model reads it. A server that makes a grammar of it shows the model nothing.
+    pub in_total: bool,
+}
+
+impl AnswerFormRow {
+    fn of(form: &AnswerForm) -> Self {
+        Self {
+            size: TextSize::of(&form.text),
+            in_total: form.reader == FormReader::Model,
+        }
+    }
+
+    /// Where its tokens go, for people.
+    pub fn in_words(&self) -> &'static str {
+        match self.in_total {
+            true => "counts toward context",
+            false => "the server makes a grammar of it; the model reads none of it",
+        }
+    }
+}
 
 /// How the figures were come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -223,7 +253,9 @@ impl ContextReport {
         let sections = self.sections.iter().map(|section| section.own.tokens);
         let listed = self.skills.entries.iter().chain(&self.tools.entries);
         let listed = listed.map(|entry| entry.size.tokens);
-        let parts: usize = files.chain(sections).chain(listed).sum();
+        let form = self.answer_form.filter(|form| form.in_total);
+        let form = form.map(|form| form.size.tokens);
+        let parts: usize = files.chain(sections).chain(listed).chain(form).sum();
         self.total.tokens.saturating_sub(parts)
     }
 
@@ -237,7 +269,10 @@ impl ContextReport {
             ToolPlace::Beside => tools.size,
             ToolPlace::InSystem => TextSize::default(),
         };
-        let total = TextSize::of(&shape.system) + beside + message_head;
+        let answer_form = shape.answer_form.as_ref().map(AnswerFormRow::of);
+        let form_size = answer_form.filter(|form| form.in_total);
+        let form_size = form_size.map_or_else(TextSize::default, |form| form.size);
+        let total = TextSize::of(&shape.system) + beside + form_size + message_head;
         let volatile = match shape.message_head.is_empty() {
             true => TextSize::of(prompt.volatile().trim()),
             false => message_head,
@@ -274,6 +309,7 @@ impl ContextReport {
             sections: section_rows(prompt),
             skills: skills(assembled),
             tool_schemas: tools.size,
+            answer_form,
             tools,
             tool_list: listing(prompt, |kind| matches!(kind, PartKind::Tool { .. })).size,
             deferred: assembled.deferred.iter().map(deferred_row).collect(),

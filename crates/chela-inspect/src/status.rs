@@ -6,6 +6,8 @@ use chela_core::{AgentId, Host};
 use chela_workspace::{CoreFile, CoreSpelling, WorkspaceCondition};
 use serde::Serialize;
 
+use crate::mcp_report::server_rows;
+
 /// How things stand.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -20,7 +22,23 @@ pub struct StatusReport {
     /// Since when every agent is stopped, and why. Whoever runs the agents knows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
+    /// Tool servers; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<McpStatus>,
     pub agents: Vec<AgentStatus>,
+}
+
+/// The tool servers, counted.
+#[derive(Debug, Serialize)]
+pub struct McpStatus {
+    /// Those in use.
+    pub servers: usize,
+    /// Tools that can be called.
+    pub tools: usize,
+    /// Tools that wait for the owner.
+    pub held: usize,
+    /// Servers that something is wrong with.
+    pub troubled: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,10 +101,24 @@ impl StatusReport {
             },
             gateway: None,
             stopped: None,
+            mcp: McpStatus::of(host, loaded),
             agents: views
                 .map(|view| AgentStatus::of(host, loaded, &view))
                 .collect(),
         }
+    }
+}
+
+impl McpStatus {
+    fn of(host: &Host, loaded: &LoadedConfig) -> Option<Self> {
+        let mut rows = server_rows(host, loaded);
+        rows.retain(|row| row.is_enabled);
+        (!rows.is_empty()).then(|| Self {
+            servers: rows.len(),
+            tools: rows.iter().map(|row| row.tools).sum(),
+            held: rows.iter().map(|row| row.held).sum(),
+            troubled: rows.iter().filter(|row| !row.notes.is_empty()).count(),
+        })
     }
 }
 

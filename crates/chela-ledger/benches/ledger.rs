@@ -12,7 +12,7 @@ use chela_ledger::{
     SectionMark, ToolMark,
 };
 use chela_store::WaitHere as _;
-use chela_testkit::bench::measure;
+use chela_testkit::bench::{BenchEffort, measure};
 use serde_json::{Value, json};
 
 /// Bytes of the system prompt and of all tools together.
@@ -87,13 +87,14 @@ fn main() {
         .wait()
         .expect("a list")
         .len();
-    for _ in have..10_000 {
+    let many = BenchEffort::asked().pick(10_000, 100);
+    for _ in have..many {
         ledger
             .begin(&talk.record(small.as_bytes()))
             .wait()
             .expect("a record");
     }
-    measure("list 10,000 turns", 0, || {
+    measure(&format!("list {many} turns"), 0, || {
         ledger
             .list(&RecordFilter::default())
             .wait()
@@ -101,7 +102,7 @@ fn main() {
             .len()
     })
     .print(None);
-    measure("verify 10,000 turns", 0, || {
+    measure(&format!("verify {many} turns"), 0, || {
         ledger.verify().wait().expect("a verdict").is_sound()
     })
     .print(None);
@@ -187,6 +188,7 @@ impl Talk {
             model: "openai/gpt-5",
             url: "https://api.openai.com/v1/chat/completions",
             body,
+            unread: &[],
             sections: self.sections.clone().into(),
             tools: self.tools.clone().into(),
             rewrite: None,

@@ -12,6 +12,8 @@ use crate::shape::{RequestPlace, RequestShape, RequestUnit, same};
 #[derive(Debug, Clone, Copy)]
 pub struct CachedRequest<'a> {
     pub body: &'a [u8],
+    /// Members of it that are for the server alone.
+    pub unread: &'a [&'a str],
     /// `provider/model`.
     pub model: &'a str,
     pub url: &'a str,
@@ -188,7 +190,7 @@ pub fn compare(
     rewrite: Option<ContextRewrite>,
     weigh: &dyn Fn(Range<usize>) -> u64,
 ) -> PrefixReuse {
-    let shape = RequestShape::of(after.body);
+    let shape = RequestShape::of(after.body, after.unread);
     let total_bytes = shape.units().map(|unit| unit.range.len() as u64).sum();
     let total_tokens = shape.units().map(|unit| weigh(unit.range.clone())).sum();
     let mut reuse = PrefixReuse {
@@ -203,7 +205,7 @@ pub fn compare(
         reuse.broken = Some(whole(BreakCause::FirstRequest));
         return reuse;
     };
-    let earlier = RequestShape::of(before.body);
+    let earlier = RequestShape::of(before.body, after.unread);
     if let Some(cause) = elsewhere(before, after) {
         reuse.broken = Some(whole(cause));
     } else {

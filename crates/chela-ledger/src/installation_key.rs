@@ -90,6 +90,13 @@ impl InstallationKey {
         self.authenticate(b"chela installation key id").short()
     }
 
+    /// The proof that this installation made something, for one purpose.
+    pub fn prove_own(&self, purpose: &str, what: &ContentHash) -> ContentHash {
+        let mut bytes = format!("chela {purpose} proof 1\0").into_bytes();
+        bytes.extend(what.as_bytes());
+        self.authenticate(&bytes)
+    }
+
     /// The proof of an entry. It covers the chain and, by the entry's hash, everything before.
     pub(crate) fn prove(&self, chain: &ChainId, entry: &AuditEntry) -> ContentHash {
         let mut bytes = b"chela audit proof 1".to_vec();

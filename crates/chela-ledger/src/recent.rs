@@ -103,7 +103,8 @@ impl KeptBody {
     pub fn joined(&self) -> Vec<u8> {
         let length = self.pieces().map(<[u8]>::len).sum();
         let mut body = Vec::with_capacity(length);
-        self.pieces().for_each(|piece| body.extend_from_slice(piece));
+        self.pieces()
+            .for_each(|piece| body.extend_from_slice(piece));
         body
     }
 }
@@ -133,7 +134,10 @@ impl RecentRequests {
         let mut state = lock(&self.0);
         state.clock += 1;
         let before = state.by_session.remove(session);
-        state.share(&mut recent.body, before.as_ref().map(|(_, before)| &before.body));
+        state.share(
+            &mut recent.body,
+            before.as_ref().map(|(_, before)| &before.body),
+        );
         if let Some((_, before)) = before {
             state.release(&before.body);
         }

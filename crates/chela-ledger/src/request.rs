@@ -35,6 +35,8 @@ pub struct RequestRecord<'a> {
     pub url: &'a str,
     /// The exact bytes.
     pub body: &'a [u8],
+    /// Members of the body that are for the server alone: they cost nothing.
+    pub unread: &'a [&'a str],
     /// In prompt order.
     pub sections: SectionList,
     pub tools: ToolList,

@@ -89,8 +89,8 @@ const SHAPING: [&str; 8] = [
 const MARK: &str = "cache_control";
 
 impl RequestShape {
-    /// A body that is no JSON object is one message.
-    pub fn of(body: &[u8]) -> Self {
+    /// A body that is no JSON object is one message. What is `unread` is for the server alone.
+    pub fn of(body: &[u8], unread: &[&str]) -> Self {
         let mut shape = Self::default();
         let tree = JsonTree::of(body).filter(|tree| tree.root().kind() == JsonKind::Object);
         let Some(tree) = tree else {
@@ -108,7 +108,8 @@ impl RequestShape {
                 Some(name) if CONVERSATION.contains(&name) => shape.take_messages(member, name),
                 name => {
                     let key = name.unwrap_or("?").to_owned();
-                    let list = match SHAPING.contains(&key.as_str()) {
+                    let is_read = !unread.contains(&key.as_str());
+                    let list = match is_read && SHAPING.contains(&key.as_str()) {
                         true => &mut shape.settings,
                         false => &mut shape.others,
                     };

@@ -101,6 +101,7 @@ impl TestRequest {
             model: &self.model,
             url: &self.url,
             body: &self.body,
+            unread: &[],
             sections: self.sections.clone().into(),
             tools: self.tools.clone().into(),
             rewrite: self.rewrite,

@@ -10,7 +10,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use chela_files::{LockError, LockFile, open_plain};
+use chela_files::{
+    FileFacts as _, LockError, LockFile, create_private_folder, open_plain, restrict_to_owner,
+};
 
 /// Files before the present one.
 pub const GENERATIONS: usize = 3;
@@ -128,8 +130,7 @@ fn rename_if_there(from: &Path, to: &Path) -> io::Result<()> {
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    restrict_to_owner(&mut options);
     match open_plain(path, &mut options) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             make_private_folder(path)?;
@@ -143,22 +144,11 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent() else {
         return Ok(());
     };
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    create_private_folder(folder)
 }
 
-#[cfg(unix)]
 pub(crate) fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_same(one: &std::fs::Metadata, other: &std::fs::Metadata) -> bool {
-    one.created().ok() == other.created().ok()
+    one.stamp().identity == other.stamp().identity
 }
 
 #[cfg(test)]

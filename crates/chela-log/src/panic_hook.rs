@@ -123,8 +123,7 @@ impl Told {
         make_private_folder(&path)?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        chela_files::restrict_to_owner(&mut options);
         let text = shared.redaction.clean_text(self.in_words(&time));
         options.open(&path)?.write_all(text.as_bytes())?;
         Ok(path)

@@ -14,13 +14,14 @@ use chela_core::{Audience, Host};
 use chela_memory::index::SyncDepth;
 use chela_memory::source::MemoryPlaces;
 use chela_memory::{Memory, MemoryQuestion, MemorySettings, OpenMemory};
-use chela_testkit::bench::measure;
+use chela_testkit::bench::{BenchEffort, measure};
 
 /// Different questions asked of each index.
 const QUESTIONS: usize = 200;
 
 fn main() {
-    let sizes = std::env::var("CHELA_BENCH_CHUNKS").unwrap_or_else(|_| "3600,100000".into());
+    let usual = BenchEffort::asked().pick("3600,100000", "300");
+    let sizes = std::env::var("CHELA_BENCH_CHUNKS").unwrap_or_else(|_| usual.into());
     for size in sizes.split(',').filter_map(|size| size.trim().parse().ok()) {
         search_at(size);
     }
@@ -123,25 +124,27 @@ fn search_at(chunks: usize) {
     let first = ask(&mut prose);
     measure(&format!("search {chunks} chunks"), 0, || ask(&mut prose)).print(None);
     let cpu = cpu_seconds();
-    let mut times: Vec<f64> = (0..QUESTIONS).map(|_| ask(&mut prose)).collect();
-    let each = (cpu_seconds() - cpu) * 1e3 / QUESTIONS as f64;
+    let questions = BenchEffort::asked().pick(QUESTIONS, 2);
+    let mut times: Vec<f64> = (0..questions).map(|_| ask(&mut prose)).collect();
+    let each = (cpu_seconds() - cpu) * 1e3 / questions as f64;
     times.sort_by(f64::total_cmp);
     println!(
         "  first {first:.1} ms, least {:.2} ms, p50 {:.2} ms, p95 {:.2} ms, {each:.2} ms CPU each",
         times[0],
-        times[QUESTIONS / 2],
-        times[QUESTIONS * 95 / 100]
+        times[questions / 2],
+        times[questions * 95 / 100]
     );
 }
 
 /// 2,000 notes of 2 KB: a first index.
 fn index_notes() {
+    let notes_count = BenchEffort::asked().pick(2_000, 20);
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
     let notes = home.join("w/memory");
     std::fs::create_dir_all(&notes).unwrap();
     let mut prose = Prose { state: 7 };
-    for note in 0..2000 {
+    for note in 0..notes_count {
         let text: String = (0..18).map(|_| format!("- {}\n", prose.line(18))).collect();
         std::fs::write(notes.join(format!("n{note}.md")), text).unwrap();
     }
@@ -152,7 +155,7 @@ fn index_notes() {
         .sync(SyncDepth::Quick, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     println!(
-        "first index of 2,000 notes ({:.1} MB, {} chunks): {:.2} s, {:.2} s CPU",
+        "first index of {notes_count} notes ({:.1} MB, {} chunks): {:.2} s, {:.2} s CPU",
         report.bytes as f64 / 1e6,
         report.chunks,
         wall.elapsed().as_secs_f64(),

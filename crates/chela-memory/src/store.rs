@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chela_core::ok_or_debug;
-use chela_files::{FileMode, create_file, create_private_folder, make_private};
+use chela_files::{FileIdentity, FileMode, create_file, create_private_folder, make_private};
 use chela_store::EngineFault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
@@ -33,11 +33,10 @@ pub struct IndexStore {
     access: IndexAccess,
     notices: Vec<IndexNotice>,
     /// The file that was opened. `None` for an index in memory.
-    file: Option<FileId>,
+    file: Option<FileIdentity>,
 }
 
 /// Tells a file from another one that took its name.
-type FileId = (u64, u64);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexAccess {
@@ -281,13 +280,8 @@ impl IndexStore {
     }
 }
 
-fn file_id(path: &Path) -> Option<FileId> {
-    let found = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    return Some(std::os::unix::fs::MetadataExt::dev(&found))
-        .zip(Some(std::os::unix::fs::MetadataExt::ino(&found)));
-    #[cfg(not(unix))]
-    return found.is_file().then_some((0, 0));
+fn file_id(path: &Path) -> Option<FileIdentity> {
+    FileIdentity::at(path).ok()
 }
 
 /// Whether every page of the file can be read.

@@ -49,15 +49,37 @@ pub enum MemoryToolError {
     Store(#[from] StoreError),
 }
 
+/// What is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchedText {
+    All,
+    /// Everything but what was said in conversations.
+    Notes,
+}
+
 /// Runs `memory_search`.
 pub fn memory_search(
     memory: &mut Memory<'_>,
     ask: &MemoryQuestion<'_>,
 ) -> Result<ToolText, MemoryToolError> {
+    memory_search_in(memory, ask, SearchedText::All)
+}
+
+/// The same for whoever may not read everything.
+pub fn memory_search_in(
+    memory: &mut Memory<'_>,
+    ask: &MemoryQuestion<'_>,
+    searched: SearchedText,
+) -> Result<ToolText, MemoryToolError> {
     if ask.question.trim().is_empty() {
         return Err(MemoryToolError::EmptyQuery);
     }
-    let found = memory.search(ask)?;
+    let mut found = memory.search(ask)?;
+    if searched == SearchedText::Notes {
+        found
+            .excerpts
+            .retain(|excerpt| !is_transcript_label(&excerpt.label));
+    }
     let cite = cites(memory.settings().citations, ask.audience);
     Ok(ToolText {
         text: results(&found, cite),
@@ -136,6 +158,11 @@ fn results(found: &MemoryAnswer, cite: Cite) -> String {
         _ => {}
     }
     text
+}
+
+/// Whether a label names what was said in a conversation, and no note.
+pub fn is_transcript_label(label: &str) -> bool {
+    SessionPage::of_label(label.trim().trim_start_matches("./")).is_some()
 }
 
 /// What `memory_get` asks for.

@@ -14,6 +14,7 @@ pub struct EncodedRequest {
     pub(crate) url: String,
     /// How its answer says tool calls.
     pub(crate) mode: ToolMode,
+    pub(crate) unread: &'static [&'static str],
     pub(crate) bytes: Bytes,
 }
 
@@ -30,6 +31,11 @@ impl EncodedRequest {
 
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// The members of the body that are for the server alone: the model reads nothing of them.
+    pub fn unread(&self) -> &'static [&'static str] {
+        self.unread
     }
 }
 

@@ -9,6 +9,7 @@
 // This crate reads what endpoints say: none of it may end a turn.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
+mod answer_form;
 mod api;
 mod builtin;
 mod call;
@@ -19,12 +20,14 @@ mod discover;
 mod download;
 mod encoded;
 mod error;
+mod exchange;
 mod fault;
 mod http;
 mod info;
 mod key;
 mod message;
 mod models;
+pub mod oauth;
 mod own_certificates;
 mod profile;
 mod provider;
@@ -40,6 +43,7 @@ mod wire;
 
 pub use chela_core::{Prices, Usage};
 
+pub use answer_form::{AnswerForm, FormReader};
 pub use api::{EndpointFamily, ModelApi};
 pub use builtin::{KNOWN_SINCE, KnownProvider, known_providers};
 pub use call::call_model;
@@ -52,6 +56,7 @@ pub use discover::{FoundModel, FoundModels, HOW_TO_GET_ONE, discover, served_mod
 pub use download::{DownloadError, DownloadLimit, resolve_address};
 pub use encoded::EncodedRequest;
 pub use error::{CallFailure, ModelError, ResolveError};
+pub use exchange::{HttpAnswer, HttpExchange, HttpFault, HttpMethod};
 pub use http::{HttpReply, ModelHttp};
 pub use info::{InfoSource, ModelInfo, ModelInput};
 pub use key::{KeySource, KeyWitness, ModelKey};
@@ -63,4 +68,6 @@ pub use request::{
 pub use response::{ModelResponse, ResponseEvent, StopReason};
 pub use server::{learn_from_server, list_models};
 pub use target::ModelTarget;
-pub use wire::{AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming, stable_text, tool_texts};
+pub use wire::{
+    AnswerDecoder, DecodedAnswer, StreamFault, StreamFraming, answer_form, stable_text, tool_texts,
+};

@@ -1,7 +1,7 @@
 //! What a small model can bear: a short prompt, and tool calls it cannot get wrong.
 
 use crate::api::EndpointFamily;
-use crate::{ModelInfo, PromptProfile, ToolMode};
+use crate::{FormReader, ModelInfo, PromptProfile, ToolMode};
 
 /// Windows up to this size have no room for the whole prompt.
 const SMALL_WINDOW: u64 = 8_192;
@@ -35,6 +35,18 @@ pub fn tool_mode(info: &ModelInfo, family: EndpointFamily) -> ToolMode {
         } else {
             ToolMode::Native
         })
+}
+
+/// Who reads the form that answers are held to: servers on this machine make a grammar of it.
+pub fn form_reader(family: EndpointFamily) -> FormReader {
+    match family {
+        EndpointFamily::LlamaCpp
+        | EndpointFamily::LmStudio
+        | EndpointFamily::Vllm
+        | EndpointFamily::Ollama
+        | EndpointFamily::Other => FormReader::Server,
+        _ => FormReader::Model,
+    }
 }
 
 fn is_small(info: &ModelInfo) -> bool {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::api::EndpointFamily;
 use crate::provider::ModelProvider;
-use crate::{CacheRetention, ModelApi, ModelInfo, PromptProfile, ToolMode, profile};
+use crate::{CacheRetention, FormReader, ModelApi, ModelInfo, PromptProfile, ToolMode, profile};
 
 /// A model that can be called.
 #[derive(Debug, Clone)]
@@ -62,6 +62,11 @@ impl ModelTarget {
     /// How this model is best told to call tools.
     pub fn tool_mode(&self) -> ToolMode {
         profile::tool_mode(&self.info, self.family())
+    }
+
+    /// Who reads the form that its answers are held to.
+    pub fn form_reader(&self) -> FormReader {
+        profile::form_reader(self.family())
     }
 
     /// Whether a call of a tool that does not stand among those of the request can be made: hosted

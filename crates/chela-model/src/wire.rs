@@ -24,8 +24,8 @@ pub use frames::StreamFraming;
 use crate::key::ModelKey;
 use crate::provider::KeyPresentation;
 use crate::{
-    EncodedRequest, ModelApi, ModelRequest, ModelTarget, ThinkingEffort, ThinkingFormat, ToolMode,
-    ToolSchema,
+    AnswerForm, EncodedRequest, FormReader, ModelApi, ModelRequest, ModelTarget, ThinkingEffort,
+    ThinkingFormat, ToolMode, ToolSchema,
 };
 use decoder::DecodeDocument;
 
@@ -38,6 +38,7 @@ pub fn encode(target: &ModelTarget, request: &ModelRequest) -> EncodedRequest {
         model: target.info.reference.clone(),
         url: url(target),
         mode: request.effective_mode(),
+        unread: unread_members(target, request.effective_mode()),
         bytes: body(target, request).into(),
     }
 }
@@ -71,6 +72,40 @@ pub fn tool_texts(target: &ModelTarget, tools: &[ToolSchema], mode: ToolMode) ->
         ModelApi::Ollama => ollama::tool_value(target, tool),
     };
     tools.iter().map(|tool| value(tool).to_string()).collect()
+}
+
+/// The form that answers are held to, beside the prompt; `None` where tools are told of natively.
+pub fn answer_form(
+    target: &ModelTarget,
+    tools: &[ToolSchema],
+    mode: ToolMode,
+) -> Option<AnswerForm> {
+    if mode != ToolMode::Constrained || tools.is_empty() {
+        return None;
+    }
+    let value = match target.info.api {
+        ModelApi::OpenAiCompletions => completions::answer_format(tools),
+        ModelApi::OpenAiResponses | ModelApi::AzureOpenAiResponses => {
+            responses::answer_format(tools)
+        }
+        ModelApi::GoogleGenerativeAi | ModelApi::Ollama => constrained::answer_schema(tools),
+        // It is asked for in words alone.
+        ModelApi::AnthropicMessages => return None,
+    };
+    Some(AnswerForm {
+        text: value.to_string(),
+        reader: target.form_reader(),
+    })
+}
+
+/// The members of a body that are for the server alone: the model reads nothing of them.
+fn unread_members(target: &ModelTarget, mode: ToolMode) -> &'static [&'static str] {
+    match (mode, target.form_reader(), target.info.api) {
+        (ToolMode::Constrained, FormReader::Server, ModelApi::OpenAiCompletions) => {
+            &["response_format"]
+        }
+        _ => &[],
+    }
 }
 
 /// The stable text as it is sent: with the tools in it where the endpoint knows none.

@@ -47,7 +47,7 @@ pub(crate) fn value_of(name: &str) -> Option<WriteValue> {
 
 /// Conditions. Besides these, `tool.NAME` holds when the core tool of that name is available.
 #[rustfmt::skip]
-static FLAGS: [(&str, Holds); 52] = [
+static FLAGS: [(&str, Holds); 53] = [
     ("no_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::Unknown),
     ("without_tools", |v| v.tools.is_empty() && v.input.empty_tools == EmptyTools::None),
     ("brief", |v| !v.is_whole()),
@@ -86,6 +86,7 @@ static FLAGS: [(&str, Holds); 52] = [
     ("sandbox_missing", |v| v.in_sandbox(|sandbox| &sandbox.missing).is_some()),
     ("commands_only", |v| v.runs_commands_inside()),
     ("walls", |v| v.walls().is_some()),
+    ("limited", |v| v.walls().is_some_and(|walls| !walls.limits.trim().is_empty())),
     ("network_none", |v| v.walls().is_some_and(|walls| walls.hosts.is_empty())),
     ("network_hosts", |v| v.walls().is_some_and(|walls| !walls.hosts.is_empty())),
     ("host_browser_allowed", |v| v.host_browser() == Some(HostBrowser::Allowed)),

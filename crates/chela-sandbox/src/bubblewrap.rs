@@ -110,6 +110,44 @@ pub fn arguments(mounts: &BubblewrapMounts<'_>) -> Vec<OsString> {
     list.0
 }
 
+/// What a tree is made of in which everything is there and some of it cannot be changed.
+#[derive(Debug, Clone, Copy)]
+pub struct FenceMounts<'a> {
+    pub access: &'a PathAccess,
+    /// A folder that is shown over another one.
+    pub over: Option<&'a (PathBuf, PathBuf)>,
+    /// Ends with the thread that starts it.
+    pub tied: bool,
+}
+
+/// The arguments of `bwrap` for it, up to the program. It changes nothing but mounts.
+pub fn fence_arguments(mounts: &FenceMounts<'_>) -> Vec<OsString> {
+    let access = mounts.access;
+    let mut list = List::default();
+    list.words(["--unshare-user", "--cap-drop", "ALL"]);
+    if mounts.tied {
+        list.word("--die-with-parent");
+    }
+    list.pair("--dev-bind", Path::new("/"), Path::new("/"));
+    for folder in access.folders_above_kept() {
+        list.pair("--dev-bind", &folder, &folder);
+    }
+    for path in &access.keep {
+        list.pair("--ro-bind", path, path);
+    }
+    for path in &access.write {
+        list.pair("--bind", path, path);
+    }
+    for path in &access.hide {
+        list.pair("--ro-bind", Path::new("/dev/null"), path);
+    }
+    if let Some((from, over)) = mounts.over {
+        list.pair("--ro-bind", from, over);
+    }
+    list.word("--");
+    list.0
+}
+
 #[derive(Default)]
 struct List(Vec<OsString>);
 

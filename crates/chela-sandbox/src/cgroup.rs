@@ -9,10 +9,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{Access, access};
-use rustix::process::{Pid, Signal, kill_process};
+use chela_files::may_write;
 
 use super::CommandBounds;
+use super::signals::{ProcessSignal, signal_process};
 
 /// Names of groups begin with this and the process that made them.
 const NAME: &str = "chela";
@@ -262,9 +262,9 @@ impl Cgroup {
                 let inside = std::fs::read_to_string(part.join("cgroup.procs"));
                 for pid in inside.unwrap_or_default().lines() {
                     is_empty = false;
-                    if let Some(pid) = pid.parse().ok().and_then(Pid::from_raw) {
+                    if let Ok(pid) = pid.parse() {
                         // Whoever has ended by itself is not in the next list.
-                        let _ = kill_process(pid, Signal::KILL);
+                        let _ = signal_process(pid, ProcessSignal::Kill);
                     }
                 }
             }
@@ -313,7 +313,7 @@ fn enabled(folder: &Path, controller: &str) -> bool {
 
 /// Whether groups can be made in a folder, and processes of this group moved there.
 fn can_make(folder: &Path) -> bool {
-    if access(folder.join("cgroup.procs"), Access::WRITE_OK).is_err() {
+    if !may_write(&folder.join("cgroup.procs")) {
         return false;
     }
     let trial = folder.join(format!("{NAME}-{}-try", std::process::id()));

@@ -11,7 +11,7 @@ use chela_core::{Host, SessionForm, SessionKey};
 use super::bounds::plain;
 use super::egress::EgressHosts;
 use super::folder::SandboxFolder;
-use super::machine::BackendResult;
+use super::machine::{BackendResult, WantedBackend};
 use super::plan::{NetworkAccess, SCOPES_SIGNALS, SandboxPlan};
 use super::settings;
 use super::{
@@ -169,9 +169,9 @@ fn commands_alone(ask: &SandboxAsk<'_>, settings: &Sandbox) -> Option<Result<San
         let folder = SandboxFolder::of(ask.host, &settings, ask.view, ask.session);
         let mut plan = inside(ask, &settings, &folder)?;
         plan.doors()?;
-        let toolchains = toolchains::folders(ask.host).into_iter();
         let shown = plan.walls.shown();
-        let hidden = toolchains.filter(|folder| !shown.holds(folder));
+        let toolchains = toolchains::folders(ask.host).into_iter();
+        let hidden = toolchains.filter(|folder| !shown.has(folder));
         let mut toolchains = PathAccess {
             read: hidden.collect(),
             ..PathAccess::default()
@@ -329,25 +329,19 @@ fn inside(
 }
 
 /// Bubblewrap where it works, else Landlock; or the one the config names.
-fn backend(
+pub(super) fn backend(
     wanted: Option<&str>,
     bwrap: impl FnOnce() -> BackendResult,
     landlock: impl FnOnce() -> BackendResult,
 ) -> BackendResult {
-    let wanted = wanted.map(|name| name.trim().to_ascii_lowercase());
-    match wanted.as_deref() {
-        None | Some("" | "auto") => bwrap().or_else(|no_bwrap| {
+    match WantedBackend::read(wanted)? {
+        WantedBackend::Any => bwrap().or_else(|no_bwrap| {
             landlock().map_err(|no_landlock| {
                 format!("no sandbox can be built on this machine: {no_bwrap}, and {no_landlock}")
             })
         }),
-        Some("bwrap" | "bubblewrap") => bwrap(),
-        Some("landlock") => landlock(),
-        Some(other) => Err(format!(
-            "sandbox.backend `{}` is not supported; use `bwrap` or `landlock`, or remove it to \
-             use what works here",
-            chela_core::sanitize::literal(other)
-        )),
+        WantedBackend::Bwrap => bwrap(),
+        WantedBackend::Landlock => landlock(),
     }
 }
 

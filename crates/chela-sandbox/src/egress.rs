@@ -6,17 +6,17 @@
 //! a listed name cannot be pointed at the machine itself or its network.
 
 mod hosts;
+mod listener;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chela_core::{Host, ok_or_debug};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
-use tokio::net::{TcpStream, UnixListener, UnixStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -69,10 +69,8 @@ impl EgressProxy {
             let gone = std::fs::remove_file(&socket);
             ok_or_debug!(gone, "an old socket stays", path = %socket.display());
         }
-        let listener = UnixListener::bind(&socket).map_err(|error| failed(&error))?;
-        std::fs::set_permissions(&socket, std::fs::Permissions::from_mode(0o600))
-            .map_err(|error| failed(&error))?;
-        let task = tokio::spawn(serve(listener, Arc::new(hosts), lookup));
+        let task = listener::listen(&socket, Arc::new(hosts), lookup);
+        let task = task.map_err(|error| failed(&error))?;
         Ok(Self { socket, task })
     }
 
@@ -81,19 +79,8 @@ impl EgressProxy {
     }
 }
 
-async fn serve(listener: UnixListener, hosts: Arc<EgressHosts>, lookup: Arc<dyn HostLookup>) {
-    while let Ok((client, _)) = listener.accept().await {
-        let (hosts, lookup) = (Arc::clone(&hosts), Arc::clone(&lookup));
-        tokio::spawn(async move {
-            // A client that goes away, or a server that does, ends its connection only.
-            let ended = connection(client, &hosts, &*lookup).await;
-            ok_or_debug!(ended, "a connection of a sandbox broke off");
-        });
-    }
-}
-
 async fn connection(
-    mut client: UnixStream,
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
     hosts: &EgressHosts,
     lookup: &dyn HostLookup,
 ) -> io::Result<()> {
@@ -130,7 +117,7 @@ async fn connection(
 }
 
 /// The head of the request, and what came after it.
-async fn head(client: &mut UnixStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
+async fn head(client: &mut (impl AsyncRead + Unpin)) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Vec::new();
     let mut buffer = [0; 4096];
     loop {
@@ -279,7 +266,7 @@ async fn reach(
     Err(why)
 }
 
-async fn refuse(client: &mut UnixStream, status: &str, why: &str) -> io::Result<()> {
+async fn refuse(client: &mut (impl AsyncWrite + Unpin), status: &str, why: &str) -> io::Result<()> {
     let body = format!("The sandbox's proxy refuses: {why}.\n");
     let answer = format!(
         "HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use super::signals::{ProcessSignal, signal_group, signal_process};
 
 /// The variable that carries the mark.
 pub const MARK: &str = "CHELA_EXEC_ID";
@@ -52,7 +52,7 @@ impl Default for FamilyWatch {
 /// The processes of one command.
 #[derive(Debug, Clone)]
 pub struct ProcessFamily {
-    leader: Pid,
+    leader: i32,
     /// `CHELA_EXEC_ID=…`
     mark: Vec<u8>,
     /// When the leader started, in ticks since boot.
@@ -75,8 +75,8 @@ pub(super) struct ProcessKin {
 impl ProcessFamily {
     /// The family of a process that was just started as the leader of its group.
     pub fn new(leader: u32, mark: &str) -> Option<Self> {
-        let leader = Pid::from_raw(i32::try_from(leader).ok()?)?;
-        let born = relative(leader.as_raw_nonzero().get()).map_or(0, |found| found.born);
+        let leader = i32::try_from(leader).ok()?;
+        let born = relative(leader).map_or(0, |found| found.born);
         Some(Self {
             allowed: limit(leader),
             leader,
@@ -88,8 +88,8 @@ impl ProcessFamily {
     /// Asks all of the group to end.
     pub fn ask_to_end(&self) {
         // A group that has ended needs no asking.
-        let _ = kill_process_group(self.leader, Signal::TERM);
-        let _ = kill_process_group(self.leader, Signal::CONT);
+        let _ = signal_group(self.leader, ProcessSignal::Terminate);
+        let _ = signal_group(self.leader, ProcessSignal::Continue);
     }
 
     /// Ends every process of the family, and says how many there were besides the leader.
@@ -98,13 +98,13 @@ impl ProcessFamily {
             FamilyLeader::Command => self.end_while(|| {
                 let members = self.members();
                 // Whoever is left is among the members of the next look.
-                let _ = kill_process_group(self.leader, Signal::KILL);
+                let _ = signal_group(self.leader, ProcessSignal::Kill);
                 members
             }),
             FamilyLeader::Supervisor => self.end_followers(),
         };
         // The group may be gone already.
-        let _ = kill_process_group(self.leader, Signal::KILL);
+        let _ = signal_group(self.leader, ProcessSignal::Kill);
         ended
     }
 
@@ -112,7 +112,7 @@ impl ProcessFamily {
     pub fn end_followers(&self) -> usize {
         self.end_while(|| {
             let mut members = self.members();
-            members.remove(&self.leader.as_raw_nonzero().get());
+            members.remove(&self.leader);
             members
         })
     }
@@ -128,7 +128,7 @@ impl ProcessFamily {
             end_processes(&members.iter().copied().collect::<Vec<_>>());
             ended.extend(members);
         }
-        ended.remove(&self.leader.as_raw_nonzero().get());
+        ended.remove(&self.leader);
         ended.len()
     }
 
@@ -159,8 +159,8 @@ impl ProcessFamily {
         let mut all = relatives();
         for (pid, relative) in &mut all {
             let may_be = relative.born >= self.born && !relative.is_dead;
-            if may_be && relative.group != self.leader.as_raw_nonzero().get() && self.marked(*pid) {
-                relative.group = self.leader.as_raw_nonzero().get();
+            if may_be && relative.group != self.leader && self.marked(*pid) {
+                relative.group = self.leader;
             }
         }
         self.kin(&all)
@@ -168,7 +168,7 @@ impl ProcessFamily {
 
     /// Who is of the group or session, or descends from someone who is.
     fn kin(&self, all: &BTreeMap<i32, ProcessKin>) -> BTreeSet<i32> {
-        let leader = self.leader.as_raw_nonzero().get();
+        let leader = self.leader;
         let mut kin: BTreeSet<i32> = all
             .iter()
             .filter(|(_, it)| it.born >= self.born && (it.group == leader || it.session == leader))
@@ -190,19 +190,17 @@ impl ProcessFamily {
     }
 
     fn marked(&self, pid: i32) -> bool {
-        std::fs::read(format!("/proc/{pid}/environ"))
+        read_kernel_file(&format!("/proc/{pid}/environ"))
             .is_ok_and(|env| env.split(|byte| *byte == 0).any(|var| var == self.mark))
     }
 }
 
 /// Ends these processes: first all are stopped, so that none begins another one.
 pub(super) fn end_processes(processes: &[i32]) {
-    for signal in [Signal::STOP, Signal::KILL] {
+    for signal in [ProcessSignal::Stop, ProcessSignal::Kill] {
         for pid in processes {
-            if let Some(pid) = Pid::from_raw(*pid) {
-                // It may have ended by itself; callers look again.
-                let _ = kill_process(pid, signal);
-            }
+            // It may have ended by itself; callers look again.
+            let _ = signal_process(*pid, signal);
         }
     }
 }
@@ -235,14 +233,14 @@ fn kilobytes(file: &str, lines: &[&str]) -> Option<u64> {
 /// is. Does not hold for root, and processes born before it was set keep the old limit: the count
 /// is watched as well.
 #[cfg(target_os = "linux")]
-fn limit(leader: Pid) -> Option<u64> {
-    use rustix::process::{Resource, Rlimit, prlimit};
+fn limit(leader: i32) -> Option<u64> {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
     let most = tasks_of_machine()? + MOST_PROCESSES as u64;
     let limit = Rlimit {
         current: Some(most),
         maximum: Some(most),
     };
-    prlimit(Some(leader), Resource::Nproc, limit).ok()?;
+    prlimit(Some(Pid::from_raw(leader)?), Resource::Nproc, limit).ok()?;
     Some(most)
 }
 
@@ -255,7 +253,7 @@ fn tasks_of_machine() -> Option<u64> {
 
 /// No other system lets one process limit another.
 #[cfg(not(target_os = "linux"))]
-fn limit(_leader: Pid) -> Option<u64> {
+fn limit(_leader: i32) -> Option<u64> {
     None
 }
 
@@ -271,8 +269,21 @@ pub(super) fn relatives() -> BTreeMap<i32, ProcessKin> {
         .collect()
 }
 
+/// What the kernel makes up when asked, whole in one call as a rule. `std::fs::read` asks for the
+/// size first, which is 0, and then for a few bytes at a time: it is asked of every process.
+pub(super) fn read_kernel_file(path: &str) -> std::io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    const USUAL: usize = 4096;
+    const MOST: u64 = 16 << 20;
+    let mut bytes = Vec::with_capacity(USUAL);
+    std::fs::File::open(path)?
+        .take(MOST)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 pub(super) fn relative(pid: i32) -> Option<ProcessKin> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = read_kernel_file(&format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, parentheses included.
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let fields = std::str::from_utf8(stat.get(after_name..)?).ok()?;

@@ -1,11 +1,11 @@
 //! The folder a sandbox keeps between commands.
 
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use chela_config::AgentView;
 use chela_config::model::{Sandbox, SandboxScope};
 use chela_core::{ContentHash, Host, SessionKey};
+use chela_files::create_private_folder;
 
 /// The folders of one sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,14 +60,10 @@ impl SandboxFolder {
 }
 
 fn make(folder: &Path) -> Result<(), String> {
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(|error| {
-            format!(
-                "The sandbox's folder {} cannot be made: {error}. Check who owns it.",
-                folder.display()
-            )
-        })
+    create_private_folder(folder).map_err(|error| {
+        format!(
+            "The sandbox's folder {} cannot be made: {error}. Check who owns it.",
+            folder.display()
+        )
+    })
 }

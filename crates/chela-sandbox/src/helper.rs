@@ -4,6 +4,7 @@
 //! Exit code 125 says that the sandbox failed, not the command.
 
 mod enclose;
+mod fence;
 mod filter;
 mod forward;
 mod mounts;
@@ -44,6 +45,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, String> 
         }
         HelperStage::Tie => {
             tie(order.starter)?;
+            let error = Command::new(&program)
+                .arg0(&order.name)
+                .args(&arguments)
+                .exec();
+            Err(format!("{} cannot be run: {error}", program.display()))
+        }
+        HelperStage::Fence => {
+            fence::fence(&order)?;
+            // Last: whoever changes their rights is untied.
+            if order.starter.is_some() {
+                tie(order.starter)?;
+            }
             let error = Command::new(&program)
                 .arg0(&order.name)
                 .args(&arguments)

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+use chela_files::name_of_kind;
 
 /// What the folder of a repository without files of its own has in it.
 const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
@@ -39,7 +40,7 @@ impl WorkspaceDoors {
                     true if kind.is_symlink() => found.links.push(entry.path()),
                     true => found.repositories.push(entry.path()),
                     false if kind.is_dir() => waiting.push(entry.path()),
-                    false if kind.is_socket() => found.sockets.push(entry.path()),
+                    false if name_of_kind(kind) == "a socket" => found.sockets.push(entry.path()),
                     false => {}
                 }
             }

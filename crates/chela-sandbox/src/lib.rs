@@ -17,21 +17,33 @@
 
 mod bounds;
 mod bubblewrap;
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "there are no control groups to join")
+)]
 mod cgroup;
 mod decide;
+#[cfg_attr(
+    not(unix),
+    expect(dead_code, reason = "there is no sandbox that could have a way out")
+)]
 mod egress;
 mod family;
+mod fence;
 mod folder;
 #[cfg_attr(not(target_os = "linux"), path = "no_helper.rs")]
 pub mod helper;
 mod kept;
 mod lineage;
 mod machine;
+mod mount_table;
 mod order;
 mod plan;
 mod prune;
 mod reachable;
+mod service;
 mod settings;
+mod signals;
 mod toolchains;
 mod walls;
 #[cfg_attr(
@@ -51,6 +63,7 @@ pub use decide::{
 };
 pub use egress::{EgressHosts, EgressProxy, read_proxy_head};
 pub use family::{FamilyLeader, FamilyWatch, MARK, ProcessFamily};
+pub use fence::{FenceAsk, FenceKind, FencePlan, FenceSwitch, StateFence, becomes_other_user};
 pub use kept::WorkspaceDoors;
 pub use lineage::{
     CommandOrigin, CommandRecord, RunningCommand, command_origin, commands_quiet_since,
@@ -62,6 +75,8 @@ pub use order::{HELPER_COMMAND, HELPER_FAILED, HelperOrder, SandboxNamespaces};
 pub use plan::{BareCommand, NetworkAccess, SandboxPlan, WrappedCommand};
 pub use prune::{StaleSandbox, WorkFate, prune, remove, stale};
 pub use reachable::{HostLookup, SystemLookup, is_public};
+pub use service::ServiceAsk;
 pub use settings::keys_without_effect;
-pub use walls::{PathAccess, ShownPaths};
+pub use signals::{ProcessSignal, signal_group, signal_process};
+pub use walls::PathAccess;
 pub use written::WriteRecord;

@@ -13,11 +13,10 @@ mod process_table;
 mod running;
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use chela_core::{Host, ok_or_debug};
-use chela_files::{FileMode, write_file};
+use chela_files::{FileFacts as _, FileMode, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::family::{MARK, ProcessKin, relative, relatives};
@@ -188,8 +187,7 @@ pub fn commands_quiet_since(host: &Host) -> Option<i128> {
         // Its program died: it ran on for as long as it was not missed.
         _ => RENEWED_WITHIN / TICKS,
     };
-    let nanos = i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec());
-    Some(nanos + i128::from(slack) * 1_000_000_000)
+    Some(facts.stamp().changed + i128::from(slack) * 1_000_000_000)
 }
 
 /// How it is known that a process comes from a command of an agent.
@@ -257,9 +255,13 @@ fn origin_by_ancestors(host: &Host, own: i32) -> Option<CommandOrigin> {
         return Some(CommandOrigin::LeftBehind);
     }
     let all = relatives();
-    let running = all
-        .iter()
-        .filter(|(pid, it)| **pid != own && !it.is_dead && it.parent > 1 && carries_mark(**pid));
+    // Nobody is left behind by a command that began later than they did.
+    let orphans = chain.iter().filter(|(_, it)| is_reaper(it.parent));
+    let latest = orphans.map(|(_, it)| it.born).max().unwrap_or(u64::MAX);
+    let running = all.iter().filter(|(pid, it)| {
+        let may_be = **pid != own && !it.is_dead && it.parent > 1 && it.born <= latest;
+        may_be && carries_mark(**pid)
+    });
     let running: Vec<RecordedCommand> = running
         .filter_map(|(pid, it)| RecordedCommand::seen(*pid, it, &all))
         .collect();

@@ -52,10 +52,33 @@ impl SandboxBackend {
     }
 }
 
+/// The backend the config names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WantedBackend {
+    /// What works here.
+    Any,
+    Bwrap,
+    Landlock,
+}
+
+impl WantedBackend {
+    pub(super) fn read(name: Option<&str>) -> Result<Self, String> {
+        match name.map(|name| name.trim().to_ascii_lowercase()).as_deref() {
+            None | Some("" | "auto") => Ok(Self::Any),
+            Some("bwrap" | "bubblewrap") => Ok(Self::Bwrap),
+            Some("landlock") => Ok(Self::Landlock),
+            Some(other) => Err(format!(
+                "sandbox.backend `{}` is not supported; use `bwrap` or `landlock`, or remove it \
+                 to use what works here",
+                chela_core::sanitize::literal(other)
+            )),
+        }
+    }
+}
+
 /// Whether a name in the config is one of a backend, or leaves the choice open.
 pub fn is_known(name: &str) -> bool {
-    let name = name.trim().to_ascii_lowercase();
-    ["", "auto", "bwrap", "bubblewrap", "landlock"].contains(&name.as_str())
+    WantedBackend::read(Some(name)).is_ok()
 }
 
 /// The backends of a machine. Each is tried when it is first asked for, once for the life of
@@ -102,8 +125,25 @@ impl SandboxMachine {
 
     pub fn landlock(&self) -> BackendResult {
         on_linux()?;
+        self.probed_here().and_then(landlock_of)
+    }
+
+    /// Whether a process may have a tree of mounts of its own here, without bubblewrap.
+    pub(super) fn has_own_namespaces(&self) -> Result<bool, String> {
+        on_linux()?;
+        Ok(self.probed_here()?.own_namespaces)
+    }
+
+    /// What the helper finds by itself.
+    fn probed_here(&self) -> Result<ProbeResult, String> {
+        static FOUND: LazyLock<Mutex<BTreeMap<PathBuf, Result<ProbeResult, String>>>> =
+            LazyLock::new(Mutex::default);
         let helper = self.helper()?;
-        self.once("landlock", || landlock(helper))
+        let mut found = lock(&FOUND);
+        let known = found.entry(helper.to_owned());
+        known
+            .or_insert_with(|| probed(Command::new(helper)))
+            .clone()
     }
 
     /// Where groups of processes can be counted.
@@ -163,10 +203,6 @@ fn bwrap(helper: &Path, path: &str, memo: Option<&ProbeMemo>) -> BackendResult {
         memo.keep(&programs, &backend);
     }
     Ok(backend)
-}
-
-fn landlock(helper: &Path) -> BackendResult {
-    probed(Command::new(helper)).and_then(landlock_of)
 }
 
 /// What can be built with what a kernel has. Older rules leave holes that nothing else closes;

@@ -44,6 +44,9 @@ pub struct HelperOrder {
     /// Where it is noted what the command writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<PathBuf>,
+    /// Folders that are shown in place of others, each with the one it is shown over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over: Vec<(PathBuf, PathBuf)>,
 }
 
 impl HelperOrder {
@@ -62,6 +65,7 @@ impl HelperOrder {
             groups: Vec::new(),
             starter: None,
             notes: None,
+            over: Vec::new(),
         }
     }
 
@@ -71,6 +75,15 @@ impl HelperOrder {
             stage: HelperStage::Tie,
             name,
             starter: i32::try_from(std::process::id()).ok(),
+            ..Self::probe()
+        }
+    }
+
+    /// Becomes what follows, under this name, and keeps it from what Chela keeps.
+    pub fn fence(name: String) -> Self {
+        Self {
+            stage: HelperStage::Fence,
+            name,
             ..Self::probe()
         }
     }
@@ -99,6 +112,8 @@ pub enum HelperStage {
     Enter,
     /// Becomes a command without walls that ends when the one who started it does.
     Tie,
+    /// Becomes a command that may do everything but change what Chela keeps.
+    Fence,
 }
 
 /// Whether network, IPC and mounts are the sandbox's own.

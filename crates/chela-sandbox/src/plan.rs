@@ -224,7 +224,7 @@ impl SandboxPlan {
     /// Why a command may not start in a folder.
     pub fn refuses_folder(&self, folder: &Path) -> Option<String> {
         let is_closed = self.closed.iter().any(|closed| folder.starts_with(closed));
-        (is_closed || !self.walls.shows(folder)).then(|| {
+        (is_closed || !self.walls.shown().has(folder)).then(|| {
             format!(
                 "The folder {} is not inside the sandbox. Commands run in {} and below.",
                 chela_core::sanitize::literal(&folder.display().to_string()),
@@ -403,6 +403,7 @@ impl SandboxPlan {
             groups: Vec::new(),
             starter: None,
             notes: None,
+            over: Vec::new(),
         };
         match self.backend {
             SandboxBackend::Bwrap { .. } => HelperOrder {
@@ -435,7 +436,7 @@ impl SandboxPlan {
 }
 
 /// An order as the argument that carries it.
-fn in_words(order: &HelperOrder) -> Result<OsString, String> {
+pub(super) fn in_words(order: &HelperOrder) -> Result<OsString, String> {
     serde_json::to_string(order)
         .map(OsString::from)
         .map_err(|error| format!("The sandbox cannot be described: {error}"))

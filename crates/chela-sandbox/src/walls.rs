@@ -75,19 +75,6 @@ pub struct PathAccess {
     pub hide: Vec<PathBuf>,
 }
 
-/// Paths that can be read inside, with their real names.
-#[derive(Debug, Clone)]
-pub struct ShownPaths(BTreeSet<PathBuf>);
-
-impl ShownPaths {
-    /// Whether a path, with its links followed, is one of them or below one.
-    pub fn holds(&self, path: &Path) -> bool {
-        let real = path.canonicalize();
-        let real = real.as_deref().unwrap_or(path);
-        real.ancestors().any(|above| self.0.contains(above))
-    }
-}
-
 impl PathAccess {
     /// What every command needs, where it exists. A folder of the system that has `hidden`
     /// inside is left out: walls have no holes.
@@ -143,6 +130,14 @@ impl PathAccess {
         }
     }
 
+    /// The folders that lead to what is kept, the outer ones first. Whoever can move one of them
+    /// away can put another in its place.
+    pub fn folders_above_kept(&self) -> Vec<PathBuf> {
+        let above = self.keep.iter().flat_map(|kept| kept.ancestors().skip(1));
+        let above: BTreeSet<&Path> = above.filter(|folder| folder.parent().is_some()).collect();
+        above.into_iter().map(Path::to_owned).collect()
+    }
+
     /// A folder that is reached through links has its real name inside as well.
     pub fn name_both_ways(&mut self) {
         for paths in [&mut self.read, &mut self.write] {
@@ -156,19 +151,13 @@ impl PathAccess {
         }
     }
 
-    /// Whether a path, with its links followed, can be read inside.
-    pub fn shows(&self, path: &Path) -> bool {
-        self.shown().holds(path)
-    }
-
-    /// What can be read inside, for several questions: its links are followed once.
-    pub fn shown(&self) -> ShownPaths {
-        let seen = self.read.iter().chain(&self.write);
-        ShownPaths(
-            seen.flat_map(|seen| [Some(seen.clone()), seen.canonicalize().ok()])
-                .flatten()
-                .collect(),
-        )
+    /// What can be read inside, by every name it has now.
+    pub(super) fn shown(&self) -> ShownPaths {
+        let mut names: Vec<PathBuf> = self.read.iter().chain(&self.write).cloned().collect();
+        let real = names.iter().filter_map(|path| path.canonicalize().ok());
+        let real: Vec<PathBuf> = real.collect();
+        names.extend(real);
+        ShownPaths(names)
     }
 
     /// Takes the folders out of PATH that are not there inside.
@@ -177,10 +166,22 @@ impl PathAccess {
             let shown = self.shown();
             let seen: Vec<&str> = path
                 .split(':')
-                .filter(|folder| shown.holds(Path::new(folder)))
+                .filter(|folder| shown.has(Path::new(folder)))
                 .collect();
             *path = seen.join(":");
         }
+    }
+}
+
+/// What can be read inside. Links are looked up once, however many paths are asked about.
+pub(super) struct ShownPaths(Vec<PathBuf>);
+
+impl ShownPaths {
+    /// Whether a path, with its links followed, is among them.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let real = path.canonicalize();
+        let real = real.as_deref().unwrap_or(path);
+        self.0.iter().any(|shown| real.starts_with(shown))
     }
 }
 
@@ -192,10 +193,10 @@ mod tests {
 
     #[test]
     fn the_system_is_shown_and_what_is_hidden_is_not() {
-        let walls = PathAccess::of_the_system(&[]);
-        assert!(walls.shows(Path::new("/bin/sh")));
+        let shown = PathAccess::of_the_system(&[]).shown();
+        assert!(shown.has(Path::new("/bin/sh")));
         for secret in ["/etc/shadow", "/etc/ssh", "/root", "/home", "/proc/1", "/"] {
-            assert!(!walls.shows(Path::new(secret)), "{secret}");
+            assert!(!shown.has(Path::new(secret)), "{secret}");
         }
         let walls = PathAccess::of_the_system(&[Path::new("/usr/home/me")]);
         assert!(!walls.read.iter().any(|path| path == Path::new("/usr")));

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use chela_core::{lock, ok_or_debug};
+use chela_files::{name_of_bytes, restrict_to_owner};
 
 /// Of a folder that is moved so many entries are noted.
 pub(crate) const MOST_MOVED: usize = 20_000;
@@ -82,22 +83,8 @@ impl WriteNote {
     }
 }
 
-#[cfg(unix)]
 fn path_of(word: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
-    std::ffi::OsStr::from_bytes(word).into()
-}
-
-#[cfg(not(unix))]
-fn path_of(word: &[u8]) -> PathBuf {
-    String::from_utf8_lossy(word).into_owned().into()
-}
-
-/// When a file was last changed in any way, in nanoseconds since 1970.
-#[cfg(unix)]
-pub(crate) fn changed_nanos(facts: &std::fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt as _;
-    i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec())
+    name_of_bytes(word.to_vec()).into()
 }
 
 /// The notes on one command.
@@ -121,9 +108,7 @@ impl WriteRecord {
         }
         let mut options = File::options();
         options.read(true).append(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = restrict_to_owner(&mut options).open(&path)?;
         Ok(Self {
             path,
             file: Mutex::new(file),
@@ -137,15 +122,24 @@ impl WriteRecord {
     /// The files that hold nothing but what the command wrote, and what was there unchanged since
     /// `before`, in nanoseconds since 1970. Nothing where the calls were not noted.
     pub fn written_since(&self, before: i128) -> HashSet<PathBuf> {
+        let notes = self.notes();
+        notes.map_or_else(HashSet::new, |bytes| written_of(&bytes, before))
+    }
+
+    /// Everything the command made, changed or moved somewhere. `None` where the calls were not
+    /// noted to their end.
+    pub fn touched(&self) -> Option<HashSet<PathBuf>> {
+        touched_by(&self.notes()?)
+    }
+
+    fn notes(&self) -> Option<Vec<u8>> {
         let mut file = lock(&self.file);
         let mut bytes = Vec::new();
         let read = file
             .rewind()
             .and_then(|()| (&mut *file).take(MOST_NOTES).read_to_end(&mut bytes));
-        match ok_or_debug!(read, "what a command wrote cannot be read") {
-            Some(_) => written_of(&bytes, before),
-            None => HashSet::new(),
-        }
+        ok_or_debug!(read, "what a command wrote cannot be read")?;
+        Some(bytes)
     }
 }
 
@@ -158,15 +152,34 @@ impl Drop for WriteRecord {
     }
 }
 
+/// The notes in their order. A word that was not written to its end is none.
+fn each_note(bytes: &[u8]) -> impl Iterator<Item = WriteNote> {
+    let whole = bytes.iter().rposition(|byte| *byte == 0);
+    let whole = whole.and_then(|end| bytes.get(..end)).unwrap_or_default();
+    let mut words = whole.split(|byte| *byte == 0);
+    std::iter::from_fn(move || WriteNote::read(&mut words))
+}
+
+fn touched_by(bytes: &[u8]) -> Option<HashSet<PathBuf>> {
+    let mut touched = HashSet::new();
+    let mut began = false;
+    for note in each_note(bytes) {
+        match note {
+            WriteNote::Began => began = true,
+            WriteNote::Written(path) | WriteNote::Changed { path, .. } => {
+                touched.insert(path);
+            }
+            WriteNote::Moved { to, .. } => {
+                touched.insert(to);
+            }
+        }
+    }
+    (began && (bytes.len() as u64) < MOST_NOTES).then_some(touched)
+}
+
 fn written_of(bytes: &[u8], before: i128) -> HashSet<PathBuf> {
     let mut written = HashSet::new();
-    // A word that was not written to its end is none.
-    let whole = bytes.iter().rposition(|byte| *byte == 0);
-    let Some(whole) = whole.and_then(|end| bytes.get(..end)) else {
-        return written;
-    };
-    let mut words = whole.split(|byte| *byte == 0);
-    while let Some(note) = WriteNote::read(&mut words) {
+    for note in each_note(bytes) {
         match note {
             WriteNote::Began => {}
             WriteNote::Written(path) => drop(written.insert(path)),
@@ -225,8 +238,12 @@ mod tests {
         let expected =
             ["final.md", "made.md", "newer.md", "old.md"].map(|name| Path::new("/w").join(name));
         assert_eq!(written, expected);
-        // Half a note is none.
+        let touched = touched_by(&bytes).unwrap();
+        assert!(touched.contains(Path::new("/w/lost.md")), "{touched:?}");
+        assert_eq!(touched.len(), 7, "{touched:?}");
+        // Half a note is none, and without the first it is not known what is missing.
         let half = &bytes[..4];
         assert!(written_of(half, 100).is_empty());
+        assert_eq!(touched_by(&bytes[2..]), None);
     }
 }

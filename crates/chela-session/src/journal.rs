@@ -22,7 +22,7 @@ use crate::begun::{RecordFile, RecordLoss};
 
 pub use keep::{ChangeAuthor, TrustAfter};
 pub use list::{JournalChange, ListAsk};
-pub use own::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
+pub use own::{AnsweredBy, FileWriter, LookedAtFile};
 pub use tree::{LookedAtTree, TreeEntry, TreeEntryKind, look_at_tree};
 pub use undo::{
     ConflictRule, UndoConflict, UndoError, UndoPlan, UndoStep, UndoTarget, UndoneChange,

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 use chela_core::Host;
+use chela_files::{FileFacts as _, FileStamp};
 use serde::Serialize;
 
 use crate::settings::{SkillCredential, SkillsSettings};
 use crate::skill::Skill;
 use crate::source::{PluginState, SkillSource};
-use crate::stamp::PathStamp;
 
 /// One reason why a skill is hidden, with the way out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -274,7 +274,7 @@ fn install_hint(skill: &Skill, bin: &str) -> String {
 /// Programs on PATH. Answers are kept until one of PATH's folders changes.
 #[derive(Debug, Default)]
 pub struct PathPrograms {
-    folders: Vec<(PathBuf, Option<PathStamp>)>,
+    folders: Vec<(PathBuf, Option<FileStamp>)>,
     found: HashMap<String, Option<PathBuf>>,
 }
 
@@ -315,19 +315,18 @@ impl PathPrograms {
     }
 
     fn look_up(&self, program: &str) -> Option<PathBuf> {
-        use std::os::unix::fs::PermissionsExt;
         self.folders
             .iter()
             .map(|(dir, _)| dir.join(program))
             .find(|path| {
                 path.metadata()
-                    .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+                    .is_ok_and(|data| data.is_file() && data.is_executable())
             })
     }
 }
 
-fn folder_stamp(dir: &std::path::Path) -> Option<PathStamp> {
-    dir.metadata().ok().map(|metadata| PathStamp::of(&metadata))
+fn folder_stamp(dir: &std::path::Path) -> Option<FileStamp> {
+    dir.metadata().ok().map(|metadata| FileStamp::of(&metadata))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
+use chela_files::FileStamp;
 
 use crate::agent_skills::AgentSkills;
 use crate::bundled;
@@ -11,7 +12,6 @@ use crate::eligibility::{GateContext, PathPrograms, SkillPlatform};
 use crate::roots::{SkillPlaces, SkillRoot, roots};
 use crate::scan::{RootScan, ScanRequest};
 use crate::settings::{SkillNewcomers, SkillsSettings};
-use crate::stamp::PathStamp;
 use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice, TrustPolicy};
 use crate::uses::SkillUses;
 
@@ -24,7 +24,7 @@ pub struct SkillLibrary {
     roots: Vec<SkillRoot>,
     scan: RootScan,
     lock: TrustLock,
-    lock_stamp: Option<PathStamp>,
+    lock_stamp: Option<FileStamp>,
     catalog: SkillCatalog,
     programs: PathPrograms,
     pub uses: SkillUses,
@@ -213,10 +213,10 @@ fn request<'a>(
     }
 }
 
-fn stamp_of(path: &Path) -> Option<PathStamp> {
+fn stamp_of(path: &Path) -> Option<FileStamp> {
     path.metadata()
         .ok()
-        .map(|metadata| PathStamp::of(&metadata))
+        .map(|metadata| FileStamp::of(&metadata))
 }
 
 #[cfg(test)]

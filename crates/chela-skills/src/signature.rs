@@ -12,11 +12,12 @@ mod manifest;
 mod ssh;
 
 use std::fmt;
+use std::fs::OpenOptions;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
+use chela_files::{restrict_to_owner, set_permission_bits};
 use serde::Serialize;
 
 pub use manifest::{ManifestDifference, ManifestError, SkillManifest};
@@ -157,23 +158,21 @@ pub fn new_key(path: &Path, comment: &str, host: &Host) -> io::Result<PublicKey>
         *byte = u8::from_str_radix(digits, 16).map_err(io::Error::other)?;
     }
     let key = SecretKey::from_seed(&seed).map_err(io::Error::other)?;
-    let create = |path: &Path, mode: u32, text: &str| {
-        let mut file = std::fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(path)?;
+    let create = |path: &Path, options: &mut OpenOptions, text: &str| {
+        let mut file = options.write(true).create_new(true).open(path)?;
         file.write_all(text.as_bytes())
     };
     create(
         path,
-        0o600,
+        restrict_to_owner(&mut OpenOptions::new()),
         &key.to_openssh(comment, host.random_hex(4).as_bytes()),
     )?;
     let public = key.public().with_comment(comment);
     let mut beside = path.as_os_str().to_owned();
     beside.push(".pub");
-    create(Path::new(&beside), 0o644, &format!("{public}\n"))?;
+    let beside = PathBuf::from(beside);
+    create(&beside, &mut OpenOptions::new(), &format!("{public}\n"))?;
+    set_permission_bits(&beside, 0o644)?;
     Ok(public)
 }
 

@@ -2,17 +2,15 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chela_core::ContentHash;
-use rustix::fs::{Dir, FileType, Mode, OFlags};
+use chela_files::{FileFacts as _, FileStamp, FolderEntryKind, HeldFolder, open_plain};
 use serde::Serialize;
 
 use crate::finding::SkillFinding;
-use crate::stamp::{FolderStamps, PathStamp};
+use crate::stamp::FolderStamps;
 
 /// Folders that tools fill by themselves. They are no part of a skill; what `add` fetches may not
 /// hold them, so nothing foreign hides there.
@@ -65,7 +63,7 @@ pub enum TreeError {
 #[derive(Debug)]
 pub(crate) struct FolderListing {
     pub path: PathBuf,
-    pub stamp: PathStamp,
+    pub stamp: FileStamp,
     pub entries: Vec<TreeEntry>,
     /// Entries whose names are no text: they cannot be shown, listed or locked.
     pub unnamed: usize,
@@ -86,53 +84,32 @@ pub(crate) enum EntryKind {
     Special,
 }
 
-impl From<FileType> for EntryKind {
-    fn from(kind: FileType) -> Self {
+impl From<FolderEntryKind> for EntryKind {
+    fn from(kind: FolderEntryKind) -> Self {
         match kind {
-            FileType::Directory => Self::Dir,
-            FileType::RegularFile => Self::File,
-            FileType::Symlink => Self::Link,
-            _ => Self::Special,
+            FolderEntryKind::Folder => Self::Dir,
+            FolderEntryKind::File => Self::File,
+            FolderEntryKind::Link => Self::Link,
+            FolderEntryKind::Other => Self::Special,
         }
     }
-}
-
-/// For file systems that do not tell the kind with the name.
-fn kind_of(path: &Path) -> io::Result<EntryKind> {
-    let kind = fs::symlink_metadata(path)?.file_type();
-    Ok(match kind {
-        kind if kind.is_dir() => EntryKind::Dir,
-        kind if kind.is_file() => EntryKind::File,
-        kind if kind.is_symlink() => EntryKind::Link,
-        _ => EntryKind::Special,
-    })
 }
 
 impl FolderListing {
     /// Looks into a folder; entries come in the order of their names.
     pub(crate) fn read(path: PathBuf) -> io::Result<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let mut dir = Dir::new(rustix::fs::open(&path, flags, Mode::empty())?)?;
-        let stamp = PathStamp::of_stat(&dir.stat()?);
+        let folder = HeldFolder::open(&path)?;
+        let stamp = folder.stamp_of(Path::new(""))?;
         let mut entries = Vec::new();
         let mut unnamed = 0;
-        while let Some(entry) = dir.read() {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().to_str() else {
-                unnamed += 1;
-                continue;
-            };
-            if matches!(name, "." | "..") {
-                continue;
+        for entry in folder.into_entries()? {
+            match entry.name.into_string() {
+                Ok(name) => entries.push(TreeEntry {
+                    name,
+                    kind: entry.kind.into(),
+                }),
+                Err(_) => unnamed += 1,
             }
-            let kind = match entry.file_type() {
-                FileType::Unknown => kind_of(&path.join(name))?,
-                known => EntryKind::from(known),
-            };
-            entries.push(TreeEntry {
-                name: name.to_owned(),
-                kind,
-            });
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(Self {
@@ -196,7 +173,7 @@ pub(crate) fn hash_of(files: &[SkillFile]) -> ContentHash {
 pub(crate) struct KnownFile<'a> {
     pub name: &'a str,
     pub hash: ContentHash,
-    pub stamp: PathStamp,
+    pub stamp: FileStamp,
     pub mode: u32,
 }
 
@@ -264,7 +241,7 @@ impl Reading<'_> {
         };
         self.files.push(SkillFile {
             path: relative,
-            bytes: stamp.bytes(),
+            bytes: stamp.bytes,
             hash,
             kind,
         });
@@ -284,7 +261,7 @@ impl Reading<'_> {
             self.findings
                 .push(SkillFinding::warning("link-outside", message).in_file(relative.clone()));
         }
-        let hash = ContentHash::of(target.as_os_str().as_bytes());
+        let hash = ContentHash::of(target.as_os_str().as_encoded_bytes());
         self.files.push(SkillFile {
             path: relative,
             bytes: 0,
@@ -313,30 +290,18 @@ fn unreadable(path: &Path, source: io::Error) -> TreeError {
 #[derive(Debug)]
 pub(crate) struct FileContent {
     pub bytes: Vec<u8>,
-    pub stamp: PathStamp,
+    pub stamp: FileStamp,
     pub mode: u32,
 }
 
 /// Reads a regular file of at most `limit` bytes; never waits for a pipe and follows no link.
 pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<FileContent> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC)
-        .bits()
-        .cast_signed();
-    let mut file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags)
-        .open(path)?;
+    let mut file = open_plain(path, OpenOptions::new().read(true))?;
     read_open(&mut file, limit)
 }
 
 fn read_open(file: &mut File, limit: u64) -> io::Result<FileContent> {
     let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a regular file",
-        ));
-    }
     if metadata.len() > limit {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,
@@ -357,7 +322,7 @@ fn read_open(file: &mut File, limit: u64) -> io::Result<FileContent> {
     bytes.truncate(filled);
     Ok(FileContent {
         bytes,
-        stamp: PathStamp::of(&metadata),
-        mode: metadata.mode(),
+        stamp: FileStamp::of(&metadata),
+        mode: metadata.permission_bits(),
     })
 }

@@ -17,6 +17,7 @@ mod journal;
 mod leases;
 mod ledger;
 mod outbox;
+mod row_origins;
 mod sessions;
 mod sqlite;
 
@@ -55,8 +56,10 @@ pub use ledger::{
     WorkFuture,
 };
 pub use outbox::{
-    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery, OutboxStore,
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery,
+    OutboxStore,
 };
+pub use row_origins::RowKind;
 pub use sessions::{
     BranchInherited, CurrentSession, EntryBatch, EntryMarks, EntryRecord, ImportedEntry, LeafMove,
     NewEntry, SaidEnds, SessionChange, SessionChanged, SessionFork, SessionForked, SessionImport,
@@ -64,6 +67,7 @@ pub use sessions::{
     SessionStart, SessionStarted, SessionStore, SessionTree, UsageSums,
 };
 pub use sqlite::{
-    SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteJournalStore, SqliteLedgerStore,
-    SqliteRuntimeStore, SqliteSessionStore, salvage_sessions,
+    RefusedRow, RowRepair, RowsGuarded, SalvagedEntry, SalvagedHeader, SalvagedSession,
+    SqliteJournalStore, SqliteLedgerStore, SqliteRuntimeStore, SqliteSessionStore,
+    salvage_sessions,
 };

@@ -33,7 +33,7 @@ mod sessions;
 
 pub use journal::SqliteJournalStore;
 pub use ledger::SqliteLedgerStore;
-pub use runtime::SqliteRuntimeStore;
+pub use runtime::{RefusedRow, RowRepair, RowsGuarded, SqliteRuntimeStore};
 pub use sessions::{
     SalvagedEntry, SalvagedHeader, SalvagedSession, SqliteSessionStore, salvage_sessions,
 };

@@ -3,6 +3,7 @@
 //! Times differ from machine to machine, ratios within one run hardly do: measure something well
 //! known beside what you are after and print it as the baseline.
 
+use std::ffi::OsStr;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,34 @@ const FEWEST_SAMPLES: usize = 5;
 /// A sample of a fast function is many runs, so that the clock's own cost vanishes.
 const SHORTEST_SAMPLE: Duration = Duration::from_micros(500);
 const LONGEST_MEASUREMENT: Duration = Duration::from_secs(2);
+
+/// How much a benchmark does: as much as its figures need, or just enough to see that it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BenchEffort {
+    Measured,
+    Once,
+}
+
+impl BenchEffort {
+    /// What Cargo says to benchmarks, and to nothing else it starts: a benchmark without it is
+    /// tried, as `cargo test --benches` and `cargo xtask bench --once` do.
+    pub const FLAG: &str = "--bench";
+
+    pub fn asked() -> Self {
+        match std::env::args_os().any(|arg| arg == OsStr::new(Self::FLAG)) {
+            true => Self::Measured,
+            false => Self::Once,
+        }
+    }
+
+    /// One of two sizes.
+    pub fn pick<T>(self, measured: T, once: T) -> T {
+        match self {
+            Self::Measured => measured,
+            Self::Once => once,
+        }
+    }
+}
 
 /// What one measurement found.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +51,7 @@ pub struct BenchStats {
     pub median_ns: f64,
 }
 
-/// Runs `run` until its median time is known.
+/// Runs `run` until its median time is known; once where the benchmark is only tried.
 pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> BenchStats {
     let mut sample = |runs: u32| {
         let start = Instant::now();
@@ -33,6 +62,9 @@ pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> Bench
     };
     // The first run warms caches; how long it takes says how many make a sample.
     let first = sample(1).max(Duration::from_nanos(1));
+    if BenchEffort::asked() == BenchEffort::Once {
+        return BenchStats::new(name, bytes, first.as_secs_f64() * 1e9);
+    }
     let runs = SHORTEST_SAMPLE
         .div_duration_f64(first)
         .clamp(1.0, 1e6)
@@ -45,14 +77,18 @@ pub fn measure<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) -> Bench
         times.push(sample(runs).as_secs_f64() * 1e9 / f64::from(runs));
     }
     times.sort_by(f64::total_cmp);
-    BenchStats {
-        name: name.to_owned(),
-        bytes,
-        median_ns: times[times.len() / 2],
-    }
+    BenchStats::new(name, bytes, times[times.len() / 2])
 }
 
 impl BenchStats {
+    fn new(name: &str, bytes: usize, median_ns: f64) -> Self {
+        Self {
+            name: name.to_owned(),
+            bytes,
+            median_ns,
+        }
+    }
+
     /// How many times as long as the baseline this takes: per byte where both know their bytes.
     pub fn ratio_to(&self, baseline: &Self) -> f64 {
         match (self.bytes, baseline.bytes) {
@@ -94,7 +130,7 @@ impl BenchStats {
 
 #[cfg(test)]
 mod tests {
-    use super::{BenchStats, measure};
+    use super::{BenchEffort, BenchStats, measure};
 
     #[test]
     fn a_line_has_its_columns() {
@@ -113,6 +149,14 @@ mod tests {
             "count                                   25.0 µs      40.0 MB/s   250.0 × copy"
         );
         assert_eq!(slow.ratio_to(&baseline), 250.0);
+    }
+
+    #[test]
+    fn what_cargo_does_not_call_a_benchmark_runs_once() {
+        let mut runs = 0;
+        measure("count", 0, || runs += 1);
+        assert_eq!(runs, 1);
+        assert_eq!(BenchEffort::asked().pick("many", "one"), "one");
     }
 
     #[test]

@@ -20,7 +20,9 @@ mod shell;
 mod show;
 mod witness;
 
-pub use circumstances::{AskAlways, CommandCircumstances, FolderDoubts, NoDoubts, RunPlace};
+pub use circumstances::{
+    AskAlways, CommandCircumstances, FolderDoubts, NoDoubts, RunPlace, StateReach,
+};
 pub use document::{
     AgentApprovals, ApprovalEntry, ApprovalLimits, ApprovalsDocument, DocumentError, EVERY_AGENT,
     HostGrant, KnownCall, KnownState,

@@ -254,6 +254,7 @@ mod tests {
                 approver: &HeadlessApprover,
                 targets: &[],
                 redirects: &crate::AnyRedirect,
+                bound: None,
             });
             std::future::poll_fn(|context| {
                 assert!(running.as_mut().poll(context).is_pending());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use chela_core::cut::{CutLimit, CutRequest, cut};
 use chela_core::secret::Redactor;
 use chela_core::{Trust, grouped, ok_or_debug, ok_or_warn, tokens};
+use chela_files::{create_private_folder, restrict_to_owner};
 use chela_guard::LabelledText;
 use serde_json::{Value, json};
 
@@ -220,16 +221,14 @@ pub fn spool_name(name: &str, number: u32, trust: Trust) -> String {
 fn keep(spool: &Path, name: &str, text: &str, trust: Trust) -> Option<PathBuf> {
     const MOST_OF_ONE_NAME: u32 = 1_000;
     ok_or_warn!(
-        private_folder(spool),
+        create_private_folder(spool),
         "what does not fit into a result is not kept"
     )?;
     for number in 0..MOST_OF_ONE_NAME {
         let path = spool.join(spool_name(name, number, trust));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        match options.open(&path) {
+        match restrict_to_owner(&mut options).open(&path) {
             Ok(mut file) => {
                 let bytes = text.as_bytes();
                 let bytes = bytes.get(..MOST_SPOOLED).unwrap_or(bytes);
@@ -248,15 +247,6 @@ fn keep(spool: &Path, name: &str, text: &str, trust: Trust) -> Option<PathBuf> {
         }
     }
     None
-}
-
-/// Makes a folder that only its owner may enter.
-pub fn private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use chela_clock::{
-    BookError, ContextLine, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone,
-    MissedPolicy, RequestGround, UnixMillis,
+    BookError, ContextLine, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest,
+    JobRow, LocalZone, MissedPolicy, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Clock, Entropy, SessionKey, Trust};
 use chela_store::SqliteRuntimeStore;
@@ -115,8 +115,8 @@ pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
         spec: shared_spec!(ToolSpec {
             name: "cron".into(),
             description:
-                "Reminders and recurring jobs: when one is due, a turn runs with its text. \
-                 The text must make sense to someone who has not read this conversation."
+                "Reminders and recurring jobs: when one is due, a turn runs with its text, which must \
+                 make sense without this conversation."
                     .into(),
             parameters: ArgumentSchema::object()
                 .required(
@@ -129,12 +129,12 @@ pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
                 .optional(
                     "job",
                     ArgumentKind::text().not_empty(),
-                    "Name or id of the job",
+                    "Name or id",
                 )
                 .optional(
                     "name",
                     ArgumentKind::text().not_empty(),
-                    "Short name for it",
+                    "",
                 )
                 .optional(
                     "text",
@@ -149,27 +149,27 @@ pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
                 .optional(
                     "every",
                     ArgumentKind::text().not_empty(),
-                    "Every 30m, 2h, 1d",
+                    "30m, 2h, 1d",
                 )
                 .optional(
                     "cron",
                     ArgumentKind::text().not_empty(),
-                    "Cron expression: 0 8 * * MON",
+                    "0 8 * * MON",
                 )
                 .optional(
                     "zone",
                     ArgumentKind::text().not_empty(),
-                    "Zone such as Europe/Berlin; the owner's unless given",
+                    "Europe/Berlin (the owner's)",
                 )
                 .optional(
                     "session",
                     ArgumentKind::text().not_empty(),
-                    "current (unless given), main, isolated or a session key",
+                    "(current), main, isolated or a key",
                 )
                 .optional(
                     "missed",
                     ArgumentKind::one_of(&["skip", "once", "all"]),
-                    "Runs missed while nothing ran; once unless given",
+                    "Missed runs (once)",
                 )
                 .optional(
                     "deliver",

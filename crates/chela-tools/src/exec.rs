@@ -18,7 +18,9 @@ use chela_guard::flow::SessionTaint;
 use chela_sandbox::{EgressProxy, NetworkAccess};
 use serde_json::{Map, Value};
 
-use crate::approvals::{ApprovalsDocument, CommandFreedom, CommandGate, GateSetup, binds_of};
+use crate::approvals::{
+    ApprovalsDocument, CommandFreedom, CommandGate, GateSetup, StateReach, binds_of,
+};
 use crate::handles::{self, SecretDestination};
 use crate::process::{CommandJob, SessionProcesses};
 use crate::{
@@ -91,7 +93,7 @@ impl ExecTool {
         };
         let place = self.place(&arguments)?.place;
         let planned = self.plan(&arguments, &place)?;
-        let launch = self.put(self.launch(planned, &arguments), &place)?;
+        let launch = self.launch_in(&place, planned, &arguments)?;
         self.processes
             .start(launch)
             .map_err(|error| ToolOutput::failed(error.to_string()))
@@ -101,24 +103,24 @@ impl ExecTool {
         let arguments: ExecArguments = schema::read(call.arguments)?;
         let placed = self.place(&arguments)?;
         let planned = self.plan(&arguments, &placed.place)?;
-        let circumstances = self.circumstances(&placed, &arguments);
+        let circumstances = self.circumstances(&placed, &arguments, &planned);
         let failed = |error: &dyn std::fmt::Display| ToolOutput::failed(error.to_string());
         let cleared = self.gate.clear(planned, circumstances, call.approver).await;
         let refused = |refusal: &dyn std::fmt::Display| ToolOutput::refused(refusal.to_string());
         let cleared = cleared.map_err(|refusal| refused(&refusal))?;
         let besides = cleared.variables();
         let planned = cleared.check().map_err(|refusal| refused(&refusal))?;
-        let mut launch = self.launch(planned, &arguments);
-        launch.env.extend(besides);
         // Only now, so that neither the question nor the record holds the value.
+        let mut env = besides;
         for (name, text) in &arguments.env {
             let value = handles::put_in(text, &*self.setup.handles, SecretDestination::Environment);
             let value = value
                 .await
                 .map_err(|why| failed(&format!("The command was not run: env.{name}: {why}.")))?;
-            launch.env.insert(name.clone(), value);
+            env.insert(name.clone(), value);
         }
-        let launch = self.put(launch, &placed.place)?;
+        let mut launch = self.launch_in(&placed.place, planned, &arguments)?;
+        launch.env.extend(env);
         let job = self
             .processes
             .start(launch)
@@ -142,7 +144,7 @@ impl Tool for ExecTool {
             let arguments: ExecArguments = schema::read(arguments)?;
             let placed = self.place(&arguments)?;
             let planned = self.plan(&arguments, &placed.place)?;
-            let circumstances = self.circumstances(&placed, &arguments);
+            let circumstances = self.circumstances(&placed, &arguments, &planned);
             let standing = self.gate.standing(&planned, circumstances);
             Ok::<_, ToolOutput>(CallProspect {
                 standing: standing.list,
@@ -162,18 +164,17 @@ impl Tool for ExecTool {
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
         let mut targets = foresight::targets_by_sink(&self.spec, arguments);
-        let workdir = arguments.get("workdir").and_then(Value::as_str);
-        let place = match self.setup.sandbox.plan() {
-            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
-            None => CommandPlace::Host,
-        };
-        targets.extend(self.folder(workdir, &place).ok().map(CallTarget::Tree));
+        targets.extend(self.start_of(arguments).map(CallTarget::Tree));
         targets
     }
 
     /// A command writes what it likes.
     fn writes(&self, _: &Map<String, Value>) -> CallWrites {
         CallWrites::Anything
+    }
+
+    fn state_reach(&self, arguments: &Map<String, Value>) -> StateReach {
+        self.reach_of(arguments)
     }
 
     fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {

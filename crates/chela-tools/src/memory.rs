@@ -115,7 +115,7 @@ pub(crate) fn tools(
                     ArgumentKind::text()
                         .not_empty()
                         .such_as("memory/2026-03-04.md"),
-                    "As memory_search gave it",
+                    "",
                 )
                 .optional("from", ArgumentKind::integer().min(1), "First line (1)")
                 .optional("lines", ArgumentKind::integer().min(1), "")

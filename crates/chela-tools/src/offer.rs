@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use chela_core::Trust;
 use serde_json::{Map, Value};
 
+use crate::approvals::StateReach;
 use crate::foresight::{CallWrites, FilePreview, ToolNeed};
 use crate::{CallFuture, CallProspect, CallTarget, RunCall, Tool, ToolOffer, ToolSpec};
 
@@ -49,6 +51,10 @@ impl Tool for OfferedTool {
         self.tool.targets(arguments)
     }
 
+    fn state_reach(&self, arguments: &Map<String, Value>) -> StateReach {
+        self.tool.state_reach(arguments)
+    }
+
     fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
         self.tool.writes(arguments)
     }
@@ -59,6 +65,10 @@ impl Tool for OfferedTool {
 
     fn keeps_changes(&self) -> bool {
         self.tool.keeps_changes()
+    }
+
+    fn described_by(&self) -> Trust {
+        self.tool.described_by()
     }
 
     fn needs(&self) -> Vec<ToolNeed> {

@@ -22,8 +22,9 @@ use chela_core::Trust;
 use chela_files::ReadVersion;
 
 pub use error::PlaceError;
+pub(crate) use spot::list;
 pub use spot::{EntryKind, OpenPlace, PlaceEntry};
-pub(crate) use spot::{list, open_file, open_folder};
+pub(crate) use start_folder::start_of;
 pub(crate) use walk::{ClosedPart, ClosedPlaces};
 
 /// What may be done in a place.

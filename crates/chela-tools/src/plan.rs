@@ -64,7 +64,7 @@ fn spec() -> ToolSpec {
         .required(
             "step",
             ArgumentKind::text().not_empty().such_as("Read the config"),
-            "One short sentence",
+            "",
         )
         .required(
             "status",
@@ -72,15 +72,17 @@ fn spec() -> ToolSpec {
             "",
         );
     ToolSpec {
-            name: "update_plan".into(),
-            description: "Note the steps of a longer task and how far each is: always the whole plan, at most one step in_progress.".into(),
-            parameters: ArgumentSchema::object()
-                .required("plan", ArgumentKind::list(ArgumentKind::nested(step)), "")
-                .optional("explanation", ArgumentKind::text(), "Why the plan changed")
-                .build().into(),
-            effect: Effect::Read,
-            sinks: [].into(),
-        }
+        name: "update_plan".into(),
+        description: "Note the steps of a longer task and how far each is: always the whole plan."
+            .into(),
+        parameters: ArgumentSchema::object()
+            .required("plan", ArgumentKind::list(ArgumentKind::nested(step)), "")
+            .optional("explanation", ArgumentKind::text(), "")
+            .build()
+            .into(),
+        effect: Effect::Read,
+        sinks: [].into(),
+    }
 }
 
 fn update(plan: &SessionPlan, arguments: Arguments, _: &BlockingJob) -> ToolOutput {

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::approvals::{CommandGate, ProcessInput};
+use crate::approvals::{CommandGate, ProcessInput, StateReach};
 use crate::schema::{self, ArgumentKind, ArgumentSchema};
 use crate::spec::shared_spec;
 use crate::{
@@ -256,7 +256,9 @@ impl Tool for ProcessTool {
             // Inside it can do nothing that cannot be undone, unless it can send things.
             None => CallProspect::of(match job.walls {
                 CommandWalls::Sealed => Effect::WriteReversible,
-                CommandWalls::None | CommandWalls::WithNetwork => Effect::Irreversible,
+                CommandWalls::None | CommandWalls::Fence | CommandWalls::WithNetwork => {
+                    Effect::Irreversible
+                }
             }),
         }
     }
@@ -268,6 +270,16 @@ impl Tool for ProcessTool {
             .collect()
     }
 
+    /// What a command is told it does as it was started.
+    fn state_reach(&self, arguments: &Map<String, Value>) -> StateReach {
+        let id = arguments.get("sessionId").and_then(Value::as_str);
+        let job = id.and_then(|id| self.processes.job(id));
+        match job.map(|job| job.walls) {
+            Some(CommandWalls::None) => StateReach::Open,
+            _ => StateReach::Kept,
+        }
+    }
+
     fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {
         Box::pin(async move { self.act(call).await.unwrap_or_else(|failed| failed) })
     }
@@ -276,7 +288,7 @@ impl Tool for ProcessTool {
 /// What a command that runs outside the sandbox is to be told; `None` for one inside, and where
 /// there is nothing to tell.
 fn outside_input<'a>(job: &'a CommandJob, data: &'a str) -> Option<ProcessInput<'a>> {
-    let is_outside = job.walls == CommandWalls::None;
+    let is_outside = matches!(job.walls, CommandWalls::None | CommandWalls::Fence);
     (is_outside && !data.is_empty()).then_some(ProcessInput {
         id: &job.id,
         command: &job.command,

@@ -26,6 +26,7 @@ pub(crate) fn call(arguments: &Map<String, Value>) -> RunCall<'_> {
         approver: &HeadlessApprover,
         targets: &[],
         redirects: &crate::AnyRedirect,
+        bound: None,
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::pin::Pin;
 
-use chela_core::ContentHash;
+use chela_core::{ContentHash, Trust};
 use chela_guard::flow::HostStanding;
 use serde_json::{Map, Value};
 
 use chela_guard::WebAddress;
 
+use crate::approvals::StateReach;
 use crate::foresight::{self, CallWrites, FilePreview, ToolNeed};
 use crate::spec::ToolSpec;
-use crate::{ApprovalChoice, Approver, CallTarget, Effect, ToolOutput};
+use crate::{ApprovalChoice, Approver, CallTarget, Effect, OutputBound, ToolOutput};
 
 /// A running call. Dropping it stops it, and whatever it started in the foreground.
 pub type CallFuture<'a> = Pin<Box<dyn Future<Output = ToolOutput> + Send + 'a>>;
@@ -50,6 +51,11 @@ pub trait Tool: Send + Sync {
         foresight::writes_by_effect(self.prospect(arguments).effect)
     }
 
+    /// Whether a call that may change anything can change what Chela keeps, too.
+    fn state_reach(&self, _arguments: &Map<String, Value>) -> StateReach {
+        StateReach::Open
+    }
+
     /// The files as a call would leave them. Nothing is written, whatever becomes of the call:
     /// this is what is kept for the owner when nobody could be asked.
     fn preview(&self, _arguments: &Map<String, Value>) -> Vec<FilePreview> {
@@ -60,6 +66,12 @@ pub trait Tool: Send + Sync {
     /// others that name their files the turn does so.
     fn keeps_changes(&self) -> bool {
         false
+    }
+
+    /// How far its name, its description and its schema are trusted. What a stranger says of a tool is
+    /// told as the stranger's words.
+    fn described_by(&self) -> Trust {
+        Trust::Operator
     }
 
     /// What it needs of the session it is used in.
@@ -127,6 +139,9 @@ pub struct RunCall<'a> {
     pub approver: &'a dyn Approver,
     /// Asked whenever a server sends the call on to another address.
     pub redirects: &'a dyn RedirectJudge,
+    /// How much of a result is read at once, for tools that are made without the session's own.
+    /// `None`: nobody said.
+    pub bound: Option<&'a OutputBound>,
 }
 
 /// Whether a redirect may be followed; the error is what the model is told.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chela_config::model::RedactMode;
+use chela_core::Trust;
 use chela_core::secret::Redactor;
 
 use crate::place::FilePlaces;
@@ -147,6 +148,18 @@ impl Toolbox {
         self.new_tools().map(|tool| tool.spec())
     }
 
+    /// The names of what came since and can be found.
+    pub fn findable_since(&self) -> Vec<&str> {
+        if self.get(tools_find::NAME).is_none() {
+            return Vec::new();
+        }
+        let own = self.own_now.iter().flat_map(|own| own.iter());
+        let new = own.filter(|tool| {
+            !self.was_told(&tool.spec().name) && tool.offer() == ToolOffer::Deferred
+        });
+        new.map(|tool| &*tool.spec().name).collect()
+    }
+
     fn new_tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         let own = self.own_now.iter().flat_map(|own| own.iter());
         own.filter(move |tool| {
@@ -188,15 +201,15 @@ impl Toolbox {
     /// not grow later.
     #[must_use]
     pub fn restrict(&self, names: &[String]) -> Self {
-        let kept = self
-            .tools
-            .iter()
-            .filter(|tool| names.iter().any(|name| **name == *tool.spec().name));
+        // Without the one that finds them nothing may be left to be found, and what a stranger says
+        // of a tool stands in no prompt.
+        let can_find = names.iter().any(|name| name == tools_find::NAME)
+            && self.get(tools_find::NAME).is_some();
+        let kept = self.tools.iter().filter(|tool| {
+            let is_named = names.iter().any(|name| **name == *tool.spec().name);
+            is_named && (can_find || tool.described_by() > Trust::External)
+        });
         let tools: Arc<[Arc<dyn Tool>]> = kept.cloned().collect();
-        // Without the one that finds them nothing may be left to be found.
-        let can_find = tools
-            .iter()
-            .any(|tool| &*tool.spec().name == tools_find::NAME);
         Self {
             tools,
             deferred: match can_find {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use chela_core::{AgentId, Audience, Host};
-use chela_testkit::bench::measure;
+use chela_testkit::bench::{BenchEffort, measure};
 use chela_workspace::{
     BootstrapSettings, CoreFile, LoadRequest, SessionScope, TurnPosition, Workspace, WorkspaceAge,
     load_context,
@@ -60,6 +60,8 @@ fn main() {
     };
     cold("load 9 files, cold").print(Some(&stats));
     let giant = temp.path().join("AGENTS.md");
-    std::fs::write(&giant, "- A rule that is followed.\n".repeat(2_000_000)).unwrap();
-    cold("the same, one of 54 MB").print(Some(&stats));
+    let megabytes = BenchEffort::asked().pick(54, 1);
+    let text = "- A rule that is followed.\n".repeat(megabytes * 1_000_000 / 27);
+    std::fs::write(&giant, text).unwrap();
+    cold(&format!("the same, one of {megabytes} MB")).print(Some(&stats));
 }

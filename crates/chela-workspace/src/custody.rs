@@ -7,9 +7,9 @@ use chela_core::lock;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use chela_core::{ContentHash, Host, Trust, ok_or_warn};
+use chela_files::FileStamp;
 
 use crate::core_file::{CoreFile, file_name};
 use crate::decode::decode;
@@ -83,7 +83,7 @@ pub(crate) enum ReadVersion {
 }
 
 /// Changes whenever the document does: it is replaced as a whole.
-type RecordStamp = Option<(u64, u64, Option<SystemTime>)>;
+type RecordStamp = Option<FileStamp>;
 
 impl Custody {
     pub fn open(settings: CustodySettings<'_>) -> Self {
@@ -417,9 +417,5 @@ fn text_of(bytes: Vec<u8>) -> String {
 
 fn stamp_of(path: &Path) -> RecordStamp {
     let facts = std::fs::metadata(path).ok()?;
-    #[cfg(unix)]
-    let identity = std::os::unix::fs::MetadataExt::ino(&facts);
-    #[cfg(not(unix))]
-    let identity = 0;
-    Some((identity, facts.len(), facts.modified().ok()))
+    Some(FileStamp::of(&facts))
 }

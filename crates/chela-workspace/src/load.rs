@@ -275,8 +275,7 @@ fn absent(request: &LoadRequest<'_>, candidate: FileCandidate) -> Option<Context
 }
 
 fn is_same_file(one: &LocatedFile, other: &LocatedFile) -> bool {
-    one.resolved == other.resolved
-        || (one.stamp.identity != (0, 0) && one.stamp.identity == other.stamp.identity)
+    one.resolved == other.resolved || one.stamp.identity == other.stamp.identity
 }
 
 fn extend(

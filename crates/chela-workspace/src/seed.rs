@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use chela_core::{ContentHash, Host, Trust, ok_or_warn};
-use chela_files::{DraftPlacement, ExpectedContent, FileDraft, FileMode, create_file};
+use chela_files::{
+    DraftPlacement, ExpectedContent, FileDraft, FileMode, create_file, create_private_folder,
+};
 use serde::Serialize;
 
 use crate::core_file::CoreFile;
@@ -294,12 +296,6 @@ fn create_folder(dir: &Path) -> Result<(), SeedError> {
     if std::fs::symlink_metadata(dir).is_ok() {
         return Err(SeedError::NotAFolder(dir.to_owned()));
     }
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
     // An agent's memory is nobody else's business on a shared machine.
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    Ok(builder
-        .create(dir)
-        .map_err(DiskError::new("create folder", dir))?)
+    Ok(create_private_folder(dir).map_err(DiskError::new("create folder", dir))?)
 }

@@ -8,10 +8,11 @@ use std::time::SystemTime;
 
 use chela_core::cut::{CutLimit, CutRequest, PinOutcome, cut};
 use chela_core::{ContentHash, ok_or_warn, tokens};
+use chela_files::FileStamp;
 
 use crate::decode::decode;
 use crate::markdown::heartbeat_has_work;
-use crate::read::{FileStamp, LocatedFile, read};
+use crate::read::{LocatedFile, is_fresh_at, read};
 use crate::report::{DroppedLines, FileRemark, FileStatus};
 
 /// Texts longer than this are not kept in memory, only what was cut from them.
@@ -73,7 +74,7 @@ impl ReadFiles {
         }
         let source = Arc::new(ReadFile::read(located)?);
         let mut files = lock(&self.files);
-        if source.stamp.is_fresh_at(now) {
+        if is_fresh_at(&source.stamp, now) {
             files.remove(&located.resolved);
         } else {
             if files.len() >= KEPT_FILES {

@@ -12,15 +12,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use chela_testkit::bench::BenchEffort;
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::json;
 use wait4::Wait4;
 
 #[path = "../tests/it/risky.rs"]
 mod risky;
 
-const RUNS: usize = 40;
-const WARM_TURNS: u32 = 100;
+fn runs() -> usize {
+    BenchEffort::asked().pick(40, 1)
+}
+
+fn warm_turns() -> u32 {
+    BenchEffort::asked().pick(100, 2)
+}
 
 /// CPU time and peak resident memory of a process.
 #[derive(Debug, Clone, Copy)]
@@ -64,6 +71,70 @@ fn main() {
     let audit = measure(&chela, bad.path(), &["security", "audit"]);
     report("chela security audit, 80 problems", audit, baseline);
     chat(&chela, home.path(), baseline);
+    watching(&chela, baseline);
+}
+
+/// How many commands one turn runs.
+const COMMANDS: u32 = 20;
+/// How many files there are around them, to a folder 20 of them.
+const AROUND: usize = 10_000;
+
+/// What it costs to look at the workspace around a command: the same turn with few files and with
+/// many.
+fn watching(chela: &Path, baseline: Cost) {
+    let with_files = |files: usize| {
+        let home = tempfile::tempdir().expect("a folder for the home");
+        let mut steps: Vec<ScriptStep> = (0..COMMANDS)
+            .map(|n| ScriptStep::tool("exec", json!({ "command": format!("sleep 0.0{n}") })))
+            .collect();
+        steps.push(ScriptStep::reply("done"));
+        let endpoint =
+            ScriptedEndpoint::start(EndpointScript::steps(steps.clone())).expect("an endpoint");
+        let config = json!({
+            "models": { "providers": { "kit": {
+                "baseUrl": endpoint.url(), "models": [{ "id": "m", "contextWindow": 64_000 }],
+            } } },
+            "agents": { "defaults": { "model": "kit/m" } },
+        });
+        let folder = home.path().join(".chela");
+        std::fs::create_dir(&folder).expect("a home");
+        std::fs::write(folder.join("chela.json"), config.to_string()).expect("a config");
+        run(chela, home.path(), &["init"]);
+        for file in 0..files {
+            let folder = folder.join(format!("workspace/src/part{}", file / 20));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join(format!("file{file}.rs")), "fn main() {}\n")
+                .expect("a file");
+        }
+        run(
+            chela,
+            home.path(),
+            &["trust", "approve", ".chela/workspace", "--yes"],
+        );
+        let mut costs: Vec<Cost> = (0..5)
+            .map(|n| {
+                endpoint.play(EndpointScript::steps(steps.clone()));
+                let session = format!("watched-{n}");
+                run(
+                    chela,
+                    home.path(),
+                    &["chat", "--session", &session, "-m", "go"],
+                )
+            })
+            .collect();
+        costs.sort_by_key(|cost| cost.cpu);
+        assert!(
+            endpoint.calls().len() > COMMANDS as usize,
+            "the commands ran"
+        );
+        costs[2]
+    };
+    let (few, many) = (with_files(20), with_files(AROUND));
+    let watched = Cost {
+        cpu: many.cpu.saturating_sub(few.cpu) / COMMANDS,
+        kib: many.kib,
+    };
+    report("a command, for 10,000 files", watched, baseline);
 }
 
 /// A message and its answer, from an endpoint that answers at once: what it costs to say the
@@ -90,13 +161,13 @@ fn chat(chela: &Path, home: &Path, baseline: Cost) {
     let one_shot = measure(chela, home, &["chat", "-m", "hi"]);
     report("chela chat -m hi", one_shot, baseline);
     let asked = endpoint.calls().len();
-    assert_eq!(asked, RUNS, "every run asks once");
+    assert_eq!(asked, runs(), "every run asks once");
     // A session each: a long history would be measured too.
     let few = conversation(chela, home, 1);
-    let many = conversation(chela, home, 1 + WARM_TURNS);
-    assert_eq!(endpoint.calls().len() - asked, 2 + WARM_TURNS as usize);
+    let many = conversation(chela, home, 1 + warm_turns());
+    assert_eq!(endpoint.calls().len() - asked, 2 + warm_turns() as usize);
     let turn = Cost {
-        cpu: many.cpu.saturating_sub(few.cpu) / WARM_TURNS,
+        cpu: many.cpu.saturating_sub(few.cpu) / warm_turns(),
         kib: many.kib,
     };
     report("one more turn, warm", turn, baseline);
@@ -113,7 +184,7 @@ fn conversation(chela: &Path, home: &Path, turns: u32) -> Cost {
         .write(true)
         .open(name.to_str().expect("a plain name"))
         .expect("the other end");
-    let session = format!("turns-{turns}");
+    let session = format!("agent:main:turns-{turns}");
     let child = command(chela, home, &["chat", "--session", &session])
         .stdin(line)
         .spawn()
@@ -140,9 +211,9 @@ fn report(name: &str, cost: Cost, baseline: Cost) {
 
 /// The median run.
 fn measure(program: &Path, home: &Path, args: &[&str]) -> Cost {
-    let mut costs: Vec<Cost> = (0..RUNS).map(|_| run(program, home, args)).collect();
+    let mut costs: Vec<Cost> = (0..runs()).map(|_| run(program, home, args)).collect();
     costs.sort_by_key(|cost| cost.cpu);
-    costs[RUNS / 2]
+    costs[costs.len() / 2]
 }
 
 fn run(program: &Path, home: &Path, args: &[&str]) -> Cost {
@@ -167,7 +238,8 @@ fn command(program: &Path, home: &Path, args: &[&str]) -> Command {
 }
 
 fn cost(child: Child) -> Cost {
-    let used = child.wait4().expect("the program ends").rusage;
+    let ended = child.wait4().expect("the program ends");
+    let used = ended.rusage;
     Cost {
         cpu: used.utime + used.stime,
         kib: used.maxrss / 1024,

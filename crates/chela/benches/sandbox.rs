@@ -10,9 +10,12 @@ use std::time::{Duration, Instant};
 
 use chela_core::{AgentId, Host, SessionKey};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
+use chela_testkit::bench::BenchEffort;
 use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
 
-const RUNS: usize = 50;
+fn runs() -> usize {
+    BenchEffort::asked().pick(50, 1)
+}
 
 #[expect(
     clippy::print_stdout,
@@ -38,8 +41,8 @@ fn main() {
         match times(settings) {
             Ok(times) => println!(
                 "{name:<44} {:>6.2} ms {:>6.2} ms",
-                times[RUNS / 2].as_secs_f64() * 1e3,
-                times[RUNS - 1].as_secs_f64() * 1e3
+                times[times.len() / 2].as_secs_f64() * 1e3,
+                times[times.len() - 1].as_secs_f64() * 1e3
             ),
             Err(why) => println!("{name:<44} {why}"),
         }
@@ -68,7 +71,7 @@ fn times(settings: &str) -> Result<Vec<Duration>, String> {
     };
     // The first one finds out what the machine allows.
     one();
-    let mut times: Vec<Duration> = (0..RUNS).map(|_| one()).collect();
+    let mut times: Vec<Duration> = (0..runs()).map(|_| one()).collect();
     times.sort();
     Ok(times)
 }

@@ -11,6 +11,7 @@ pub mod gateway;
 pub mod guard;
 pub mod heartbeat;
 pub mod logs;
+pub mod mcp;
 pub mod sandbox;
 pub mod security;
 pub mod setup;
@@ -222,6 +223,10 @@ Examples:
     /// Skills: what agents know how to do, and which skills to trust
     #[command(subcommand)]
     Skills(skills::SkillsCommand),
+
+    /// Tool servers (MCP): which there are, what they may do; and Chela as one
+    #[command(subcommand)]
+    Mcp(mcp::McpCommand),
 
     /// The guard: its rules, its decisions, and canaries
     #[command(subcommand)]

@@ -22,6 +22,7 @@ mod init;
 mod input;
 mod ledger;
 mod logs;
+mod mcp;
 mod memory;
 mod models;
 mod notices;
@@ -85,6 +86,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Logs(args)) => logs::run(host, screen, &args),
         Some(CliCommand::Agents(command)) => agents::run(host, screen, command),
         Some(CliCommand::Skills(command)) => skills::run(host, screen, command),
+        Some(CliCommand::Mcp(command)) => mcp::run(host, screen, command),
         Some(CliCommand::Guard(command)) => guard::run(host, screen, command),
         Some(CliCommand::Trust(command)) => trust::run(host, screen, command),
         Some(CliCommand::Security(command)) => security::run(host, screen, command),

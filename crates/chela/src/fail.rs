@@ -6,6 +6,7 @@ use chela_config::is_secret_key;
 use chela_core::Host;
 use chela_core::panics::caught_panic;
 use chela_core::secret::{KnownSecret, Redactor, is_guessable};
+use chela_model::oauth::OauthError;
 
 /// What a command ends with when nothing went wrong on the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl CommandError {
     /// Something went wrong while doing it.
     pub fn new(message: impl std::fmt::Display) -> Self {
         Self {
-            message: message.to_string(),
+            message: without_codes(&message.to_string()),
             hint: None,
             code: FAILURE_CODE,
             silent: false,
@@ -124,6 +125,23 @@ impl CommandError {
     }
 }
 
+/// A message without the system's numbers of its errors: the words beside them say the same.
+fn without_codes(message: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once(" (os error ") {
+        let Some((number, behind)) = after.split_once(')') else {
+            break;
+        };
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            break;
+        }
+        kept.push_str(before);
+        rest = behind;
+    }
+    kept + rest
+}
+
 /// The message of an error and of what is behind it.
 pub fn explained(error: impl std::error::Error) -> CommandError {
     let mut text = error.to_string();
@@ -154,8 +172,33 @@ impl From<io::Error> for CommandError {
     }
 }
 
+impl From<OauthError> for CommandError {
+    fn from(error: OauthError) -> Self {
+        match error {
+            OauthError::Insecure { .. } => Self::usage(error),
+            _ => Self::new(error),
+        }
+    }
+}
+
 impl From<serde_json::Error> for CommandError {
     fn from(error: serde_json::Error) -> Self {
         Self::from(io::Error::from(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CommandError;
+
+    #[test]
+    fn numbers_of_the_system_are_left_out() {
+        let told = |text: &str| CommandError::new(text).message;
+        assert_eq!(
+            told("x: No such file (os error 2), y"),
+            "x: No such file, y"
+        );
+        assert_eq!(told("a (os error 2): b (os error 13)"), "a: b");
+        assert_eq!(told("a (os error x) b"), "a (os error x) b");
     }
 }

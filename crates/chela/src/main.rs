@@ -4,6 +4,8 @@ mod chat;
 mod cli;
 mod cmd;
 mod fail;
+mod file_trouble;
+mod heard_signals;
 mod machine;
 mod owner_editor;
 mod picture;

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use chela_testkit::bench::BenchEffort;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -11,7 +12,9 @@ use crate::home::runtime;
 use crate::meter::Spread;
 use crate::model::InstantModel;
 
-const ROUNDS: usize = 300;
+fn rounds() -> usize {
+    BenchEffort::asked().pick(300, 3)
+}
 /// As long as the request of a short message in a fresh home.
 const BODY_BYTES: usize = 24_000;
 
@@ -42,8 +45,8 @@ pub fn round_trips() -> Vec<Duration> {
     runtime(1).block_on(async {
         let mut stream = TcpStream::connect(model.address()).await.expect("a socket");
         stream.set_nodelay(true).expect("a socket");
-        let mut times = Vec::with_capacity(ROUNDS);
-        for _ in 0..ROUNDS {
+        let mut times = Vec::with_capacity(rounds());
+        for _ in 0..rounds() {
             let start = Instant::now();
             stream.write_all(request.as_bytes()).await.expect("sent");
             let mut answer = Vec::new();
@@ -59,7 +62,7 @@ pub fn round_trips() -> Vec<Duration> {
 fn synced_writes() -> Vec<Duration> {
     let mut file = tempfile::tempfile().expect("a file");
     let block = [7_u8; 4096];
-    (0..ROUNDS)
+    (0..rounds())
         .map(|_| {
             let start = Instant::now();
             file.write_all(&block).expect("written");

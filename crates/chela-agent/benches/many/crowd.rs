@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chela_agent::conversation::Conversation;
+use chela_testkit::bench::BenchEffort;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -32,9 +33,10 @@ pub fn run(dir: &Path, sessions: usize, threads: usize) {
         bare,
         polls: Arc::default(),
     };
+    let effort = BenchEffort::asked();
     let rounds = match sessions {
-        1 => 60,
-        2..100 => 6,
+        1 => effort.pick(60, 2),
+        2..100 => effort.pick(6, 1),
         _ => 3,
     };
     let name = |kind: &str| {
@@ -49,7 +51,7 @@ pub fn run(dir: &Path, sessions: usize, threads: usize) {
     });
     if sessions > 1 {
         case.measure(&name(&format!("{PACE}/s")), || {
-            paced(&talks, 300, &case.polls)
+            paced(&talks, effort.pick(300, 5), &case.polls)
         });
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Map, json};
 use crate::home::{agents, conversation, runtime, say};
 use crate::meter::process_cpu;
 use crate::model::{InstantModel, TEN_CALLS};
+use crate::{itself, this_program};
 
 /// Entries of one turn below.
 const ENTRIES: usize = 6;
@@ -147,15 +148,13 @@ pub fn turns(dir: &Path, what: &str, count: usize) {
 pub fn fsyncs_per_turn(dir: &Path, what: &str) -> Option<f64> {
     let count = |turns: usize| -> Option<f64> {
         let log = tempfile::NamedTempFile::new().ok()?;
-        let traced = Command::new("strace")
+        let mut strace = Command::new("strace");
+        strace
             .args(["-f", "-qq", "-e", "trace=fsync,fdatasync", "-o"])
             .arg(log.path())
-            .arg(std::env::current_exe().ok()?)
-            .arg("turns")
-            .arg(dir)
-            .args([what, &turns.to_string()])
-            .output()
-            .ok()?;
+            .arg(this_program());
+        let words = ["turns", what, &turns.to_string()];
+        let traced = itself(strace, dir, &words).output().ok()?;
         if !traced.status.success() {
             return None;
         }

@@ -23,6 +23,8 @@ mod model;
 use std::path::Path;
 use std::process::Command;
 
+use chela_testkit::bench::BenchEffort;
+
 /// Histories, by what came before the 36 entries the model still reads.
 const HISTORIES: [(&str, usize); 4] = [
     ("36 entries", 0),
@@ -38,7 +40,9 @@ const CROWDS: [usize; 3] = [1, 50, 200];
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    // Cargo's own words, such as `--bench`, are read where they matter.
+    let words = args.iter().map(String::as_str);
+    let words: Vec<&str> = words.filter(|word| !word.starts_with('-')).collect();
     match words.as_slice() {
         ["seed", dir, bytes] => history::seed(Path::new(dir), number(bytes)),
         ["talked", dir, turns] => history::seed_talk(Path::new(dir), number(turns)),
@@ -46,8 +50,7 @@ fn main() {
         ["crowd", dir, sessions, threads] => {
             crowd::run(Path::new(dir), number(sessions), number(threads));
         }
-        // Cargo's own words, such as `--bench`, and a filter.
-        _ => all(words.iter().find(|word| !word.starts_with('-')).copied()),
+        _ => all(words.first().copied()),
     }
 }
 
@@ -72,11 +75,17 @@ fn all(filter: Option<&str>) {
     }
 }
 
+/// All cases, or the first two where it is only tried.
+fn some_of<T: Copy>(cases: &[T]) -> impl Iterator<Item = T> {
+    let count = BenchEffort::asked().pick(cases.len(), 2);
+    cases.iter().take(count).copied()
+}
+
 /// What a turn costs after a longer and longer past. The context is the same each time.
 fn histories() {
     println!("\na turn of ten calls (history)      CPU      ratio    fsyncs   fsyncs of \"hi\"");
     let mut first = None;
-    for (name, bytes) in HISTORIES {
+    for (name, bytes) in some_of(&HISTORIES) {
         let dir = tempfile::tempdir().expect("a folder");
         again(dir.path(), &["seed", &bytes.to_string()]);
         let cpu: f64 = again(dir.path(), &["turns", "calls", "4"])
@@ -101,7 +110,7 @@ fn histories() {
 fn one_step_turns() {
     println!("\na turn of one step (steps)         CPU    ratio");
     let mut first = None;
-    for turns in TALKED {
+    for turns in some_of(&TALKED) {
         let dir = tempfile::tempdir().expect("a folder");
         again(dir.path(), &["talked", &turns.to_string()]);
         let cpu: f64 = again(dir.path(), &["turns", "hi", "6"])
@@ -120,7 +129,7 @@ fn crowds() {
          stall p50      p99      max  poll p99      max       RSS      peak"
     );
     for threads in [1, 2] {
-        for sessions in CROWDS {
+        for sessions in some_of(&CROWDS) {
             let dir = tempfile::tempdir().expect("a folder");
             let told = again(
                 dir.path(),
@@ -133,10 +142,7 @@ fn crowds() {
 
 /// This program once more, with the folder put behind the first word. Gives what it printed.
 fn again(dir: &Path, words: &[&str]) -> String {
-    let output = Command::new(std::env::current_exe().expect("this program"))
-        .arg(words[0])
-        .arg(dir)
-        .args(&words[1..])
+    let output = itself(Command::new(this_program()), dir, words)
         .output()
         .expect("this program runs");
     assert!(
@@ -145,4 +151,17 @@ fn again(dir: &Path, words: &[&str]) -> String {
         String::from_utf8_lossy(&output.stderr)
     );
     String::from_utf8(output.stdout).expect("text")
+}
+
+fn this_program() -> std::path::PathBuf {
+    std::env::current_exe().expect("this program")
+}
+
+/// Adds the words of one case to a command that starts this program.
+fn itself(mut command: Command, dir: &Path, words: &[&str]) -> Command {
+    command.arg(words[0]).arg(dir).args(&words[1..]);
+    if BenchEffort::asked() == BenchEffort::Measured {
+        command.arg(BenchEffort::FLAG);
+    }
+    command
 }

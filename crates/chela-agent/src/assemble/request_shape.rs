@@ -4,7 +4,9 @@
 use chela_config::model::Placement;
 use chela_core::{Origin, Trust};
 use chela_inspect::{RequestShape, ToolPlace};
-use chela_model::{ModelTarget, PromptProfile, ToolMode, ToolSchema, stable_text, tool_texts};
+use chela_model::{
+    ModelTarget, PromptProfile, ToolMode, ToolSchema, answer_form, stable_text, tool_texts,
+};
 use chela_prompt::Prompt;
 
 use super::PromptSize;
@@ -26,6 +28,12 @@ pub(super) fn size_for(target: Option<&ModelTarget>) -> PromptSize {
 }
 
 impl PromptReader {
+    /// How much it can read at once, where that is known.
+    pub(super) fn window(&self) -> Option<usize> {
+        let window = self.target.as_ref()?.info().context_window?;
+        usize::try_from(window).ok()
+    }
+
     /// What is sent of a prompt and these tools.
     pub(super) fn shape(
         &self,
@@ -62,6 +70,10 @@ impl PromptReader {
                 .unwrap_or_default(),
             system,
             tool_texts,
+            answer_form: self
+                .target
+                .as_ref()
+                .and_then(|target| answer_form(target, tools, mode)),
             tool_place: match mode {
                 ToolMode::Native => ToolPlace::Beside,
                 ToolMode::Constrained => ToolPlace::InSystem,

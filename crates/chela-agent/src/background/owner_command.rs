@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_tools::process::{CommandEnd, CommandJob};
+use serde_json::Map;
 
 use super::BackgroundWork;
 use crate::blocking_work::on_blocking_thread;
@@ -33,7 +34,9 @@ impl BackgroundWork {
         limit: Duration,
     ) -> Result<OwnerCommandOutcome, String> {
         let (scope, given) = (Arc::clone(&self.scope), line.to_owned());
-        let place = folder.map_or_else(|| scope.view.workspace.value.clone(), Path::to_owned);
+        let place = folder.map(Path::to_owned);
+        let place = place.or_else(|| self.commands.start_of(&Map::new()));
+        let place = place.unwrap_or_else(|| scope.view.workspace.value.clone());
         // Before it runs: afterwards other files may lie there.
         let is_own = on_blocking_thread(move || prints_only_own(&scope, &given, &place)).await;
         let argv = ["sh", "-c", line].map(str::to_owned).to_vec();

@@ -165,13 +165,3 @@ fn what_follows_two_dashes_is_a_file_and_so_is_a_word_beside_a_script() {
         CommandReach::Named(vec![text("/w/invoice.txt")])
     );
 }
-
-#[test]
-fn a_folder_the_tool_reads_otherwise_says_nothing() {
-    for workdir in ["~/.chela/workspace/vendor", " vendor", "vendor "] {
-        let call = serde_json::json!({ "command": "cat README.md", "workdir": workdir });
-        let call = call.as_object().unwrap();
-        let words = CommandWords::of_call(call, Path::new("/w")).unwrap();
-        assert_eq!(words.reach, CommandReach::Anything, "{workdir:?}");
-    }
-}

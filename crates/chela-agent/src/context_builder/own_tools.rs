@@ -1,4 +1,4 @@
-//! The tools of whoever embeds the agent, which may come and go while a session lasts.
+//! The tools of whoever embeds the agent and of servers, which may come and go while a session lasts.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -26,8 +26,22 @@ impl ContextBuilder {
         own.len() < before
     }
 
+    /// Those of whoever embeds the agent, and those of servers.
     pub(super) fn own_tools(&self) -> Vec<Arc<dyn Tool>> {
-        self.locked_tools().clone()
+        let mut own = self.locked_tools().clone();
+        if self.scope.ask.tools == ToolUse::AsConfigured && self.scope.agents.has_mcp_servers() {
+            own.extend(self.scope.agents.mcp().tools());
+        }
+        own
+    }
+
+    /// Meets tool servers nobody has met before. Gives what went wrong.
+    pub async fn meet_new_servers(&self) -> Vec<String> {
+        let agents = &self.scope.agents;
+        match self.scope.ask.tools == ToolUse::AsConfigured && agents.has_mcp_servers() {
+            true => agents.mcp().meet_new_servers().await,
+            false => Vec::new(),
+        }
     }
 
     /// The tools a model was told of, with what came and went since.

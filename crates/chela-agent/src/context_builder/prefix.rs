@@ -23,9 +23,7 @@ use crate::bootstrap_pending::BootstrapMeans;
 use crate::prefix_text::PrefixText;
 use crate::scope::ToolUse;
 use crate::toolset::{self, SessionTools, ToolsetAsk, company_of};
-use chela_session::{
-    EntryBody, EntryId, FrozenPrefix, FrozenTool, OpenSession, TranscriptEntry,
-};
+use chela_session::{EntryBody, EntryId, FrozenPrefix, FrozenTool, OpenSession, TranscriptEntry};
 
 /// The beginning of every request: the stable zone of the prompt and the tools, as the session
 /// started with them.
@@ -396,7 +394,11 @@ impl RequestPrefix {
     /// For a request that is none of the conversation's own: nothing of it stands before it.
     pub(crate) fn aside(&self, model: &str) -> Self {
         Self {
-            text: Arc::new(PrefixText::new(String::new(), Vec::new(), SectionList::default())),
+            text: Arc::new(PrefixText::new(
+                String::new(),
+                Vec::new(),
+                SectionList::default(),
+            )),
             toolbox: self.toolbox.clone(),
             size: self.size,
             model: Some(model.to_owned()),

@@ -28,9 +28,14 @@ struct AgentSessions {
 }
 
 pub(super) fn sessions_view(scope: &ConversationScope) -> Arc<dyn SessionsView> {
+    sessions_view_of(&scope.agents, &scope.view.id)
+}
+
+/// The same for whoever is in no conversation.
+pub(crate) fn sessions_view_of(agents: &Arc<Agents>, agent: &AgentId) -> Arc<dyn SessionsView> {
     Arc::new(AgentSessions {
-        agents: Arc::clone(&scope.agents),
-        agent: scope.view.id.clone(),
+        agents: Arc::clone(agents),
+        agent: agent.clone(),
     })
 }
 

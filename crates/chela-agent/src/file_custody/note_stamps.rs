@@ -2,22 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+
+use chela_files::FileStamp;
 
 const MOST: usize = 5_000;
 
 /// What the file system says about the notes.
 #[derive(Debug, Default)]
-pub(super) struct NoteStamps(BTreeMap<PathBuf, Stamp>);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// Cannot be set back by whoever wrote the file.
-    #[cfg(unix)]
-    changed: (u64, i64, i64),
-}
+pub(super) struct NoteStamps(BTreeMap<PathBuf, FileStamp>);
 
 impl NoteStamps {
     pub(super) fn below(folder: &Path) -> Self {
@@ -38,7 +30,7 @@ impl NoteStamps {
     }
 }
 
-fn gather(folder: &Path, depth: u32, stamps: &mut BTreeMap<PathBuf, Stamp>) {
+fn gather(folder: &Path, depth: u32, stamps: &mut BTreeMap<PathBuf, FileStamp>) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
@@ -50,22 +42,9 @@ fn gather(folder: &Path, depth: u32, stamps: &mut BTreeMap<PathBuf, Stamp>) {
             return;
         }
         if facts.is_file() {
-            stamps.insert(entry.path(), Stamp::of(&facts));
+            stamps.insert(entry.path(), FileStamp::of(&facts));
         } else if facts.is_dir() && depth > 0 {
             gather(&entry.path(), depth - 1, stamps);
-        }
-    }
-}
-
-impl Stamp {
-    fn of(facts: &std::fs::Metadata) -> Self {
-        #[cfg(unix)]
-        use std::os::unix::fs::MetadataExt as _;
-        Self {
-            bytes: facts.len(),
-            modified: facts.modified().ok(),
-            #[cfg(unix)]
-            changed: (facts.ino(), facts.ctime(), facts.ctime_nsec()),
         }
     }
 }

@@ -228,8 +228,16 @@ impl Reading {
                 };
                 let reach = self.reach_of(call_id, tool, interpreter.toolbox);
                 // What failed may have printed all the same.
-                if reach == ResultReach::Private && span.trust != Trust::Operator {
-                    self.seen.note_private();
+                match &reach {
+                    ResultReach::Private if span.trust != Trust::Operator => {
+                        self.seen.note_private();
+                    }
+                    ResultReach::Account(hosts) => {
+                        for host in hosts {
+                            self.seen.note_private_of(host);
+                        }
+                    }
+                    _ => {}
                 }
                 let fetches = interpreter
                     .toolbox
@@ -295,12 +303,23 @@ impl Reading {
         let has_sink = |kind| spec.sinks.iter().any(|sink| sink.kind == kind);
         match spec.effect {
             _ if has_sink(SinkKind::Url) => ResultReach::Web,
-            Effect::ReadUntrusted | Effect::Egress => {
-                let targets = tool.targets(&call.arguments);
-                let is_service = |target: &CallTarget| matches!(target, CallTarget::Host(_));
-                match targets.iter().any(is_service) {
-                    true => ResultReach::Service,
-                    false => ResultReach::Private,
+            // What is about files and commands is about this machine.
+            _ if has_sink(SinkKind::Path) || has_sink(SinkKind::Command) => ResultReach::Private,
+            effect @ (Effect::ReadUntrusted
+            | Effect::Egress
+            | Effect::WriteOutward
+            | Effect::Irreversible) => {
+                let targets = tool.targets(&call.arguments).into_iter();
+                let hosts: Vec<String> = targets
+                    .filter_map(|target| match target {
+                        CallTarget::Host(host) => Some(host),
+                        _ => None,
+                    })
+                    .collect();
+                match (effect, hosts.is_empty()) {
+                    (_, true) => ResultReach::Private,
+                    (Effect::ReadUntrusted, false) => ResultReach::Service,
+                    (_, false) => ResultReach::Account(hosts),
                 }
             }
             _ => ResultReach::Private,
@@ -429,11 +448,13 @@ impl Reading {
 }
 
 /// Where the result of a call came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum ResultReach {
     Web,
     /// A service the owner has set up, such as a search.
     Service,
+    /// A service that has something of the owner's, by its hosts.
+    Account(Vec<String>),
     Private,
 }
 

@@ -23,13 +23,13 @@ fn what_a_command_wrote_is_told_from_what_was_there() {
     put(work, "Makefile", "all:");
     assert!(
         SelfRunningFiles::look(vec![work.to_owned()])
-            .written()
+            .written(None)
             .0
             .is_empty()
     );
     let before = SelfRunningFiles::look(vec![work.to_owned()]);
     put(work, ".vscode/tasks.json", "theirs");
-    let (written, _) = before.written();
+    let (written, _) = before.written(None);
     assert_eq!(names(work, &written), [".vscode/tasks.json"]);
     let tasks = work.join(".vscode/tasks.json");
     let held = written[0].rename_and_put_back().unwrap();
@@ -74,7 +74,7 @@ fn no_way_around_is_left() {
     put(&work, "lead/.git", "gitdir: ../bare");
     std::os::unix::fs::symlink("tools", work.join(".vscode")).unwrap();
     assert_eq!(
-        names(&work, &before.written().0),
+        names(&work, &before.written(None).0),
         [
             ".envrc",
             ".venv/lib/site-packages/x.pth",
@@ -124,7 +124,7 @@ fn a_folder_that_becomes_a_repository_is_seen_by_any_of_its_looks() {
     );
     std::os::unix::fs::symlink("not-there-yet", work.join(".idea")).unwrap();
     assert_eq!(
-        names(&work, &before.written().0),
+        names(&work, &before.written(None).0),
         [
             ".idea",
             "data/config",
@@ -215,7 +215,7 @@ fn nothing_outside_is_read_or_renamed() {
     std::os::unix::fs::symlink(home.join("me"), work.join("x")).unwrap();
     std::os::unix::fs::symlink(home.join("me/.config"), work.join(".config")).unwrap();
     put(&work, "d/.vimrc", "evil");
-    let (written, _) = before.written();
+    let (written, _) = before.written(None);
     let paths: Vec<&PathBuf> = written.iter().map(|file| &file.path).collect();
     assert!(
         paths.iter().all(|path| path.starts_with(&work)),
@@ -256,4 +256,44 @@ fn what_a_command_made_too_large_is_told() {
     assert!(SelfRunningFiles::look_within(vec![work.clone()], narrow).is_cut);
     let wide = SelfRunningFiles::look(vec![work.clone()]);
     assert!(!wide.is_cut && wide.files.contains_key(&work.join("z/deep/.envrc")));
+}
+
+#[test]
+fn what_a_command_wrote_is_found_however_much_it_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let work = folder.path().canonicalize().unwrap();
+    put(&work, "notes/a.md", "x");
+    let narrow = LookLimits::for_tests(20);
+    let look = || SelfRunningFiles::look_within(vec![work.clone()], narrow);
+    let before = look();
+    for number in 0..40 {
+        put(&work, &format!("d{number}/a"), "x");
+    }
+    put(&work, "z/deep/er/.envrc", "evil");
+    put(&work, "z/deep/er/bare/HEAD", "ref: refs/heads/main");
+    put(
+        &work,
+        "z/deep/er/bare/config",
+        "[core]\n\tfsmonitor = evil\n",
+    );
+    let touched = [
+        "z/deep/er/.envrc",
+        "z/deep/er/bare/HEAD",
+        "z/deep/er/bare/config",
+        "d1/a",
+        "gone",
+    ];
+    let touched = touched.map(|file| work.join(file)).into_iter().collect();
+    let found = |written: &[WrittenFile]| -> Vec<PathBuf> {
+        written.iter().map(|file| file.path.clone()).collect()
+    };
+    let (written, now) = before.written_within(narrow, Some(&touched));
+    assert!(!now.is_cut);
+    let expected = ["z/deep/er/.envrc", "z/deep/er/bare/config"];
+    for file in expected {
+        assert!(found(&written).contains(&work.join(file)), "{written:?}");
+    }
+    // Nobody told: then it is said that not everything was looked at.
+    let (written, now) = look().written_within(narrow, None);
+    assert!(now.is_cut && found(&written).is_empty(), "{written:?}");
 }

@@ -106,6 +106,53 @@ pub(super) fn look(
     (walk.files, false)
 }
 
+/// The same of these paths alone, wherever they lie.
+pub(super) fn look_at(
+    roots: &[RootedFolder],
+    paths: &HashSet<PathBuf>,
+) -> BTreeMap<PathBuf, KnownFile> {
+    let mut folders: BTreeMap<&Path, HashSet<&OsStr>> = BTreeMap::new();
+    for path in paths {
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+            folders.entry(folder).or_default().insert(name);
+        }
+    }
+    let mut walk = Walk {
+        roots,
+        files: BTreeMap::new(),
+        folders: VecDeque::new(),
+        linked: HashSet::new(),
+    };
+    for (folder, names) in folders {
+        let Some((at, inner)) = place_below(roots, folder) else {
+            continue;
+        };
+        let Some(root) = roots.get(at) else {
+            continue;
+        };
+        let entries = root.entries(&inner).unwrap_or_default();
+        if is_repository(|name| entries.iter().any(|entry| entry.name == name)) {
+            walk.take_repository(root, &inner);
+        }
+        let is_filled_by_others = inner.iter().any(is_filled_by_others);
+        let shown = inner.clone();
+        let folder = WalkedFolder {
+            root: at,
+            inner,
+            shown,
+            is_filled_by_others,
+            links: 0,
+            via: None,
+        };
+        for entry in &entries {
+            if names.contains(entry.name.as_os_str()) {
+                walk.take(root, &folder, entry);
+            }
+        }
+    }
+    walk.files
+}
+
 impl Walk<'_> {
     fn take(&mut self, root: &RootedFolder, folder: &WalkedFolder, entry: &FolderEntry) {
         let inner = folder.inner.join(&entry.name);

@@ -139,11 +139,16 @@ fn tail(report: &ContextReport) -> String {
          - Tools: {tools}\n\
          - Tool list (system prompt text): {}\n\
          - Tool schemas (JSON): {} (counts toward context; not shown as text)\n\
-         - Session tokens (cached): {} total / ctx={}\n{}",
+         {}- Session tokens (cached): {} total / ctx={}\n{}",
         size(report.skills.size),
         report.skills.named,
         size(report.tool_list),
         size(report.tool_schemas),
+        report.answer_form.map_or_else(String::new, |form| format!(
+            "- Answer form (JSON schema): {} ({})\n",
+            size(form.size),
+            form.in_words()
+        )),
         known(report.session_tokens),
         known(report.context_window),
         report
@@ -178,6 +183,7 @@ fn top(title: &str, listing: &ReportListing, noun: &str) -> String {
 
 /// Bars in a code block: every surface keeps its columns.
 fn map(report: &ContextReport) -> String {
+    let form = report.answer_form.filter(|form| form.in_total);
     let mut parts: Vec<(&str, usize)> = report
         .files
         .iter()
@@ -196,6 +202,7 @@ fn map(report: &ContextReport) -> String {
                 .chain(&report.tools.entries)
                 .map(|entry| (entry.name.as_str(), entry.size.tokens)),
         )
+        .chain(form.map(|form| ("answer form", form.size.tokens)))
         .chain([("frame", report.frame_tokens())])
         .filter(|(_, tokens)| *tokens > 0)
         .collect();

@@ -26,6 +26,16 @@ pub struct CommandAnswer {
     /// Markdown; may be empty.
     pub text: String,
     pub then: SurfaceAction,
+    pub outcome: AnswerOutcome,
+}
+
+/// Whether a command did what was asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AnswerOutcome {
+    #[default]
+    Done,
+    /// The text says why not.
+    Failed,
 }
 
 /// What only the surface can do.
@@ -62,13 +72,22 @@ impl CommandAnswer {
         Self {
             text: text.into(),
             then: SurfaceAction::Nothing,
+            outcome: AnswerOutcome::Done,
+        }
+    }
+
+    /// What went wrong.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self {
+            outcome: AnswerOutcome::Failed,
+            ..Self::text(text)
         }
     }
 
     pub fn then(then: SurfaceAction) -> Self {
         Self {
-            text: String::new(),
             then,
+            ..Self::text("")
         }
     }
 }
@@ -77,7 +96,7 @@ impl CommandAnswer {
 pub async fn run(talk: &impl CommandContext, command: &SlashCommand, args: &str) -> CommandAnswer {
     talk.refresh().await;
     let answer = attempt(talk, command, args.trim()).await;
-    answer.unwrap_or_else(CommandAnswer::text)
+    answer.unwrap_or_else(CommandAnswer::failed)
 }
 
 /// Makes a directive hold from now on, or says how things stand.

@@ -270,6 +270,7 @@ impl RunningTurn<'_> {
                 call,
                 case,
             },
+            bound: None,
         };
         let spec = case.prepared.tool.spec();
         let effect = case.prospect.effect;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chela_core::{Host, Trust, lock};
+use chela_core::{Trust, lock};
 use chela_guard::flow::{Decision, DecisionRule, SessionTaint};
 use chela_ledger::AuditKind;
 use chela_model::ToolCall;
@@ -11,7 +11,7 @@ use chela_sandbox::SandboxStanding;
 use chela_tools::{CallWrites, ChangeJournal as _, FileChange, MOST_FILE_BYTES, WriteExtent};
 use serde_json::json;
 
-use super::authority_files::AuthorityFiles;
+use super::authority_files::{AuthorityAsk, AuthorityFiles};
 use super::guard::{JudgedCall, OwnerApproval};
 use super::output_taint::leaves_sandbox;
 use super::{RunningTurn, TurnEvent};
@@ -124,11 +124,14 @@ impl RunningTurn<'_> {
             &**sandbox,
             SandboxStanding::Inside(_) | SandboxStanding::CommandsInside(_)
         );
-        let reaches_authority = !is_inside || leaves_sandbox(&call.arguments);
+        let is_outside = !is_inside || leaves_sandbox(&call.arguments);
+        let prepared = &case.prepared;
+        let (tool, arguments) = (Arc::clone(&prepared.tool), prepared.arguments.clone());
         let look = on_blocking_thread(move || {
             let mut watch = WriteWatch::begin(custody, &writes, keeps_changes, doing)?;
-            if reaches_authority && matches!(writes, CallWrites::Anything) {
-                watch.authority = Mutex::new(Some(AuthorityFiles::look(host)));
+            if is_outside && matches!(writes, CallWrites::Anything) {
+                let reach = tool.state_reach(&arguments);
+                watch.authority = Mutex::new(Some(AuthorityFiles::look(host, reach)));
             }
             Some(watch)
         });
@@ -196,18 +199,19 @@ impl WriteWatch {
     /// While a question waits nothing of the call runs: whatever changes in the guard's files
     /// meanwhile is the owner's, however the question ends. Gives what the owner is to hear of the
     /// time before it.
-    pub(super) async fn leave_authority(&self) -> (Option<Host>, Vec<String>) {
+    pub(super) async fn leave_authority(&self) -> (Option<AuthorityAsk>, Vec<String>) {
         let Some(authority) = lock(&self.authority).take() else {
             return (None, Vec::new());
         };
-        let host = authority.host();
+        let ask = authority.ask();
         let told = on_blocking_thread(move || authority.settle()).await;
-        (Some(host), told)
+        (Some(ask), told)
     }
 
     /// Watches the guard's files again, from now on.
-    pub(super) async fn watch_authority(&self, host: Host) {
-        let now = on_blocking_thread(move || AuthorityFiles::look(host)).await;
+    pub(super) async fn watch_authority(&self, ask: AuthorityAsk) {
+        let look = move || AuthorityFiles::look(ask.host, ask.reach);
+        let now = on_blocking_thread(look).await;
         *lock(&self.authority) = Some(now);
     }
 

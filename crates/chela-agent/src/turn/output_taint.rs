@@ -13,11 +13,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chela_core::{ContentHash, Trust, ok_or_debug, ok_or_warn};
+use chela_files::FileStamp;
 use chela_guard::flow::SessionTaint;
 use chela_guard::{ExternalSource, LabelledText};
 use chela_model::ToolCall;
 use chela_sandbox::{NetworkAccess, SandboxStanding, WriteRecord, others_run_commands};
-use chela_session::journal::{AnsweredBy, FileStamp, FileWriter, LookedAtFile};
+use chela_session::journal::{AnsweredBy, FileWriter, LookedAtFile};
 use chela_tools::approvals::is_plain_repository;
 use chela_tools::{Effect, OutputPiece, SinkKind, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
@@ -80,8 +81,11 @@ impl RunningTurn<'_> {
         let standing = Arc::clone(self.parts.background.commands.sandbox());
         let is_clean = self.parts.guarding.taint() == SessionTaint::Clean;
         let folder = standing.workdir(&scope.view.workspace.value).to_owned();
+        let start = self.parts.background.commands.start_of(arguments);
+        // One that has no folder to start in is not run.
+        let start = start.unwrap_or_else(|| folder.clone());
         // What goes on in the background was another call's command.
-        let words = CommandWords::of_call(arguments, &folder);
+        let words = CommandWords::of_call(arguments, &start);
         // One that needs nobody's yes reaches no more outside than the workspace.
         let leaves = match effect {
             Effect::Irreversible => leaves_sandbox(arguments),
@@ -107,7 +111,7 @@ impl RunningTurn<'_> {
             let before = writes.iter().filter_map(|path| looked_at(path)).collect();
             let standing = match (&words.reach, &*standing) {
                 (CommandReach::Named(targets), _)
-                    if runs_only_known(&scope, &words, &folder)
+                    if runs_only_known(&scope, &words, &start)
                         && targets.iter().all(|target| is_own(&scope, target)) =>
                 {
                     OriginStanding::Named
@@ -117,10 +121,12 @@ impl RunningTurn<'_> {
                         && !leaves
                         && plan.network == NetworkAccess::None
                         && !custody.lingers_foreign()
-                        && keeps_to_own(&scope, &folder, names_git)
-                        && !may_print_history(&given, &folder)
-                        && (!may_print_staged(&given) || staged_is_own(&scope, &folder))
-                        && !may_print_packages(&given, &folder, plan.toolchains()) =>
+                        && trees(&scope, &folder).all(|tree| {
+                            keeps_to_own(tree, names_git)
+                                && (!may_print_staged(&given) || staged_is_own(&scope, tree))
+                        })
+                        && !may_print_history(&given, &start)
+                        && !may_print_packages(&given, &start, plan.toolchains()) =>
                 {
                     // The folders Chela made; what lies in them is what commands left there. And
                     // whatever else is shown inside.
@@ -283,7 +289,7 @@ impl CommandOrigin {
         }
         let small = made
             .iter_mut()
-            .filter(|file| file.hash.is_none() && file.stamp.bytes() <= MOST_HASHED_BYTES);
+            .filter(|file| file.hash.is_none() && file.stamp.bytes <= MOST_HASHED_BYTES);
         for file in small.take(MOST_HASHED) {
             if file.path.is_file() {
                 let read = std::fs::read(&file.path);
@@ -332,15 +338,20 @@ fn own_trees(
     Some(trees)
 }
 
-/// Whether the repository of the workspace, which no record of files speaks of, runs nothing by
-/// itself, and, where git is asked, holds nothing that came from elsewhere.
-fn keeps_to_own(scope: &ConversationScope, folder: &Path, names_git: bool) -> bool {
-    let repository = folder.join(".git");
+/// Where the agent works: its own folder and those the owner lets it work in.
+fn trees<'a>(scope: &'a ConversationScope, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+    let others = scope.ask.folders.iter().map(|other| other.path.as_path());
+    std::iter::once(folder).chain(others)
+}
+
+/// Whether the repository of a tree, which no record of files speaks of, runs nothing by itself,
+/// and, where git is asked, holds nothing that came from elsewhere.
+fn keeps_to_own(tree: &Path, names_git: bool) -> bool {
+    let repository = tree.join(".git");
     if repository.symlink_metadata().is_err() {
         return true;
     }
-    let root = scope.workspace_root();
-    is_plain_repository(folder, &root) && !(names_git && holds_fetched(&repository))
+    is_plain_repository(tree, tree) && !(names_git && holds_fetched(&repository))
 }
 
 /// Whether a repository has ever fetched: what it holds then, somebody else may have written.

@@ -127,8 +127,8 @@ const GIT_TEXT: &[&str] = &["-p", "-u", "--patch", "-S", "-G", "-L", "--cc", "-c
 
 /// Whether a call may print, or bring back, what was once committed: of that no record says who
 /// wrote it.
-/// `folder` is where it starts.
-pub(super) fn may_print_history(arguments: &Map<String, Value>, folder: &Path) -> bool {
+/// `start` is where it starts.
+pub(super) fn may_print_history(arguments: &Map<String, Value>, start: &Path) -> bool {
     let Some(line) = line_of(arguments) else {
         return true;
     };
@@ -139,8 +139,6 @@ pub(super) fn may_print_history(arguments: &Map<String, Value>, folder: &Path) -
     {
         return true;
     }
-    let workdir = arguments.get("workdir").and_then(Value::as_str);
-    let start = resolve(folder, workdir.unwrap_or_default());
     // What is no file there is the name of a commit.
     let names_commit =
         |word: &str| !word.starts_with('-') && start.join(word).symlink_metadata().is_err();
@@ -212,23 +210,21 @@ fn git_words_of_command(text: &str) -> Vec<(&str, Vec<&str>)> {
     told
 }
 
-/// Whether a call may print text of packages. `toolchains` are shown inside; `folder` is where it
+/// Whether a call may print text of packages. `toolchains` are shown inside; `start` is where it
 /// starts.
 pub(super) fn may_print_packages(
     arguments: &Map<String, Value>,
-    folder: &Path,
+    start: &Path,
     toolchains: &[PathBuf],
 ) -> bool {
     let Some(line) = line_of(arguments) else {
         return true;
     };
-    let workdir = arguments.get("workdir").and_then(Value::as_str);
-    let start = resolve(folder, workdir.unwrap_or_default());
-    if is_in_packages(&start, toolchains) || asks(&line) {
+    if is_in_packages(start, toolchains) || asks(&line) {
         return true;
     }
     let mut parts = line.split([';', '|', '&', '\n', '(', '`']);
-    parts.any(|part| prints_packages(part, &start, toolchains))
+    parts.any(|part| prints_packages(part, start, toolchains))
 }
 
 fn asks(line: &str) -> bool {

@@ -67,6 +67,7 @@ impl<'c> RecordedCall<'c> {
             model: sent.model(),
             url: sent.url(),
             body: sent.bytes(),
+            unread: sent.unread(),
             sections: self.prefix.text.sections.clone(),
             tools: self.tool_marks.clone(),
             rewrite: self.rewrite,

@@ -109,8 +109,8 @@ impl RunningTurn<'_> {
             let asked = Arc::new(request);
             let pruned = sendable.pruned_now.then_some(ContextRewrite::Pruning);
             let rewrite = rewrite.or(pruned);
-            let prepared = preparing
-                .map(|preparing| preparing.prepare(&asked, &marks, Some(tokens), rewrite));
+            let prepared =
+                preparing.map(|preparing| preparing.prepare(&asked, &marks, Some(tokens), rewrite));
             let request = TurnRequest {
                 tool_marks: marks,
                 asked,

@@ -14,6 +14,7 @@ use chela_guard::approval::{ApprovalQuestion, AskedCall, QuestionTiming, shown, 
 use chela_guard::flow::{HostStanding, SessionTaint};
 use chela_guard::{LabelledText, RunsWhen};
 use chela_model::ToolCall;
+use chela_sandbox::WriteRecord;
 use chela_tools::{CallWrites, Effect, OutputPiece, ToolOutput};
 use serde_json::Value;
 
@@ -156,7 +157,8 @@ impl RunningTurn<'_> {
         let Some(before) = watch.before.take() else {
             return output;
         };
-        for words in self.settle_written(before, after).await {
+        let written = output.written.clone();
+        for words in self.settle_written(before, after, written).await {
             output
                 .content
                 .push(OutputPiece::Text(LabelledText::runtime(words)));
@@ -167,16 +169,26 @@ impl RunningTurn<'_> {
     /// The same for what commands in the background wrote meanwhile.
     pub(super) async fn settle_background_files(&self) {
         if let Some(before) = self.parts.custody.take_background_files() {
-            self.settle_written(before, WrittenAfter::Background).await;
+            let after = WrittenAfter::Background;
+            self.settle_written(before, after, None).await;
         }
     }
 
-    async fn settle_written(&self, before: SelfRunningFiles, after: WrittenAfter) -> Vec<String> {
+    async fn settle_written(
+        &self,
+        before: SelfRunningFiles,
+        after: WrittenAfter,
+        record: Option<Arc<WriteRecord>>,
+    ) -> Vec<String> {
         let is_foreign = after == WrittenAfter::ForeignText;
         let was_cut = before.is_cut;
-        let (written, mut now) = on_blocking_thread(move || before.written()).await;
+        let look = move || {
+            let touched = record.and_then(|record| record.touched());
+            before.written(touched.as_ref())
+        };
+        let (written, mut now) = on_blocking_thread(look).await;
         // Who makes a workspace too large to be looked through may do so in order not to be seen.
-        let is_blind = (was_cut && is_foreign) || (now.is_cut && !was_cut);
+        let is_blind = now.is_cut && (is_foreign || !was_cut);
         let (opened, built): (Vec<_>, Vec<_>) = written
             .into_iter()
             .partition(|file| file.when == RunsWhen::Opened);

@@ -10,6 +10,7 @@ use chela_tools::{ToolSpec, Toolbox};
 use crate::runtime_blocks::{BlockKind, RuntimeBlock, SentBlock};
 
 const GAINED: &str = include_str!("../../text/tools-gained.md");
+const FINDABLE: &str = include_str!("../../text/tools-findable.md");
 const LOST: &str = include_str!("../../text/tools-lost.md");
 const SAME: &str = include_str!("../../text/tools-same.md");
 
@@ -26,9 +27,13 @@ pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[SentBlock]) -> Option<Runt
     if !gained.is_empty() {
         told.push(format!("{}\n{}", GAINED.trim(), gained.join("\n")));
     }
+    let findable = toolbox.findable_since();
+    if !findable.is_empty() {
+        told.push(format!("{} {}.", FINDABLE.trim(), in_few_words(&findable)));
+    }
     let lost = toolbox.lost();
     if !lost.is_empty() {
-        told.push(format!("{} {}.", LOST.trim(), lost.join(", ")));
+        told.push(format!("{} {}.", LOST.trim(), in_few_words(&lost)));
     }
     let was_told = sent.iter().any(|block| block.kind == BlockKind::Tools);
     if told.is_empty() && was_told {
@@ -40,6 +45,17 @@ pub(super) fn tool_changes(toolbox: &Toolbox, sent: &[SentBlock]) -> Option<Runt
         origin: Origin::Runtime,
         trust: Trust::Operator,
     })
+}
+
+/// Names, and how many more there are.
+fn in_few_words(names: &[&str]) -> String {
+    const MOST_NAMES: usize = 24;
+    let more = names.len().saturating_sub(MOST_NAMES);
+    let shown: Vec<&str> = names.iter().take(MOST_NAMES).copied().collect();
+    match more {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 fn described(spec: &ToolSpec) -> String {

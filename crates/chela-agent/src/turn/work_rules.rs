@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use chela_core::sanitize::literal;
-use chela_session::journal::FileStamp;
+use chela_files::FileStamp;
 
 use super::{RunningTurn, TurnEvent};
 use crate::order_files::OrderLeave;

@@ -333,6 +333,7 @@ impl Home {
                 approver: owner,
                 targets: &[],
                 redirects: &chela_tools::AnyRedirect,
+                bound: None,
             };
             tools.run_prepared(&prepared, call).await;
             std::fs::write(sign, "").expect("a sign");

@@ -53,20 +53,20 @@ fn what_is_wrong_with_a_schedule_is_said() {
     let every = |text| JobSchedule::read_every(text, now).map(drop);
     let by_cron = |text| JobSchedule::read_cron(text, &zone).map(drop);
     for (read, words) in [
-        (at("next year"), "no moment"),
-        (at("2026"), "no moment"),
-        (at("25:00"), "no moment"),
-        (at("2026-02-30T08:00"), "no moment"),
+        (at("next year"), "not a moment"),
+        (at("2026"), "not a moment"),
+        (at("25:00"), "not a moment"),
+        (at("2026-02-30T08:00"), "not a moment"),
         (
             at("2026-02-01T08:00"),
             "Sun 1 February 2026, 08:00 (Europe/Berlin) has passed",
         ),
         (every("0"), "too often"),
-        (every("a while"), "no length of time"),
-        (by_cron("* * *"), "no cron expression"),
-        (by_cron("61 * * * *"), "no cron expression"),
+        (every("a while"), "not a length of time"),
+        (by_cron("* * *"), "not a cron expression"),
+        (by_cron("61 * * * *"), "not a cron expression"),
         (by_cron("0 0 30 2 *"), "never comes"),
-        (by_cron("* * * * * * 2026"), "no cron expression"),
+        (by_cron("* * * * * * 2026"), "not a cron expression"),
     ] {
         let error = read.unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

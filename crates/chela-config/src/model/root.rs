@@ -59,7 +59,6 @@ section! {
         /// Plugins: which may load, what each is granted.
         plugins: Plugins,
         /// Tool servers that speak the Model Context Protocol.
-        [later]
         mcp: Mcp,
         /// The gateway: where it listens and who may connect.
         gateway: Gateway,

@@ -149,6 +149,9 @@ section! {
         /// Variables of your environment that commands get besides the usual ones, by name;
         /// `NAME_*` names all that start so. Commands can then read what they hold.
         pass_env: Vec<String>,
+        /// Keep commands outside the sandbox from changing Chela's own files: config, approvals,
+        /// records. Where the machine cannot do that, their questions say so.
+        protect_state: bool = true,
         /// Programs that only read standard input and need no approval.
         safe_bins: Vec<String>,
         /// Folders safe programs may be in.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{ExtraPath, McpValue};
+use super::{ExtraPath, McpFolder, McpValue};
 use crate::node::{ConfigNode, NodeKind};
 use crate::node_read::{FromNode, ReadError};
 use crate::shape::{FixedValue, HasShape, TextForm, ValueShape};
@@ -60,6 +60,7 @@ first_that_fits! {
     ModelChoice => Name, Chain;
     ExtraPath => Path, Folder;
     McpValue => Plain, Reference;
+    McpFolder => Path, Access;
 }
 
 macro_rules! as_its_content {

@@ -232,13 +232,7 @@ impl Includer<'_> {
         let real = match shown.canonicalize() {
             Ok(real) => real,
             Err(error) => {
-                let errno =
-                    rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
-                let problem = match errno {
-                    rustix::io::Errno::NOENT => super::ReadProblem::Missing,
-                    errno => super::ReadProblem::Failed(errno),
-                };
-                self.unreadable(problem, &shown, at);
+                self.unreadable(error.into(), &shown, at);
                 return None;
             }
         };

@@ -1,11 +1,9 @@
 //! Reading a text file that may be anything: a directory, a pipe, somebody's photo.
 
-use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags};
-use rustix::io::Errno;
+use chela_files::{is_link_loop, open_without_waiting};
 
 use crate::diagnostic::{ConfigDiagnostic, Severity, SourcePlace};
 use crate::text::{LineIndex, MAX_BYTES};
@@ -23,31 +21,52 @@ pub(crate) enum ReadProblem {
         column: u32,
     },
     Utf16,
-    Failed(Errno),
+    /// It is not allowed.
+    Refused,
+    /// Its links lead back to themselves.
+    LinkLoop,
+    /// Something on the way is no folder.
+    NotFolder,
+    LongName,
+    /// By the number the system gave, where it gave one.
+    Failed(Option<i32>),
+}
+
+impl From<io::Error> for ReadProblem {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::NotFound => Self::Missing,
+            ErrorKind::PermissionDenied => Self::Refused,
+            ErrorKind::NotADirectory => Self::NotFolder,
+            ErrorKind::InvalidFilename => Self::LongName,
+            _ if is_link_loop(&error) => Self::LinkLoop,
+            _ => Self::Failed(error.raw_os_error()),
+        }
+    }
 }
 
 /// The text of a regular file. Pipes and devices are refused without waiting for them.
 pub(crate) fn read_text(path: &Path) -> Result<String, ReadProblem> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
-        Errno::NOENT => ReadProblem::Missing,
-        Errno::ISDIR => ReadProblem::Directory,
-        Errno::NXIO | Errno::OPNOTSUPP => ReadProblem::Special,
-        errno => ReadProblem::Failed(errno),
+    let is_other = |found: &std::fs::Metadata| match (found.is_file(), found.is_dir()) {
+        (true, _) => None,
+        (_, true) => Some(ReadProblem::Directory),
+        _ => Some(ReadProblem::Special),
+    };
+    let opened = open_without_waiting(path).map_err(|error| {
+        // Systems differ in what they say where a folder or a socket lies.
+        let found = path.metadata().ok();
+        found
+            .and_then(|found| is_other(&found))
+            .unwrap_or_else(|| error.into())
     })?;
-    let stat = rustix::fs::fstat(&opened).map_err(ReadProblem::Failed)?;
-    match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => {}
-        FileType::Directory => return Err(ReadProblem::Directory),
-        _ => return Err(ReadProblem::Special),
+    let found = opened.metadata()?;
+    if let Some(other) = is_other(&found) {
+        return Err(other);
     }
     let limit = MAX_BYTES as u64 + 1;
-    let size = u64::try_from(stat.st_size).unwrap_or(0).min(limit);
+    let size = found.len().min(limit);
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0) + 1);
-    File::from(opened)
-        .take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(|error| ReadProblem::Failed(Errno::from_io_error(&error).unwrap_or(Errno::IO)))?;
+    opened.take(limit).read_to_end(&mut bytes)?;
     if bytes.len() > MAX_BYTES {
         return Err(ReadProblem::TooLarge);
     }
@@ -85,23 +104,21 @@ impl ReadProblem {
                 "save the file as UTF-8",
             ),
             Self::Utf16 => ("is UTF-16 text".into(), "save the file as UTF-8"),
-            Self::Failed(Errno::ACCESS | Errno::PERM) => (
+            Self::Refused => (
                 "may not be read".into(),
                 "check the owner and the permissions of the file and its folders",
             ),
-            Self::Failed(Errno::LOOP) => (
+            Self::LinkLoop => (
                 "is a symlink that leads back to itself".into(),
                 "correct the link",
             ),
-            Self::Failed(Errno::NOTDIR) => (
+            Self::NotFolder => (
                 "is below something that is not a folder".into(),
                 "correct the path",
             ),
-            Self::Failed(Errno::NAMETOOLONG) => {
-                ("has too long a name".into(), "use a shorter path")
-            }
-            Self::Failed(errno) => {
-                let error = std::io::Error::from(errno);
+            Self::LongName => ("has too long a name".into(), "use a shorter path"),
+            Self::Failed(code) => {
+                let error = code.map_or(ErrorKind::Other.into(), io::Error::from_raw_os_error);
                 (
                     format!("cannot be read: {error}"),
                     "check the disk and the permissions",

@@ -82,6 +82,12 @@ impl ConfigStore {
         ))
     }
 
+    /// Whether this very config is the one that is kept.
+    pub fn is_kept(&self, gathered: &GatheredConfig) -> bool {
+        let wanted = self.content(gathered.unsubstituted());
+        self.holds(&wanted).is_ok_and(|is_kept| is_kept)
+    }
+
     /// The last config that was good, if one was kept for this config file and is intact.
     pub fn last_good(&self) -> Option<LastGood> {
         let path = self.last_good_path();
@@ -106,21 +112,16 @@ impl ConfigStore {
         })
     }
 
+    /// Keeps a config, unless it is the one that is kept.
     fn keep(&self, config: Value) -> Result<(), StoreError> {
         let path = self.last_good_path();
-        let text = |part: Result<String, serde_json::Error>| {
-            part.map_err(|error| StoreError::Io {
-                what: "write",
-                path: path.clone(),
-                source: error.into(),
-            })
+        let failed = |error: serde_json::Error| StoreError::Io {
+            what: "write",
+            path: path.clone(),
+            source: error.into(),
         };
-        let content = Content {
-            config_file: self.path(),
-            config,
-        };
-        let same = text(serde_json::to_string_pretty(&content))? + "\n";
-        if read_text(&path).is_ok_and(|kept| kept.ends_with(same.trim_start_matches('{'))) {
+        let content = self.content(config);
+        if self.holds(&content).map_err(failed)? {
             return Ok(());
         }
         let kept = Kept {
@@ -130,7 +131,21 @@ impl ConfigStore {
             content: &content,
         };
         write::make_folder_of(&path)?;
-        let kept = text(serde_json::to_string_pretty(&kept))? + "\n";
+        let kept = serde_json::to_string_pretty(&kept).map_err(failed)? + "\n";
         Ok(write::prepare(&path, &kept)?.put_in_place()?)
+    }
+
+    fn content(&self, config: Value) -> Content {
+        Content {
+            config_file: self.path(),
+            config,
+        }
+    }
+
+    /// Whether this very config is kept, by the text it is kept as.
+    fn holds(&self, content: &Content) -> Result<bool, serde_json::Error> {
+        let same = serde_json::to_string_pretty(content)? + "\n";
+        let kept = read_text(&self.last_good_path());
+        Ok(kept.is_ok_and(|kept| kept.ends_with(same.trim_start_matches('{'))))
     }
 }

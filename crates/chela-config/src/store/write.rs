@@ -1,9 +1,8 @@
 //! Where the config file really is, and whether it may be replaced.
 
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use chela_files::{FileDraft, FileMode, WriteError};
+use chela_files::{FileDraft, FileFacts as _, FileMode, WriteError, may_write};
 
 use super::StoreError;
 use crate::sources::ReadProblem;
@@ -35,7 +34,7 @@ pub(super) fn real_target(named: &Path) -> Result<PathBuf, StoreError> {
             Err(_) => return Ok(path),
         }
     }
-    let (words, hint) = ReadProblem::Failed(rustix::io::Errno::LOOP).words();
+    let (words, hint) = ReadProblem::LinkLoop.words();
     Err(StoreError::Unreadable {
         path: named.to_owned(),
         words,
@@ -55,8 +54,8 @@ pub(super) fn make_folder_of(path: &Path) -> Result<(), StoreError> {
 /// A file nobody may write is meant to stay as it is, even where the folder would allow to
 /// replace it, and even for root.
 pub(super) fn is_write_protected(path: &Path) -> bool {
-    let no_bits = std::fs::metadata(path).is_ok_and(|data| data.mode() & 0o222 == 0);
-    no_bits || rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_err()
+    let no_bits = std::fs::metadata(path).is_ok_and(|data| data.permission_bits() & 0o222 == 0);
+    no_bits || !may_write(path)
 }
 
 pub(super) fn with_suffix(path: &Path, suffix: &str) -> PathBuf {

@@ -91,7 +91,7 @@ pub async fn run_beat_by_hand(
     let view = view.ok_or_else(|| HandRunError::Refused(format!("there is no agent `{agent}`")))?;
     let settings = beat_settings(&view).ok_or_else(|| {
         HandRunError::Refused(format!(
-            "heartbeats of `{agent}` are off: set agents.defaults.heartbeat"
+            "heartbeats of `{agent}` are off; `chela config set agents.defaults.heartbeat.every 30m` turns them on"
         ))
     })?;
     let now = host.unix_millis();

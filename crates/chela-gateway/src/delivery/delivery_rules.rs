@@ -13,7 +13,7 @@ pub enum DeliveryRefused {
         "no channel `{0}` is set up: answers go to `owner` (your main conversation), `last`, a session, or a webhook"
     )]
     NoChannel(String),
-    #[error("`{key}` is no session to deliver to: {why}")]
+    #[error("`{key}` is not a session to deliver to: {why}")]
     Session { key: String, why: String },
     #[error("`{0}` is not a URL that a webhook can have")]
     Url(String),

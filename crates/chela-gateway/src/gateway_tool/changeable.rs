@@ -66,9 +66,16 @@ const NEVER: [&str; 17] = [
     "session",
 ];
 
-/// Whether a key, in dots, is one of those. Agents of a list stand there by their ids.
+/// Whether a key, in dots, is one of those.
 pub(super) fn is_changeable(key: &str) -> bool {
-    let parts: Vec<&str> = key.split('.').collect();
+    let parts: Vec<String> = key.split('.').map(str::to_owned).collect();
+    may_change(&parts)
+}
+
+/// The same of a key whose parts may hold dots themselves, as names that people give do. Agents of a
+/// list stand there by their ids.
+pub(super) fn may_change(parts: &[String]) -> bool {
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     if parts.iter().skip(1).any(|part| NEVER.contains(part)) {
         return false;
     }
@@ -82,9 +89,9 @@ pub(super) fn is_changeable(key: &str) -> bool {
         ["agents", "defaults", setting, ..] | ["agents", "list" | "entries", _, setting, ..] => {
             OF_AGENTS.contains(setting)
         }
-        _ => OF_ALL.iter().any(|part| {
-            key.strip_prefix(part)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        parts => OF_ALL.iter().any(|open| {
+            let open: Vec<&str> = open.split('.').collect();
+            parts.starts_with(&open)
         }),
     }
 }

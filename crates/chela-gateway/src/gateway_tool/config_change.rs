@@ -12,7 +12,7 @@ use chela_core::ContentHash;
 use chela_tools::FilePreview;
 use serde_json::Value;
 
-use super::changeable::is_changeable;
+use super::changeable::may_change;
 
 /// A change that is allowed and valid.
 #[derive(Debug)]
@@ -131,10 +131,10 @@ fn judged_keys(host: &Host, before: &str, after: &str) -> Result<Vec<String>, St
     ));
     keys.sort();
     keys.dedup();
-    let refused: Vec<&str> = keys
+    let refused: Vec<String> = keys
         .iter()
-        .filter(|key| !is_changeable(key))
-        .map(String::as_str)
+        .filter(|key| !may_change(key))
+        .map(|key| key.join("."))
         .collect();
     if !refused.is_empty() {
         return Err(format!(
@@ -145,15 +145,18 @@ fn judged_keys(host: &Host, before: &str, after: &str) -> Result<Vec<String>, St
     if keys.is_empty() {
         return Err("that changes nothing".to_owned());
     }
-    Ok(keys)
+    Ok(keys.into_iter().map(|key| key.join(".")).collect())
 }
 
+/// A key by its parts: a part may hold dots itself.
+type KeyParts = Vec<String>;
+
 /// Keys whose value differs, to the last leaf.
-fn differing(before: &Value, after: &Value) -> Vec<String> {
+fn differing(before: &Value, after: &Value) -> Vec<KeyParts> {
     let (mut old, mut new) = (BTreeMap::new(), BTreeMap::new());
-    flatten("", before, &mut old);
-    flatten("", after, &mut new);
-    let mut keys: Vec<String> = old
+    flatten(&[], before, &mut old);
+    flatten(&[], after, &mut new);
+    let mut keys: Vec<KeyParts> = old
         .iter()
         .filter(|(key, value)| new.get(*key) != Some(*value))
         .map(|(key, _)| key.clone())
@@ -163,10 +166,11 @@ fn differing(before: &Value, after: &Value) -> Vec<String> {
 }
 
 /// Every leaf by its path. Members of a list that have an id stand by it.
-fn flatten<'v>(path: &str, value: &'v Value, leaves: &mut BTreeMap<String, &'v Value>) {
-    let below = |name: &str| match path {
-        "" => name.to_owned(),
-        path => format!("{path}.{name}"),
+fn flatten<'v>(path: &[String], value: &'v Value, leaves: &mut BTreeMap<KeyParts, &'v Value>) {
+    let below = |name: &str| {
+        let mut path = path.to_vec();
+        path.push(name.to_owned());
+        path
     };
     match value {
         Value::Object(members) if !members.is_empty() => {
@@ -181,8 +185,33 @@ fn flatten<'v>(path: &str, value: &'v Value, leaves: &mut BTreeMap<String, &'v V
                 flatten(&below(&name), item, leaves);
             }
         }
+        // A config that says nothing yet.
+        _ if path.is_empty() => {}
         leaf => {
-            leaves.insert(path.to_owned(), leaf);
+            leaves.insert(path.to_vec(), leaf);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chela_agent::prelude::Host;
+
+    use super::judged_keys;
+
+    /// A name with a dot in it does not lend its rights to what stands below it.
+    #[test]
+    fn a_dot_in_a_name_opens_nothing() {
+        let host = Host::fixed("/nowhere");
+        let judged = |after: &str| judged_keys(&host, "{}", after);
+        assert!(judged(r#"{ agents: { defaults: { thinkingDefault: "low" } } }"#).is_ok());
+        for after in [
+            r#"{ agents: { list: [{ id: "x.model", tools: { exec: { mode: "full" } } }] } }"#,
+            r#"{ agents: { list: [{ id: "main" }, { id: "main.model", sandbox: { mode: "off" } }] } }"#,
+            r#"{ agents: { list: [{ id: "x", tools: { exec: { mode: "full" } } }] } }"#,
+            r#"{ "cron.x": { a: 1 }, tools: { exec: { mode: "full" } } }"#,
+        ] {
+            assert!(judged(after).is_err(), "{after}");
         }
     }
 }

@@ -40,7 +40,9 @@ pub(super) fn matching<'a>(
 /// What a mapping calls itself.
 pub(super) fn mapping_name(mapping: &HookMapping, request: &HookRequest) -> String {
     let name = mapping.name.as_ref().or(mapping.id.as_ref());
-    name.cloned().unwrap_or_else(|| request.path.clone())
+    // Whoever calls chose the path.
+    name.cloned()
+        .unwrap_or_else(|| super::turn_request::plain_name(&request.path))
 }
 
 fn is_for(mapping: &HookMapping, request: &HookRequest) -> bool {
@@ -139,6 +141,12 @@ fn walk(value: &Value, path: &str) -> Option<Value> {
 enum TemplatePiece<'a> {
     Text(&'a str),
     Value(&'a str),
+}
+
+/// Whether a template takes anything from the request.
+pub(super) fn takes_values(template: &str) -> bool {
+    let mut pieces = pieces(template).into_iter();
+    pieces.any(|piece| matches!(piece, TemplatePiece::Value(_)))
 }
 
 fn pieces(template: &str) -> Vec<TemplatePiece<'_>> {

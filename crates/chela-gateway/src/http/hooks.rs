@@ -13,13 +13,15 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use chela_agent::prelude::{AgentId, ExternalSource, ExternalText, SessionKey};
 use chela_config::model::HookAction;
-use chela_core::ContentHash;
+use chela_core::{ContentHash, SessionForm};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::hook_mapping::{HookRequest, mapping_name, matching, read_payload, read_query};
+use super::hook_mapping::{
+    HookRequest, mapping_name, matching, read_payload, read_query, takes_values,
+};
 use super::read_body::read_bytes;
-use super::turn_request::{session_of, submit};
+use super::turn_request::{plain_name, session_of, submit};
 use crate::delivery::{SIGNATURE, check_signature, target_of_hook};
 use crate::error_reply::ErrorReply;
 use crate::gateway_state::GatewayState;
@@ -83,7 +85,7 @@ pub(super) async fn wake(
         None => SessionKey::main(&agent),
     };
     let text = call.text.clone();
-    let event = event_of(call, (agent, session), text)?;
+    let event = event_of(&state, call, (agent, session), text)?;
     take_in(&state, event, id).await
 }
 
@@ -104,7 +106,7 @@ pub(super) async fn agent(
         (None, None) => fresh_session(&state, &agent)?,
     };
     let text = call.message.clone();
-    let event = event_of(call, (agent, session), text)?;
+    let event = event_of(&state, call, (agent, session), text)?;
     take_in(&state, event, id).await
 }
 
@@ -133,6 +135,14 @@ pub(super) async fn mapped(
     };
     let event = mapped_event(&state, &request)?;
     take_in(&state, event, id).await
+}
+
+/// Whether a session may be one that a request names.
+fn is_of_requests(key: &SessionKey) -> bool {
+    matches!(
+        key.form,
+        SessionForm::Hook { .. } | SessionForm::Explicit { .. } | SessionForm::Other { .. }
+    )
 }
 
 /// What templates cannot tell an agent.
@@ -170,8 +180,14 @@ fn mapped_event(state: &GatewayState, request: &HookRequest) -> Result<HookEvent
     let action = mapping.action.unwrap_or(HookAction::Agent);
     let session = match (&mapping.session_key, action) {
         (Some(key), _) => {
-            let key = session_of(&request.fill_key(key), &agent);
-            key.map_err(|error| broken(error.message))?
+            let filled = session_of(&request.fill_key(key), &agent);
+            let filled = filled.map_err(|error| broken(error.message))?;
+            // What a request names may be a session of its own, not one of the owner's.
+            if takes_values(key) && !is_of_requests(&filled) {
+                let why = "a sessionKey with values of the request has to start with `hook:`";
+                return Err(broken(why.to_owned()));
+            }
+            filled
         }
         (None, HookAction::Wake) => SessionKey::main(&agent),
         (None, HookAction::Agent) => fresh_session(state, &agent)?,
@@ -243,7 +259,8 @@ async fn read_hook(
             // Headers besides are not signed: they decide nothing here.
             match key_of_body() {
                 Some(key) => given(&key),
-                None => given(signature),
+                // As it was compared: the same one can be spelled in more than one way.
+                None => given(&signature.to_ascii_lowercase()),
             }
         }
         _ => match key_of_body().or_else(|| header("idempotency-key").map(str::to_owned)) {
@@ -266,6 +283,7 @@ fn read_call(bytes: &[u8]) -> Result<HookCall, ErrorReply> {
 }
 
 fn event_of(
+    state: &GatewayState,
     call: HookCall,
     (agent, session): (AgentId, SessionKey),
     text: Option<String>,
@@ -281,10 +299,17 @@ fn event_of(
     let delivery = delivery.map_err(|refused| {
         ErrorReply::new(StatusCode::BAD_REQUEST, "bad_delivery", refused.to_string())
     })?;
+    if let DeliveryTarget::Session { key } = &delivery {
+        // Where an answer is said is a session that the caller names, too.
+        may_be_named(state, &key.to_string(), &agent)?;
+    }
     Ok(HookEvent {
         agent,
         session,
-        name: call.name.unwrap_or_else(|| "webhook".to_owned()),
+        // It stands where the runtime speaks: a name, and no prose.
+        name: call
+            .name
+            .map_or_else(|| "webhook".to_owned(), |name| plain_name(name.trim())),
         told: CAME_IN.trim().to_owned(),
         external,
         delivery,
@@ -322,13 +347,28 @@ fn asked_session(
     key: &str,
     agent: &AgentId,
 ) -> Result<SessionKey, ErrorReply> {
+    may_be_named(state, key, agent)?;
+    let session = session_of(key, agent)?;
+    match session.is_reserved() {
+        true => Err(ErrorReply::bad_request(
+            "only the runtime opens such sessions",
+        )),
+        false => Ok(session),
+    }
+}
+
+fn may_be_named(state: &GatewayState, key: &str, agent: &AgentId) -> Result<(), ErrorReply> {
     let agents = state.lanes.agents();
     let hooks = &agents.loaded().config.hooks;
     let starts = &hooks.allowed_session_key_prefixes;
-    let is_allowed = hooks.allow_request_session_key
-        && (starts.is_empty() || starts.iter().any(|start| key.starts_with(start.as_str())));
+    let own = key.strip_prefix(&format!("agent:{agent}:"));
+    let begins = |start: &String| {
+        key.starts_with(start.as_str()) || own.is_some_and(|own| own.starts_with(start.as_str()))
+    };
+    let is_allowed =
+        hooks.allow_request_session_key && (starts.is_empty() || starts.iter().any(begins));
     match is_allowed {
-        true => session_of(key, agent),
+        true => Ok(()),
         false => Err(ErrorReply::bad_request(
             "callers may not name this session: hooks.allowRequestSessionKey and hooks.allowedSessionKeyPrefixes",
         )),

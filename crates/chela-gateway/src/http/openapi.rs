@@ -26,6 +26,7 @@ pub(super) async fn document(State(state): State<Arc<GatewayState>>) -> Json<Val
         "components": {
             "securitySchemes": {
                 "token": { "type": "http", "scheme": "bearer", "description": "`chela gateway token` prints it" },
+                "callerToken": { "type": "http", "scheme": "bearer", "description": "`chela mcp token create` makes one" },
                 "hookToken": { "type": "http", "scheme": "bearer", "description": "hooks.token of the config" },
                 "hookSignature": {
                     "type": "apiKey", "in": "header", "name": crate::delivery::SIGNATURE,
@@ -57,6 +58,7 @@ fn operation(row: &RouteRow, path: &str) -> Value {
     let security = match row.access {
         RouteAccess::Open => json!([]),
         RouteAccess::Owner => json!([{ "token": [] }]),
+        RouteAccess::Caller => json!([{ "callerToken": [] }, { "token": [] }]),
         RouteAccess::Hook => json!([{ "hookToken": [] }, { "hookSignature": [] }]),
     };
     if row.access != RouteAccess::Open {

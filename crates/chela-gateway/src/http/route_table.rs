@@ -5,10 +5,11 @@ use std::sync::Arc;
 use axum::routing::{MethodRouter, get, post};
 
 use super::{
-    approvals, chat_completions, embeddings, health, hooks, messages, models, openapi, responses,
-    tools_invoke, ws,
+    approvals, chat_completions, embeddings, health, hooks, mcp, messages, models, openapi,
+    responses, tools_invoke, ws,
 };
 use crate::gateway_state::{GatewayState, HookAccess};
+use crate::mcp_callers::MCP_PATH;
 
 /// What is served at an address.
 pub(super) struct RouteRow {
@@ -47,11 +48,13 @@ pub(super) enum RouteAccess {
     Owner,
     /// The token of webhooks, or a signature.
     Hook,
+    /// A token of a caller of /mcp, or the owner's.
+    Caller,
 }
 
 /// The addresses of a gateway; those of webhooks where it takes some.
 pub(super) fn routes(access: &HookAccess) -> Vec<RouteRow> {
-    use RouteAccess::{Hook, Open, Owner};
+    use RouteAccess::{Caller, Hook, Open, Owner};
     use RouteMethod::{Get, Post};
     let row = |method, path: &str, access, handler, summary| RouteRow {
         method,
@@ -151,6 +154,13 @@ pub(super) fn routes(access: &HookAccess) -> Vec<RouteRow> {
             Owner,
             post(approvals::answer),
             "The owner's answer to one",
+        ),
+        row(
+            Post,
+            MCP_PATH,
+            Caller,
+            post(mcp::post).get(mcp::not_kept).delete(mcp::not_kept),
+            "Memory, skills and sessions for other agents (Model Context Protocol)",
         ),
         row(
             Get,

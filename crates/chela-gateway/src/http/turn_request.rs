@@ -30,6 +30,8 @@ const RESULTS_ALONE: &str = include_str!("../../text/program-results.md");
 const MOST_IMAGES: usize = 8;
 /// What the names of those begin with who are known by a hash.
 const HASHED: &str = "hash-";
+/// Longer ones are known by a hash.
+const LONGEST_USER: usize = 200;
 
 /// A request of any of the interfaces, in our own words.
 #[derive(Debug, Default)]
@@ -132,7 +134,10 @@ async fn go_on(
     if !request.text.trim().is_empty() {
         state.lanes.steer_work(&work, &request.text);
     }
-    state.lanes.caller_calls().answer(request.results);
+    let calls = state.lanes.caller_calls();
+    let of_this = |result: &CallerResult| calls.work_of(&result.call).as_ref() == Some(&work);
+    let results = request.results.into_iter().filter(of_this).collect();
+    calls.answer(results);
     if let Some(key) = header_text(headers, "idempotency-key") {
         tracing::debug!(work, key, "results came in");
     }
@@ -195,7 +200,11 @@ impl TurnRequest {
             )),
             Some(user) => Ok(WorkSource::Sender {
                 channel: CHANNEL.to_owned(),
-                id: user.chars().take(200).collect(),
+                // No two that begin alike are one.
+                id: match user.chars().count() <= LONGEST_USER {
+                    true => user.to_owned(),
+                    false => plain_name(user),
+                },
             }),
         }
     }

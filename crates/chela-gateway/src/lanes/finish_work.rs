@@ -60,7 +60,10 @@ impl WorkLanes {
                 Ok(ended) => {
                     more = ended.more;
                     if ended.claim == ClaimState::Lost {
-                        tracing::warn!(work = claim.name, "its outcome was written by someone else");
+                        tracing::warn!(
+                            work = claim.name,
+                            "its outcome was written by someone else"
+                        );
                     }
                     break;
                 }

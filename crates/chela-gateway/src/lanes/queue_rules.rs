@@ -7,8 +7,8 @@ use chela_agent::prelude::{ExternalSource, ExternalText, InboundMessage};
 use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
 use chela_store::{
-    ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome,
-    NewMessage, StoreError, WorkClaim,
+    ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted,
+    MessageOutcome, NewMessage, StoreError, WorkClaim,
 };
 
 use super::open_conversations::speaker_name;
@@ -63,13 +63,11 @@ impl WorkLanes {
         };
         let accepted = self.0.store.accept_within(message.clone(), room).await?;
         let lane = item.lane();
-        let running = lock(&self.0.running).get(&lane).map(|lane| lane.claim.clone());
+        let running = lock(&self.0.running)
+            .get(&lane)
+            .map(|lane| lane.claim.clone());
         match (&accepted, running, queue.drop) {
-            (
-                MessageAccepted::Full { .. },
-                Some(claim),
-                QueueDrop::Old | QueueDrop::Summarize,
-            ) => {
+            (MessageAccepted::Full { .. }, Some(claim), QueueDrop::Old | QueueDrop::Summarize) => {
                 self.drop_oldest(&lane, &claim).await?;
                 self.0.store.accept(message).await
             }

@@ -60,7 +60,7 @@ impl WorkLanes {
             tracing::warn!(%error, lane, "what waits behind a message stays where it is");
             Vec::new()
         });
-        let outcome = match self.room_for_timed(&item) {
+        let outcome = match self.room_for(&item) {
             Ok(()) => self
                 .turn_of(&claimed, &item, &collected, &surface)
                 .await
@@ -77,17 +77,17 @@ impl WorkLanes {
     }
 
     /// What the clock brings comes into the inbox by its own way, so its quota is looked at here.
-    fn room_for_timed(&self, item: &WorkItem) -> Result<(), QuotaReached> {
+    /// And what waited with others is looked at once more: what they used was not known yet.
+    fn room_for(&self, item: &WorkItem) -> Result<(), QuotaReached> {
+        let (agents, now) = (self.agents(), self.0.host.unix_millis());
+        let (quotas, tally) = (&agents.loaded().config.gateway.quotas, &self.0.quotas);
         match item.source {
             WorkSource::Cron { .. } | WorkSource::Heartbeat => {
-                let agents = self.agents();
-                let quotas = &agents.loaded().config.gateway.quotas;
-                self.0.quotas.take_back(item);
-                self.0
-                    .quotas
-                    .reserve(quotas, item, self.0.host.unix_millis())
+                tally.take_back(item);
+                tally.reserve(quotas, item, now)
             }
-            _ => Ok(()),
+            WorkSource::Announcement { .. } => Ok(()),
+            _ => tally.check_again(quotas, item, now),
         }
     }
 

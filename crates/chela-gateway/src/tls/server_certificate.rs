@@ -128,11 +128,7 @@ impl ServerCertificate {
     pub(crate) fn read_again(&self) -> Result<bool, TlsSetupError> {
         let read = self.files.read(self.settings.crypto_provider())?;
         let is_new = read.cert != self.shown.now().cert;
-        *self
-            .shown
-            .0
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = read;
+        *self.shown.0.write().unwrap_or_else(PoisonError::into_inner) = read;
         Ok(is_new)
     }
 }

@@ -32,7 +32,9 @@ fn tagged(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
         0..=0x7f => (usize::from(*first), rest),
         0x81..=0x84 => {
             let (digits, rest) = rest.split_at_checked(usize::from(first - 0x80))?;
-            let length = digits.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte));
+            let length = digits
+                .iter()
+                .fold(0, |sum, byte| sum << 8 | usize::from(*byte));
             (length, rest)
         }
         _ => return None,
@@ -57,7 +59,10 @@ fn read_time(kind: u8, text: &str) -> Option<u64> {
     let (year, rest) = match kind {
         SHORT_TIME => {
             let year: u64 = text.get(..2)?.parse().ok()?;
-            (if year < 50 { 2000 + year } else { 1900 + year }, text.get(2..)?)
+            (
+                if year < 50 { 2000 + year } else { 1900 + year },
+                text.get(2..)?,
+            )
         }
         LONG_TIME => (text.get(..4)?.parse().ok()?, text.get(4..)?),
         _ => return None,
@@ -70,8 +75,13 @@ fn read_time(kind: u8, text: &str) -> Option<u64> {
 
 /// Years begin in March here, so that the leap day is the last of one.
 fn days_since_1970(year: u64, month: u64, day: u64) -> Option<u64> {
-    let is_fine = (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
-    let year = if month > 2 { year } else { year.checked_sub(1)? };
+    let is_fine =
+        (1970..=9999).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    let year = if month > 2 {
+        year
+    } else {
+        year.checked_sub(1)?
+    };
     let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day.checked_sub(1)?;
     let days = year * 365 + year / 4 - year / 100 + year / 400 + in_year;
     is_fine.then(|| days.checked_sub(719_468))?
@@ -100,7 +110,13 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_certificate_are_not_read() {
-        for bytes in [&b""[..], b"\x30", b"\x30\x84\xff\xff\xff\xff", b"\x30\x02\x30\x00", b"GET /"] {
+        for bytes in [
+            &b""[..],
+            b"\x30",
+            b"\x30\x84\xff\xff\xff\xff",
+            b"\x30\x02\x30\x00",
+            b"GET /",
+        ] {
             assert_eq!(valid_until(bytes), None);
         }
     }

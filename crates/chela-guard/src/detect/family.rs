@@ -6,7 +6,7 @@
 mod rules;
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -93,12 +93,13 @@ impl PhraseFamily {
     }
 }
 
-/// The beginnings of all rules, the rules of each, and the rest of each rule.
+/// The beginnings of all rules, the rules of each, and the rest of each rule: made when its
+/// beginning is first met, as most never are and all together take longer than any text.
 struct Finder {
     rules: &'static [PhraseRule],
     starts: AhoCorasick,
     rules_of: Vec<Vec<usize>>,
-    rests: Vec<Option<Regex>>,
+    rests: Vec<OnceLock<Option<Regex>>>,
 }
 
 static FINDER: LazyLock<Option<Finder>> = LazyLock::new(|| Finder::of(RULES));
@@ -125,7 +126,7 @@ impl Finder {
         Some(Self {
             starts: AhoCorasick::new(&starts).ok()?,
             rules_of,
-            rests: rules.iter().map(|rule| rest_of(rule.rest).ok()).collect(),
+            rests: rules.iter().map(|_| OnceLock::new()).collect(),
             rules,
         })
     }
@@ -189,7 +190,9 @@ impl Finder {
                     continue;
                 }
                 let rest = text.get(start.end()..);
-                let regex = self.rests.get(*number).and_then(Option::as_ref);
+                let regex = self.rests.get(*number);
+                let regex = regex.map(|regex| regex.get_or_init(|| rest_of(rule.rest).ok()));
+                let regex = regex.and_then(Option::as_ref);
                 if let Some(rest) = rest.and_then(|rest| regex?.find(rest)) {
                     let range = start.start()..start.end() + rest.end();
                     let known = |phrase: &&FoundPhrase| {

@@ -84,7 +84,7 @@ pub fn decide(judge: CallJudge<'_>, seen: &Provenance, deed: &ProposedCall<'_>) 
         return outcome(verdict, rule);
     }
     let weighing = CallWeighing { judge, seen, deed };
-    let by_address = weighing.by_address();
+    let by_address = weighing.by_address().or_else(|| weighing.by_service());
     let by_orders = by_orders(judge.policy, seen, deed);
     let by_effect = by_effect(judge.policy, seen.taint(), deed);
     if let Some((verdict, rule)) = by_address.or(by_orders).or(by_effect) {
@@ -248,6 +248,14 @@ impl ProposedCall<'_> {
     pub(super) fn addresses(&self) -> impl Iterator<Item = &WebAddress> {
         self.targets.iter().filter_map(|target| match target {
             CallTarget::Url(address) => Some(address),
+            _ => None,
+        })
+    }
+
+    /// The services it is about, as far as they are no addresses.
+    pub(super) fn services(&self) -> impl Iterator<Item = &str> {
+        self.targets.iter().filter_map(|target| match target {
+            CallTarget::Host(host) => Some(host.as_str()),
             _ => None,
         })
     }

@@ -72,6 +72,7 @@ pub enum DecisionRule {
     UrlNotWhole,
     TooManyLinks,
     PrivateEgress,
+    PrivateService,
     SecretAddress,
     ForeignWords,
     UnknownWords,
@@ -132,6 +133,9 @@ impl DecisionRule {
                     this host: which ones are requested can leak something"
             }
             Self::PrivateEgress => "private text was read here, and nobody named this host",
+            Self::PrivateService => {
+                "private text was read here, and this service would be told what is in the call"
+            }
             Self::SecretAddress => {
                 "its address contains what looks like a key or a token, and you did not write it"
             }
@@ -191,6 +195,7 @@ impl DecisionRule {
             Self::UrlNotWhole => "url-not-whole",
             Self::TooManyLinks => "too-many-links",
             Self::PrivateEgress => "private-egress",
+            Self::PrivateService => "private-service",
             Self::SecretAddress => "secret-address",
             Self::ForeignWords => "foreign-words",
             Self::UnknownWords => "unknown-words",

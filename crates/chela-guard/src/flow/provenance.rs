@@ -56,6 +56,10 @@ pub struct Provenance {
     atoms: RefCell<AtomIndex>,
     addresses: AddressIndex,
     owner_texts: OwnerTexts,
+    /// Services of the owner's whose answers were read.
+    services: HashSet<Box<str>>,
+    /// Whether private text was read that comes from none of them.
+    has_local_text: bool,
     /// How many words of their own the owner wrote.
     owner_words: usize,
     approved: HashSet<(SinkKind, Box<str>)>,
@@ -188,7 +192,23 @@ impl Provenance {
 
     /// Text of this machine or of the owner's accounts was read.
     pub fn note_private(&mut self) {
+        self.has_local_text = true;
         self.addresses.note_private(PrivateText::Read);
+    }
+
+    /// Text of an account of the owner's was read, at this service.
+    pub fn note_private_of(&mut self, service: &str) {
+        self.services.insert(service.into());
+        self.addresses.note_private(PrivateText::Read);
+    }
+
+    /// Whether private text was read that does not come from these services: they need not learn it.
+    pub(super) fn has_private_beyond(&self, services: &[&str]) -> bool {
+        let others = self.services.iter();
+        self.has_local_text
+            || others
+                .into_iter()
+                .any(|known| !services.contains(&&**known))
     }
 
     /// The agent knows things about the owner without having looked: from its prompt, from what

@@ -51,6 +51,21 @@ impl CallWeighing<'_> {
         asks.then_some((CallVerdict::Ask, DecisionRule::PrivateEgress))
     }
 
+    /// What a service would be told. Whoever has read text from outside may be made to tell it what
+    /// else was read here; what came from the service itself it knows.
+    pub fn by_service(&self) -> Option<(CallVerdict, DecisionRule)> {
+        let deed = self.deed;
+        let is_told = deed.effect == Effect::Egress
+            && !deed.arguments.is_empty()
+            && self.seen.taint() == SessionTaint::Tainted
+            && self.judge.policy != GuardPolicy::Open;
+        let services: Vec<&str> = deed.services().collect();
+        let may_reach =
+            !services.is_empty() && services.iter().all(|host| self.judge.reaches(host));
+        let asks = is_told && !may_reach && self.seen.has_private_beyond(&services);
+        asks.then_some((CallVerdict::Ask, DecisionRule::PrivateService))
+    }
+
     /// The owner wrote exactly this address, or allowed it.
     fn is_owners(&self, address: &WebAddress) -> bool {
         self.seen.addresses().named_by_owner(address).is_some()
@@ -90,7 +105,7 @@ impl CallWeighing<'_> {
             }
         }
         // Nothing said to whom or where: that is not a call anyone named.
-        if self.deed.arguments.is_empty() {
+        if self.deed.arguments.is_empty() && self.deed.effect != Effect::Egress {
             weighed.broken = Some(DecisionRule::Undeclared);
         }
         weighed

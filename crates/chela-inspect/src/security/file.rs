@@ -1,9 +1,9 @@
 //! Files and folders that others can read or change, and links that lead elsewhere.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use chela_files::FileFacts as _;
 use chela_workspace::{CoreFile, CoreSpelling};
 
 use super::{AuditInput, AuditedAgent, RiskFinding, RiskSeverity, SecurityRemedy};
@@ -190,7 +190,7 @@ fn guarded(ground: &AuditInput<'_>) -> Vec<Guarded> {
 fn judged(ground: &AuditInput<'_>, file: &Guarded) -> Option<RiskFinding> {
     // A link's own permissions say nothing; where it leads is another question.
     let meta = fs::metadata(&file.path).ok()?;
-    let mode = meta.permissions().mode() & 0o777;
+    let mode = meta.permission_bits() & 0o777;
     let (mask, verb) = match file.others {
         Others::Write => (0o022, "change"),
         Others::Read => (0o077, "read"),
@@ -218,7 +218,7 @@ fn judged(ground: &AuditInput<'_>, file: &Guarded) -> Option<RiskFinding> {
 
 /// Whether somebody else may put something into a folder.
 pub(super) fn others_may_write(folder: &Path) -> bool {
-    fs::metadata(folder).is_ok_and(|meta| meta.permissions().mode() & 0o022 != 0)
+    fs::metadata(folder).is_ok_and(|meta| meta.permission_bits() & 0o022 != 0)
 }
 
 fn has_secrets(ground: &AuditInput<'_>) -> bool {
@@ -270,7 +270,7 @@ fn git_hooks(ground: &AuditInput<'_>) -> Vec<RiskFinding> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for path in entries.map(|entry| entry.path()) {
             let runs = fs::metadata(&path)
-                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+                .is_ok_and(|meta| meta.is_file() && meta.permission_bits() & 0o111 != 0);
             if runs && path.extension().is_none_or(|end| end != "sample") {
                 let message =
                     format!("git runs a program automatically in the workspace of agent {agent}");

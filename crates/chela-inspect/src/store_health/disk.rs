@@ -1,10 +1,10 @@
 //! Room on the disks that are written to.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::{Host, Severity};
+use chela_files::{FileIdentity, disk_space};
 
 use super::{StoreFinding, StoreTrouble};
 
@@ -27,7 +27,7 @@ pub fn check_disks(host: &Host, folders: &[PathBuf]) -> Vec<StoreFinding> {
     folders
         .iter()
         .filter_map(|folder| there(folder))
-        .filter(|folder| std::fs::metadata(folder).is_ok_and(|found| disks.insert(found.dev())))
+        .filter(|folder| FileIdentity::at(folder).is_ok_and(|found| disks.insert(found.device)))
         .filter_map(room_of)
         .filter_map(|room| judge_room(host, &room))
         .collect()
@@ -64,11 +64,8 @@ pub fn judge_room(host: &Host, room: &DiskRoom) -> Option<StoreFinding> {
 }
 
 fn room_of(folder: PathBuf) -> Option<DiskRoom> {
-    let disk = rustix::fs::statvfs(&folder).ok()?;
-    Some(DiskRoom {
-        free: disk.f_bavail.saturating_mul(disk.f_frsize),
-        folder,
-    })
+    let free = disk_space(&folder)?.free;
+    Some(DiskRoom { folder, free })
 }
 
 /// The folder, or the nearest one above it that is there: where it would be made.

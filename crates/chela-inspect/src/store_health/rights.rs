@@ -1,11 +1,9 @@
 //! Whether whoever runs this may read and write a file.
 
 use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{Access, access};
-use rustix::io::Errno;
+use chela_files::{DiskBar, FileFacts as _, disk_bar, may_read, may_write, this_user};
 
 /// What an owner needs.
 const NEEDED: u32 = 0o600;
@@ -24,14 +22,11 @@ impl RightsTrouble {
     /// What keeps the file from being used, if anything does. A disk nothing can be written to is
     /// not a matter of rights.
     pub fn of(path: &Path, file: &Metadata) -> Option<Self> {
-        let mode = file.mode() & 0o777;
-        let me = rustix::process::geteuid();
-        let ours = me.is_root() || file.uid() == me.as_raw();
-        let readable = access(path, Access::READ_OK).is_ok();
-        let writable = match access(path, Access::WRITE_OK) {
-            Ok(()) | Err(Errno::ROFS) => true,
-            Err(_) => false,
-        };
+        let mode = file.permission_bits() & 0o777;
+        let me = this_user().map(|me| me.user);
+        let ours = me == Some(0) || file.owner().map(|owner| owner.user) == me;
+        let readable = may_read(path);
+        let writable = may_write(path) || disk_bar(path) == Some(DiskBar::MountedReadOnly);
         // An administrator may do everything; whoever the file belongs to may not.
         let lacking = ours && mode & NEEDED != NEEDED;
         (!readable || !writable || lacking).then_some(Self {
@@ -73,5 +68,5 @@ impl RightsTrouble {
 /// Whether nobody can write to the disk a file lies on.
 pub fn is_on_read_only_disk(path: &Path) -> bool {
     let folder = path.parent().unwrap_or(path);
-    access(folder, Access::WRITE_OK) == Err(Errno::ROFS)
+    !may_write(folder) && disk_bar(folder) == Some(DiskBar::MountedReadOnly)
 }

@@ -18,6 +18,7 @@ fn bytes(range: Range<usize>) -> u64 {
 fn seen<'a>(body: &'a [u8], sections: &'a [SectionMark]) -> CachedRequest<'a> {
     CachedRequest {
         body,
+        unread: &[],
         model: "openai/gpt-5",
         url: "https://api.example.com",
         sections,

@@ -42,7 +42,10 @@ impl Ledger {
         let (before, after) = (self.raw(one).await?, self.raw(other).await?);
         let old_sections = self.show(one).await?.sections;
         let new_sections = self.show(other).await?.sections;
-        let (old, new) = (RequestShape::of(&before), RequestShape::of(&after));
+        let (old, new) = (
+            RequestShape::of(&before, &[]),
+            RequestShape::of(&after, &[]),
+        );
         let sides = Sides {
             before: &before,
             after: &after,

@@ -94,6 +94,7 @@ impl Ledger {
             sections: request.sections.clone(),
             tools: request.tools.clone(),
             rewrite: request.rewrite,
+            unread: request.unread.iter().map(ToString::to_string).collect(),
             stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
             sent: ContentHash::of(request.body),
             cuts: pieces(&stored),
@@ -190,6 +191,7 @@ struct RequestDraft {
     sections: SectionList,
     tools: ToolList,
     rewrite: Option<ContextRewrite>,
+    unread: Vec<String>,
     /// The body without secrets.
     stored: Vec<u8>,
     /// Where that is not what was sent.
@@ -295,19 +297,24 @@ impl RequestDraft {
     }
 
     fn compared(&self, before: Option<&PreviousRequest>, contents: &StoredContents) -> PrefixReuse {
+        let unread: Vec<&str> = self.unread.iter().map(String::as_str).collect();
         let after = CachedRequest {
             body: &self.stored,
+            unread: &unread,
             model: &self.model,
             url: &self.url,
             sections: &self.sections,
         };
         let body = before.map(|before| before.request.body.joined());
-        let seen = before.zip(body.as_deref()).map(|(before, body)| CachedRequest {
-            body,
-            model: &before.request.model,
-            url: &before.request.url,
-            sections: &before.request.sections,
-        });
+        let seen = before
+            .zip(body.as_deref())
+            .map(|(before, body)| CachedRequest {
+                body,
+                unread: &unread,
+                model: &before.request.model,
+                url: &before.request.url,
+                sections: &before.request.sections,
+            });
         let began_anew = before
             .filter(|before| before.another_session)
             .map(|_| ContextRewrite::Reset);

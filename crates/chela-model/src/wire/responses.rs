@@ -3,5 +3,5 @@
 mod body;
 mod decode;
 
-pub use body::{body, tool_value};
+pub use body::{answer_format, body, tool_value};
 pub use decode::ResponsesDecoder;

@@ -1,5 +1,7 @@
 //! Giving up, in order: open files, resources, privileges, files, system calls.
 
+use std::path::{Path, PathBuf};
+
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, Ruleset,
     RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope, path_beneath_rules,
@@ -188,6 +190,88 @@ fn files(walls: &PathAccess, order: &HelperOrder) -> Result<(), String> {
     match status.ruleset {
         RulesetStatus::NotEnforced => Err("Landlock is not there any more".to_owned()),
         _ => Ok(()),
+    }
+}
+
+/// Everything is allowed but to change what is kept and to read what is hidden. Rules only ever
+/// add, so each folder beside those that lead there has one: nothing can be made directly in these.
+pub fn keep_files(walls: &PathAccess, version: u8) -> Result<(), String> {
+    let known = ABI::from(i32::from(version)).min(KNOWN);
+    let failed = |error: &dyn std::fmt::Display| format!("Landlock refuses the rules: {error}");
+    let beside = FenceRules::of(walls);
+    let list = AccessFs::from_all(known) & AccessFs::ReadDir;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(known))
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.add_rules(path_beneath_rules(["/"], list)))
+        .and_then(|rules| {
+            let all = AccessFs::from_all(known);
+            rules.add_rules(path_beneath_rules(&beside.write, all))
+        })
+        .and_then(|rules| {
+            rules.add_rules(path_beneath_rules(&beside.read, AccessFs::from_read(known)))
+        })
+        .and_then(|rules| rules.restrict_self())
+        .map_err(|error| failed(&error))
+        .and_then(|status| match status.ruleset {
+            RulesetStatus::NotEnforced => Err("Landlock is not there any more".to_owned()),
+            _ => Ok(()),
+        })
+}
+
+/// Processes outside cannot be looked into any more, nor mounts changed, whatever rights are left:
+/// that holds for whoever obeys any rules of Landlock at all. Where the kernel has none, rights
+/// alone decide.
+pub fn apart_from_others() {
+    let nothing_more = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::MakeBlock)
+        .and_then(Ruleset::create)
+        .and_then(|rules| rules.restrict_self());
+    let _ = nothing_more;
+}
+
+/// What is opened, path by path, so that the rest stays closed.
+#[derive(Default)]
+struct FenceRules {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+}
+
+impl FenceRules {
+    fn of(walls: &PathAccess) -> Self {
+        let mut rules = Self {
+            write: walls.write.clone(),
+            ..Self::default()
+        };
+        rules.open(Path::new("/"), walls);
+        rules
+    }
+
+    /// What lies in a folder that leads to something kept.
+    fn open(&mut self, folder: &Path, walls: &PathAccess) {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries {
+            let path = entry.path();
+            // A link would open what it points to.
+            if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+                continue;
+            }
+            let is_kept = walls.keep.iter().any(|kept| path.starts_with(kept));
+            let leads_on = |paths: &[PathBuf]| {
+                let mut paths = paths.iter();
+                paths.any(|one| *one != path && one.starts_with(&path))
+            };
+            if walls.hide.contains(&path) {
+                continue;
+            }
+            match (is_kept, leads_on(&walls.keep) || leads_on(&walls.hide)) {
+                (_, true) if path.is_dir() => self.open(&path, walls),
+                (true, _) => self.read.push(path),
+                (false, _) => self.write.push(path),
+            }
+        }
     }
 }
 

@@ -236,6 +236,62 @@ pub fn install(rest: &FilterContext) -> Result<(), String> {
     apply_filter(&numbers).map_err(|error| failed(&error))
 }
 
+/// Installs one rule for this process and all it starts, whatever else it may do: nobody types into
+/// a terminal in the owner's place. Programs of other conventions of this processor go on working.
+pub fn refuse_terminal_input() -> Result<(), String> {
+    let Some(program) = terminal_rule() else {
+        return Ok(());
+    };
+    apply_filter(&program).map_err(|error| format!("the command has no filter: {error}"))
+}
+
+/// By convention of calls, as the kernel names it, the numbers of `ioctl`.
+#[cfg(target_arch = "x86_64")]
+const IOCTL: &[(u32, &[u32])] = &[
+    (0xc000_003e, &[16, 0x4000_0000 + 514]),
+    (0x4000_0003, &[54]),
+];
+#[cfg(target_arch = "aarch64")]
+const IOCTL: &[(u32, &[u32])] = &[(0xc000_00b7, &[29]), (0x4000_0028, &[54])];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const IOCTL: &[(u32, &[u32])] = &[];
+
+fn terminal_rule() -> Option<BpfProgram> {
+    const LOAD: u16 = 0x20;
+    const JUMP_IF_EQUAL: u16 = 0x15;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    /// Where the convention stands, and the low half of the second argument.
+    const CONVENTION: u32 = 4;
+    const REQUEST: u32 = 24;
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let mut program = Vec::new();
+    for (convention, numbers) in IOCTL {
+        for number in *numbers {
+            // Each is by itself: on to the next when one of three does not fit.
+            let requests = u8::try_from(TERMINAL_INPUT.len()).ok()?;
+            program.push(step(LOAD, 0, 0, CONVENTION));
+            program.push(step(JUMP_IF_EQUAL, 0, 4 + requests, *convention));
+            program.push(step(LOAD, 0, 0, 0));
+            program.push(step(JUMP_IF_EQUAL, 0, 2 + requests, *number));
+            program.push(step(LOAD, 0, 0, REQUEST));
+            for (left, request) in (0..requests).rev().zip(TERMINAL_INPUT) {
+                let past = u8::from(left == 0);
+                program.push(step(
+                    JUMP_IF_EQUAL,
+                    left,
+                    past,
+                    u32::try_from(*request).ok()?,
+                ));
+            }
+            program.push(step(RETURN, 0, 0, ERRNO | libc::EPERM.cast_unsigned()));
+        }
+    }
+    program.push(step(RETURN, 0, 0, ALLOW));
+    (!IOCTL.is_empty()).then_some(program)
+}
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 fn refusals(rest: &FilterContext) -> Result<Rules, String> {

@@ -19,6 +19,7 @@ use rustix::process::{chdir, pivot_root};
 
 use super::enclose::DEVICES;
 use crate::PathAccess;
+use crate::mount_table::MountTable;
 
 /// The kernel's tables. Landlock says which of them are read.
 const TABLES: &str = "/proc";
@@ -58,6 +59,52 @@ pub fn enter(walls: &PathAccess, egress: Option<&Path>) -> Result<(), String> {
         .and_then(|()| unmount(".", UnmountFlags::DETACH))
         .and_then(|()| chdir(&here))
         .map_err(|error| failed(&here, &error))
+}
+
+/// Everything stays where it is, but what is kept cannot be changed, and what is hidden is empty.
+/// What lies in a kept folder and may be written stays as it is.
+pub fn keep(walls: &PathAccess, over: &[(PathBuf, PathBuf)]) -> Result<(), String> {
+    let failed = |what: &Path, error: &dyn std::fmt::Display| {
+        format!(
+            "the command cannot be kept from {}: {error}",
+            what.display()
+        )
+    };
+    let root = Path::new("/");
+    let here = std::env::current_dir().map_err(|error| failed(root, &error))?;
+    let open = |path: &Path| rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    // Before anything lies on top of it.
+    let writable = walls.write.iter().map(|path| Ok((path, open(path)?)));
+    let writable: Vec<(&PathBuf, OwnedFd)> = writable
+        .collect::<Result<_, Errno>>()
+        .map_err(|error| failed(root, &error))?;
+    mount_change(
+        "/",
+        MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC,
+    )
+    .map_err(|error| failed(root, &error))?;
+    // Where something is mounted nobody can move a folder away and put another in its place.
+    for folder in walls.folders_above_kept() {
+        mount_bind_recursive(&folder, &folder).map_err(|error| failed(&folder, &error))?;
+    }
+    for path in &walls.keep {
+        mount_bind_recursive(path, path).map_err(|error| failed(path, &error))?;
+        for point in mount_points(path).map_err(|error| failed(path, &error))? {
+            read_only(&point).map_err(|error| failed(&point, &error))?;
+        }
+    }
+    for (path, open) in writable {
+        let from = format!("/proc/self/fd/{}", open.as_raw_fd());
+        mount_bind_recursive(from, path).map_err(|error| failed(path, &error))?;
+    }
+    for path in &walls.hide {
+        mount_bind_recursive("/dev/null", path).map_err(|error| failed(path, &error))?;
+    }
+    for (from, over) in over {
+        mount_bind_recursive(from, over).map_err(|error| failed(over, &error))?;
+    }
+    // Where this stands is below the new mounts only when it is looked up anew.
+    chdir(&here).map_err(|error| failed(&here, &error))
 }
 
 /// Whether mounts can be made in this namespace. Spoils it: for trying only.
@@ -207,68 +254,19 @@ fn read_only(point: &Path) -> io::Result<()> {
 
 /// Where something is mounted on the new root. What the machine had there lies beneath.
 fn mount_points(base: &Path) -> io::Result<Vec<PathBuf>> {
-    let table = std::fs::read("/proc/self/mountinfo")?;
-    let mounts: Vec<(&[u8], &[u8], PathBuf)> = table
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| {
-            let mut fields = line.split(|byte| *byte == b' ');
-            let (id, parent) = (fields.next()?, fields.next()?);
-            Some((id, parent, plain(fields.nth(2)?)))
-        })
-        .collect();
+    let mounts = MountTable::read()?.rows;
     // The newest lies on top.
-    let root = mounts.iter().rfind(|(_, _, point)| point == base);
-    let mut ours: BTreeSet<&[u8]> = root.map(|(id, _, _)| *id).into_iter().collect();
+    let root = mounts.iter().rfind(|mount| mount.point == base);
+    let mut ours: BTreeSet<&[u8]> = root.map(|mount| &*mount.id).into_iter().collect();
     loop {
         let before = ours.len();
-        let children = mounts.iter().filter(|(_, parent, _)| ours.contains(parent));
-        let children: Vec<&[u8]> = children.map(|(id, _, _)| *id).collect();
+        let children = mounts.iter().filter(|mount| ours.contains(&*mount.parent));
+        let children: Vec<&[u8]> = children.map(|mount| &*mount.id).collect();
         ours.extend(children);
         if ours.len() == before {
             break;
         }
     }
-    let ours = mounts.into_iter().filter(|(id, _, _)| ours.contains(id));
-    Ok(ours.map(|(_, _, point)| point).collect())
-}
-
-/// A path without the escapes of the table: `\040` for a blank.
-fn plain(field: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStringExt;
-    let mut path = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
-        let code = after
-            .split_at_checked(3)
-            .filter(|_| *first == b'\\')
-            .and_then(|(digits, behind)| {
-                let digits = std::str::from_utf8(digits).ok()?;
-                Some((u8::from_str_radix(digits, 8).ok()?, behind))
-            });
-        match code {
-            Some((byte, behind)) => {
-                path.push(byte);
-                rest = behind;
-            }
-            None => {
-                path.push(*first);
-                rest = after;
-            }
-        }
-    }
-    PathBuf::from(std::ffi::OsString::from_vec(path))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    #[test]
-    fn escapes_of_the_table_are_read() {
-        assert_eq!(
-            super::plain(br"/home/my\040files\134x"),
-            Path::new(r"/home/my files\x")
-        );
-        assert_eq!(super::plain(br"/a\9"), Path::new(r"/a\9"));
-    }
+    let ours = mounts.iter().filter(|mount| ours.contains(&*mount.id));
+    Ok(ours.map(|mount| mount.point.clone()).collect())
 }

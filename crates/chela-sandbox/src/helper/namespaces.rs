@@ -8,19 +8,27 @@ use rustix::thread::UnshareFlags;
 
 /// Leaves the network of the machine for one that has nothing but its loopback.
 pub fn enter() -> io::Result<()> {
+    as_same_user(UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWNS)?;
+    loopback_up()
+}
+
+/// Leaves some namespaces with the rights of a namespace of users of its own, in which this user
+/// is the same and nobody else is there: files keep their owner.
+pub fn as_same_user(flags: UnshareFlags) -> io::Result<()> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    leave(UnshareFlags::NEWUSER | flags)?;
+    std::fs::write("/proc/self/setgroups", "deny")?;
+    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
+}
+
+pub fn leave(flags: UnshareFlags) -> io::Result<()> {
     #[expect(
         deprecated,
         reason = "the helper has one thread here, and no file descriptors are unshared"
     )]
-    rustix::thread::unshare(
-        UnshareFlags::NEWUSER | UnshareFlags::NEWNET | UnshareFlags::NEWIPC | UnshareFlags::NEWNS,
-    )?;
-    // The same user inside as outside: files keep their owner.
-    std::fs::write("/proc/self/setgroups", "deny")?;
-    std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
-    loopback_up()
+    rustix::thread::unshare(flags)?;
+    Ok(())
 }
 
 /// Asks the kernel, over netlink, to switch device 1 on.

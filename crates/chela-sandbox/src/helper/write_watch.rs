@@ -15,10 +15,11 @@ use std::io::{self, Write as _};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
+use chela_files::FileFacts as _;
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::order::WRITES_VARIABLE;
-use crate::written::{MOST_MOVED, WriteNote, changed_nanos};
+use crate::written::{MOST_MOVED, WriteNote};
 
 use call_path::{WatchedCall, watched_call};
 use listener::{CallListener, CallNotice};
@@ -119,7 +120,7 @@ impl CallNotes {
     fn note_change(&mut self, path: PathBuf) {
         match path.symlink_metadata() {
             Ok(facts) => self.note(&WriteNote::Changed {
-                changed: changed_nanos(&facts),
+                changed: facts.stamp().changed,
                 path,
             }),
             Err(_) => self.note(&WriteNote::Written(path)),
@@ -131,7 +132,9 @@ impl CallNotes {
         let mut most = MOST_MOVED;
         while let Some((from, to)) = left.pop() {
             let facts = from.symlink_metadata();
-            let changed = facts.as_ref().map_or(i128::MAX, changed_nanos);
+            let changed = facts
+                .as_ref()
+                .map_or(i128::MAX, |facts| facts.stamp().changed);
             if facts.is_ok_and(|facts| facts.is_dir()) {
                 let entries = std::fs::read_dir(&from).into_iter().flatten().flatten();
                 for entry in entries.take(most) {

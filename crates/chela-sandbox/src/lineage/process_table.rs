@@ -1,7 +1,7 @@
 //! What `/proc` tells of a process.
 
 use super::{CALLER, MOST_ANCESTORS, PROGRAM, TICKS};
-use crate::family::{MARK, ProcessKin, relative};
+use crate::family::{MARK, ProcessKin, read_kernel_file, relative};
 use std::collections::BTreeMap;
 
 /// The process and those above it, the nearest first.
@@ -18,7 +18,7 @@ pub(super) fn ancestry(own: i32) -> Vec<(i32, ProcessKin)> {
 }
 
 pub(super) fn carries_mark(pid: i32) -> bool {
-    std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+    read_kernel_file(&format!("/proc/{pid}/environ")).is_ok_and(|environ| {
         environ.split(|byte| *byte == 0).any(|variable| {
             let name = variable
                 .split(|byte| *byte == b'=')

@@ -6,7 +6,7 @@ use chela_core::Host;
 
 use super::process_table::{descends, shown};
 use super::{ReadRecords, RecordedCommand};
-use crate::family::{MARK, ProcessKin, end_processes, relatives};
+use crate::family::{MARK, ProcessKin, end_processes, read_kernel_file, relatives};
 
 /// A command that runs although nobody looks after it any more, or that somebody still does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ impl RecordedCommand {
     fn is_marked(&self, pid: i32) -> bool {
         let wanted = format!("{MARK}={}", self.mark);
         !self.mark.is_empty()
-            && std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environ| {
+            && read_kernel_file(&format!("/proc/{pid}/environ")).is_ok_and(|environ| {
                 environ
                     .split(|byte| *byte == 0)
                     .any(|variable| variable == wanted.as_bytes())

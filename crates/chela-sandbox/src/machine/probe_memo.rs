@@ -6,11 +6,10 @@
 //! lies gains nobody anything: a command whose walls cannot be built does not run.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use chela_core::{Host, ok_or_debug};
-use chela_files::{FileMode, this_boot, write_file};
+use chela_files::{FileMode, FileStamp, this_boot, this_user, write_file};
 use serde::{Deserialize, Serialize};
 
 use super::SandboxBackend;
@@ -74,25 +73,14 @@ fn fingerprint(programs: &[&Path]) -> Option<String> {
     if boot.is_empty() {
         return None;
     }
-    let mut parts = vec![
-        boot.to_owned(),
-        rustix::process::geteuid().as_raw().to_string(),
-    ];
+    let mut parts = vec![boot.to_owned(), this_user()?.user.to_string()];
     for space in ["user", "mnt", "pid"] {
         let link = fs::read_link(format!("/proc/self/ns/{space}")).ok()?;
         parts.push(link.display().to_string());
     }
     for program in programs {
         let file = fs::metadata(program).ok()?;
-        parts.push(format!(
-            "{}:{}:{}:{}:{}:{}",
-            program.display(),
-            file.dev(),
-            file.ino(),
-            file.size(),
-            file.mtime(),
-            file.mtime_nsec()
-        ));
+        parts.push(format!("{}:{}", program.display(), FileStamp::of(&file)));
     }
     for switch in SWITCHES {
         parts.push(fs::read_to_string(switch).unwrap_or_default());

@@ -4,25 +4,14 @@
 //! command did that could reach nothing foreign, or the owner said yes to it. Whatever else lies in
 //! reach is foreign: nothing has to be noticed for that.
 
-use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use chela_core::ContentHash;
-use chela_files::ReadVersion;
+use chela_files::{FileStamp, ReadVersion};
 use chela_store::OwnVersion;
 
 use super::foreign::read_to_compare;
 use super::{FileJournal, JournalError};
-
-/// What the file system says about a version of a file. Who changes the file cannot set all of it
-/// back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileStamp {
-    inode: u64,
-    bytes: u64,
-    modified: i128,
-    changed: i128,
-}
 
 /// Who answers for files, and how that came about.
 #[derive(Debug, Clone, Copy)]
@@ -46,64 +35,6 @@ pub struct LookedAtFile {
     pub stamp: FileStamp,
     /// `None` where it was not read.
     pub hash: Option<ContentHash>,
-}
-
-impl FileStamp {
-    pub fn of(facts: &Metadata) -> Self {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::MetadataExt as _;
-            let nanos =
-                |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
-            Self {
-                inode: facts.ino(),
-                bytes: facts.len(),
-                modified: nanos(facts.mtime(), facts.mtime_nsec()),
-                changed: nanos(facts.ctime(), facts.ctime_nsec()),
-            }
-        }
-        #[cfg(not(unix))]
-        {
-            let since = |time: std::io::Result<std::time::SystemTime>| {
-                let since = time.ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-                i128::try_from(since.as_nanos()).ok()
-            };
-            Self {
-                inode: 0,
-                bytes: facts.len(),
-                modified: since(facts.modified()).unwrap_or_default(),
-                changed: 0,
-            }
-        }
-    }
-
-    /// When the file was last changed in any way, in nanoseconds since 1970.
-    pub fn changed_at(&self) -> i128 {
-        self.changed
-    }
-
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
-    /// Whether it was last written when it was last changed: what is unpacked or copied with its
-    /// times has older ones.
-    pub fn was_saved_here(&self) -> bool {
-        const SAME_MOMENT: i128 = 5_000_000_000;
-        (self.changed - self.modified).abs() < SAME_MOMENT
-    }
-}
-
-impl std::fmt::Display for FileStamp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            inode,
-            bytes,
-            modified,
-            changed,
-        } = self;
-        write!(f, "{inode}.{bytes}.{modified}.{changed}")
-    }
 }
 
 impl FileWriter {

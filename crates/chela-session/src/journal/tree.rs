@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chela_core::ok_or_debug;
 
-use super::own::FileStamp;
+use chela_files::{FileFacts as _, FileStamp};
 
 /// What lies below a folder.
 #[derive(Debug, Default)]
@@ -74,13 +74,9 @@ pub fn look_at_tree(root: &Path, most: usize) -> LookedAtTree {
             if kind == TreeEntryKind::Folder {
                 folders.push(path.clone());
             }
-            #[cfg(unix)]
-            let mode = std::os::unix::fs::MetadataExt::mode(&facts);
-            #[cfg(not(unix))]
-            let mode = 0;
             tree.entries.push(TreeEntry {
                 stamp: FileStamp::of(&facts),
-                is_executable: kind == TreeEntryKind::File && mode & 0o111 != 0,
+                is_executable: kind == TreeEntryKind::File && facts.is_executable(),
                 path,
                 kind,
             });

@@ -43,7 +43,13 @@ pub fn check_folder(folder: &Path) -> CheckedSkill {
     let bytes = match tree::read_file(&path, 64 * 1024 * 1024) {
         Ok(content) => content.bytes,
         Err(error) => {
-            let finding = SkillFinding::error("unreadable", format!("cannot be read: {error}"));
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => {
+                    "does not exist; `chela skills new NAME` makes a skill".to_owned()
+                }
+                _ => format!("cannot be read: {error}"),
+            };
+            let finding = SkillFinding::error("unreadable", why);
             return CheckedSkill {
                 name,
                 findings: vec![finding],

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+use chela_files::set_permission_bits;
 
 use crate::disk;
 use crate::tree::{self, EntryKind, FolderListing, GENERATED};
@@ -67,5 +68,5 @@ fn file(from: &Path, to: &Path, path: &Path, copied: &mut CopiedFiles) -> io::Re
     } else {
         0o755
     };
-    fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+    set_permission_bits(&target, mode)
 }

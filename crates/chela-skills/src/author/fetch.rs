@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use chela_config::is_secret_key;
 use chela_core::Host;
 use chela_core::secret::Redactor;
+use chela_files::set_permission_bits;
 use flate2::read::GzDecoder;
 
 use super::copy::{self, MAX_BYTES, MAX_FILES};
@@ -54,7 +55,7 @@ pub enum FetchError {
     #[error("it is larger than a skill may be ({MAX_FILES} files, {} MiB)", MAX_BYTES / (1024 * 1024))]
     TooLarge,
     #[error(
-        "{} is no archive; a skill can be added from a folder, its SKILL.md, a .tar or .tar.gz \
+        "{} is not an archive; a skill can be added from a folder, its SKILL.md, a .tar or .tar.gz \
             file, or a git URL",
         path.display()
     )]
@@ -241,9 +242,8 @@ fn unpack(archive: &Path, into: &Path) -> Result<(), FetchError> {
 }
 
 fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let mode = if mode & 0o111 == 0 { 0o644 } else { 0o755 };
-    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+    set_permission_bits(path, mode)
 }
 
 /// Clones without asking questions, running hooks, making links or fetching other repositories.

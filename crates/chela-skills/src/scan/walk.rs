@@ -9,10 +9,12 @@ use chela_core::ok_or_debug;
 
 use super::candidate::SkillCandidate;
 use super::{RootState, ScanRequest, SkipReason, SkippedFolder};
+use chela_files::FileStamp;
+
 use crate::finding::SkillFinding;
 use crate::name;
 use crate::roots::SkillRoot;
-use crate::stamp::{FolderStamps, PathStamp};
+use crate::stamp::FolderStamps;
 use crate::tree::{EntryKind, FolderListing, GENERATED};
 
 /// As some write it.
@@ -171,7 +173,7 @@ impl Walk<'_, '_> {
         if let Ok(metadata) = fs::metadata(folder) {
             self.walked
                 .stamps
-                .note(folder, PathStamp::of(&metadata), self.now);
+                .note(folder, FileStamp::of(&metadata), self.now);
         }
         self.skip(folder, SkipReason::OverLimit { limit: self.limit });
     }

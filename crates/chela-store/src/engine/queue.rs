@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
 use chela_core::lock;
+use chela_files::FileIdentity;
 use rusqlite::Connection;
 
 use super::job::{JobError, StoreJob};
@@ -38,30 +39,6 @@ pub(super) enum ServedBy {
     SeveralConnections,
 }
 
-/// Which file it is, as the system knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileIdentity {
-    device: u64,
-    number: u64,
-}
-
-impl FileIdentity {
-    #[cfg(unix)]
-    pub fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let file = std::fs::metadata(path).ok()?;
-        Some(Self {
-            device: file.dev(),
-            number: file.ino(),
-        })
-    }
-
-    #[cfg(not(unix))]
-    pub fn of(_: &Path) -> Option<Self> {
-        None
-    }
-}
-
 pub(super) struct EngineFile {
     pub path: PathBuf,
     pub format: &'static FileFormat,
@@ -83,14 +60,16 @@ impl EngineFile {
                 true => ServedBy::SeveralConnections,
                 false => ServedBy::OneConnection,
             },
-            identity: FileIdentity::of(path),
+            identity: FileIdentity::at(path).ok(),
         }
     }
 
     /// A file that was deleted under us takes everything and keeps nothing.
     pub fn check_identity(&self) -> Result<(), JobError> {
         match self.identity {
-            Some(known) if FileIdentity::of(&self.path) != Some(known) => Err(JobError::Replaced),
+            Some(known) if FileIdentity::at(&self.path).ok() != Some(known) => {
+                Err(JobError::Replaced)
+            }
             _ => Ok(()),
         }
     }

@@ -1,11 +1,10 @@
 //! Opening a file that may be written.
 
 use std::fs::OpenOptions;
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chela_files::{LockFile, open_plain};
+use chela_files::{FileFacts as _, FileRights, LockFile, open_plain, restrict_to_owner};
 use rusqlite::Connection;
 
 use super::format::{FileFormat, version_of};
@@ -70,11 +69,9 @@ pub(super) fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 /// What is written down is nobody else's business: the file is made for its owner alone, and
 /// SQLite gives its journal the same permissions. Best effort: opening says what is wrong.
 fn keep_private(path: &Path) {
-    let made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let made = restrict_to_owner(&mut options).open(path);
     match made {
         Ok(_) => tracing::debug!(path = %path.display(), "a file of records is made"),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -85,23 +82,21 @@ fn keep_private(path: &Path) {
 /// Whoever reads a file nobody may write leaves side files nobody may write. When the file may be
 /// written again, they are in the way. Best effort: opening says what is wrong.
 fn mend_side_files(path: &Path) {
-    let writable = |mode: u32| mode & 0o200 != 0;
+    let writable = |facts: &std::fs::Metadata| facts.permission_bits() & 0o200 != 0;
     let Ok(file) = std::fs::metadata(path) else {
         return;
     };
-    let mode = file.permissions().mode();
-    if !writable(mode) {
+    if !writable(&file) {
         return;
     }
     for suffix in ["-wal", "-shm"] {
         let side = side_file(path, suffix);
-        let is_in_the_way = side.symlink_metadata().is_ok_and(|side| {
-            side.is_file() && side.uid() == file.uid() && !writable(side.permissions().mode())
-        });
+        let is_in_the_way = side
+            .symlink_metadata()
+            .is_ok_and(|side| side.is_file() && side.owner() == file.owner() && !writable(&side));
         if is_in_the_way {
-            let rights = std::fs::Permissions::from_mode(mode & 0o777);
             let mended = open_plain(&side, OpenOptions::new().read(true))
-                .and_then(|side| side.set_permissions(rights));
+                .and_then(|side| FileRights::of(&file).give_to(&side));
             if let Err(error) = mended {
                 tracing::debug!(%error, path = %side.display(), "a side file stays read-only");
             }

@@ -1,6 +1,7 @@
 //! Inbox, outbox, jobs and leases in one SQLite file: what a process that runs for long has to know when
 //! it starts again.
 
+mod guarding;
 mod inbox;
 mod jobs;
 mod leases;
@@ -9,7 +10,9 @@ mod outbox;
 mod schema;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use chela_files::MayWrite;
 use rusqlite::Connection;
 
 use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
@@ -19,26 +22,92 @@ use crate::inbox::{
     ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome, NewMessage,
 };
 use crate::jobs::{
-    JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceLimit,
-    OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
+    JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceChange,
+    OccurrenceLimit, OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
 };
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
-use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, FinishedWork, NewDelivery, OutboxStore};
-use crate::{StoreCounts, StoreFuture, WriteDurability};
+use crate::outbox::{
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, FinishedWork, NewDelivery, OutboxStore,
+};
+use crate::row_origins::RowOrigins;
+use crate::{StoreCounts, StoreError, StoreFuture, WriteDurability};
 
+use guarding::RowGuard;
+pub use guarding::{RefusedRow, RowRepair};
 use schema::FORMAT;
 
 /// Inbox, outbox, jobs and leases in one file, which several processes may have open.
 #[derive(Debug, Clone)]
 pub struct SqliteRuntimeStore {
     engine: SqliteEngine,
+    rows: Arc<RowGuard>,
 }
 
 crate::sqlite::open_as!(SqliteRuntimeStore);
 
 impl SqliteRuntimeStore {
     fn over(engine: SqliteEngine) -> Self {
-        Self { engine }
+        let file = (!engine.is_in_memory()).then(|| engine.path());
+        let rows = Arc::new(RowGuard::new(RowOrigins::of(file)));
+        Self { engine, rows }
+    }
+
+    /// Looks after the rows from now on: what is put in by others than Chela's own processes, those
+    /// `may_write` says yes to, is taken out before anybody acts on it. What is there now counts as
+    /// Chela's, unless somebody in this process looks after them already.
+    pub async fn guard_rows(&self, may_write: Box<MayWrite>) -> Result<RowsGuarded, StoreError> {
+        let is_first = self.rows.origins().begin_guard(may_write);
+        let rows = Arc::clone(&self.rows);
+        let guarded = RowsGuarded(rows.shared_origins());
+        let work = move |tx: &Connection| match is_first {
+            true => rows.take_as_known(tx),
+            false => rows.look(tx),
+        };
+        self.write(WriteDurability::Process, work).await?;
+        Ok(guarded)
+    }
+
+    /// The same where there is no file yet: whatever is in it then, others put there, unless
+    /// Chela's own processes say so.
+    pub fn guard_absent(file: &Path, may_write: Box<MayWrite>) -> RowsGuarded {
+        let origins = RowOrigins::of(Some(file));
+        origins.begin_guard(may_write);
+        RowsGuarded(origins)
+    }
+
+    /// Looks for such rows now, and gives those that were found since this was last asked.
+    pub async fn refuse_unknown(&self) -> Result<Vec<RefusedRow>, StoreError> {
+        let rows = Arc::clone(&self.rows);
+        let look = self.write(WriteDurability::Disk, move |tx| rows.look(tx));
+        look.await?;
+        Ok(self.take_refused())
+    }
+
+    /// Those that were found since this was last asked.
+    pub fn take_refused(&self) -> Vec<RefusedRow> {
+        self.rows.take_refused()
+    }
+
+    /// Rows of which nobody need be asked any more.
+    fn forget_origins(&self) -> StoreFuture<'static, ()> {
+        let rows = Arc::clone(&self.rows);
+        self.read(move |connection| rows.forget_what_is_over(connection))
+    }
+
+    /// Reads what somebody will act on.
+    fn read_guarded<T, F>(&self, work: F) -> StoreFuture<'static, T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        if !self.rows.origins().are_guarded() {
+            return self.read(work);
+        }
+        let rows = Arc::clone(&self.rows);
+        self.write(WriteDurability::Process, move |tx| {
+            rows.look(tx)?;
+            work(tx)
+        })
     }
 
     /// Where a home keeps it.
@@ -97,10 +166,21 @@ impl SqliteRuntimeStore {
     }
 }
 
+/// The rows are looked after for as long as this is kept.
+#[derive(Debug)]
+pub struct RowsGuarded(Arc<RowOrigins>);
+
+impl Drop for RowsGuarded {
+    fn drop(&mut self) {
+        self.0.end_guard();
+    }
+}
+
 /// What is claimed is not waited for by the disk: a power cut ends every worker, and what it
 /// forgets of their claims is claimed again.
 impl InboxStore for SqliteRuntimeStore {
     fn accept(&self, message: NewMessage) -> StoreFuture<'_, MessageAccepted> {
+        self.rows.origins().note_message(&message);
         self.write(WriteDurability::Disk, move |tx| inbox::accept(tx, &message))
     }
 
@@ -109,17 +189,24 @@ impl InboxStore for SqliteRuntimeStore {
         message: NewMessage,
         room: LaneRoom,
     ) -> StoreFuture<'_, MessageAccepted> {
+        self.rows.origins().note_message(&message);
         self.write(WriteDurability::Disk, move |tx| {
             inbox::accept_within(tx, &message, room)
         })
     }
 
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>> {
-        self.write(WriteDurability::Process, move |tx| inbox::claim(tx, &ask))
+        let rows = Arc::clone(&self.rows);
+        self.write(WriteDurability::Process, move |tx| {
+            rows.look(tx)?;
+            inbox::claim(tx, &ask)
+        })
     }
 
     fn claim_up_to(&self, ask: ClaimAsk, most: usize) -> StoreFuture<'_, Vec<ClaimedMessage>> {
+        let rows = Arc::clone(&self.rows);
         self.write(WriteDurability::Process, move |tx| {
+            rows.look(tx)?;
             let mut claimed = Vec::new();
             while claimed.len() < most
                 && let Some(one) = inbox::claim(tx, &ask)?
@@ -135,7 +222,9 @@ impl InboxStore for SqliteRuntimeStore {
         claim: &WorkClaim,
         ask: ClaimAsk,
     ) -> StoreFuture<'_, Option<ClaimedMessage>> {
+        let rows = Arc::clone(&self.rows);
         self.with_claim(claim, WriteDurability::Process, move |tx, claim| {
+            rows.look(tx)?;
             inbox::claim_behind(tx, claim, &ask)
         })
     }
@@ -176,10 +265,15 @@ impl InboxStore for SqliteRuntimeStore {
     }
 
     fn forget_finished(&self, before: u64) -> StoreFuture<'_, usize> {
+        let over = self.forget_origins();
         let forgotten = self.write(WriteDurability::Disk, move |tx| {
             inbox::forget_finished(tx, before)
         });
-        self.engine.after_forgetting(forgotten)
+        let forgotten = self.engine.after_forgetting(forgotten);
+        Box::pin(async move {
+            over.await?;
+            forgotten.await
+        })
     }
 }
 
@@ -190,17 +284,21 @@ impl OutboxStore for SqliteRuntimeStore {
         outcome: MessageOutcome,
         deliveries: Vec<NewDelivery>,
     ) -> StoreFuture<'_, FinishedWork> {
+        for delivery in &deliveries {
+            self.rows.origins().note_delivery(delivery);
+        }
         self.with_claim(claim, WriteDurability::Disk, move |tx, claim| {
             outbox::finish_and_send(tx, claim, &outcome, &deliveries)
         })
     }
 
     fn send(&self, delivery: NewDelivery) -> StoreFuture<'_, bool> {
+        self.rows.origins().note_delivery(&delivery);
         self.write(WriteDurability::Disk, move |tx| outbox::send(tx, &delivery))
     }
 
     fn due_deliveries(&self, now: u64, most: usize) -> StoreFuture<'_, Vec<DeliveryRecord>> {
-        self.read(move |connection| outbox::due(connection, now, most))
+        self.read_guarded(move |connection| outbox::due(connection, now, most))
     }
 
     fn next_delivery(&self) -> StoreFuture<'_, Option<u64>> {
@@ -222,7 +320,9 @@ impl OutboxStore for SqliteRuntimeStore {
 
     fn retry_delivery(&self, id: &str, now: u64, expires: u64) -> StoreFuture<'_, bool> {
         let id = id.to_owned();
+        let rows = Arc::clone(&self.rows);
         self.write(WriteDurability::Disk, move |tx| {
+            rows.note_delivery_again(tx, &id)?;
             outbox::retry(tx, &id, now, expires)
         })
     }
@@ -244,6 +344,7 @@ impl OutboxStore for SqliteRuntimeStore {
 
 impl JobStore for SqliteRuntimeStore {
     fn put(&self, job: JobPlan, known: KnownRevision) -> StoreFuture<'_, JobChanged> {
+        self.rows.origins().note_job(&job);
         self.write(WriteDurability::Disk, move |tx| jobs::put(tx, &job, known))
     }
 
@@ -256,15 +357,15 @@ impl JobStore for SqliteRuntimeStore {
 
     fn job(&self, id: &str) -> StoreFuture<'_, Option<JobRecord>> {
         let id = id.to_owned();
-        self.read(move |connection| jobs::by_id(connection, &id))
+        self.read_guarded(move |connection| jobs::by_id(connection, &id))
     }
 
     fn list(&self) -> StoreFuture<'_, Vec<JobRecord>> {
-        self.read(jobs::list)
+        self.read_guarded(jobs::list)
     }
 
     fn due(&self, now: u64) -> StoreFuture<'_, Vec<JobRecord>> {
-        self.read(move |connection| jobs::due(connection, now))
+        self.read_guarded(move |connection| jobs::due(connection, now))
     }
 
     fn next_due(&self) -> StoreFuture<'_, Option<u64>> {
@@ -272,6 +373,11 @@ impl JobStore for SqliteRuntimeStore {
     }
 
     fn advance(&self, advance: JobAdvance) -> StoreFuture<'_, JobChanged> {
+        for step in &advance.steps {
+            if let OccurrenceChange::Send { message, .. } = &step.change {
+                self.rows.origins().note_message(message);
+            }
+        }
         self.write(WriteDurability::Disk, move |tx| jobs::advance(tx, &advance))
     }
 

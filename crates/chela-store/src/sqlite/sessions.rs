@@ -61,9 +61,7 @@ impl SessionStore for SqliteSessionStore {
                 "updated >= ?1 AND ended IS NULL AND archived IS NULL \
                  ORDER BY updated DESC, row DESC LIMIT ?2"
             }
-            SessionSpan::Everything => {
-                "updated >= ?1 ORDER BY updated DESC, row DESC LIMIT ?2"
-            }
+            SessionSpan::Everything => "updated >= ?1 ORDER BY updated DESC, row DESC LIMIT ?2",
         };
         // A negative limit is none.
         let most = query.most.map_or(-1, i64::from);

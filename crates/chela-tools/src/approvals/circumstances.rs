@@ -14,6 +14,15 @@ pub struct CommandCircumstances<'a> {
     pub taint: SessionTaint,
     /// Hosts it is to reach from inside the sandbox.
     pub hosts: &'a [String],
+    pub state: StateReach,
+}
+
+/// Whether a command can change what Chela keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StateReach {
+    Kept,
+    /// Nothing keeps it from that.
+    Open,
 }
 
 /// Whether a call asks to be asked about.

@@ -6,11 +6,10 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use chela_core::{Host, ok_or_debug};
-use chela_files::{create_private_folder, is_process_alive, this_boot};
+use chela_files::{create_private_folder, is_process_alive, restrict_to_owner, this_boot};
 use serde::{Deserialize, Serialize};
 
 /// No question a person could read is larger.
@@ -64,8 +63,8 @@ impl OpenQuestion {
         let written = create_private_folder(&folder).and_then(|()| {
             let text = serde_json::to_vec(self)?;
             let mut open = OpenOptions::new();
-            let open = open.write(true).create_new(true).mode(0o600);
-            open.open(&file)?.write_all(&text)
+            open.write(true).create_new(true);
+            restrict_to_owner(&mut open).open(&file)?.write_all(&text)
         });
         ok_or_debug!(written, "an open question is not on record")?;
         Some(OpenQuestionRecord(file))

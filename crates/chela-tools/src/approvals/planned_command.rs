@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use chela_core::ContentHash;
+use chela_sandbox::becomes_other_user;
 use serde::Serialize;
 
 use super::carrying::{is_carrier, is_interpreter};
@@ -131,6 +132,17 @@ impl PlannedCommand {
             files,
             segments,
         })
+    }
+
+    /// Whether it names a program that becomes another user.
+    pub fn becomes_other_user(&self) -> bool {
+        let name = match &self.form {
+            PlannedForm::Direct(words) => words.first().map(String::as_str),
+            PlannedForm::Shell(_) => None,
+        };
+        let segments = self.segments.as_deref().unwrap_or_default();
+        let mut names = segments.iter().map(|segment| segment.name.as_str());
+        name.is_some_and(becomes_other_user) || names.any(becomes_other_user)
     }
 
     /// A program and its arguments.

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex};
 
 use chela_core::{ContentHash, lock, ok_or_debug};
+use chela_files::{FileFacts as _, FileStamp};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -103,36 +103,20 @@ impl ProgramFile {
 
 fn is_executable(file: &Path) -> bool {
     file.metadata()
-        .is_ok_and(|found| found.is_file() && found.mode() & 0o111 != 0)
-}
-
-/// What tells one state of a file from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Version {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
+        .is_ok_and(|found| found.is_file() && found.is_executable())
 }
 
 /// The hash of a file. Large programs are hashed again only when the system says they changed:
 /// the change time cannot be set back by whoever owns the file.
 fn hash(file: &Path) -> Option<ContentHash> {
-    static KNOWN: LazyLock<Mutex<HashMap<Version, ContentHash>>> = LazyLock::new(Mutex::default);
+    static KNOWN: LazyLock<Mutex<HashMap<FileStamp, ContentHash>>> = LazyLock::new(Mutex::default);
     const MOST_KNOWN: usize = 512;
     let mut file =
         ok_or_debug!(File::open(file), "a program cannot be read", file = %file.display())?;
     let found = file.metadata().ok()?;
-    let version = Version {
-        device: found.dev(),
-        inode: found.ino(),
-        size: found.size(),
-        modified: (found.mtime(), found.mtime_nsec()),
-        changed: (found.ctime(), found.ctime_nsec()),
-    };
+    let version = FileStamp::of(&found);
     // Small files are read each time: clocks are coarse, and a script may change twice in a tick.
-    let is_large = found.size() > 256 * 1024;
+    let is_large = found.len() > 256 * 1024;
     let known = || lock(&KNOWN);
     if is_large && let Some(hash) = known().get(&version) {
         return Some(*hash);

@@ -55,6 +55,7 @@ fn on_host(ask: AskAlways) -> CommandCircumstances<'static> {
         place: RunPlace::Host,
         taint: chela_guard::flow::SessionTaint::Clean,
         hosts: &[],
+        state: super::StateReach::Kept,
     }
 }
 

@@ -107,7 +107,9 @@ impl CronToolset {
 fn place_of(delivery: &JobDelivery) -> String {
     match (delivery.mode, delivery.channel.as_deref()) {
         (DeliveryMode::None, _) => "nobody: they stay in the conversation of the run".to_owned(),
-        (DeliveryMode::Announce, None | Some("owner")) => "the owner's main conversation".to_owned(),
+        (DeliveryMode::Announce, None | Some("owner")) => {
+            "the owner's main conversation".to_owned()
+        }
         (DeliveryMode::Announce, Some("last")) => {
             "the conversation the owner spoke in last".to_owned()
         }

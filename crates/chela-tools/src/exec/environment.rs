@@ -356,7 +356,7 @@ pub fn refused(name: &str) -> Option<String> {
         && !name.starts_with(|c: char| c.is_ascii_digit());
     if !shaped {
         return Some(format!(
-            "`{}` is no name of a variable.",
+            "`{}` is not the name of a variable.",
             chela_core::sanitize::literal(name)
         ));
     }

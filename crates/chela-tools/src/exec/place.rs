@@ -4,12 +4,16 @@ use std::path::{Path, PathBuf};
 
 use chela_config::model::ElevatedLevel;
 use chela_core::lock;
-use chela_sandbox::{EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding};
+use chela_sandbox::{
+    EgressHosts, EgressProxy, NetworkAccess, SandboxPlan, SandboxStanding, StateFence,
+};
+use serde_json::{Map, Value};
 
 use super::{ExecArguments, ExecTool};
-use crate::ToolOutput;
-use crate::approvals::{AskAlways, CommandCircumstances, RunPlace};
+use crate::approvals::{AskAlways, CommandCircumstances, PlannedCommand, RunPlace, StateReach};
+use crate::place::{PlaceAccess, start_of};
 use crate::process::CommandLaunch;
+use crate::{ToolOutput, schema};
 
 /// Where one command runs.
 #[derive(Debug, Clone)]
@@ -99,6 +103,7 @@ impl ExecTool {
         &self,
         place: &'a CallPlace,
         arguments: &ExecArguments,
+        planned: &PlannedCommand,
     ) -> CommandCircumstances<'a> {
         CommandCircumstances {
             ask: match arguments.ask.as_deref() {
@@ -108,7 +113,37 @@ impl ExecTool {
             place: place.run,
             taint: *lock(&self.taint),
             hosts: &place.hosts,
+            state: match self.fence_around(&place.place, planned) {
+                Ok(_) => StateReach::Kept,
+                Err(_) => StateReach::Open,
+            },
         }
+    }
+
+    /// What keeps a command from Chela's own files: `None` where it is the sandbox, or why nothing
+    /// does.
+    fn fence_around(
+        &self,
+        place: &CommandPlace,
+        planned: &PlannedCommand,
+    ) -> Result<Option<&StateFence>, String> {
+        match place {
+            CommandPlace::Sandbox(_) => Ok(None),
+            CommandPlace::Host if planned.becomes_other_user() => {
+                Err("it runs as another user".to_owned())
+            }
+            CommandPlace::Host => self.setup.fence.fence().map(Some).map_err(str::to_owned),
+        }
+    }
+
+    /// Whether a call can change what Chela keeps. One that cannot be read will be refused.
+    pub(super) fn reach_of(&self, arguments: &Map<String, Value>) -> StateReach {
+        let planned = schema::read(arguments).and_then(|arguments: ExecArguments| {
+            let placed = self.place(&arguments)?;
+            let planned = self.plan(&arguments, &placed.place)?;
+            Ok(self.circumstances(&placed, &arguments, &planned).state)
+        });
+        planned.unwrap_or(StateReach::Open)
     }
 
     pub(super) fn folder(
@@ -116,14 +151,19 @@ impl ExecTool {
         workdir: Option<&str>,
         place: &CommandPlace,
     ) -> Result<PathBuf, ToolOutput> {
-        let start: &Path = match place {
-            CommandPlace::Host => &self.setup.workspace,
-            CommandPlace::Sandbox(plan) => &plan.workdir,
+        let plan = match place {
+            CommandPlace::Host => None,
+            CommandPlace::Sandbox(plan) => Some(plan),
         };
-        let folder = match workdir {
-            Some(folder) => self.setup.host.expand_from(folder, start),
-            None => start.to_owned(),
-        };
+        let own = plan.map_or(&self.setup.workspace, |plan| &plan.workdir);
+        let reached =
+            |folder: &&Path| plan.is_none_or(|plan| plan.refuses_folder(folder).is_none());
+        let project = self.setup.started_in.as_deref().filter(reached);
+        let workdir = workdir.unwrap_or(".");
+        // Nothing is made of a name that is not there.
+        let project = project.map(|folder| (folder, PlaceAccess::Read));
+        let start = start_of(project, own, Path::new(workdir.trim()));
+        let folder = self.setup.host.expand_from(workdir, &start);
         let folder = match folder.canonicalize() {
             Ok(found) if found.is_dir() => found,
             _ => {
@@ -145,13 +185,43 @@ impl ExecTool {
         }
     }
 
+    /// The folder a call would start in, whether or not it leaves the sandbox.
+    pub(super) fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        let workdir = arguments.get("workdir").and_then(Value::as_str);
+        let place = match self.setup.sandbox.plan() {
+            Some(plan) => CommandPlace::Sandbox(Box::new(plan.clone())),
+            None => CommandPlace::Host,
+        };
+        self.folder(workdir, &place).ok()
+    }
+
     /// Whether a call can ask to run outside by itself.
     pub(super) fn may_leave(&self) -> bool {
         matches!(*self.setup.sandbox, SandboxStanding::CommandsInside(_))
     }
 
-    /// The command as it is started there.
-    pub(super) fn put(
+    /// A command as it is started there.
+    pub(super) fn launch_in(
+        &self,
+        place: &CommandPlace,
+        planned: PlannedCommand,
+        arguments: &ExecArguments,
+    ) -> Result<CommandLaunch, ToolOutput> {
+        let fence = self
+            .fence_around(place, &planned)
+            .map(|fence| fence.cloned());
+        let launch = self.launch(planned, arguments);
+        match fence {
+            Ok(Some(fence)) => launch.fenced(&fence).map_err(ToolOutput::failed),
+            Ok(None) => self.put(launch, place),
+            Err(why) => {
+                tracing::info!(why, "nothing keeps a command from Chela's own files");
+                Ok(launch)
+            }
+        }
+    }
+
+    fn put(
         &self,
         launch: CommandLaunch,
         place: &CommandPlace,

@@ -9,7 +9,8 @@ use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock};
 use chela_guard::flow::SessionTaint;
-use chela_sandbox::SandboxStanding;
+use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
+use serde_json::{Map, Value};
 
 use super::ExecTool;
 use crate::approvals::{FolderDoubts, NoDoubts};
@@ -23,8 +24,10 @@ pub struct CommandsSetup {
     pub host: Host,
     pub agent: AgentId,
     pub config: Exec,
-    /// Where commands start.
+    /// Where commands start, unless the user is elsewhere.
     pub workspace: PathBuf,
+    /// The folder the user started the agent in: commands start there, as paths do.
+    pub started_in: Option<PathBuf>,
     /// Folder of this session for long output.
     pub spool: PathBuf,
     /// Most characters of output shown at once.
@@ -37,6 +40,8 @@ pub struct CommandsSetup {
     pub handles: Arc<dyn SecretHandles>,
     /// Where they run.
     pub sandbox: Arc<SandboxStanding>,
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fence: Arc<FencePlan>,
     /// Whether a call may ask to leave the sandbox at all (`tools.elevated.enabled`).
     pub leaving: SandboxLeaving,
     /// Knows which files were written after text from outside was read.
@@ -97,13 +102,14 @@ impl CommandsSetup {
             .approvals
             .expires_after
             .duration(BareUnit::Seconds);
-        let mut host = host.clone();
-        host.env = loaded.env().clone();
+        let mut own = host.clone();
+        own.env = loaded.env().clone();
         Self {
-            host,
+            host: own,
             agent: view.id.clone(),
             config: exec.clone(),
             workspace: view.workspace.value.clone(),
+            started_in: None,
             spool,
             most_shown: 16_000,
             expires_after: expires_after.unwrap_or(Duration::from_secs(600)),
@@ -116,6 +122,12 @@ impl CommandsSetup {
                 _ => SandboxLeaving::Never,
             },
             sandbox: Arc::new(sandbox),
+            fence: Arc::new(FencePlan::of(&FenceAsk {
+                host,
+                loaded,
+                backend: view.sandbox.value.backend.as_deref(),
+                switch: FenceSwitch::of(exec),
+            })),
             doubts: Arc::new(NoDoubts),
         }
     }
@@ -145,9 +157,19 @@ impl CommandTools {
         }
     }
 
+    /// What keeps those outside the sandbox from Chela's own files.
+    pub fn fence(&self) -> &FencePlan {
+        &self.exec.setup.fence
+    }
+
     /// Where they run.
     pub fn sandbox(&self) -> &Arc<SandboxStanding> {
         &self.exec.setup.sandbox
+    }
+
+    /// The folder a call would start in; `None` where that is none.
+    pub fn start_of(&self, arguments: &Map<String, Value>) -> Option<PathBuf> {
+        self.exec.start_of(arguments)
     }
 
     /// How far commands may leave the sandbox from now on. Until this is said, not at all.

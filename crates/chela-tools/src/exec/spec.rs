@@ -31,29 +31,21 @@ pub(super) fn spec(setup: &CommandsSetup) -> ToolSpec {
             ArgumentKind::list(ArgumentKind::text()),
             "Instead: program and arguments, no shell",
         )
-        .optional("workdir", ArgumentKind::text(), "(workspace)")
+        .optional("workdir", ArgumentKind::text(), "Start there")
         .optional("env", ArgumentKind::text_map(), "")
         .optional(
             "yieldMs",
             ArgumentKind::integer().min(10).max(600_000),
             "Wait so long, then leave it in the background (10000)",
         )
-        .optional(
-            "background",
-            ArgumentKind::flag(),
-            "At once in the background",
-        )
+        .optional("background", ArgumentKind::flag(), "")
         .optional(
             "timeoutSeconds",
             ArgumentKind::integer().min(1).also_named("timeout"),
             "",
         )
-        .optional("pty", ArgumentKind::flag(), "Give it a terminal")
-        .optional(
-            "ask",
-            ArgumentKind::one_of(&["always"]),
-            "Ask the owner in any case",
-        );
+        .optional("pty", ArgumentKind::flag(), "")
+        .optional("ask", ArgumentKind::one_of(&["always"]), "");
     if setup.leaving == SandboxLeaving::Possible {
         parameters = parameters.optional(
             "elevated",
@@ -63,21 +55,19 @@ pub(super) fn spec(setup: &CommandsSetup) -> ToolSpec {
     }
     if let SandboxStanding::CommandsInside(_) = *setup.sandbox {
         parameters = parameters
-            .optional("hosts", ArgumentKind::list(ArgumentKind::text()), "Hosts it must reach from the sandbox; the owner is asked once per host")
-            .optional("outside", ArgumentKind::flag(), "On the machine itself, the owner is asked: git add, commit, push, the owner's files and programs");
+            .optional("hosts", ArgumentKind::list(ArgumentKind::text()), "Hosts it must reach; the owner is asked once each")
+            .optional("outside", ArgumentKind::flag(), "Outside the sandbox, for git add, commit, push, the owner's files and programs; the owner is asked");
     }
     let place = match &*setup.sandbox {
         SandboxStanding::Outside { .. } => "on this machine",
-        SandboxStanding::CommandsInside(_) => {
-            "in a sandbox without network that can change the workspace, not its .git"
-        }
+        SandboxStanding::CommandsInside(_) => "in the sandbox",
         SandboxStanding::Inside(_) | SandboxStanding::Refused { .. } => "in the sandbox",
     };
     ToolSpec {
         name: "exec".into(),
         description: format!(
-            "Run a command {place}. Gives output and exit code; what takes longer goes on in the \
-             background, where process follows it. What a command leaves running ends with it: \
+            "Run a command {place}. What takes longer goes on in the background, \
+             where process follows it; what a command leaves running ends with it: \
              start servers with background: true.{}",
             about_secrets(setup)
         )

@@ -13,7 +13,7 @@ use crate::{
     ApprovalQuestion, ApprovalScope, Approver, CallSuccess, HeadlessApprover, OutputPiece,
     OwnerAnswer, RunCall, Tool, ToolOutput,
 };
-use chela_sandbox::SandboxStanding;
+use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
 
 struct Desk {
     commands: CommandTools,
@@ -44,6 +44,12 @@ fn desk_in(mode: Option<ExecMode>, sandbox: SandboxStanding, leaving: SandboxLea
         .insert("PATH".to_owned(), "/usr/bin:/bin".to_owned());
     host.env
         .insert("MY_TOKEN".to_owned(), "secret-value".to_owned());
+    let fence = FencePlan::of(&FenceAsk {
+        host: &host,
+        loaded: &chela_config::load(&host),
+        backend: None,
+        switch: FenceSwitch::Off,
+    });
     let commands = CommandTools::new(CommandsSetup {
         host,
         agent: AgentId::main(),
@@ -52,12 +58,14 @@ fn desk_in(mode: Option<ExecMode>, sandbox: SandboxStanding, leaving: SandboxLea
             ..Exec::default()
         },
         workspace: folder.path().canonicalize().unwrap(),
+        started_in: None,
         spool: folder.path().join("spool"),
         most_shown: 16_000,
         expires_after: Duration::from_secs(60),
         redactor: Arc::default(),
         handles: std::sync::Arc::new(crate::handles::NoHandles),
         sandbox: Arc::new(sandbox),
+        fence: Arc::new(fence),
         leaving,
         doubts: Arc::new(crate::approvals::NoDoubts),
     });
@@ -79,6 +87,7 @@ impl Desk {
             approver,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         };
         self.commands.exec.run(call).await
     }
@@ -283,6 +292,7 @@ async fn long_output_lies_nowhere_with_its_secrets() {
             approver: &HeadlessApprover,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         })
         .await;
     for text in [shown.text(), log.text()] {
@@ -362,4 +372,17 @@ async fn without_elevated_nothing_leaves_a_sandbox_that_cannot_be_built() {
         refused.text()
     );
     assert!(!fresh.folder.path().join("outside").exists());
+}
+
+/// Where nothing keeps a command from what Chela keeps, its question says so.
+#[tokio::test]
+async fn a_question_says_what_is_in_reach() {
+    let desk = desk(Some(ExecMode::Ask));
+    let arguments = json!({ "command": "touch made" });
+    let prospect = desk.commands.exec.prospect(arguments.as_object().unwrap());
+    let words = prospect.words.unwrap();
+    assert!(
+        words.ends_with(", able to change Chela's own files"),
+        "{words}"
+    );
 }

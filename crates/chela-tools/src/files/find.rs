@@ -42,7 +42,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                         ArgumentKind::text().not_empty().such_as("*.md"),
                         "Glob: `*.md`, `src/**/*.rs`",
                     )
-                    .optional("path", ArgumentKind::text(), "Folder (workspace)")
+                    .optional("path", ArgumentKind::text(), "Folder (here)")
                     .optional(
                         "limit",
                         ArgumentKind::integer().min(1).max(5_000),
@@ -71,7 +71,7 @@ fn find(files: &FileTools, arguments: FindArguments, job: &BlockingJob) -> ToolO
         Ok(pattern) => pattern,
         Err(error) => {
             return ToolOutput::failed(format!(
-                "find: argument `pattern` is no glob: {error}. Example: {{\"pattern\":\"*.md\"}}"
+                "find: argument `pattern` is not a glob: {error}. Example: {{\"pattern\":\"*.md\"}}"
             ));
         }
     };

@@ -57,10 +57,10 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                         ArgumentKind::text().not_empty().such_as("fn main"),
                         "",
                     )
-                    .optional("path", ArgumentKind::text(), "File or folder (workspace)")
+                    .optional("path", ArgumentKind::text(), "File or folder (here)")
                     .optional("glob", ArgumentKind::text().not_empty(), "Such as `*.rs`")
                     .optional("ignoreCase", ArgumentKind::flag(), "")
-                    .optional("literal", ArgumentKind::flag(), "Plain text")
+                    .optional("literal", ArgumentKind::flag(), "")
                     .optional(
                         "context",
                         ArgumentKind::integer().min(0).max(20),
@@ -94,13 +94,13 @@ fn grep(files: &FileTools, arguments: GrepArguments, job: &BlockingJob) -> ToolO
     ) {
         (Err(error), _) => {
             return ToolOutput::failed(format!(
-                "grep: argument `pattern` is no regular expression: {}. For plain text set literal to true.",
+                "grep: argument `pattern` is not a regular expression: {}. For plain text set literal to true.",
                 last_line(&error.to_string())
             ));
         }
         (_, Some(Err(error))) => {
             return ToolOutput::failed(format!(
-                "grep: argument `glob` is no glob: {error}. Example: {{\"pattern\":\"fn main\",\"glob\":\"*.rs\"}}"
+                "grep: argument `glob` is not a glob: {error}. Example: {{\"pattern\":\"fn main\",\"glob\":\"*.rs\"}}"
             ));
         }
         (Ok(regex), glob) => (regex, glob.and_then(Result::ok)),

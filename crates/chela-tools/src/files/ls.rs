@@ -30,7 +30,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                 name: "ls".into(),
                 description: "List a folder with sizes.".into(),
                 parameters: ArgumentSchema::object()
-                    .optional("path", ArgumentKind::text(), "Folder (workspace)")
+                    .optional("path", ArgumentKind::text(), "Folder (here)")
                     .optional(
                         "limit",
                         ArgumentKind::integer().min(1).max(5_000),

@@ -49,7 +49,7 @@ pub(super) fn tool(files: &Arc<FileTools>) -> Arc<dyn Tool> {
                         ArgumentKind::integer().min(1),
                         "First character, for very long lines",
                     )
-                    .optional("lineNumbers", ArgumentKind::flag(), "Number the lines")
+                    .optional("lineNumbers", ArgumentKind::flag(), "")
                     .build()
                     .into(),
                 effect: Effect::Read,

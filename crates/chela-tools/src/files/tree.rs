@@ -5,18 +5,15 @@
 use std::ffi::OsStr;
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use chela_core::{ok_or_debug, sanitize};
+use chela_files::HeldFolder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::blocking::StopFlag;
-use crate::place::{
-    ClosedPart, ClosedPlaces, EntryKind, FilePlaces, OpenPlace, PlaceAccess, list, open_file,
-    open_folder,
-};
+use crate::place::{ClosedPart, ClosedPlaces, EntryKind, FilePlaces, OpenPlace, PlaceAccess, list};
 
 /// What to do with files that `.gitignore` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +24,7 @@ pub(super) enum IgnoredFiles {
 
 /// One entry on the way.
 pub(super) struct TreeVisit<'v> {
-    folder: BorrowedFd<'v>,
+    folder: &'v HeldFolder,
     name: &'v OsStr,
     pub(super) kind: EntryKind,
     pub(super) modified: SystemTime,
@@ -50,7 +47,7 @@ impl TreeVisit<'_> {
 
     /// The file, when it still is one.
     pub(super) fn open(&self) -> Option<std::fs::File> {
-        open_file(self.folder, self.name).ok()
+        self.folder.open_plain(self.name).ok()
     }
 }
 
@@ -122,7 +119,7 @@ struct Walk<'t, 'v> {
 }
 
 impl Walk<'_, '_> {
-    fn folder(&mut self, dir: BorrowedFd<'_>, at: &At) -> ControlFlow<WalkEnd> {
+    fn folder(&mut self, dir: &HeldFolder, at: &At) -> ControlFlow<WalkEnd> {
         let closed = match self.fence.around(dir) {
             ClosedPart::Whole => return ControlFlow::Continue(()),
             ClosedPart::Names(names) => names.into_iter().map(OsStr::to_owned).collect::<Vec<_>>(),
@@ -168,9 +165,9 @@ impl Walk<'_, '_> {
             }
             if entry.kind == EntryKind::Folder
                 && inner.depth < DEEPEST
-                && let Ok(folder) = open_folder(dir, &entry.name)
+                && let Ok(folder) = dir.enter(&entry.name)
             {
-                self.folder(folder.as_fd(), &inner)?;
+                self.folder(&folder, &inner)?;
             }
         }
         self.rules.truncate(before);
@@ -219,8 +216,8 @@ fn anchored(shown: &Path) -> PathBuf {
     Path::new("/").join(shown)
 }
 
-fn rules_in(dir: BorrowedFd<'_>, shown: &Path) -> Option<Gitignore> {
-    let file = open_file(dir, OsStr::new(".gitignore")).ok()?;
+fn rules_in(dir: &HeldFolder, shown: &Path) -> Option<Gitignore> {
+    let file = dir.open_plain(OsStr::new(".gitignore")).ok()?;
     let mut text = Vec::new();
     file.take(MOST_IGNORE_BYTES).read_to_end(&mut text).ok()?;
     let mut builder = GitignoreBuilder::new(anchored(shown));

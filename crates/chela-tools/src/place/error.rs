@@ -49,8 +49,8 @@ fn also(roots: &[String]) -> String {
 }
 
 impl PlaceError {
-    pub(crate) fn io(path: &str, source: impl Into<io::Error>) -> Self {
-        let (path, source) = (path.to_owned(), source.into());
+    pub(crate) fn io(path: &str, source: io::Error) -> Self {
+        let path = path.to_owned();
         match source.kind() {
             io::ErrorKind::NotFound => Self::Missing { path },
             io::ErrorKind::IsADirectory => Self::IsFolder { path },

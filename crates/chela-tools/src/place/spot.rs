@@ -2,18 +2,16 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use chela_core::{Entropy, Origin, Trust, ok_or_debug};
 use chela_files::{
-    DraftPlacement, ExpectedContent, FileDraft, FileMode, ReadVersion, read_version,
+    DraftPlacement, ExpectedContent, FileDraft, FileMode, FolderEntryKind, HeldFolder, ReadVersion,
+    read_version,
 };
 use chela_guard::{ExternalSource, LabelledText};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, fsync, openat, statat, unlinkat};
-use rustix::io::Errno;
 
 use super::{PlaceError, TrustOf};
 
@@ -29,6 +27,17 @@ pub enum EntryKind {
     Absent,
 }
 
+impl From<FolderEntryKind> for EntryKind {
+    fn from(kind: FolderEntryKind) -> Self {
+        match kind {
+            FolderEntryKind::File => Self::File,
+            FolderEntryKind::Folder => Self::Folder,
+            FolderEntryKind::Link => Self::Link,
+            FolderEntryKind::Other => Self::Other,
+        }
+    }
+}
+
 /// To which root a folder belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FolderOwner {
@@ -39,7 +48,7 @@ pub(super) enum FolderOwner {
 
 /// A place that was found and may be used as asked.
 pub struct OpenPlace {
-    pub(super) dir: OwnedFd,
+    pub(super) dir: Arc<HeldFolder>,
     /// `.` for the folder itself.
     pub(super) name: OsString,
     pub(super) kind: EntryKind,
@@ -151,27 +160,21 @@ impl OpenPlace {
 
     /// Opens the file for reading. Never waits, never follows a link, never opens a device.
     pub fn open(&self) -> Result<File, PlaceError> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         match self.kind {
             EntryKind::Folder => return Err(PlaceError::IsFolder { path: self.said() }),
             EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
             EntryKind::Absent => return Err(PlaceError::Missing { path: self.said() }),
             EntryKind::File | EntryKind::Link => {}
         }
-        let fd = openat(&self.dir, &self.name, flags, Mode::empty()).map_err(|errno| {
-            match errno {
-                Errno::LOOP | Errno::MLINK => PlaceError::Changed { path: self.said() },
-                // A device or socket nobody answers at.
-                Errno::NXIO => PlaceError::NotFile { path: self.said() },
-                errno => self.io(errno),
+        self.dir.open_plain(&self.name).map_err(|error| {
+            // Something else stands there by now, which the system says in words of its own.
+            match self.dir.look(&self.name).map(|found| found.kind) {
+                Ok(FolderEntryKind::Link) => PlaceError::Changed { path: self.said() },
+                Ok(FolderEntryKind::Folder) => PlaceError::IsFolder { path: self.said() },
+                Ok(FolderEntryKind::Other) => PlaceError::NotFile { path: self.said() },
+                Ok(FolderEntryKind::File) | Err(_) => self.io(error),
             }
-        })?;
-        let stat = fstat(&fd).map_err(|errno| self.io(errno))?;
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok(File::from(fd)),
-            FileType::Directory => Err(PlaceError::IsFolder { path: self.said() }),
-            _ => Err(PlaceError::NotFile { path: self.said() }),
-        }
+        })
     }
 
     /// All bytes of the file, when there are at most `most`; else how many there are.
@@ -211,7 +214,8 @@ impl OpenPlace {
             EntryKind::Other => return Err(PlaceError::NotFile { path: self.said() }),
             EntryKind::File | EntryKind::Link | EntryKind::Absent => {}
         }
-        FileDraft::in_folder(self.dir.as_fd(), &self.name, bytes, FileMode::KeepOrUsual)
+        let folder = Arc::clone(&self.dir);
+        FileDraft::in_folder(folder, &self.name, bytes, FileMode::KeepOrUsual)
             .and_then(|draft| draft.put_if(expected))
             .map_err(|error| self.io(error.source))
     }
@@ -233,11 +237,12 @@ impl OpenPlace {
             EntryKind::Folder => Err(PlaceError::IsFolder { path: self.said() }),
             EntryKind::Absent => Err(PlaceError::Missing { path: self.said() }),
             _ => {
-                unlinkat(&self.dir, &self.name, AtFlags::empty())
-                    .map_err(|errno| self.io(errno))?;
+                self.dir
+                    .remove_file(&self.name)
+                    .map_err(|error| self.io(error))?;
                 // It is gone; a folder that cannot be synced makes it no less so.
                 ok_or_debug!(
-                    fsync(&self.dir),
+                    self.dir.sync(),
                     "the folder of a removed file is not synced"
                 );
                 Ok(())
@@ -253,63 +258,35 @@ impl OpenPlace {
                 _ => PlaceError::NotFolder { path: self.said() },
             });
         }
-        list(self.dir.as_fd(), most).map_err(|errno| self.io(errno))
+        list(&self.dir, most).map_err(|error| self.io(error))
     }
 
     /// The folder itself, held open.
-    pub(crate) fn folder(&self) -> BorrowedFd<'_> {
-        self.dir.as_fd()
+    pub(crate) fn folder(&self) -> &HeldFolder {
+        &self.dir
     }
 
     fn said(&self) -> String {
         self.shown.clone()
     }
 
-    fn io(&self, source: impl Into<std::io::Error>) -> PlaceError {
+    fn io(&self, source: std::io::Error) -> PlaceError {
         PlaceError::io(&self.shown, source)
     }
 }
 
-/// Opens an entry of a folder for walking on; links are not followed.
-pub(crate) fn open_folder(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    openat(dir, name, flags, Mode::empty())
-}
-
-/// Opens a plain file of a folder; links are not followed, nothing is waited for.
-pub(crate) fn open_file(dir: BorrowedFd<'_>, name: &std::ffi::OsStr) -> Result<File, Errno> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let fd = openat(dir, name, flags, Mode::empty())?;
-    match FileType::from_raw_mode(fstat(&fd)?.st_mode) {
-        FileType::RegularFile => Ok(File::from(fd)),
-        _ => Err(Errno::NOENT),
-    }
-}
-
 /// The entries of a folder, by name.
-pub(crate) fn list(dir: BorrowedFd<'_>, most: usize) -> Result<(Vec<PlaceEntry>, usize), Errno> {
-    let readable = open_folder(dir, std::ffi::OsStr::new("."))?;
-    let mut names = Vec::new();
-    for entry in Dir::new(readable)? {
-        let entry = entry?;
-        let name = entry.file_name().to_bytes();
-        if name != b"." && name != b".." {
-            names.push(std::ffi::OsStr::from_bytes(name).to_owned());
-        }
-    }
+pub(crate) fn list(dir: &HeldFolder, most: usize) -> std::io::Result<(Vec<PlaceEntry>, usize)> {
+    let entries = dir.entries()?;
+    let mut names: Vec<OsString> = entries.into_iter().map(|entry| entry.name).collect();
     names.sort();
     let total = names.len();
     let entries = names.into_iter().take(most).filter_map(|name| {
-        let stat = statat(dir, &name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let found = dir.look(&name).ok()?;
         Some(PlaceEntry {
-            kind: match FileType::from_raw_mode(stat.st_mode) {
-                FileType::RegularFile => EntryKind::File,
-                FileType::Directory => EntryKind::Folder,
-                FileType::Symlink => EntryKind::Link,
-                _ => EntryKind::Other,
-            },
-            size: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0)),
+            kind: found.kind.into(),
+            size: found.size,
+            modified: found.modified,
             name,
         })
     });

@@ -3,7 +3,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::{FilePlaces, PlaceAccess};
+use super::PlaceAccess;
 
 /// What is the agent's, wherever it works. A project may have an AGENTS.md of its own.
 const OWN_NAMES: &[&str] = &[
@@ -17,11 +17,15 @@ const OWN_NAMES: &[&str] = &[
     "memory",
 ];
 
-/// The folder a relative path begins in. The agent's own files are in the workspace; what is there
-/// and not in the project, too; everything else, and everything new, is in the project. A project
-/// that may only be read gets nothing new.
-pub(super) fn start_of(places: &FilePlaces, workspace: &Path, path: &Path) -> PathBuf {
-    let Some(project) = &places.started_in else {
+/// The folder a relative path begins in, for files as for commands. The agent's own files are in the
+/// workspace; what is there and not in the project, too; everything else, and everything new, is in
+/// the project. A project that may only be read gets nothing new.
+pub(crate) fn start_of(
+    project: Option<(&Path, PlaceAccess)>,
+    workspace: &Path,
+    path: &Path,
+) -> PathBuf {
+    let Some((project, access)) = project else {
         return workspace.to_owned();
     };
     let first = path.components().find_map(|part| match part {
@@ -31,9 +35,9 @@ pub(super) fn start_of(places: &FilePlaces, workspace: &Path, path: &Path) -> Pa
     let is_own = first.is_some_and(|name| OWN_NAMES.iter().any(|own| name == *own));
     let is_there = |folder: &Path| folder.join(path).symlink_metadata().is_ok();
     let is_elsewhere =
-        || !is_there(&project.path) && (project.access == PlaceAccess::Read || is_there(workspace));
+        || !is_there(project) && (access == PlaceAccess::Read || is_there(workspace));
     match is_own || is_elsewhere() {
         true => workspace.to_owned(),
-        false => project.path.clone(),
+        false => project.to_owned(),
     }
 }

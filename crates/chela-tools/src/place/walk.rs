@@ -1,15 +1,12 @@
 //! The walk along a path, one name at a time.
 
 use std::ffi::{OsStr, OsString};
-use std::os::fd::{BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use chela_core::{ok_or_debug, sanitize};
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlinkat, statat,
-};
-use rustix::io::Errno;
+use chela_files::{FileIdentity, FolderEntryKind, HeldFolder};
 
 use super::spot::{EntryKind, FolderOwner, OpenPlace};
 use super::{FilePlaces, FileReach, PlaceAccess, PlaceError};
@@ -27,12 +24,6 @@ pub(super) enum MissingFolder {
 const LONGEST_PATH: usize = 4096;
 /// As many links as Linux itself follows.
 const MOST_LINKS: u32 = 40;
-
-/// Folders are opened to walk through them, nothing more: no right to list them is needed.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-const WALK: OFlags = OFlags::PATH;
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-const WALK: OFlags = OFlags::RDONLY;
 
 pub(super) fn walk(
     places: &FilePlaces,
@@ -73,36 +64,19 @@ fn expanded(places: &FilePlaces, given: &str) -> PathBuf {
     }
 }
 
-/// What tells a folder apart, wherever it is reached from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Id {
-    device: u64,
-    inode: u64,
-}
-
-impl Id {
-    fn of(stat: &rustix::fs::Stat) -> Self {
-        #[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
-        Self {
-            device: stat.st_dev as u64,
-            inode: stat.st_ino as u64,
-        }
-    }
-}
-
 /// Roots and protected places as they are on disk now.
 struct Map {
     roots: Vec<Located>,
-    protected: Vec<Id>,
+    protected: Vec<FileIdentity>,
     /// Protected names in their folders: they are closed also before they exist.
-    protected_names: Vec<(Id, OsString)>,
+    protected_names: Vec<(FileIdentity, OsString)>,
 }
 
 struct Located {
     index: usize,
     given: PathBuf,
     real: PathBuf,
-    id: Id,
+    id: FileIdentity,
 }
 
 impl Map {
@@ -110,7 +84,7 @@ impl Map {
         let roots = places.roots().enumerate();
         let roots = roots.filter_map(|(index, root)| {
             let found = std::fs::canonicalize(&root.path)
-                .and_then(|real| Ok((Id::of(&rustix::fs::stat(&real)?), real)));
+                .and_then(|real| Ok((FileIdentity::at(&real)?, real)));
             let (id, real) =
                 ok_or_debug!(found, "a folder is not there", path = %root.path.display())?;
             let given = root.path.clone();
@@ -127,16 +101,20 @@ impl Map {
             protected_names: Vec::new(),
         };
         for path in &places.protected {
-            if let Ok(stat) = rustix::fs::stat(path) {
-                map.protected.push(Id::of(&stat));
+            if let Ok(id) = FileIdentity::at(path) {
+                map.protected.push(id);
             }
             if let (Some(parent), Some(name)) = (path.parent(), path.file_name())
-                && let Ok(stat) = rustix::fs::stat(parent)
+                && let Ok(id) = FileIdentity::at(parent)
             {
-                map.protected_names.push((Id::of(&stat), name.to_owned()));
+                map.protected_names.push((id, name.to_owned()));
             }
         }
         map
+    }
+
+    fn has_root(&self, id: FileIdentity) -> bool {
+        self.roots.iter().any(|root| root.id == id)
     }
 
     /// The outermost root an absolute path lies in, and what is left of the path: those inside
@@ -156,8 +134,8 @@ impl Map {
 
 /// A folder the walk has entered.
 struct Frame {
-    fd: OwnedFd,
-    id: Id,
+    folder: HeldFolder,
+    id: FileIdentity,
     /// Where it really is.
     path: PathBuf,
     owner: FolderOwner,
@@ -184,7 +162,9 @@ impl Walk<'_> {
             let workspace = workspace.ok_or_else(|| PlaceError::Missing {
                 path: self.places.workspace.path.display().to_string(),
             })?;
-            let start = super::start_folder::start_of(self.places, &workspace, path);
+            let project = self.places.started_in.as_ref();
+            let project = project.map(|root| (root.path.as_path(), root.access));
+            let start = super::start_of(project, &workspace, path);
             return self.start(&start.join(path));
         }
         let entrance = match (self.places.reach, self.map.root_of(path)) {
@@ -202,18 +182,12 @@ impl Walk<'_> {
         let (real, rest, root) = entrance;
         self.frames.clear();
         // The text of `Path::components` drops `.` and doubled slashes, never `..`.
-        let names = rest.components().filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some(OsString::from("..")),
-            _ => None,
-        });
-        let names: Vec<OsString> = names.collect();
+        let names: Vec<OsString> = rest.components().filter_map(name_of_part).collect();
         self.pending.extend(names.into_iter().rev());
-        let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let fd = openat(CWD, &real, flags, Mode::empty()).map_err(|errno| self.io(errno))?;
-        let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
+        let folder = HeldFolder::open_to_walk(&real).map_err(|error| self.io(error))?;
+        let id = folder.identity().map_err(|error| self.io(error))?;
         let owner = root.map_or(FolderOwner::Nobody, FolderOwner::Root);
-        self.enter(fd, id, real, owner);
+        self.enter(folder, id, real, owner);
         Ok(())
     }
 
@@ -253,19 +227,20 @@ impl Walk<'_> {
 
     /// Enters a folder on the way.
     fn folder(&mut self, name: &OsStr) -> Result<Entered, PlaceError> {
-        let flags = WALK | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let mut made = false;
         loop {
             let top = self.top()?;
-            match openat(&top.fd, name, flags, Mode::empty()) {
-                Ok(fd) => {
-                    let id = Id::of(&fstat(&fd).map_err(|errno| self.io(errno))?);
+            let error = match top.folder.enter(name) {
+                Ok(folder) => {
+                    let id = folder.identity().map_err(|error| self.io(error))?;
                     let (path, owner) = (top.path.join(name), top.owner);
-                    self.enter(fd, id, path, owner);
+                    self.enter(folder, id, path, owner);
                     return Ok(Entered::Folder);
                 }
-                // Systems differ in how they say that a name is a link.
-                Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => {
+                Err(error) => error,
+            };
+            match (error.kind(), self.missing) {
+                (ErrorKind::NotADirectory, _) => {
                     return match self.follow(name)? {
                         Followed::Link => Ok(Entered::Folder),
                         Followed::NotALink => Err(PlaceError::NotFolder {
@@ -273,18 +248,20 @@ impl Walk<'_> {
                         }),
                     };
                 }
-                Err(Errno::NOENT) if self.missing == MissingFolder::IsMade && !made => {
+                (ErrorKind::NotFound, MissingFolder::IsMade) if !made => {
                     self.may(name)?;
-                    match mkdirat(&self.top()?.fd, name, Mode::from_raw_mode(0o777)) {
-                        Ok(()) | Err(Errno::EXIST) => made = true,
-                        Err(errno) => return Err(self.io(errno)),
+                    match self.top()?.folder.create_folder(name) {
+                        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                            return Err(self.io(error));
+                        }
+                        Ok(()) | Err(_) => made = true,
                     }
                 }
-                Err(Errno::NOENT) if self.missing == MissingFolder::IsImagined => {
+                (ErrorKind::NotFound, MissingFolder::IsImagined) => {
                     self.may(name)?;
                     return Ok(Entered::Missing);
                 }
-                Err(errno) => return Err(self.io(errno)),
+                _ => return Err(self.io(error)),
             }
         }
     }
@@ -310,37 +287,41 @@ impl Walk<'_> {
 
     /// Looks at the last name; `None` when it is a link, which is walked next.
     fn last(&mut self, name: &OsStr) -> Result<Option<EntryKind>, PlaceError> {
-        let stat = match statat(&self.top()?.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(Some(EntryKind::Absent)),
-            Err(errno) => return Err(self.io(errno)),
+        let found = match self.top()?.folder.look(name) {
+            Ok(found) => found,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Some(EntryKind::Absent));
+            }
+            Err(error) => return Err(self.io(error)),
         };
-        if self.map.protected.contains(&Id::of(&stat)) && self.root_by_id(&stat).is_none() {
+        let id = found.identity;
+        if self.map.protected.contains(&id) && !self.map.has_root(id) {
             return Err(self.protected());
         }
-        match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Symlink => match self.follow(name)? {
+        match found.kind {
+            FolderEntryKind::Link => match self.follow(name)? {
                 Followed::Link => Ok(None),
                 Followed::NotALink => Err(PlaceError::Changed {
                     path: self.given.to_owned(),
                 }),
             },
-            FileType::Directory => {
+            FolderEntryKind::Folder => {
                 // Entered, so that what stands inside is seen: a root or something protected.
                 self.folder(name)?;
                 Ok(None)
             }
-            FileType::RegularFile => Ok(Some(EntryKind::File)),
-            _ => Ok(Some(EntryKind::Other)),
+            kind => Ok(Some(kind.into())),
         }
     }
 
     /// Puts what a link says in front of the names still to walk.
     fn follow(&mut self, name: &OsStr) -> Result<Followed, PlaceError> {
-        let target = match readlinkat(&self.top()?.fd, name, Vec::new()) {
-            Ok(target) => OsString::from_vec(target.into_bytes()),
-            Err(Errno::INVAL) => return Ok(Followed::NotALink),
-            Err(errno) => return Err(self.io(errno)),
+        let target = match self.top()?.folder.link_target(name) {
+            Ok(target) => target,
+            Err(error) if error.kind() == ErrorKind::InvalidInput => {
+                return Ok(Followed::NotALink);
+            }
+            Err(error) => return Err(self.io(error)),
         };
         self.links += 1;
         if self.links > MOST_LINKS {
@@ -353,18 +334,18 @@ impl Walk<'_> {
             self.start(target)?;
             return Ok(Followed::Link);
         }
-        let names: Vec<OsString> = target
-            .as_os_str()
-            .as_bytes()
-            .split(|byte| *byte == b'/')
-            .filter(|part| !part.is_empty() && *part != b".")
-            .map(|part| OsStr::from_bytes(part).to_owned())
-            .collect();
+        let names: Vec<OsString> = target.components().filter_map(name_of_part).collect();
         self.pending.extend(names.into_iter().rev());
         Ok(Followed::Link)
     }
 
-    fn enter(&mut self, fd: OwnedFd, id: Id, path: PathBuf, inherited: FolderOwner) {
+    fn enter(
+        &mut self,
+        folder: HeldFolder,
+        id: FileIdentity,
+        path: PathBuf,
+        inherited: FolderOwner,
+    ) {
         let root = self.map.roots.iter().find(|root| root.id == id);
         let protected = self.map.protected.contains(&id);
         let owner = match (inherited, root) {
@@ -378,7 +359,7 @@ impl Walk<'_> {
             (inherited, None) => inherited,
         };
         self.frames.push(Frame {
-            fd,
+            folder,
             id,
             path,
             owner,
@@ -406,7 +387,7 @@ impl Walk<'_> {
             FolderOwner::Nobody | FolderOwner::Protected => None,
         };
         Ok(OpenPlace {
-            dir: top.fd,
+            dir: Arc::new(top.folder),
             name,
             kind,
             path: real,
@@ -453,11 +434,6 @@ impl Walk<'_> {
             .map_or(PlaceAccess::Read, |root| root.access)
     }
 
-    fn root_by_id(&self, stat: &rustix::fs::Stat) -> Option<&Located> {
-        let id = Id::of(stat);
-        self.map.roots.iter().find(|root| root.id == id)
-    }
-
     fn top(&self) -> Result<&Frame, PlaceError> {
         self.frames.last().ok_or_else(|| self.escapes())
     }
@@ -474,8 +450,17 @@ impl Walk<'_> {
         }
     }
 
-    fn io(&self, errno: Errno) -> PlaceError {
-        PlaceError::io(self.given, errno)
+    fn io(&self, error: io::Error) -> PlaceError {
+        PlaceError::io(self.given, error)
+    }
+}
+
+/// A part of a path to walk; `.` and doubled slashes are none.
+fn name_of_part(part: Component<'_>) -> Option<OsString> {
+    match part {
+        Component::Normal(name) => Some(name.to_owned()),
+        Component::ParentDir => Some(OsString::from("..")),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir => None,
     }
 }
 
@@ -508,13 +493,11 @@ impl ClosedPlaces {
     }
 
     /// Whether a folder may not be entered, and which of its names may not be opened.
-    pub(crate) fn around(&self, folder: BorrowedFd<'_>) -> ClosedPart<'_> {
-        let Ok(stat) = fstat(folder) else {
+    pub(crate) fn around(&self, folder: &HeldFolder) -> ClosedPart<'_> {
+        let Ok(id) = folder.identity() else {
             return ClosedPart::Whole;
         };
-        let id = Id::of(&stat);
-        let root = self.0.roots.iter().any(|root| root.id == id);
-        if self.0.protected.contains(&id) && !root {
+        if self.0.protected.contains(&id) && !self.0.has_root(id) {
             return ClosedPart::Whole;
         }
         let names = self.0.protected_names.iter();

@@ -12,8 +12,8 @@ use chela_config::{
 use super::names::{CODING, MESSAGING, MINIMAL};
 use super::{PolicyAsk, PolicyRule, PolicyStep, SandboxChoice, ToolNames, sender};
 
-/// Tools that reach what is the owner's: files, commands, jobs, and agents that have those.
-const NEVER_FOR_STRANGERS: [&str; 9] = [
+/// Tools that reach what is the owner's: files, commands, jobs, servers, and agents that have those.
+const NEVER_FOR_STRANGERS: [&str; 10] = [
     "group:fs",
     "group:runtime",
     "group:ui",
@@ -23,6 +23,7 @@ const NEVER_FOR_STRANGERS: [&str; 9] = [
     "cron",
     "gateway",
     "sessions_spawn",
+    "bundle-mcp",
 ];
 /// Tools a sub-agent never has.
 const NEVER_FOR_SUBAGENTS: [&str; 7] = [

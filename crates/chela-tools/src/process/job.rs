@@ -377,8 +377,11 @@ async fn follow(job: Arc<CommandJob>, mut child: Child, mut source: Source, dead
 }
 
 fn how(status: ExitStatus) -> CommandEnd {
-    use std::os::unix::process::ExitStatusExt;
-    match (status.code(), status.signal()) {
+    #[cfg(unix)]
+    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
+    #[cfg(not(unix))]
+    let signal = None;
+    match (status.code(), signal) {
         (Some(code), _) => CommandEnd::Code(code),
         (None, Some(signal)) => CommandEnd::Signal(signal),
         (None, None) => CommandEnd::Lost("it ended without a status".to_owned()),

@@ -99,7 +99,7 @@ impl KeptCommands {
 
     /// Keeps what a command printed, the oldest making room.
     pub fn keep(&self, job: &CommandJob) -> io::Result<()> {
-        crate::bound::private_folder(&self.folder)?;
+        chela_files::create_private_folder(&self.folder)?;
         let state = job.state();
         let command = KeptCommand {
             id: job.id.clone(),

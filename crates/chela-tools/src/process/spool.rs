@@ -4,12 +4,12 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chela_core::secret::{Redactor, SecretStream};
 use chela_core::{ok_or_debug, ok_or_warn};
+use chela_files::restrict_to_owner;
 
 /// At least so many of the last bytes stay in memory, and at most twice as many.
 const TAIL: usize = 128 * 1024;
@@ -176,7 +176,7 @@ impl OutputSpool {
         };
         let available = usize::try_from(self.file_bytes - from).unwrap_or(usize::MAX);
         let mut bytes = vec![0; most.min(available)];
-        let read = file.read_at(&mut bytes, from);
+        let read = read_at(file, &mut bytes, from);
         let read = ok_or_warn!(read, "what a command printed cannot be read again");
         bytes.truncate(read.unwrap_or(0));
         OutputPart { bytes, lost: 0 }
@@ -212,12 +212,9 @@ impl OutputSpool {
                 self.handed_over = true;
             }
             None => {
-                let mut file = File::options()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .mode(0o600)
-                    .open(to)?;
+                let mut options = File::options();
+                options.write(true).create(true).truncate(true);
+                let mut file = restrict_to_owner(&mut options).open(to)?;
                 file.write_all(&self.tail)?;
             }
         }
@@ -233,12 +230,9 @@ impl OutputSpool {
                 "no folder for the output of a command"
             );
         }
-        let opened = File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&self.path);
+        let mut options = File::options();
+        options.read(true).append(true).create_new(true);
+        let opened = restrict_to_owner(&mut options).open(&self.path);
         if let Some(file) = ok_or_warn!(opened, "the output of a command is not kept") {
             self.file = Some(file);
             self.state = FileState::Writing;
@@ -287,6 +281,14 @@ impl Drop for OutputSpool {
             );
         }
     }
+}
+
+/// Of a file that is only ever added to: where the next byte goes is not changed by it.
+fn read_at(file: &File, bytes: &mut [u8], from: u64) -> io::Result<usize> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_at(file, bytes, from);
+    #[cfg(windows)]
+    return std::os::windows::fs::FileExt::seek_read(file, bytes, from);
 }
 
 #[cfg(test)]

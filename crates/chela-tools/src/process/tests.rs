@@ -91,6 +91,7 @@ async fn call(tool: &ProcessTool, arguments: &Map<String, Value>) -> ToolOutput 
         approver: &HeadlessApprover,
         targets: &[],
         redirects: &crate::AnyRedirect,
+        bound: None,
     };
     tool.run(call).await
 }

@@ -12,7 +12,7 @@ pub(super) const CHIEF: &str = "x-chief";
 pub(super) const ALIASES: &str = "x-also";
 
 /// Limits up to this are what anybody would expect.
-const PLAIN_LIMIT: i64 = 1;
+const PLAIN_LIMIT: i64 = 100;
 
 /// The schema as a model is told of it.
 pub fn model_schema(parameters: &Value) -> Value {

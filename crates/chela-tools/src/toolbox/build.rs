@@ -20,9 +20,7 @@ use crate::policy::{self, PolicyAsk, PolicyVerdict, SandboxChoice, Sender, ToolR
 use crate::sessions::{self, SessionCompany, SessionSight, SessionToolset};
 use crate::subagents::{self, ChildSpawner};
 use crate::tools_find::{self, ToolCatalog};
-use crate::{
-    ChangeJournal, OfferedTool, OutputBound, SessionsView, Tool, ToolOffer, ToolSpec, bound,
-};
+use crate::{ChangeJournal, OfferedTool, OutputBound, SessionsView, Tool, ToolOffer, bound};
 
 /// The model a session talks to, as far as tools care.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -80,10 +78,8 @@ fn offered(tools: Vec<Arc<dyn Tool>>, offer: ToolOffer) -> impl Iterator<Item = 
 /// What a search for tools may bring.
 pub(super) fn findable<'a>(
     tools: impl Iterator<Item = &'a Arc<dyn Tool>>,
-) -> impl Iterator<Item = &'a ToolSpec> {
-    tools
-        .filter(|tool| tool.offer() != ToolOffer::Always)
-        .map(|tool| tool.spec())
+) -> impl Iterator<Item = &'a Arc<dyn Tool>> {
+    tools.filter(|tool| tool.offer() != ToolOffer::Always)
 }
 
 /// Adds the tool that finds others, where there is something to find and the policy lets it. Gives
@@ -104,6 +100,26 @@ fn put_off(
     let deferred: BTreeSet<String> = deferred.map(|tool| tool.spec().name.to_string()).collect();
     tools.push(finder);
     deferred
+}
+
+/// Where nothing is found only when it is needed, every tool stands in the prompt; what a stranger says
+/// of one does not get there. Gives what was left out, and why.
+fn without_strangers(tools: &mut Vec<Arc<dyn Tool>>) -> Vec<(String, String)> {
+    let mut left_out = Vec::new();
+    tools.retain(|tool| {
+        let is_known = tool.described_by() > Trust::External;
+        if !is_known {
+            let name = tool.spec().name.to_string();
+            let server = name.split_once("__").map_or("NAME", |(server, _)| server);
+            let why = format!(
+                "its description is not approved, and without tools_find it would stand in every \
+                 prompt: `chela mcp trust {server}`"
+            );
+            left_out.push((name, why));
+        }
+        is_known
+    });
+    left_out
 }
 
 fn sessions_seen(settings: &ToolboxSettings<'_>, bound: Arc<OutputBound>) -> SessionToolset {
@@ -307,8 +323,11 @@ impl Toolbox {
                 false
             }
         });
-        let catalog = Arc::new(ToolCatalog::default());
+        let catalog = Arc::new(ToolCatalog::new(&settings.host.entropy));
         let deferred = put_off(&mut tools, &catalog, &policy);
+        if deferred.is_empty() {
+            left_out.extend(without_strangers(&mut tools));
+        }
         Self {
             tools: tools.into(),
             deferred: deferred.into(),

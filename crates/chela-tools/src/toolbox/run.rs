@@ -76,6 +76,7 @@ impl Toolbox {
         let call = RunCall {
             arguments: &prepared.arguments,
             progress: &progress,
+            bound: Some(&self.bound),
             ..call
         };
         let output = self.without_secrets(run_or_break(prepared.tool.as_ref(), call).await);

@@ -124,7 +124,7 @@ fn is_address(spec: &ToolSpec, argument: &str) -> bool {
 fn is_seen_by_others(spec: &ToolSpec, argument: &str) -> bool {
     let outward = matches!(
         spec.effect,
-        Effect::Egress | Effect::WriteOutward | Effect::ReadUntrusted
+        Effect::Egress | Effect::WriteOutward | Effect::ReadUntrusted | Effect::Irreversible
     );
     spec.sinks
         .iter()

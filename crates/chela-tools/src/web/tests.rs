@@ -89,6 +89,7 @@ async fn call(tool: &dyn Tool, arguments: Value) -> ToolOutput {
         approver: &HeadlessApprover,
         targets: &tool.targets(arguments),
         redirects: &crate::AnyRedirect,
+        bound: None,
     };
     tool.run(call).await
 }

@@ -25,6 +25,7 @@ mod served;
 
 use std::time::Duration;
 
+use chela_testkit::bench::BenchEffort;
 use load::{LoadPlan, LoadReport};
 use meter::ProcessMeter;
 use model::EchoModel;
@@ -32,19 +33,23 @@ use served::ServedHome;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let number = |flag: &str, usual: usize| {
+    let effort = BenchEffort::asked();
+    let number = |flag: &str, usual: usize, tried: usize| {
         let at = args.iter().position(|arg| arg == flag);
         let value = at.and_then(|at| args.get(at + 1));
-        value.map_or(usual, |value| value.parse().expect("a number"))
+        value.map_or(effort.pick(usual, tried), |value| {
+            value.parse().expect("a number")
+        })
     };
-    let seconds = number("--seconds", 120);
+    let seconds = number("--seconds", 120, 2);
     let plan = LoadPlan {
-        sessions: number("--sessions", 500),
-        rate: number("--rate", 200),
+        sessions: number("--sessions", 500, 4),
+        rate: number("--rate", 200, 8),
         time: Duration::from_secs(u64::try_from(seconds).unwrap_or(120)),
         first: 0,
     };
-    let kill_every = Duration::from_secs(u64::try_from(number("--kill-every", 10)).unwrap_or(10));
+    let kill_every = number("--kill-every", 10, 1);
+    let kill_every = Duration::from_secs(u64::try_from(kill_every).unwrap_or(10));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -90,7 +95,9 @@ fn steady(
     let (resident, peak) = (meter.memory(), meter.peak());
     let fast = LoadPlan {
         rate: 0,
-        time: plan.time.min(Duration::from_secs(15)),
+        time: plan
+            .time
+            .min(Duration::from_secs(BenchEffort::asked().pick(15, 1))),
         first: 1_000_000,
         ..*plan
     };

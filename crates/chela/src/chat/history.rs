@@ -2,10 +2,10 @@
 
 use std::fs::OpenOptions;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use chela_core::ok_or_debug;
+use chela_files::restrict_to_owner;
 use serde::{Deserialize, Serialize};
 
 /// Entries kept.
@@ -156,7 +156,7 @@ impl InputHistory {
     fn open_for(&self, options: &mut OpenOptions) -> Option<std::fs::File> {
         let file = self.file.as_ref()?;
         let opened = chela_files::create_private_folder(file.parent()?)
-            .and_then(|()| options.create(true).mode(0o600).open(file));
+            .and_then(|()| restrict_to_owner(options.create(true)).open(file));
         ok_or_debug!(opened, "what was typed is not kept", path = %file.display())
     }
 

@@ -2,11 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use chela_core::ok_or_debug;
 use chela_tools::ApprovalQuestion;
-use rustix::termios::{QueueSelector, tcflush};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 use super::clean::{clean, clean_line};
 use super::ink::StyledLine;
@@ -30,16 +26,30 @@ pub fn ask_line(question: &str) -> Option<String> {
 pub async fn ask_line_and_wait(question: &str) -> Option<String> {
     write!(io::stderr(), "{question}").ok()?;
     io::stderr().flush().ok()?;
+    wait_for_input().await?;
+    ask_line("")
+}
+
+/// Until there is something to read. What cannot be watched, such as a file, never keeps one
+/// waiting.
+#[cfg(unix)]
+async fn wait_for_input() -> Option<()> {
+    use tokio::io::{Interest, unix::AsyncFd};
     #[expect(
         deprecated,
         reason = "unsound for a file that is closed; this one is open as long as the process"
     )]
     let watched = AsyncFd::with_interest(io::stdin(), Interest::READABLE);
-    // What cannot be watched, such as a file, never keeps one waiting.
     if let Ok(stdin) = watched {
         stdin.readable().await.ok()?.retain_ready();
     }
-    ask_line("")
+    Some(())
+}
+
+/// A console cannot be waited for beside other work: the line is read at once.
+#[cfg(not(unix))]
+async fn wait_for_input() -> Option<()> {
+    Some(())
 }
 
 /// Asks, and takes nothing for an answer that was typed before the question stood there.
@@ -213,7 +223,21 @@ fn is_no(line: &str) -> bool {
 /// Forgets what was typed or pasted and not read yet.
 pub fn drop_pending_input() {
     if io::stdin().is_terminal() {
-        let dropped = tcflush(io::stdin(), QueueSelector::IFlush);
-        ok_or_debug!(dropped, "what was typed ahead is still there");
+        chela_core::ok_or_debug!(flush_input(), "what was typed ahead is still there");
     }
+}
+
+#[cfg(unix)]
+fn flush_input() -> io::Result<()> {
+    use rustix::termios::{QueueSelector, tcflush};
+    Ok(tcflush(io::stdin(), QueueSelector::IFlush)?)
+}
+
+#[cfg(not(unix))]
+fn flush_input() -> io::Result<()> {
+    use crossterm::event;
+    while event::poll(std::time::Duration::ZERO)? {
+        event::read()?;
+    }
+    Ok(())
 }

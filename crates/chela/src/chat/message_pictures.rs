@@ -12,6 +12,7 @@ use chela_model::ModelInput;
 use chela_tools::picture_mime;
 
 use crate::fail::CommandError;
+use crate::file_trouble::unreadable;
 
 /// Bytes of one picture.
 const MOST_IMAGE: u64 = 20 << 20;
@@ -87,9 +88,7 @@ pub fn read_images(files: &[PathBuf]) -> Result<Vec<InboundImage>, CommandError>
                     opened.take(MOST_IMAGE + 1).read_to_end(&mut bytes)?;
                     Ok(bytes)
                 })
-                .map_err(|error| {
-                    CommandError::new(format!("cannot read the image {shown}: {error}"))
-                })?;
+                .map_err(|error| unreadable(format!("the image {shown}"), &error))?;
             if bytes.len() as u64 > MOST_IMAGE {
                 return Err(CommandError::new(format!(
                     "the image {shown} is larger than 20 MiB"

@@ -9,22 +9,20 @@ mod owner_commands;
 mod recap;
 mod saying;
 mod typing;
+mod work;
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use chela_agent::conversation::{
-    CompactError, CompactionOutcome, Conversation, InboundMessage, OwnerCommandOutcome,
-};
-use chela_agent::slash::{self, CommandContext, SessionSetting};
-use chela_agent::turn::{TurnEnd, TurnEvent, TurnOutcome, TurnSurface};
+use chela_agent::conversation::Conversation;
+use chela_agent::slash::CommandContext;
 use chela_tools::OwnerPresence;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use owner_commands::RanCommand;
+use work::{ChatWork, DoneWork, RunningWork, beside, finish};
 
 use super::clean::clean_line;
 use super::editor::LineEditor;
@@ -42,9 +40,9 @@ use super::questions::QuestionQueue;
 use super::relay::{RelaySurface, TurnNews};
 use super::stage::FramePainter;
 use super::terminal::{self, KeyReader, RawTerminal};
-use super::turn_errors::{self, TurnFailure};
-use super::view::{ReasoningDisplay, ToolDetail, TurnView, ViewSettings, usage_line};
+use super::view::TurnView;
 use crate::fail::{CommandError, CommandExit};
+use crate::heard_signals::{HeardSignal, SignalKind};
 use crate::process_log;
 use crate::screen::ColourMode;
 
@@ -156,35 +154,14 @@ struct ChatRoom<'a, W> {
     over: bool,
 }
 
-/// Work that takes time.
-enum ChatWork {
-    Say(InboundMessage),
-    Compact(Option<String>),
-    /// A command the person typed.
-    Command(String),
-    /// Something in the background has ended: the agent is to hear of it.
-    Wake,
-}
-
-/// What came of it.
-enum Done {
-    Turn(Result<TurnOutcome, TurnFailure>),
-    Compact(Result<CompactionOutcome, CompactError>),
-    Command(String, Result<OwnerCommandOutcome, String>),
-    /// There was nothing to be woken for.
-    Nothing,
-}
-
 /// Waits for what runs in the background.
 type Waiting<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
-
-type Work<'a> = Pin<Box<dyn Future<Output = Done> + 'a>>;
 
 /// What the loop woke up for.
 enum Woken {
     Act(KeyAction),
     News(TurnNews),
-    Done(Done),
+    Done(DoneWork),
     Ended,
     Tick,
     Over,
@@ -192,8 +169,6 @@ enum Woken {
 
 /// A paint per screen refresh is enough.
 const REFRESH: Duration = Duration::from_millis(16);
-/// How long a command may run that the person typed.
-const OWNER_COMMAND_TIME: Duration = Duration::from_secs(600);
 /// The pace of spinners.
 const TICK: Duration = Duration::from_millis(100);
 
@@ -270,11 +245,11 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     ) -> Result<(), CommandError> {
         let unheard =
             |error: io::Error| CommandError::new(format!("cannot listen for signals: {error}"));
-        let mut terminated = signal(SignalKind::terminate()).map_err(unheard)?;
-        let mut hung_up = signal(SignalKind::hangup()).map_err(unheard)?;
+        let mut terminated = HeardSignal::listen(SignalKind::Terminate).map_err(unheard)?;
+        let mut hung_up = HeardSignal::listen(SignalKind::HangUp).map_err(unheard)?;
         let mut keys = KeyReader::start();
         let mut gone = std::pin::pin!(terminal::until_gone());
-        let mut work: Option<Work<'a>> = None;
+        let mut work: Option<RunningWork<'a>> = None;
         let mut waiting: Option<Waiting<'a>> = None;
         let mut painted = Instant::now();
         let mut dirty = true;
@@ -285,7 +260,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             {
                 // A turn asks what sub-agents ask by itself.
                 waiting = None;
-                work = Some(self.start(next, relay));
+                work = Some(self.start_work(next, relay));
                 dirty = true;
             }
             if work.is_none() && waiting.is_none() && self.wakes {
@@ -300,8 +275,8 @@ impl<'a, W: Write> ChatRoom<'a, W> {
             let pause = if dirty { REFRESH } else { TICK };
             let woken = tokio::select! {
                 biased;
-                _ = terminated.recv() => Woken::Over,
-                _ = hung_up.recv() => Woken::Over,
+                () = terminated.next() => Woken::Over,
+                () = hung_up.next() => Woken::Over,
                 () = &mut gone => Woken::Over,
                 act = keys.next() => act.map_or(Woken::Over, Woken::Act),
                 Some(item) = news.recv() => Woken::News(item),
@@ -336,7 +311,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                         while let Ok(item) = news.try_recv() {
                             self.hear(item);
                         }
-                        self.done(done).await;
+                        self.end_work(done).await;
                     }
                 }
                 // Dropping is stopping.
@@ -359,7 +334,7 @@ impl<'a, W: Write> ChatRoom<'a, W> {
                     while let Ok(item) = news.try_recv() {
                         self.hear(item);
                     }
-                    self.done(done).await;
+                    self.end_work(done).await;
                 }
                 Woken::Ended => {
                     waiting = None;
@@ -371,178 +346,12 @@ impl<'a, W: Write> ChatRoom<'a, W> {
         Ok(())
     }
 
-    fn start(&mut self, next: ChatWork, relay: &'a RelaySurface) -> Work<'a> {
-        let now = Instant::now();
-        self.busy = Some(now);
-        self.has_work = true;
-        self.view.begin(self.settings(), now);
-        self.is_command = matches!(next, ChatWork::Command(_));
-        let talk = self.talk;
-        match next {
-            ChatWork::Say(message) => {
-                let renew_logins = self.renew_logins;
-                if let Some(gateway) = self.gateway_there() {
-                    return Box::pin(async move { Done::Turn(gateway.say(message).await) });
-                }
-                Box::pin(async move {
-                    for told in renew_logins().await {
-                        relay.event(TurnEvent::Notice(told));
-                    }
-                    Done::Turn(talk.say(message, relay).await.map_err(TurnFailure::Here))
-                })
-            }
-            ChatWork::Compact(keep) => {
-                Box::pin(async move { Done::Compact(talk.compact(keep.as_deref()).await) })
-            }
-            ChatWork::Command(line) => Box::pin(async move {
-                let outcome = talk
-                    .background()
-                    .run_for_owner(&line, talk.work_folder(), OWNER_COMMAND_TIME)
-                    .await;
-                Done::Command(line, outcome)
-            }),
-            ChatWork::Wake => Box::pin(async move {
-                match talk.wake(relay).await {
-                    Ok(Some(outcome)) => Done::Turn(Ok(outcome)),
-                    Ok(None) => Done::Nothing,
-                    Err(error) => Done::Turn(Err(error.into())),
-                }
-            }),
-        }
-    }
-
     fn hear(&mut self, item: TurnNews) {
         let now = Instant::now();
         match item {
             TurnNews::Event(event) => self.view.event(event, now),
             TurnNews::Question(question) => self.questions.add(question),
             TurnNews::Elsewhere(news) => self.hear_elsewhere(news),
-        }
-    }
-
-    async fn done(&mut self, done: Done) {
-        let now = Instant::now();
-        self.has_work = false;
-        let took = self
-            .busy
-            .take()
-            .map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.questions.tidy();
-        match done {
-            Done::Nothing => {
-                self.view.broke();
-                return self.run_held_lines().await;
-            }
-            Done::Turn(Ok(outcome)) => {
-                self.wakes = true;
-                self.view.end(&outcome);
-                self.footer(&outcome, took).await;
-                if outcome.ended == TurnEnd::Done {
-                    self.take_up_unheard();
-                }
-            }
-            Done::Turn(Err(error)) => {
-                self.wakes = false;
-                self.view.broke();
-                let width = self.stage.width().saturating_sub(1);
-                for line in turn_errors::error_lines(&error, self.talk, width) {
-                    self.view.say(line);
-                }
-            }
-            Done::Command(line, outcome) => {
-                self.view.broke();
-                self.show_ran(&line, outcome);
-                self.take_up_unheard();
-            }
-            Done::Compact(Ok(compacted)) => {
-                self.view.broke();
-                self.view.meter = self.talk.status().await.context;
-                self.view
-                    .say(StyledLine::new(compacted.in_words(), look::DIM));
-                self.take_up_unheard();
-            }
-            Done::Compact(Err(error)) => {
-                self.view.broke();
-                self.view
-                    .say(StyledLine::new(error.to_string(), look::WARN));
-            }
-        }
-        self.view.say(StyledLine::default());
-        self.put_back_settings().await;
-        self.model = self.talk.model().selected;
-        self.give_back_unheard();
-        self.run_held_lines().await;
-    }
-
-    /// What was said to a turn that was stopped or failed before it read it: back on the line, so
-    /// that no later turn, perhaps of another conversation, hears it unasked.
-    fn give_back_unheard(&mut self) {
-        if self.next.is_some() {
-            return;
-        }
-        for message in self.talk.take_unheard() {
-            self.history.add_taken_back(&message.text);
-            let told = format!("· not read: {} (Up brings it back)", message.text);
-            let told = clean_line(&told);
-            self.view.say(StyledLine::new(told, look::WARN));
-        }
-    }
-
-    async fn put_back_settings(&mut self) {
-        if let Some(for_now) = self.for_now.take() {
-            for_now.put_back().await;
-        }
-    }
-
-    /// A word that came when the turn had already made its last step begins the next one.
-    fn take_up_unheard(&mut self) {
-        if self.next.is_some() {
-            return;
-        }
-        let unheard = self.talk.take_unheard();
-        if !unheard.is_empty() {
-            let texts: Vec<&str> = unheard.iter().map(|word| word.text.as_str()).collect();
-            self.next = Some(ChatWork::Say(InboundMessage {
-                text: texts.join("\n\n"),
-                pasted: unheard
-                    .iter()
-                    .flat_map(|word| word.pasted.clone())
-                    .collect(),
-                images: unheard
-                    .iter()
-                    .flat_map(|word| word.images.clone())
-                    .collect(),
-                ..InboundMessage::default()
-            }));
-        }
-    }
-
-    /// Tokens under the reply, when the person wants them.
-    async fn footer(&mut self, outcome: &TurnOutcome, took: Duration) {
-        let line = match slash::value(self.talk, SessionSetting::Usage).as_str() {
-            "tokens" => usage_line(&outcome.usage, took, None),
-            "full" => {
-                let spent = self.talk.turn_spent(outcome).await;
-                let priced = spent.filter(|sum| sum.requests > sum.unpriced);
-                usage_line(&outcome.usage, took, priced.map(|sum| sum.cost))
-            }
-            _ => return,
-        };
-        self.view.say(line);
-    }
-
-    fn settings(&self) -> ViewSettings {
-        ViewSettings {
-            reasoning: match slash::value(self.talk, SessionSetting::Reasoning).as_str() {
-                "on" => ReasoningDisplay::After,
-                "stream" => ReasoningDisplay::AsItComes,
-                _ => ReasoningDisplay::Off,
-            },
-            tools: match slash::value(self.talk, SessionSetting::Verbose).as_str() {
-                "on" => ToolDetail::Some,
-                "full" => ToolDetail::All,
-                _ => ToolDetail::Folded,
-            },
         }
     }
 
@@ -589,37 +398,10 @@ impl<'a, W: Write> ChatRoom<'a, W> {
     }
 }
 
-/// Waits for something else while the work goes on; what came of the work, where it ended first.
-async fn beside<T>(
-    work: &mut Option<Work<'_>>,
-    other: impl Future<Output = T>,
-) -> (T, Option<Done>) {
-    let mut other = std::pin::pin!(other);
-    let mut ended = None;
-    loop {
-        tokio::select! {
-            biased;
-            value = &mut other => return (value, ended),
-            done = finish(work), if work.is_some() => {
-                *work = None;
-                ended = Some(done);
-            }
-        }
-    }
-}
-
 /// Waits for what runs in the background; never ends without any.
 async fn until(waiting: &mut Option<Waiting<'_>>) {
     match waiting {
         Some(waiting) => waiting.await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Waits for the work under way; never ends without any.
-async fn finish(work: &mut Option<Work<'_>>) -> Done {
-    match work {
-        Some(work) => work.await,
         None => std::future::pending().await,
     }
 }

@@ -2,30 +2,30 @@
 
 use std::io;
 
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use crate::heard_signals::{HeardSignal, SignalKind};
 
 /// Heard from the moment this is made: none of them ends the process by itself any more.
 pub struct StopSignals {
-    interrupt: Signal,
-    terminate: Signal,
-    hang_up: Signal,
+    interrupt: HeardSignal,
+    terminate: HeardSignal,
+    hang_up: HeardSignal,
 }
 
 impl StopSignals {
     pub fn listen() -> io::Result<Self> {
         Ok(Self {
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            interrupt: HeardSignal::listen(SignalKind::Interrupt)?,
+            terminate: HeardSignal::listen(SignalKind::Terminate)?,
+            hang_up: HeardSignal::listen(SignalKind::HangUp)?,
         })
     }
 
     /// Waits for the next one.
     pub async fn next(&mut self) {
         tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-            _ = self.hang_up.recv() => {}
+            () = self.interrupt.next() => {}
+            () = self.terminate.next() => {}
+            () = self.hang_up.next() => {}
         }
     }
 }

@@ -1,15 +1,11 @@
 //! Raw mode, and back out of it whatever happens.
 
 use std::io::{self, Write};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chela_core::ok_or_warn;
 use crossterm::{event, terminal};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use super::keys::{KeyAction, read_key_action};
@@ -118,7 +114,10 @@ impl Drop for KeyReader {
 
 /// Waits until the other end of the terminal is gone. Nobody need send a signal then, and whoever
 /// only reads is answered with nothing, again and again.
+#[cfg(unix)]
 pub async fn until_gone() {
+    use std::os::fd::AsFd as _;
+    use tokio::io::{Interest, unix::AsyncFd};
     #[expect(
         deprecated,
         reason = "unsound for a file that is closed; this one is closed by whoever watches it"
@@ -127,7 +126,7 @@ pub async fn until_gone() {
         .as_fd()
         .try_clone_to_owned()
         .and_then(|terminal| AsyncFd::with_interest(terminal, Interest::READABLE));
-    let Some(terminal) = ok_or_warn!(
+    let Some(terminal) = chela_core::ok_or_warn!(
         watched,
         "whether the terminal is still there cannot be watched"
     ) else {
@@ -141,9 +140,16 @@ pub async fn until_gone() {
     }
 }
 
+/// Closing the window is told by the system.
+#[cfg(not(unix))]
+pub async fn until_gone() {
+    std::future::pending().await
+}
+
 /// Stops the process as Ctrl-Z does, and goes on when the shell says so.
 pub fn suspend() -> io::Result<RawTerminal> {
     restore();
+    #[cfg(unix)]
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP)?;
     RawTerminal::enter()
 }

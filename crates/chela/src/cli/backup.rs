@@ -52,6 +52,10 @@ Examples:
         /// Move what is there aside
         #[arg(long)]
         force: bool,
+        /// It is yours, although this installation cannot tell that it made it: its key is on another
+        /// machine, or gone. Config, approvals, jobs and waiting messages in it count
+        #[arg(long)]
+        mine: bool,
         /// Print JSON for scripts
         #[arg(long)]
         json: bool,

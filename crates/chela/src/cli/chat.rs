@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueHint};
 
 use super::AgentArg;
@@ -45,7 +46,7 @@ pub struct ChatArgs {
     pub continue_last: bool,
 
     /// Use this model, this time only: provider/model or an alias
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = NonEmptyStringValueParser::new())]
     pub model: Option<String>,
 
     /// How much it thinks, this time only: off, minimal, low, medium, high, xhigh
@@ -105,7 +106,7 @@ pub struct ChatArgs {
 #[derive(Debug, Default, Args)]
 pub struct ResumeArgs {
     /// Its id, the start of it, its name, or words you wrote in it; without it you pick one
-    #[arg(value_name = "ID|WORDS")]
+    #[arg(value_name = "ID|WORDS", conflicts_with_all = ["continue_last", "session", "new_session"])]
     pub which: Vec<String>,
 
     #[command(flatten)]

@@ -86,11 +86,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct PatchArgs {
     /// The document itself, or `-` for standard input
-    #[arg(
-        required_unless_present = "file",
-        conflicts_with = "file",
-        allow_hyphen_values = true
-    )]
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
     pub document: Option<String>,
     /// Read the document from this file
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -14,7 +14,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 
 use super::Cli;
-use known_elsewhere::{known_option, known_word, with_habits};
+use known_elsewhere::{is_command_elsewhere, known_option, known_word, with_habits};
 
 /// Takes the arguments as they were typed; an error suggests only what is near.
 pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
@@ -161,6 +161,9 @@ impl TypedWords {
     /// Whether the words begin like a command, mistyped or not. Nobody mistypes the first letter
     /// of one as easily as they begin a sentence with `what`, which is one letter from `chat`.
     fn looks_like_command(&self, command: &Command, first: &str) -> bool {
+        if is_command_elsewhere(&self.words) {
+            return true;
+        }
         let Some(near) = nearest(first, command_names(command)) else {
             return false;
         };
@@ -279,9 +282,14 @@ fn with_near_suggestions(
             None => {}
         }
     }
-    if place.path.is_empty() {
-        let said: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let said = said.join(" ").replace('\'', "'\\''");
+    let said: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let said = match place.path.is_empty() {
+        true => Some(said.join(" ")),
+        // Nobody puts a command in quotes.
+        false => given.contains(' ').then_some(given),
+    };
+    if let Some(said) = said {
+        let said = said.replace('\'', "'\\''");
         tips.push(format!(
             "to say it to the agent: chela chat -m '{said}', or chela -p '{said}'"
         ));

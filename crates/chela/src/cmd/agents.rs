@@ -6,6 +6,7 @@ use chela_agent::prompt_knobs::PromptKnobs;
 use chela_config::KeyPath;
 use chela_config::text::edit;
 use chela_core::{AgentId, Host};
+use chela_model::Models;
 use chela_workspace::SeedMode;
 use serde_json::{Map, Value, json};
 
@@ -94,9 +95,12 @@ struct New {
 
 fn add(setup: &CommandSetup, screen: &mut Screen, new: &New) -> CommandOutcome {
     let id = AgentId::parse(&new.id).map_err(CommandError::usage)?;
-    if setup.loaded.agents().contains(&id) && setup.agent_path(&id).is_some() {
+    if setup.loaded.agents().contains(&id) {
         return Err(CommandError::new(format!("agent `{id}` already exists"))
             .hint(format!("chela agents show {id}")));
+    }
+    if let Some(model) = &new.model {
+        Models::of(&setup.host, &setup.loaded).resolve(model)?;
     }
     let mut entry = Map::new();
     entry.insert("id".into(), json!(id));

@@ -251,9 +251,8 @@ impl ApprovalsFile {
         if let Some(args) = &args
             && let Err(why) = chela_tools::approvals::check_pattern(args)
         {
-            return Err(CommandError::usage(format!(
-                "--args is not a regular expression: {why}"
-            )));
+            let told = format!("--args is not a regular expression: {why}");
+            return Err(CommandError::usage(told).hint("such as --args 'status|log( .*)?'"));
         }
         let agent = match whose.every_agent {
             true => EVERY_AGENT.to_owned(),

@@ -21,6 +21,7 @@ use super::turn::number;
 use super::{CommandOutcome, ledger};
 use crate::cli::audit::AuditCommand;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::{unreadable, unwritable};
 use crate::screen::{Screen, count_noun, shorten};
 
 impl From<ExportError> for CommandError {
@@ -120,10 +121,14 @@ fn tell_verdict(screen: &mut Screen, verdict: &VerifyReport, as_json: bool) -> C
 }
 
 fn verify_file(host: &Host, screen: &mut Screen, file: &Path, as_json: bool) -> CommandOutcome {
-    let opened = std::fs::File::open(file)
-        .map_err(|error| CommandError::new(format!("cannot read {}: {error}", file.display())))?;
+    let opened = std::fs::File::open(file).map_err(|error| unreadable(file.display(), &error))?;
     let key = InstallationKey::beside(&ledger_file(host));
-    let report = verify_export(&mut BufReader::new(opened), key)?;
+    let report = verify_export(&mut BufReader::new(opened), key).map_err(|error| match error {
+        ExportError::Write(error) => unreadable(file.display(), &error),
+        ExportError::Line { .. } => CommandError::new(format!("{}: {error}", file.display()))
+            .hint("`chela audit export -o FILE` writes one"),
+        ExportError::Ledger(error) => error.into(),
+    })?;
     if as_json {
         screen.json(&report.damage)?;
         return Ok(exit(&report.damage));
@@ -197,9 +202,8 @@ fn export(
         None => screen.bytes(&lines)?,
         Some(path) => {
             let path = host.expand(&path.to_string_lossy());
-            std::fs::write(&path, &lines).map_err(|error| {
-                CommandError::new(format!("cannot write {}: {error}", path.display()))
-            })?;
+            std::fs::write(&path, &lines)
+                .map_err(|error| unwritable(host.compact(&path), &error))?;
             screen.line(format!("Wrote {count} entries to {}", host.compact(&path)))?;
         }
     }

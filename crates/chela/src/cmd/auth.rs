@@ -1,6 +1,5 @@
 //! `chela auth`: logins that give a key, and renew it.
 
-mod endpoints;
 mod flows;
 mod tokens;
 
@@ -8,6 +7,7 @@ use chela_config::KeyPath;
 use chela_config::text::edit;
 use chela_core::Host;
 use chela_model::ModelHttp;
+use chela_model::oauth::{AuthorizationServer, IssuerMatch};
 use serde_json::json;
 
 use super::{CommandOutcome, CommandSetup, config};
@@ -15,7 +15,6 @@ use crate::chat::clean_line;
 use crate::cli::auth::{AuthCommand, LoginArgs};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::Screen;
-use endpoints::LoginEndpoints;
 use tokens::{KeptLogin, stored_names};
 
 pub fn run(host: &Host, screen: &mut Screen, command: AuthCommand) -> CommandOutcome {
@@ -60,11 +59,11 @@ fn login(host: &Host, screen: &mut Screen, args: &LoginArgs) -> CommandOutcome {
         .build()
         .map_err(|error| CommandError::new(format!("cannot start: {error}")))?;
     let login = runtime.block_on(async {
-        let endpoints = LoginEndpoints::discover(&http, &issuer).await?;
+        let server = AuthorizationServer::discover(&http, &issuer, IssuerMatch::SlashAside).await?;
         let asking = flows::LoginRequest {
             host,
             http: &http,
-            endpoints: &endpoints,
+            server: &server,
             client_id: &client_id,
             scope: scope.as_deref(),
         };
@@ -74,7 +73,7 @@ fn login(host: &Host, screen: &mut Screen, args: &LoginArgs) -> CommandOutcome {
                 issuer,
                 client_id: client_id.clone(),
                 scope: scope.clone(),
-                token_endpoint: endpoints.token,
+                token_endpoint: server.token,
                 refresh_token: None,
                 expires_at: None,
             }

@@ -4,16 +4,19 @@ use std::path::{Path, PathBuf};
 
 use chela_agent::OwnerCalendar;
 use chela_backup::{
-    BackupAsk, BackupError, BackupManifest, BlankedKey, RestoreAsk, create, restore, verify,
+    ArchiveProver, BackupAsk, BackupError, BackupManifest, BlankedKey, ForeignArchive, RestoreAsk,
+    create, restore, verify,
 };
 use chela_config::{FileId, KeyPath, secrets_in, text};
 use chela_core::Host;
 use chela_gateway::RunningGateway;
+use chela_ledger::{InstallationKey, ledger_file};
 use serde_json::json;
 
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::backup::BackupCommand;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::{unreadable, unwritable};
 use crate::screen::{Screen, count_noun};
 
 /// The most of what was left out, or is damaged, that is listed.
@@ -38,14 +41,16 @@ pub fn run(host: &Host, screen: &mut Screen, command: BackupCommand) -> CommandO
                     false => blanked_config(host)?,
                 },
                 overwrite: force,
+                prover: prover(host),
             };
             make(host, screen, &ask, json)
         }
-        BackupCommand::Verify { file, json } => check(screen, &given(host, &file), json),
+        BackupCommand::Verify { file, json } => check(host, screen, &given(host, &file), json),
         BackupCommand::Restore {
             file,
             to,
             force,
+            mine,
             json,
         } => {
             let ask = RestoreAsk {
@@ -53,10 +58,23 @@ pub fn run(host: &Host, screen: &mut Screen, command: BackupCommand) -> CommandO
                 home: to.map_or_else(|| host.state_dir(), |to| given(host, &to)),
                 now: host.unix_millis(),
                 replace: force,
+                prover: prover(host),
+                foreign: match mine {
+                    true => ForeignArchive::Taken,
+                    false => ForeignArchive::Refused,
+                },
             };
             lay_out(host, screen, &ask, json)
         }
     }
+}
+
+/// Under the key of this installation, if it has one.
+fn prover(host: &Host) -> Option<ArchiveProver> {
+    let key = InstallationKey::beside(&ledger_file(host))?;
+    Some(ArchiveProver::new(move |hash| {
+        key.prove_own("backup", hash)
+    }))
 }
 
 fn given(host: &Host, path: &Path) -> PathBuf {
@@ -73,7 +91,14 @@ fn usual_name(host: &Host) -> PathBuf {
 }
 
 fn make(host: &Host, screen: &mut Screen, ask: &BackupAsk, json: bool) -> CommandOutcome {
-    let made = create(ask)?;
+    let made = create(ask).map_err(|error| match error {
+        BackupError::Exists(path) if path.is_dir() => {
+            CommandError::new(format!("{} is a folder", host.compact(&path)))
+                .hint("add the name of a file")
+        }
+        BackupError::File { source, .. } => unwritable(host.compact(&ask.file), &source),
+        error => error.into(),
+    })?;
     let outside = workspaces_outside(host);
     if json {
         screen.json(&json!({
@@ -86,7 +111,7 @@ fn make(host: &Host, screen: &mut Screen, ask: &BackupAsk, json: bool) -> Comman
     let files = count_noun(made.manifest.entries.len(), "file");
     let size = made.bytes.div_ceil(1024);
     screen.line(format!(
-        "Made {}: {files}, {size} KiB.",
+        "Created {}: {files}, {size} KiB.",
         host.compact(&made.file)
     ))?;
     let left: Vec<String> = made
@@ -119,11 +144,12 @@ fn tell_blanked(screen: &mut Screen, manifest: &BackupManifest) -> Result<(), Co
     Ok(())
 }
 
-fn check(screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
-    let check = verify(file)?;
+fn check(host: &Host, screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
+    let check = verify(file, prover(host).as_ref())?;
     if json {
         screen.json(&json!({
             "file": file, "sound": check.damage.is_empty(), "damage": check.damage,
+            "own": check.is_own,
             "version": check.manifest.version, "made": check.manifest.made,
             "entries": check.manifest.entries.len(), "hasSecrets": check.manifest.has_secrets,
         }))?;
@@ -137,6 +163,13 @@ fn check(screen: &mut Screen, file: &Path, json: bool) -> CommandOutcome {
                 false => "without",
             }
         ))?;
+        screen.line(match check.is_own {
+            true => "This installation made it.",
+            false => {
+                "Whether this installation made it cannot be told: restore it only if it is yours \
+                 (--mine)."
+            }
+        })?;
     } else {
         screen.line("Damaged, do not restore it:")?;
         list(screen, &check.damage)?;
@@ -266,9 +299,15 @@ impl From<BackupError> for CommandError {
             BackupError::Exists(_) => Some("--force replaces it"),
             BackupError::InsideHome(_) => Some("name a file elsewhere"),
             BackupError::Damaged { .. } => Some("use another copy of it"),
+            BackupError::Foreign(_) => Some("if it is yours, --mine restores it"),
+            BackupError::NotABackup(_) => Some("`chela backup create` makes one"),
+            BackupError::NoHome(_) => Some("`chela init` makes one"),
             _ => None,
         };
-        let told = Self::new(error);
+        let told = match error {
+            BackupError::File { path, source } => return unreadable(path.display(), &source),
+            error => Self::new(error),
+        };
         match hint {
             Some(hint) => told.hint(hint),
             None => told,

@@ -6,19 +6,23 @@ mod which_session;
 mod work_folder;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, ToolUse};
-use chela_agent::slash::{self, CommandAnswer, ParsedLine, SessionSetting, SurfaceAction};
+use chela_agent::slash::{
+    self, AnswerOutcome, CommandAnswer, CommandId, ParsedLine, SessionSetting, SlashCommand,
+    SurfaceAction,
+};
 use chela_config::model::ChatTheme;
 use chela_core::{Host, OwnerProof, Speaker};
 use chela_gateway::RunningGateway;
 use chela_model::{ModelHttp, ResolveError};
 use chela_workspace::SeedMode;
 
+use super::mcp::offer_project_servers;
 use super::{CommandOutcome, CommandSetup, auth, init, ledger};
 use crate::chat::{
     self, AfterAnswer, AwaitedWork, ChatLeave, ChatStart, ForNow, GatewayTalk, GatewayTalkAsk,
@@ -77,7 +81,10 @@ pub fn resume(host: &Host, screen: &mut Screen, args: ResumeArgs) -> CommandOutc
     }
     let words = args.which.join(" ");
     if !words.trim().is_empty() {
-        let chosen = SessionChoice::Found(words);
+        let chosen = match words.trim() {
+            "last" | "latest" => SessionChoice::Last,
+            _ => SessionChoice::Found(words),
+        };
         return run_chosen(host, screen, &args.chat, chosen, ChatStart::Writing);
     }
     if args.chat.message.is_some() || !screen.is_terminal || !io::stdin().is_terminal() {
@@ -322,6 +329,12 @@ async fn open(
         chosen: plan.folder.as_deref(),
     };
     let folders = choice.choose(screen, way)?;
+    let setup = match folders.first() {
+        Some(folder) if offers_servers(&setup, &folder.path, screen, way) => {
+            plan.setup(&setup.host)
+        }
+        _ => setup,
+    };
     let http = ModelHttp::new(&setup.host, &setup.loaded);
     for told in auth::renew_logins(&setup.host, &http).await {
         chat::print_warning(screen.paint, &told);
@@ -348,6 +361,12 @@ async fn open(
     agents.conversation(ask).await.map_err(|error| {
         CommandError::new(error).hint("`chela doctor` shows what is wrong, and what to do")
     })
+}
+
+/// Asks about tool servers that the folder one works in names; says whether any were set up.
+fn offers_servers(setup: &CommandSetup, folder: &Path, screen: &Screen, way: &ChatMode) -> bool {
+    let is_there = !matches!(way, ChatMode::Once(_)) && somebody_is_there();
+    offer_project_servers(&setup.host, setup, folder, screen, is_there)
 }
 
 async fn hold(
@@ -477,6 +496,24 @@ async fn one(
     outcome
 }
 
+/// A script sees by the code that a command of the chat did not do what was asked.
+fn refuse_failed(answer: &CommandAnswer, command: &SlashCommand) -> Result<(), CommandError> {
+    if answer.outcome == AnswerOutcome::Done {
+        return Ok(());
+    }
+    let hint = match command.id {
+        CommandId::Skill => "`chela skills list` shows the skills".to_owned(),
+        CommandId::Model => "`chela models list` shows the models".to_owned(),
+        CommandId::Resume => "`chela sessions list --all` shows the conversations".to_owned(),
+        CommandId::Approve => "`chela approvals list` shows what waits".to_owned(),
+        _ => format!(
+            "`chela -m '/help {}'` shows how it is written",
+            command.name
+        ),
+    };
+    Err(CommandError::new(answer.text.trim_end_matches('.')).hint(hint))
+}
+
 async fn one_for_now(
     talk: &Conversation,
     gateway: Option<&GatewayTalk>,
@@ -491,22 +528,25 @@ async fn one_for_now(
         afterwards,
     } = asked;
     // What was piped in gives no orders to Chela: only what was typed is looked through for them.
-    let answer = match slash::parse(&message.text) {
-        ParsedLine::Command { command, args } => slash::run(talk, command, &args).await,
+    let parsed = slash::parse(&message.text);
+    let answer = match &parsed {
+        ParsedLine::Command { command, args } => slash::run(talk, command, args).await,
         ParsedLine::Directives(directives) => {
             let mut told = Vec::new();
-            for directive in &directives {
-                told.push(slash::apply(talk, directive).await.text);
+            for directive in directives {
+                let answer = slash::apply(talk, directive).await;
+                refuse_failed(&answer, directive.command)?;
+                told.push(answer.text);
             }
             CommandAnswer::text(told.join("\n\n"))
         }
         ParsedLine::Unknown { name, args } => match slash::find("skill") {
-            Some(skill) if chat::is_skill(talk, &name) => {
+            Some(skill) if chat::is_skill(talk, name) => {
                 slash::run(talk, skill, &format!("{name} {args}")).await
             }
             // A path is something to speak of; a command nobody has is a mistake.
-            _ if args.is_empty() && message.piped.is_none() && !is_path(&name) => {
-                let told = slash::help(&name).replace('`', "");
+            _ if args.is_empty() && message.piped.is_none() && !is_path(name) => {
+                let told = slash::help(name).replace('`', "");
                 return Err(CommandError::usage(told.trim_end_matches('.')));
             }
             _ => CommandAnswer::then(SurfaceAction::Say(message.text.clone())),
@@ -514,12 +554,15 @@ async fn one_for_now(
         ParsedLine::Message {
             text, directives, ..
         } => {
-            for directive in &directives {
+            for directive in directives {
                 for_now.direct(directive).await;
             }
-            CommandAnswer::then(SurfaceAction::Say(text))
+            CommandAnswer::then(SurfaceAction::Say(text.clone()))
         }
     };
+    if let ParsedLine::Command { command, .. } = parsed {
+        refuse_failed(&answer, command)?;
+    }
     let text = match answer.then {
         SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
             let asked = OneShotRequest {
@@ -535,7 +578,10 @@ async fn one_for_now(
             .await
             .map_err(CommandError::new)?
             .in_words(),
-        SurfaceAction::Approve { id, .. } => format!("There is no open question `{id}`."),
+        SurfaceAction::Approve { id, .. } => {
+            let told = format!("there is no open question `{id}`");
+            return Err(CommandError::new(told).hint("`chela approvals list` shows what waits"));
+        }
         SurfaceAction::Choose(rows) => slash::list_conversations(&rows),
         SurfaceAction::Folder(_) => {
             "Use `--cd DIR` or `--add-dir DIR` to choose the folder for one message.".to_owned()

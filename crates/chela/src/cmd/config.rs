@@ -7,11 +7,14 @@ use chela_config::text::edit::{self, EditError};
 use chela_config::{ConfigDiagnostic, KeyPath, Severity};
 use chela_core::Host;
 use chela_ledger::AuditKind;
+use chela_model::Models;
 use serde_json::{Value, json};
 
+use super::update::read_update_key;
 use super::{CommandOutcome, CommandSetup, input};
 use crate::cli::{ConfigCommand, PatchArgs};
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::unreadable;
 use crate::screen::{Screen, count_noun};
 
 pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> CommandOutcome {
@@ -19,12 +22,17 @@ pub fn run(host: &Host, screen: &mut Screen, command: ConfigCommand) -> CommandO
         ConfigCommand::Get { path, json } => get(host, screen, path.as_deref(), json),
         ConfigCommand::Set { path, value, text } => {
             let path = key_path(&path)?;
-            let value = typed_value(&value, text);
+            let value = typed_value(&value, text)?;
             check_time_zone(&path, &value)?;
+            check_update_key(&path, &value)?;
             let outcome = change(host, |source| edit::set(source, &path, &value))?;
             tell(screen, host, &outcome, &format!("{path} is set"))?;
-            if let Some(kept) = chela_config::kept_unused(&path) {
-                screen.line(screen.paint.dim(format!("note: {kept}")))?;
+            let notes = [
+                chela_config::kept_unused(&path),
+                unknown_model(host, &path, &value),
+            ];
+            for note in notes.into_iter().flatten() {
+                screen.line(screen.paint.dim(format!("note: {note}")))?;
             }
             Ok(CommandExit::Fine)
         }
@@ -63,13 +71,47 @@ fn check_time_zone(path: &KeyPath, value: &Value) -> Result<(), CommandError> {
     }
 }
 
-/// JSON5 where it reads as such, text otherwise.
-fn typed_value(typed: &str, as_text: bool) -> Value {
+/// A key that cannot be read would only be missed at the next update.
+fn check_update_key(path: &KeyPath, value: &Value) -> Result<(), CommandError> {
+    match value.as_str() {
+        Some(key) if path.to_string() == "update.key" => read_update_key(key).map(drop),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a model was set that nobody provides. It may be set up later, so it is said and kept.
+fn unknown_model(host: &Host, path: &KeyPath, value: &Value) -> Option<String> {
+    let typed = path.to_string();
+    let is_default = typed == "agents.defaults.model";
+    let is_of_agent = typed.starts_with("agents.list[") && typed.ends_with("].model");
+    let name = value.as_str().filter(|_| is_default || is_of_agent)?;
+    let setup = CommandSetup::load(host);
+    let error = Models::of(host, &setup.loaded).resolve(name).err()?;
+    Some(format!("{error}; `chela models list` shows the models"))
+}
+
+/// JSON5 where it reads as such, text otherwise. What begins like an object or a list and is none
+/// is a slip of the pen.
+fn typed_value(typed: &str, as_text: bool) -> Result<Value, CommandError> {
     let parsed = chela_config::text::parse(typed, chela_config::FileId::default());
     match parsed.root.filter(|_| !as_text) {
-        Some(node) => node.to_json(),
-        None => Value::String(typed.to_owned()),
+        Some(node) => Ok(node.to_json()),
+        None if !as_text && typed.trim_start().starts_with(['{', '[']) => {
+            let why = parse_problem(typed, &parsed.problems);
+            let fail = CommandError::usage(format!("the value is not JSON5: {why}"));
+            Err(fail.hint("--text stores it as plain text"))
+        }
+        None => Ok(Value::String(typed.to_owned())),
     }
+}
+
+/// The first problem of a text, with its place.
+fn parse_problem(text: &str, problems: &[chela_config::text::SyntaxProblem]) -> String {
+    let lines = chela_config::text::LineIndex::new(text);
+    problems.first().map_or_else(String::new, |problem| {
+        let (line, column) = lines.position(text, problem.at);
+        format!("line {line}, column {column}: {}", problem.message)
+    })
 }
 
 fn get(host: &Host, screen: &mut Screen, path: Option<&str>, json: bool) -> CommandOutcome {
@@ -282,13 +324,16 @@ fn document(args: &PatchArgs) -> Result<(Value, String), CommandError> {
         ))
         .hint("write it like {agents: {defaults: {…}}}")),
         None => {
-            let lines = chela_config::text::LineIndex::new(&text);
-            let problem = parsed.problems.first();
-            let told = problem.map_or_else(String::new, |problem| {
-                let (line, column) = lines.position(&text, problem.at);
-                format!("line {line}, column {column}: {}", problem.message)
-            });
-            Err(CommandError::usage(format!("{name} is not JSON5: {told}")))
+            let told = parse_problem(&text, &parsed.problems);
+            let fail = CommandError::usage(format!("{name} is not JSON5: {told}"));
+            let is_file = args
+                .document
+                .as_deref()
+                .is_some_and(|typed| Path::new(typed).exists());
+            Err(match (is_file, &args.document) {
+                (true, Some(file)) => fail.hint(format!("--file {file} reads it from the file")),
+                _ => fail.hint("write it like {agents: {defaults: {…}}}"),
+            })
         }
     }
 }
@@ -397,10 +442,10 @@ fn without_effect(host: &Host) -> Vec<String> {
 fn with_config(host: &Host, file: &Path) -> Result<Host, CommandError> {
     let path = host.cwd.join(file);
     if !path.exists() {
-        return Err(CommandError::new(format!(
-            "there is no file {}",
-            path.display()
-        )));
+        return Err(unreadable(
+            path.display(),
+            &std::io::ErrorKind::NotFound.into(),
+        ));
     }
     let mut host = host.clone();
     host.env.insert(

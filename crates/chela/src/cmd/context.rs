@@ -10,6 +10,8 @@ use chela_core::{Host, ok_or_warn};
 use chela_inspect::report::{ContextReport, RequestCount};
 use chela_store::block_on;
 
+pub use lint::lint_findings;
+
 use super::prompt::assemble_prompt;
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::{ContextArgs, ContextCommand, PromptChoice};
@@ -101,12 +103,4 @@ fn list(
         print(screen, &report)?;
     }
     Ok(CommandExit::Fine)
-}
-
-/// What the lint says about one agent, for the doctor.
-pub fn lint_findings(
-    setup: &CommandSetup,
-    agent: &chela_core::AgentId,
-) -> Result<Vec<chela_inspect::lint::LintFinding>, crate::fail::CommandError> {
-    lint::lint_findings(setup, Some(agent.to_string()))
 }

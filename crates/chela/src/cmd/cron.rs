@@ -5,12 +5,13 @@ mod show;
 use std::sync::Arc;
 
 use chela_clock::{
-    BookError, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow,
-    LocalZone, MissedPolicy, RequestError, RequestGround, UnixMillis,
+    BookError, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone,
+    MissedPolicy, RequestError, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Host, Trust};
 use chela_gateway::clock::{HandRunError, RunPlace, run_job_by_hand};
 use chela_gateway::{DeliveryRefused, RunningGateway, WorkStatus, check_job_delivery};
+use chela_model::Models;
 use chela_store::SqliteRuntimeStore;
 use serde_json::json;
 
@@ -80,13 +81,22 @@ impl CronDesk {
             context: Vec::new(),
         };
         let mut spec = request.to_spec(&ground, made)?;
+        self.check_model(request)?;
         if request.name.is_none() {
             spec.name = book.free_name(&spec.name)?;
         }
         check_job_delivery(&self.setup.loaded, &spec.agent, &spec.settled_delivery())?;
         let entropy = self.setup.host.entropy.as_ref();
         let row = book.add(spec, entropy, ground.now)?;
-        self.tell_changed(screen, "Made", &row, json)
+        self.tell_changed(screen, "Added", &row, json)
+    }
+
+    /// A model nobody knows would only be missed when the job is due.
+    fn check_model(&self, request: &JobRequest) -> Result<(), CommandError> {
+        if let Some(model) = &request.model {
+            Models::of(&self.setup.host, &self.setup.loaded).resolve(model)?;
+        }
+        Ok(())
     }
 
     fn edit(
@@ -100,6 +110,7 @@ impl CronDesk {
         let row = book.find(job)?;
         let ground = self.ground(row.spec.agent.clone());
         let mut changed = request.change(&row.spec, &ground, Trust::Operator)?;
+        self.check_model(request)?;
         // Words the owner typed anew are the owner's, whoever made the job.
         if request.text.is_some() {
             changed.made = JobOrigin {
@@ -272,7 +283,7 @@ impl From<BookError> for CommandError {
     fn from(error: BookError) -> Self {
         match &error {
             BookError::Unknown(_) | BookError::Ambiguous { .. } => {
-                Self::usage(error).hint("`chela cron list` shows them")
+                Self::new(error).hint("`chela cron list` shows them")
             }
             BookError::NameTaken(_) => Self::usage(error)
                 .hint("choose another --name, or change it with `chela cron edit`"),
@@ -290,7 +301,7 @@ impl From<RequestError> for CommandError {
                     "such as --at 2h, --every 1d or --cron '0 8 * * *'; `chela cron add --help` \
                      says more",
                 ),
-            error => Self::usage(error),
+            error => Self::usage(error).hint("`chela cron add --help` shows how it is written"),
         }
     }
 }

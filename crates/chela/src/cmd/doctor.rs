@@ -3,7 +3,9 @@
 mod checks;
 mod fix;
 mod gateway;
+mod mcp;
 mod models;
+mod prompts;
 mod stores;
 
 use std::path::PathBuf;
@@ -11,13 +13,15 @@ use std::path::PathBuf;
 use chela_core::{Host, Severity};
 use serde::Serialize;
 
+use prompts::AgentPrompts;
+
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::DoctorArgs;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
 /// The checks, in the order they are run.
-pub const CHECKS: [&str; 11] = [
+pub const CHECKS: [&str; 12] = [
     "home",
     "disk",
     "stores",
@@ -26,6 +30,7 @@ pub const CHECKS: [&str; 11] = [
     "workspace",
     "files",
     "skills",
+    "mcp",
     "words",
     "history",
     "gateway",
@@ -104,9 +109,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> CommandOutcom
         .copied()
         .filter(|check| wanted(check))
         .collect();
+    let prompts = AgentPrompts::of(&setup);
     let mut findings: Vec<DoctorFinding> = checks
         .iter()
-        .flat_map(|check| checks::run(&setup, check))
+        .flat_map(|check| checks::run(&setup, &prompts, check))
         .collect();
     let least: Severity = args.severity_min.into();
     findings.retain(|finding| finding.severity >= least);
@@ -114,9 +120,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &DoctorArgs) -> CommandOutcom
     if args.fix {
         undo = fix::apply(&setup, &mut findings);
         let setup = CommandSetup::look(host);
+        let prompts = AgentPrompts::of(&setup);
         let left: Vec<DoctorFinding> = checks
             .iter()
-            .flat_map(|check| checks::run(&setup, check))
+            .flat_map(|check| checks::run(&setup, &prompts, check))
             .collect();
         for finding in &mut findings {
             finding.fixed &= !left.iter().any(|left| left.is_still(finding));

@@ -1,6 +1,6 @@
 //! `chela config explain`: one key, from every side.
 
-use chela_config::{KeyExplanation, ValueSource, explain};
+use chela_config::{KeyExplanation, KeyPath, ValueSource, explain};
 use chela_core::Host;
 use serde_json::{Value, json};
 
@@ -75,6 +75,15 @@ fn print(
             .collect();
         screen.table("    ", &words)?;
     }
+    let inside = inner_keys(&explanation.path);
+    if !inside.is_empty() {
+        screen.line(format!("  {}", paint.dim("its keys")))?;
+        let rows: Vec<Vec<String>> = inside
+            .into_iter()
+            .map(|(key, doc)| vec![paint.accent(key), doc])
+            .collect();
+        screen.table("    ", &rows)?;
+    }
     if !explanation.overridden_by.is_empty() {
         screen.line(format!("  {}", paint.dim("overridden by")))?;
         let rows: Vec<Vec<String>> = explanation
@@ -96,6 +105,23 @@ fn print(
         screen.table("    ", &rows)?;
     }
     Ok(())
+}
+
+/// The keys of a section, each with what it is for.
+fn inner_keys(path: &KeyPath) -> Vec<(String, String)> {
+    let Some(schema) = chela_config::schema_at(path) else {
+        return Vec::new();
+    };
+    let referred = schema["$ref"]
+        .as_str()
+        .and_then(|to| to.strip_prefix("#/$defs/"));
+    let shape = match referred {
+        Some(name) => &schema["$defs"][name],
+        None => &schema,
+    };
+    let doc = |key: &Value| key["description"].as_str().unwrap_or_default().to_owned();
+    let keys = shape["properties"].as_object().into_iter().flatten();
+    keys.map(|(name, key)| (name.clone(), doc(key))).collect()
 }
 
 fn compact(value: &Value) -> String {

@@ -90,13 +90,19 @@ pub fn keep(host: &Host, folder: &Path, answer: FolderAnswer) -> Result<(), Comm
 /// A folder that is there, by its real path.
 pub fn real_folder(host: &Host, typed: &Path) -> Result<PathBuf, CommandError> {
     let path = host.expand_from(&typed.to_string_lossy(), &host.cwd);
-    match path.canonicalize() {
-        Ok(real) if real.is_dir() => Ok(real),
-        _ => Err(CommandError::usage(format!(
-            "there is no folder {}",
-            clean_line(&host.compact(&path))
-        ))),
-    }
+    let shown = clean_line(&host.compact(&path));
+    let (told, hint) = match path.canonicalize() {
+        Ok(real) if real.is_dir() => return Ok(real),
+        Ok(_) => (
+            format!("{shown} is a file, not a folder"),
+            "give its folder",
+        ),
+        Err(_) => (
+            format!("there is no folder {shown}"),
+            "check the name; a relative path starts in the current folder",
+        ),
+    };
+    Err(CommandError::usage(told).hint(hint))
 }
 
 impl From<FolderError> for CommandError {

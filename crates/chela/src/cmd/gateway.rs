@@ -12,8 +12,8 @@ use chela_gateway::{
     owner_secret, rotate_token,
 };
 use chela_ledger::AuditKind;
+use chela_sandbox::{ProcessSignal, signal_process};
 use chela_store::{InboxStore, SqliteRuntimeStore, block_on};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::time::utc;
@@ -60,7 +60,9 @@ impl From<GatewayError> for CommandError {
                 told.code = BUSY_CODE;
                 told
             }
-            GatewayError::Place(_) | GatewayError::Tls(_) | GatewayError::HookPath => Self::config(error),
+            GatewayError::Place(_) | GatewayError::Tls(_) | GatewayError::HookPath => {
+                Self::config(error)
+            }
             GatewayError::Listen { .. } => {
                 Self::new(error).hint("another program may have the port: `--port`, gateway.port")
             }
@@ -168,11 +170,7 @@ pub fn status_line(host: &Host) -> Option<String> {
         true => "answers",
         false => "does not answer",
     };
-    let mut line = format!(
-        "{} (process {}, {health})",
-        running.url(),
-        running.pid
-    );
+    let mut line = format!("{} (process {}, {health})", running.url(), running.pid);
     if !running.config.problems.is_empty() {
         line.push_str("; the changed config has errors and is not in use");
     }
@@ -188,7 +186,7 @@ fn stop(host: &Host, screen: &mut Screen) -> CommandOutcome {
         screen.line("The gateway does not run.")?;
         return Ok(CommandExit::Fine);
     };
-    signal(&running, Signal::TERM)?;
+    signal(&running, ProcessSignal::Terminate)?;
     wait_until(|| match RunningGateway::find(host) {
         Some(now) => now.pid != running.pid,
         None => true,
@@ -202,7 +200,7 @@ fn restart(host: &Host, screen: &mut Screen) -> CommandOutcome {
         return Err(CommandError::new("the gateway does not run")
             .hint("`chela gateway run` starts it; `chela gateway install` makes it a service"));
     };
-    signal(&running, Signal::USR1)?;
+    signal(&running, ProcessSignal::Restart)?;
     wait_until(|| {
         RunningGateway::find(host)
             .is_some_and(|now| now.started != running.started && is_well(&now))
@@ -211,12 +209,11 @@ fn restart(host: &Host, screen: &mut Screen) -> CommandOutcome {
     Ok(CommandExit::Fine)
 }
 
-fn signal(running: &RunningGateway, signal: Signal) -> Result<(), CommandError> {
-    let pid = i32::try_from(running.pid).ok().and_then(Pid::from_raw);
-    let cannot =
-        |why: String| CommandError::new(format!("process {} cannot be told: {why}", running.pid));
-    let pid = pid.ok_or_else(|| cannot("it has no such number".to_owned()))?;
-    kill_process(pid, signal).map_err(|error| cannot(error.to_string()))
+fn signal(running: &RunningGateway, signal: ProcessSignal) -> Result<(), CommandError> {
+    let told = i32::try_from(running.pid)
+        .map_err(std::io::Error::other)
+        .and_then(|pid| signal_process(pid, signal));
+    told.map_err(|why| CommandError::new(format!("process {} cannot be told: {why}", running.pid)))
 }
 
 fn wait_until(is_so: impl Fn() -> bool) -> Result<(), CommandError> {

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::fail::CommandError;
+use crate::file_trouble::unreadable;
 
 /// No document a person hands over is larger.
 const MOST_BYTES: u64 = 64 << 20;
@@ -17,16 +18,9 @@ pub fn read(path: &Path) -> Result<String, CommandError> {
             .take(MOST_BYTES)
             .read_to_end(&mut bytes)
     } else {
-        if path.is_dir() {
-            return Err(CommandError::new(format!(
-                "{} is a folder, not a file",
-                path.display()
-            )));
-        }
         std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut bytes))
     };
-    outcome
-        .map_err(|error| CommandError::new(format!("cannot read {}: {error}", path.display())))?;
+    outcome.map_err(|error| unreadable(path.display(), &error))?;
     String::from_utf8(bytes).map_err(|error| {
         CommandError::new(format!(
             "{} is not UTF-8: {}",

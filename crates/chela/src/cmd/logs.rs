@@ -38,7 +38,10 @@ pub fn run(host: &Host, screen: &mut Screen, args: &LogsArgs) -> CommandOutcome 
             // Not where the lines go: whoever reads them reads nothing else.
             print_beside(why_empty(host, &path, args));
         }
-        return Ok(CommandExit::Fine);
+        return Ok(match args.turn.is_some() && lines.is_empty() {
+            true => CommandExit::Findings,
+            false => CommandExit::Fine,
+        });
     };
     loop {
         screen.flush()?;

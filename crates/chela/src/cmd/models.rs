@@ -229,10 +229,33 @@ struct Trouble {
 
 impl From<ResolveError> for Trouble {
     fn from(error: ResolveError) -> Self {
+        let error = CommandError::from(error);
         Self {
-            message: error.to_string(),
-            hint: None,
+            message: error.message,
+            hint: error.hint,
         }
+    }
+}
+
+impl From<ResolveError> for CommandError {
+    fn from(error: ResolveError) -> Self {
+        let hint = match &error {
+            ResolveError::NoAddress { provider } => {
+                format!("`chela setup --provider {provider} --base-url URL` sets it")
+            }
+            ResolveError::UnknownApi { .. } => {
+                "`chela config explain models.providers` shows what it may be".to_owned()
+            }
+            ResolveError::NotAllowed { .. } => {
+                "`chela config get agents` shows where that is set".to_owned()
+            }
+            ResolveError::Nothing
+            | ResolveError::Unknown { .. }
+            | ResolveError::UnknownProvider { .. } => {
+                "`chela models list` shows the models, `chela setup` adds a provider".to_owned()
+            }
+        };
+        Self::new(error).hint(hint)
     }
 }
 

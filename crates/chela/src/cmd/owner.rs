@@ -14,6 +14,7 @@ use crate::cli::cron::CronCommand;
 use crate::cli::gateway::GatewayCommand;
 use crate::cli::guard::GuardCommand;
 use crate::cli::heartbeat::HeartbeatCommand;
+use crate::cli::mcp::{McpCommand, TokenCommand};
 use crate::cli::sandbox::SandboxCommand;
 use crate::cli::security::SecurityCommand;
 use crate::cli::skills::SkillsCommand;
@@ -131,6 +132,13 @@ fn only_looks(command: Option<&CliCommand>) -> bool {
                 | SkillsCommand::Verify { .. }
                 | SkillsCommand::Why { .. }
                 | SkillsCommand::Diff { .. }
+        ),
+        CliCommand::Mcp(command) => matches!(
+            command,
+            McpCommand::List(_)
+                | McpCommand::Tools { .. }
+                | McpCommand::Diff { .. }
+                | McpCommand::Token(TokenCommand::List(_))
         ),
         CliCommand::Guard(command) => match command {
             GuardCommand::Canary(args) => !args.plant && !args.remove,

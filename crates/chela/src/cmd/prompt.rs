@@ -1,5 +1,6 @@
 //! `chela prompt`: the system prompt, byte for byte.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use chela_agent::assemble::{
@@ -13,6 +14,7 @@ use chela_store::block_on;
 use super::{CommandOutcome, CommandSetup, input};
 use crate::cli::{ModeName, PromptArgs, PromptChoice, PromptCommand};
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::unwritable;
 use crate::screen::{Screen, count_noun};
 
 pub fn run(host: &Host, screen: &mut Screen, args: PromptArgs) -> CommandOutcome {
@@ -90,6 +92,9 @@ async fn known_settings(
     Ok(Some(sessions.info(&session).await?.settings))
 }
 
+/// How the key of a session is written.
+pub const SESSION_HINT: &str = "such as main, or agent:main:telegram:group:99";
+
 fn ask(choice: &PromptChoice) -> Result<PromptRequest, CommandError> {
     let agent = choice
         .agent
@@ -102,7 +107,7 @@ fn ask(choice: &PromptChoice) -> Result<PromptRequest, CommandError> {
         .as_deref()
         .map(SessionKey::parse)
         .transpose()
-        .map_err(CommandError::usage)?;
+        .map_err(|error| CommandError::usage(error).hint(SESSION_HINT))?;
     let mode = choice.mode.map(|mode| match mode {
         ModeName::Full => PromptMode::Full,
         ModeName::Minimal => PromptMode::Minimal,
@@ -120,8 +125,10 @@ fn ask(choice: &PromptChoice) -> Result<PromptRequest, CommandError> {
 
 fn from_facts(path: &Path) -> Result<Prompt, CommandError> {
     let document = input::read(path)?;
-    let facts = chela_prompt::PromptInput::from_facts(&document)
-        .map_err(|error| CommandError::new(format!("{}: {error}", path.display())))?;
+    let facts = chela_prompt::PromptInput::from_facts(&document).map_err(|error| {
+        CommandError::new(format!("{}: {error}", path.display()))
+            .hint("`chela docs embedding` shows what facts look like")
+    })?;
     chela_prompt::render(&facts).map_err(CommandError::new)
 }
 
@@ -173,14 +180,11 @@ fn golden(setup: &CommandSetup) -> Result<Vec<(PathBuf, String)>, CommandError> 
 }
 
 fn snapshot(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
-    std::fs::create_dir_all(dir)
-        .map_err(|error| CommandError::new(format!("cannot make {}: {error}", dir.display())))?;
+    std::fs::create_dir_all(dir).map_err(|error| unwritable(dir.display(), &error))?;
     let golden = golden(setup)?;
     for (name, text) in &golden {
         let path = dir.join(name);
-        std::fs::write(&path, text).map_err(|error| {
-            CommandError::new(format!("cannot write {}: {error}", path.display()))
-        })?;
+        std::fs::write(&path, text).map_err(|error| unwritable(path.display(), &error))?;
     }
     screen.line(format!(
         "Wrote {} to {}",
@@ -195,6 +199,11 @@ fn snapshot(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOut
 }
 
 fn check(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcome {
+    if !dir.is_dir() {
+        let told = format!("{} is not a folder", dir.display());
+        let made = format!("`chela prompt snapshot {}` writes one", dir.display());
+        return Err(CommandError::new(told).hint(made));
+    }
     let golden = golden(setup)?;
     let mut drifted = 0;
     for (name, text) in &golden {
@@ -202,6 +211,7 @@ fn check(setup: &CommandSetup, screen: &mut Screen, dir: &Path) -> CommandOutcom
         let told = match std::fs::read_to_string(&path) {
             Ok(kept) if kept == *text => continue,
             Ok(kept) => first_difference(&kept, text),
+            Err(error) if error.kind() == ErrorKind::NotFound => "is missing".to_owned(),
             Err(error) => format!("cannot be read: {error}"),
         };
         drifted += 1;

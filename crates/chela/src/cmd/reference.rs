@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use super::CommandOutcome;
 use crate::cli::Cli;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::unwritable;
 use crate::screen::Screen;
 
 pub fn completion(screen: &mut Screen, shell: clap_complete::Shell) -> CommandOutcome {
@@ -25,11 +26,9 @@ pub fn man(screen: &mut Screen) -> CommandOutcome {
 pub fn write_pages(dir: &Path) -> CommandOutcome {
     let write = |name: &str, bytes: &[u8]| {
         let path = dir.join(name);
-        std::fs::write(&path, bytes)
-            .map_err(|error| CommandError::new(format!("cannot write {}: {error}", path.display())))
+        std::fs::write(&path, bytes).map_err(|error| unwritable(path.display(), &error))
     };
-    std::fs::create_dir_all(dir)
-        .map_err(|error| CommandError::new(format!("cannot make {}: {error}", dir.display())))?;
+    std::fs::create_dir_all(dir).map_err(|error| unwritable(dir.display(), &error))?;
     write("CLI.md", commands_page().as_bytes())?;
     write("CONFIG.md", chela_config::reference::page().as_bytes())?;
     write("chela.1", &man_page()?)?;

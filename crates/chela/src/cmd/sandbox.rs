@@ -16,6 +16,7 @@ use chela_skills::AgentSkills;
 use chela_tools::exec::{CommandTools, CommandsAsk, CommandsSetup};
 use chela_tools::process::{CommandEnd, CommandJob};
 
+use super::prompt::SESSION_HINT;
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::sandbox::{SandboxCommand, WhoseSandbox};
 use crate::fail::{CommandError, CommandExit};
@@ -67,7 +68,9 @@ struct SandboxSession {
 impl SandboxSession {
     fn of(setup: CommandSetup, whose: WhoseSandbox) -> Result<Self, CommandError> {
         let key = whose.session.as_deref().map(SessionKey::parse);
-        let key = key.transpose().map_err(CommandError::usage)?;
+        let key = key
+            .transpose()
+            .map_err(|error| CommandError::usage(error).hint(SESSION_HINT))?;
         // A session key names its agent.
         let owner = key.as_ref().and_then(|key| key.agent.clone());
         if let (Some(agent), Some(owner)) = (&whose.agent, &owner)

@@ -1,9 +1,8 @@
 //! `chela security audit`: what is risky, where, and what to do about it.
 
-use std::os::unix::fs::PermissionsExt;
-
 use chela_config::text::edit;
 use chela_core::Host;
+use chela_files::{FileFacts as _, set_permission_bits};
 use chela_inspect::security::{RiskFinding, RiskSeverity, SecurityRemedy, audit};
 use chela_ledger::AuditKind;
 use chela_tools::approvals::shown;
@@ -149,16 +148,14 @@ fn mend(host: &Host, remedy: &SecurityRemedy) -> Result<String, CommandError> {
     let done = match remedy {
         SecurityRemedy::Chmod { path, mode } => {
             // Another remedy may have taken more away by now.
-            let now = std::fs::metadata(path).map_or(0o777, |meta| meta.permissions().mode());
+            let now = std::fs::metadata(path).map_or(0o777, |meta| meta.permission_bits());
             let mode = &(*mode & now & 0o7777);
-            std::fs::set_permissions(path, std::fs::Permissions::from_mode(*mode)).map_err(
-                |error| {
-                    CommandError::new(format!(
-                        "cannot change the permissions of {}: {error}",
-                        path.display()
-                    ))
-                },
-            )?;
+            set_permission_bits(path, *mode).map_err(|error| {
+                CommandError::new(format!(
+                    "cannot change the permissions of {}: {error}",
+                    path.display()
+                ))
+            })?;
             format!("chmod {mode:o} {}", host.compact(path))
         }
         SecurityRemedy::Unset(key) => {

@@ -27,7 +27,8 @@ impl CommandSetup {
     /// of an agent asks: it may have named another file.
     pub fn load(host: &Host) -> Self {
         let setup = Self::look(host);
-        if owner::is_agent(host) {
+        // Who asks is the dear part of this.
+        if chela_config::is_remembered(&setup.loaded) || owner::is_agent(host) {
             return setup;
         }
         // Best effort: a read-only home still works.

@@ -71,6 +71,20 @@ pub fn print(screen: &mut Screen, status: &StatusReport) -> std::io::Result<()> 
     if let Some(gateway) = &status.gateway {
         rows.push(vec!["gateway".into(), gateway.clone()]);
     }
+    if let Some(mcp) = &status.mcp {
+        let mut told = format!(
+            "{}, {}",
+            count_noun(mcp.servers, "server"),
+            count_noun(mcp.tools, "tool")
+        );
+        if mcp.held > 0 {
+            told.push_str(&paint.warn(format!(", {} waiting for you", mcp.held)));
+        }
+        if mcp.troubled > 0 {
+            told.push_str(&paint.dim(" (chela mcp list)"));
+        }
+        rows.push(vec!["mcp".into(), told]);
+    }
     if let Some(stopped) = &status.stopped {
         let told = paint.bad(format!("{stopped} (chela stop --lift)"));
         rows.push(vec!["agents".into(), told]);

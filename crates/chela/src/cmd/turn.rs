@@ -18,6 +18,9 @@ use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped, shorten};
 
 pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> CommandOutcome {
+    if names_request(&command) && Ledger::open_existing(host)?.is_none() {
+        return Err(no_request());
+    }
     ledger::with_ledger(host, screen, |ledger, screen| match command {
         TurnCommand::List {
             session,
@@ -34,6 +37,12 @@ pub fn run(host: &Host, screen: &mut Screen, command: TurnCommand) -> CommandOut
                 limit: Some(limit),
                 ..RecordFilter::default()
             };
+            if let Some(agent) = &filter.agent
+                && block_on(ledger.list(&filter))?.is_empty()
+            {
+                // One that was removed still has its requests.
+                CommandSetup::load(host).agent(Some(agent))?;
+            }
             list(ledger, screen, &filter, json)
         }
         TurnCommand::Show { id, raw: true, .. } => {
@@ -76,9 +85,19 @@ fn meant(ledger: &Ledger, number: i64) -> Result<RecordId, CommandError> {
         ..RecordFilter::default()
     };
     let newest = block_on(ledger.list(&newest))?.into_iter().next();
-    newest
-        .map(|request| request.id)
-        .ok_or_else(|| CommandError::new("no request is recorded yet"))
+    newest.map(|request| request.id).ok_or_else(no_request)
+}
+
+fn no_request() -> CommandError {
+    CommandError::new("no request is recorded yet")
+        .hint("the first message to a model is the first")
+}
+
+fn names_request(command: &TurnCommand) -> bool {
+    matches!(
+        command,
+        TurnCommand::Show { .. } | TurnCommand::Diff { .. } | TurnCommand::Replay { .. }
+    )
 }
 
 fn list(
@@ -91,6 +110,9 @@ fn list(
     if as_json {
         screen.json(&list)?;
         return Ok(CommandExit::Fine);
+    }
+    if list.is_empty() {
+        screen.line("No request is recorded here yet.")?;
     }
     let paint = screen.paint;
     let rows: Vec<Vec<String>> = list

@@ -140,8 +140,8 @@ impl Desk<'_> {
 
     fn undo(&self, screen: &mut Screen, args: &UndoArgs) -> CommandOutcome {
         let which = match &args.what {
-            Some(given) => UndoTarget::Named(given.clone()),
-            None => UndoTarget::LastTurn,
+            Some(given) if given != "last" => UndoTarget::Named(given.clone()),
+            _ => UndoTarget::LastTurn,
         };
         let plan = match self.journal.plan_undo(&which) {
             Err(UndoError::Nothing) => return Err(self.nothing_to_undo()?),

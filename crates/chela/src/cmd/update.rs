@@ -17,6 +17,7 @@ use self::archive::UnpackedArchive;
 use self::index::{ArchiveEntry, ReleaseEntry};
 use self::installation::{InstallMethod, ProgramInstallation};
 use self::source::UpdateSource;
+pub use self::source::read_update_key;
 use self::version::ProgramVersion;
 use super::{CommandOutcome, CommandSetup};
 use crate::cli::update::UpdateArgs;

@@ -341,7 +341,7 @@ impl SetupWizard<'_> {
     ) -> Result<ModelTarget, CommandError> {
         models
             .resolve(&format!("{provider}/{model}"))
-            .map_err(CommandError::new)
+            .map_err(CommandError::from)
     }
 
     /// The config as it would be, without writing it.

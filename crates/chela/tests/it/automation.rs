@@ -72,7 +72,7 @@ fn a_job_is_made_shown_changed_paused_and_removed() {
         ])
         .ok();
     assert!(
-        made.contains("Made week (") && made.contains("(Europe/Berlin)"),
+        made.contains("Added week (") && made.contains("(Europe/Berlin)"),
         "{made}"
     );
     assert!(
@@ -119,10 +119,10 @@ fn a_job_is_made_shown_changed_paused_and_removed() {
 fn what_cannot_be_meant_says_why() {
     let scene = scene(json!({}));
     for (args, words) in [
-        (&["--at", "yesterday"][..], "is no moment"),
-        (&["--cron", "61 * * * *"], "is no cron expression"),
+        (&["--at", "yesterday"][..], "is not a moment"),
+        (&["--cron", "61 * * * *"], "is not a cron expression"),
         (&["--cron", "0 0 30 2 *"], "never comes"),
-        (&["--every", "soon"], "no length of time"),
+        (&["--every", "soon"], "not a length of time"),
         (&["--at", "1h", "--every", "1h"], "exclude each other"),
         (
             &["--cron", "0 8 * * *", "--tz", "Mars/Base"],
@@ -182,7 +182,7 @@ fn a_job_runs_by_hand_without_a_gateway_and_reads_like_a_reminder() {
 #[test]
 fn a_job_nobody_has_is_named_also_where_nothing_ran() {
     let home = TestHome::ready();
-    let told = home.run(&["cron", "runs", "nope"]).fails(2);
+    let told = home.run(&["cron", "runs", "nope"]).fails(1);
     assert!(told.contains("there is no job `nope`"), "{told}");
     assert!(home.run(&["cron", "runs"]).ok().contains("Nothing has run"));
 }
@@ -381,10 +381,16 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
     drop(TestGateway::start(&scene.home));
     scene.chat("remind me").answered();
     let told = last_user_text(&scene);
-    assert!(told.contains("Its answers go to session agent:main:notes."), "{told}");
+    assert!(
+        told.contains("Its answers go to session agent:main:notes."),
+        "{told}"
+    );
     assert_eq!(jobs(&scene)[0]["delivery"]["to"], "agent:main:notes");
     scene.home.run(&["cron", "run", "tea"]).ok();
-    let notes = scene.home.run(&["sessions", "export", "agent:main:notes"]).ok();
+    let notes = scene
+        .home
+        .run(&["sessions", "export", "agent:main:notes"])
+        .ok();
     assert!(notes.contains("Your tea is ready."), "{notes}");
 }
 

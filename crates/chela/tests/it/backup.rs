@@ -151,7 +151,7 @@ fn a_bit_that_flipped_is_found_and_nothing_is_restored_from_it() {
     let whole = std::fs::read(&path).unwrap();
     let is_sound = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        chela_backup::verify(&path).is_ok_and(|check| check.damage.is_empty())
+        chela_backup::verify(&path, None).is_ok_and(|check| check.damage.is_empty())
     };
     assert!(is_sound(&whole));
     // Each bit of the ends, where headers and the seal are, and some of every stretch between.
@@ -218,4 +218,53 @@ fn a_home_that_is_there_is_moved_aside_and_never_written_into() {
     assert!(said.contains("before the copy") && !said.contains("after the copy"));
     // The archive holds the key because it was asked to.
     std::fs::remove_file(scene.home.path(FILE)).unwrap();
+}
+
+/// Whoever made an archive decides what agents may do: one from elsewhere is not restored unasked.
+#[test]
+fn an_archive_from_elsewhere_is_restored_only_when_the_owner_says_it_is_theirs() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let evil = scene();
+    evil.chat("hi").ok();
+    evil.home.run(&["approvals", "allow", "wget"]).ok();
+    let loose = evil.home.path(".chela/exec-approvals.json");
+    std::fs::set_permissions(&loose, std::fs::Permissions::from_mode(0o666)).unwrap();
+    let file = archive(&evil);
+    evil.home.run(&["backup", "create", &file]).ok();
+    let scene = scene();
+    scene.chat("hi").ok();
+    let before = scene.home.read(".chela/chela.json");
+    let told = scene.home.run(&["backup", "verify", &file]).ok();
+    assert!(told.contains("cannot be told"), "{told}");
+    let to = scene.home.path("restored").display().to_string();
+    for args in [
+        ["backup", "restore", &file, "--to", &to],
+        ["backup", "restore", &file, "--force", "--json"],
+    ] {
+        let refused = scene.home.run(&args).fails(1);
+        assert!(
+            refused.contains("was not made by this installation") && refused.contains("--mine"),
+            "{refused}"
+        );
+    }
+    assert!(!scene.home.exists("restored"));
+    assert!(!scene.home.exists(".chela/exec-approvals.json"));
+    assert_eq!(scene.home.read(".chela/chela.json"), before);
+    scene
+        .home
+        .run(&["backup", "restore", &file, "--to", &to, "--mine"])
+        .ok();
+    let restored = scene.home.path("restored/exec-approvals.json");
+    let mode = restored.metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o022, 0, "others could write: {mode:o}");
+    // One's own needs no such word, and one that was changed is not one's own.
+    let own = archive(&scene);
+    scene.home.run(&["backup", "create", &own]).ok();
+    let told = scene.home.run(&["backup", "verify", &own]).ok();
+    assert!(told.contains("This installation made it."), "{told}");
+    let elsewhere = scene.home.path("again").display().to_string();
+    scene
+        .home
+        .run(&["backup", "restore", &own, "--to", &elsewhere])
+        .ok();
 }

@@ -126,7 +126,7 @@ fn a_model_of_a_provider_nobody_knows_is_not_chosen() {
     let endpoint =
         ScriptedEndpoint::start(EndpointScript::always(ScriptStep::reply("ok"))).unwrap();
     let home = talking_to(&endpoint);
-    let told = home.run(&["chat", "-m", "/model nosuch/x"]).ok();
+    let told = home.run(&["chat", "-m", "/model nosuch/x"]).fails(1);
     assert!(told.contains("there is no provider `nosuch`"), "{told}");
     assert_eq!(
         home.run(&["chat", "-m", "hi", "--json"]).json()["model"],

@@ -119,6 +119,27 @@ fn commands_run_there_inside_the_sandbox() {
     assert_eq!(scene.home.read("project/made.txt"), "hi\n");
 }
 
+/// The model names no folder: it is told that commands start where the person works.
+#[test]
+fn commands_start_in_the_folder_the_person_works_in() {
+    for (mode, place) in [("auto", "inside"), ("full", "outside")] {
+        let (scene, folder) = acting(json!({ "command": "pwd; cat main.txt" }), "exec");
+        scene
+            .home
+            .run(&["config", "set", "tools.exec.mode", mode])
+            .ok();
+        let run = chat(&scene, &folder, &["--add-dir", "."]);
+        assert!(run.out.contains("the answer is 42"), "{place}: {run:?}");
+        assert!(run.out.contains("/project"), "{place}: {run:?}");
+        let asked = &scene.endpoint.calls()[0].body;
+        assert!(asked.contains("Commands start there, too."), "{asked}");
+    }
+    // Elsewhere they start in the workspace, as ever.
+    let (scene, _) = acting(json!({ "command": "pwd" }), "exec");
+    let run = scene.chat("go");
+    assert!(run.out.contains("/.chela/workspace"), "{run:?}");
+}
+
 #[test]
 fn what_the_person_types_begins_in_the_folder_they_work_in() {
     let (scene, folder) = scene();
@@ -308,4 +329,36 @@ fn a_path_without_a_folder_means_the_project_and_own_files_stay_in_the_workspace
     chat(&scene, &folder, &[]);
     assert!(!scene.home.exists("project/new.txt"));
     assert_eq!(scene.home.read(".chela/workspace/new.txt"), "made");
+}
+
+/// Where a path begins, a command does: what the prompt says of both is one sentence.
+#[test]
+fn a_command_without_a_folder_runs_in_the_project() {
+    let run = |arguments: serde_json::Value, how: &[&str]| {
+        let (scene, folder) = acting(arguments, "exec");
+        scene.home.write("project/src/lib.rs", "");
+        scene.home.write(".chela/workspace/memory/today.md", "");
+        let run = chat(&scene, &folder, how);
+        let request = scene.endpoint.calls()[0].body.clone();
+        (run, request)
+    };
+    let (told, request) = run(json!({ "command": "pwd; ls" }), &["--add-dir", "."]);
+    assert!(told.out.contains("~/project\n"), "{told:?}");
+    assert!(told.out.contains("main.txt"), "{told:?}");
+    assert!(request.contains("and commands start there"), "{request}");
+    assert!(!request.contains("(workspace)"), "{request}");
+    let (told, _) = run(
+        json!({ "command": "pwd", "workdir": "src" }),
+        &["--add-dir", "."],
+    );
+    assert!(told.out.contains("~/project/src\n"), "{told:?}");
+    let (told, _) = run(
+        json!({ "command": "pwd", "workdir": "memory" }),
+        &["--add-dir", "."],
+    );
+    assert!(told.out.contains("~/.chela/workspace/memory\n"), "{told:?}");
+    // Nobody let it work here: it stays at home, and nothing else is said.
+    let (told, request) = run(json!({ "command": "pwd" }), &[]);
+    assert!(told.out.contains("~/.chela/workspace\n"), "{told:?}");
+    assert!(!request.contains("commands start there"), "{request}");
 }

@@ -8,6 +8,7 @@
 
 mod answering;
 mod attacks;
+mod callers_choose;
 mod clients;
 mod config_tool;
 mod crash;

@@ -16,6 +16,8 @@ mod c3_custody;
 mod f10_directives;
 mod f11_ancestry;
 mod f11_authority;
+mod f11_fence;
+mod f11_queue;
 mod f12_environment;
 mod f13_process_input;
 mod f13_refusals;

@@ -32,9 +32,10 @@ pub struct TestHome {
 }
 
 /// Where the values stand that the operator wrote.
-const OPERATORS: [&str; 7] = [
+const OPERATORS: [&str; 8] = [
     "/chela.json",
     "/chela.json.bak",
+    "/chela.json.bak.1",
     "/last-good.json",
     "/.chela/.env",
     "/canary.json",

@@ -70,7 +70,8 @@ fn put_on_record(home: &TestHome) {
             model: "test/m",
             url: "http://127.0.0.1:1/v1",
             body: body.as_bytes(),
-            sections: sections.clone().into(),
+            unread: &[],
+            sections: sections.to_vec().into(),
             tools: tools.clone().into(),
             rewrite: None,
         };

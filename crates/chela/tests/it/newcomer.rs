@@ -86,6 +86,19 @@ fn t02_ask_something() {
     let told = scene.home.run(&["hello"]).fails(2);
     assert!(told.contains("chela chat -m 'hello'"), "{told}");
     scene.home.run(&["memroy", "search", "lease"]).fails(2);
+    // Nor is what other programs have as a command, with a name behind it.
+    for words in [
+        &["allow", "git", "commit"][..],
+        &["export", "main"],
+        &["import", "talk.jsonl"],
+        &["approve", "3f2a"],
+    ] {
+        let told = scene.home.run(words).fails(2);
+        assert!(told.contains("that is `chela "), "{words:?}: {told}");
+        assert!(told.contains("chela -p '"), "{words:?}: {told}");
+    }
+    let told = scene.home.run(&["prompt", "what is new?"]).fails(2);
+    assert!(told.contains("chela -p 'what is new?'"), "{told}");
     assert_eq!(scene.endpoint.calls().len(), before);
 }
 
@@ -126,6 +139,8 @@ fn t04_go_on_with_a_conversation() {
         &["--resume", &trip, "and the hotel?"],
         &["-r", &trip[..8], "-p", "and the hotel?"],
         &["resume", "lisbon", "-m", "and the hotel?"],
+        &["resume", "last", "-m", "and the hotel?"],
+        &["-c", "and", "the hotel?"],
     ] {
         scene.home.run(words).ok();
         let request = last_request(&scene).to_string();
@@ -144,7 +159,7 @@ fn t05_change_the_model() {
     assert!(told.contains("kit/beta"), "{told}");
     scene.chat("hello again").ok();
     assert_eq!(last_request(&scene)["model"], "beta");
-    let told = scene.chat("/model betta").ok();
+    let told = scene.chat("/model betta").fails(1);
     assert!(
         told.contains("Did you mean") && told.contains("kit/beta"),
         "{told}"
@@ -157,6 +172,20 @@ fn t05_change_the_model() {
     scene.chat("/model default").ok();
     scene.chat("hello once more").ok();
     assert_eq!(last_request(&scene)["model"], "scripted");
+    // For good, in the config; what nobody provides is said at once.
+    let told = scene.home.run(&["models", "use", "kit/beta"]).fails(2);
+    assert!(
+        told.contains("chela config set agents.defaults.model"),
+        "{told}"
+    );
+    let set = |model: &str| {
+        let words = ["config", "set", "agents.defaults.model", model];
+        scene.home.run(&words).ok()
+    };
+    assert!(set("nosuch/x").contains("there is no provider `nosuch`"));
+    assert!(!set("kit/beta").contains("note:"));
+    scene.chat("and now?").ok();
+    assert_eq!(last_request(&scene)["model"], "beta");
 }
 
 #[test]
@@ -180,7 +209,11 @@ fn t06_see_what_it_costs() {
     // One sum, wherever it is shown.
     assert_eq!(told.matches(cost).count(), 2, "{cost} in {told}");
     assert!(scene.chat("/status").ok().contains(cost));
-    assert!(scene.home.run(&["cost"]).fails(2).contains("chela usage"));
+    for word in ["cost", "stats", "tokens"] {
+        assert!(scene.home.run(&[word]).fails(2).contains("chela usage"));
+    }
+    let told = scene.home.run(&["usage", "--today"]).fails(2);
+    assert!(told.contains("--by day"), "{told}");
 }
 
 #[test]
@@ -197,6 +230,20 @@ fn t07_take_back_what_it_wrote() {
     assert!(scene.home.exists(".chela/workspace/list.md"));
     scene.home.run(&["undo"]).ok();
     assert!(!scene.home.exists(".chela/workspace/list.md"));
+    // And back, by the number it was given; once more by the word people try.
+    scene.home.run(&["undo", "2"]).ok();
+    assert!(scene.home.exists(".chela/workspace/list.md"));
+    scene.endpoint.play(EndpointScript {
+        otherwise: Some(after_tool(ScriptStep::reply("Done."))),
+        ..EndpointScript::steps([ScriptStep::tool(
+            "write",
+            json!({ "path": "more.md", "content": "eggs\n" }),
+        )])
+    });
+    scene.home.run(&["write more"]).ok();
+    scene.home.run(&["undo", "last"]).ok();
+    assert!(!scene.home.exists(".chela/workspace/more.md"));
+    assert!(scene.home.run(&["revert"]).fails(2).contains("chela undo"));
 }
 
 #[test]
@@ -236,6 +283,21 @@ fn t08_add_a_skill() {
     scene.home.run(&["skills", "trust", "cloned", "--yes"]).ok();
     let list = scene.home.run(&["skills", "list"]).ok();
     assert!(!list.contains("quarantined"), "{list}");
+    // From a folder elsewhere: it is fetched, and waits for a yes.
+    scene.home.write(
+        "download/wave/SKILL.md",
+        "---\nname: wave\ndescription: Wave back.\n---\nWave.\n",
+    );
+    let told = scene.home.run(&["skills", "add", "download/wave"]).ok();
+    assert!(told.contains("chela skills trust wave"), "{told}");
+    scene.home.run(&["skills", "trust", "wave", "--yes"]).ok();
+    let list = scene.home.run(&["skills", "list"]).ok();
+    assert!(
+        list.contains("wave") && !list.contains("quarantined"),
+        "{list}"
+    );
+    let told = scene.home.run(&["skills", "install", "x"]).fails(2);
+    assert!(told.contains("chela skills add"), "{told}");
 }
 
 #[test]
@@ -263,6 +325,21 @@ fn t09_work_on_a_project() {
     scene.endpoint.play(read());
     let told = scene.home.run_in(&folder, &["what is in here?"]).ok();
     assert!(told.contains("the answer is 42"), "{told}");
+    // From elsewhere, by its name; and a command runs where the files are.
+    scene.endpoint.play(EndpointScript {
+        otherwise: Some(after_tool(ScriptStep::reply("{{tool}}"))),
+        ..EndpointScript::steps([ScriptStep::tool(
+            "exec",
+            json!({ "command": "cat main.txt" }),
+        )])
+    });
+    let told = scene
+        .home
+        .run(&["--cd", "project", "-p", "show me main.txt"])
+        .ok();
+    assert!(told.contains("the answer is 42"), "{told}");
+    let told = scene.home.run(&["--dir", "project", "hi there"]).fails(2);
+    assert!(told.contains("--cd DIR"), "{told}");
 }
 
 #[test]
@@ -283,6 +360,11 @@ fn t10_stop_everything() {
     assert_eq!(scene.endpoint.calls().len(), before);
     scene.home.run(&["stop", "--lift"]).ok();
     scene.home.run(&["are you there?"]).ok();
+    // Without a word it says how things stand, and how.
+    assert!(scene.home.run(&["stop"]).ok().contains("chela stop --all"));
+    assert!(scene.home.run(&["kill"]).fails(2).contains("chela stop"));
+    scene.chat("/stop all").ok();
+    assert_ne!(scene.home.run(&["are you there?"]).code, 0);
 }
 
 #[test]
@@ -317,6 +399,13 @@ fn t12_export_a_conversation() {
     export(&["-o", "y.md", "--format", "jsonl"]);
     assert!(scene.home.read("y.md").starts_with('{'));
     assert!(export(&["--format", "md"]).contains("## You"));
+    // From the chat.
+    let place = scene.home.path("y2.md").display().to_string();
+    let told = scene.chat(&format!("/export {place}")).ok();
+    assert!(told.contains("y2.md"), "{told}");
+    assert!(scene.home.read("y2.md").contains("remember the milk"));
+    let told = scene.home.run(&["export"]).fails(2);
+    assert!(told.contains("chela sessions export"), "{told}");
 }
 
 #[test]
@@ -335,6 +424,16 @@ fn t13_a_second_agent() {
         .run(&["--agent", "research", "-p", "hello", "--json"])
         .json();
     assert_eq!(told["session"], "agent:research:main");
+    let told = scene.home.run(&["agents", "create", "x"]).fails(2);
+    assert!(told.contains("chela agents add"), "{told}");
+    let told = scene.home.run(&["agents", "add", "main"]).fails(1);
+    assert!(told.contains("already exists"), "{told}");
+    scene.home.run(&["agents", "rm", "research"]).ok();
+    let told = scene
+        .home
+        .run(&["--agent", "research", "-p", "hi"])
+        .fails(1);
+    assert!(told.contains("chela agents add research"), "{told}");
 }
 
 #[test]
@@ -393,6 +492,11 @@ fn t15_see_what_is_sent() {
     );
     let sent = scene.home.run(&["turn", "show", "last", "--raw"]).ok();
     assert!(sent.contains("hello"), "{sent}");
+    let told = scene.chat("/context list").ok();
+    assert!(
+        told.contains("SOUL.md") && told.contains("Tools: "),
+        "{told}"
+    );
     // Two pages about one thing say the same.
     let list = scene.home.run(&["context", "json"]).json();
     let explained = scene.home.run(&["sandbox", "explain", "--json"]).json();
@@ -417,6 +521,19 @@ fn t16_change_the_persona() {
             .fails(2)
             .contains("chela workspace edit SOUL.md")
     );
+    // With an editor of one's own; it is theirs, and nobody is asked.
+    scene
+        .home
+        .write("edit.sh", "#!/bin/sh\necho 'You whistle.' >> \"$1\"\n");
+    let editor = format!("sh {}", scene.home.path("edit.sh").display());
+    let mut edit = scene.home.command();
+    let edit = edit
+        .env("EDITOR", editor)
+        .args(["workspace", "edit", "SOUL.md"]);
+    assert!(edit.output().unwrap().status.success());
+    let other = ["chat", "--new-session", "later", "-m", "hello"];
+    scene.home.run(&other).ok();
+    assert!(last_request(&scene).to_string().contains("You whistle."));
 }
 
 #[test]
@@ -447,6 +564,7 @@ fn t18_find_an_earlier_conversation() {
     scene.chat("/new").ok();
     scene.chat("something else").ok();
     let list = scene.home.run(&["sessions", "list"]).ok();
+    assert!(list.contains("something else"), "{list}");
     assert!(list.contains("1 more conversation has ended"), "{list}");
     assert!(list.contains("chela sessions list --all"), "{list}");
     assert_eq!(
@@ -464,6 +582,8 @@ fn t18_find_an_earlier_conversation() {
     );
     scene.home.run(&["resume", "lisbon", "-m", "go on"]).ok();
     assert!(last_request(&scene).to_string().contains("trip to lisbon"));
+    let told = scene.home.run(&["sessions", "search", "lisbon"]).fails(2);
+    assert!(told.contains("chela resume"), "{told}");
     assert!(
         scene
             .home
@@ -495,6 +615,17 @@ fn t19_use_a_server_of_ones_own() {
     assert!(told.contains("mine/alpha answers"), "{told}");
     assert_eq!(home.run(&["are you there?"]).ok(), "pong\n");
     assert!(home.run(&["models", "list"]).ok().contains("mine/alpha"));
+    // By the config alone, as a page of a server may tell it.
+    let home = TestHome::empty();
+    let provider = format!("{{ baseUrl: '{url}', models: [{{ id: 'alpha' }}] }}");
+    home.run(&["config", "set", "models.providers.own", &provider])
+        .ok();
+    home.run(&["config", "set", "agents.defaults.model", "own/alpha"])
+        .ok();
+    home.run(&["init"]).ok();
+    assert_eq!(home.run(&["are you there?"]).ok(), "pong\n");
+    let told = home.run(&["models", "add"]).fails(2);
+    assert!(told.contains("chela setup"), "{told}");
 }
 
 #[test]
@@ -522,6 +653,9 @@ fn t20_get_help() {
     let told = scene.chat("/help").ok();
     assert!(told.contains("/cost") && told.contains("/model"), "{told}");
     assert!(scene.home.run(&["docs"]).ok().contains("getting-started"));
+    assert!(scene.home.run(&["?"]).fails(2).contains("chela help"));
+    let page = scene.home.run(&["docs", "first-tasks"]).ok();
+    assert!(page.contains("First tasks"), "{page}");
     assert!(scene.home.run(&["doctor"]).code < 2);
     // A second home beside this one, wherever this one is.
     let home = TestHome::empty();

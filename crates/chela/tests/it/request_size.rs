@@ -140,6 +140,19 @@ fn the_total_is_what_the_endpoint_is_sent_in_every_format() {
     }
 }
 
+/// With jobs come their tool, a skill and a sentence: still no more than a fresh home may cost.
+#[test]
+fn a_home_with_jobs_stays_as_small() {
+    let scene = ScriptedHome::without_canary(APIS[0], hello(), json!({}));
+    let job = ["cron", "add", "--every", "2h", "look at the inbox"];
+    scene.home.run(&job).ok();
+    say_hi(&scene);
+    let body = body(&scene, 0);
+    assert!(names_of(APIS[0], &body).contains(&"cron".to_owned()));
+    let sent = on_the_wire(APIS[0], &body, "hi");
+    assert!(sent <= MOST, "{sent} tokens to say hi");
+}
+
 #[test]
 fn nothing_is_said_twice_and_nothing_about_channels_at_a_terminal() {
     let scene = ScriptedHome::without_canary(APIS[0], hello(), json!({}));
@@ -170,6 +183,37 @@ fn a_small_model_is_sent_little_and_one_argument() {
     assert!(sent <= MOST_FOR_SMALL, "{sent} tokens for a small model");
     let (system, _) = texts_of(APIS[0], &body);
     assert!(system.contains("- exec(command: string): "), "{system}");
+    // What its answers are held to is told as it is sent. A server makes a grammar of it, so the model
+    // reads none of it, and neither count has it.
+    let form = body["response_format"].to_string();
+    assert_eq!(report["answerForm"]["tokens"], tokens::count(&form));
+    assert_eq!(report["answerForm"]["inTotal"], false);
+    let after = scene.home.run(&["context", "json"]).json();
+    let last = &after["lastRequest"];
+    let (counted, reported) = (last["counted"].as_u64(), last["reported"].as_u64());
+    let unexplained = counted.unwrap().abs_diff(reported.unwrap());
+    assert!(unexplained * 10 <= sent, "{last}");
+    let shown = scene.home.run(&["context", "list"]).flat();
+    assert!(shown.contains("the model reads none of it"), "{shown}");
+    let spoken = scene.chat("/context list").ok();
+    assert!(spoken.contains("Answer form (JSON schema)"), "{spoken}");
+}
+
+/// A hosted model that is told to hold to a form reads it: then it is a part of the total.
+#[test]
+fn a_form_the_model_reads_counts() {
+    let hosted = json!({ "models": { "providers": { "openai": {
+        "baseUrl": "https://api.openai.com/v1", "apiKey": "sk-none-1",
+        "models": [{ "id": "small", "contextWindow": 64_000, "compat": { "toolMode": "constrained" } }],
+    } } }, "agents": { "defaults": { "model": "openai/small" } } });
+    let scene = ScriptedHome::without_canary(APIS[0], hello(), hosted);
+    let report = scene.home.run(&["context", "json"]).json();
+    assert_eq!(report["answerForm"]["inTotal"], true, "{report}");
+    let form = report["answerForm"]["tokens"].as_u64().unwrap();
+    let total = report["total"]["tokens"].as_u64().unwrap();
+    assert!(form > 100 && total > form, "{report}");
+    let drawn = scene.home.run(&["context", "map"]).ok();
+    assert!(drawn.contains("answer form"), "{drawn}");
 }
 
 #[test]

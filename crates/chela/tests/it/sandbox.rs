@@ -23,15 +23,15 @@ mod scope;
 mod words;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
 use chela_testkit::find_part;
 use serde_json::{Value, json};
 
-use crate::parts::installed_by;
 use crate::home::{CommandRun, TestHome};
+use crate::parts::installed_by;
 
 const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
 /// Landlock on a machine where nobody gets namespaces of their own.
@@ -185,7 +185,7 @@ fn this_program() -> PathBuf {
 }
 
 /// A home that finds bubblewrap, wherever it was unpacked.
-fn with_bwrap(home: TestHome) -> TestHome {
+pub(crate) fn with_bwrap(home: TestHome) -> TestHome {
     let path = std::env::var("PATH").unwrap_or_default();
     match &*BWRAP {
         Ok(folder) => home.env("PATH", &format!("{}:{path}", folder.display())),
@@ -228,8 +228,14 @@ static NAMESPACES: LazyLock<Result<(), String>> = LazyLock::new(|| {
     }
 });
 
+/// A home on a machine where nobody gets namespaces of their own.
+pub(crate) fn without_namespaces(home: TestHome) -> Option<TestHome> {
+    is_here(BARE)?;
+    Some(home.through(&WITHOUT_NAMESPACES))
+}
+
 /// Whether a backend can be tried on this machine.
-fn is_here(backend: &str) -> Option<()> {
+pub(crate) fn is_here(backend: &str) -> Option<()> {
     match backend {
         "bwrap" => find_part("bubblewrap", BWRAP.as_ref()).map(drop),
         BARE => {

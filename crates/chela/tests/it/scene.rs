@@ -70,8 +70,8 @@ impl ScriptedHome {
             } } },
             "agents": { "defaults": { "model": "kit/scripted" } },
         });
-        if is_sandbox_unwanted() {
-            config["agents"]["defaults"]["sandbox"] = json!({ "backend": "absent" });
+        if let Some(backend) = wanted_backend() {
+            config["agents"]["defaults"]["sandbox"] = json!({ "backend": backend });
         }
         merge(&mut config, more);
         home.write(".chela/chela.json", &config.to_string());
@@ -101,9 +101,15 @@ impl ScriptedHome {
     }
 }
 
-/// Whether the tests run as on a machine that has no sandbox: `CHELA_TEST_SANDBOX=absent`.
+/// Whether the tests run as on a machine that has no sandbox.
 pub fn is_sandbox_unwanted() -> bool {
-    std::env::var("CHELA_TEST_SANDBOX").is_ok_and(|what| what == "absent")
+    wanted_backend().is_some_and(|backend| backend == "absent")
+}
+
+/// The sandbox the tests run with, where it is named: `CHELA_TEST_SANDBOX=landlock`, `bwrap`, or
+/// `absent` for a machine that has none.
+fn wanted_backend() -> Option<String> {
+    std::env::var("CHELA_TEST_SANDBOX").ok()
 }
 
 /// A step for the request that carries a tool's result.

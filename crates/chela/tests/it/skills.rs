@@ -354,7 +354,7 @@ fn a_file_that_is_no_archive_is_told_what_can_be_added() {
         home.write(name, text);
         let file = home.path(name).display().to_string();
         let told = home.run(&["skills", "add", &file]).fails(1);
-        for part in ["is no archive", "SKILL.md", ".tar.gz", "git URL"] {
+        for part in ["is not an archive", "SKILL.md", ".tar.gz", "git URL"] {
             assert!(told.contains(part), "{name}: {part} in {told}");
         }
     }

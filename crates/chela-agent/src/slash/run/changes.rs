@@ -28,11 +28,11 @@ pub(super) async fn undo(
     };
     Ok(match undone {
         UndoOutcome::Message { message, entries } => CommandAnswer {
-            text: format!(
+            then: SurfaceAction::Edit(message),
+            ..CommandAnswer::text(format!(
                 "Undone: your last message and what followed ({entries} entries). File \
                  changes are kept; `/undo files` undoes them."
-            ),
-            then: SurfaceAction::Edit(message),
+            ))
         },
         UndoOutcome::Compaction { tokens } => CommandAnswer::text(format!(
             "Undone: the compaction. The full conversation is back ({} tokens).",

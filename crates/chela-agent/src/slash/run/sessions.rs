@@ -36,15 +36,13 @@ pub(super) async fn new(
         talk.set(SessionSetting::Model, Some(model)).await?;
     }
     let first = (model.is_none() && !args.is_empty()).then(|| args.to_owned());
+    let text = match &model {
+        Some(model) => format!("A new conversation, with `{model}`."),
+        None => "A new conversation.".to_owned(),
+    };
     Ok(CommandAnswer {
-        text: begun(
-            &match &model {
-                Some(model) => format!("A new conversation, with `{model}`."),
-                None => "A new conversation.".to_owned(),
-            },
-            note.as_deref(),
-        ),
         then: SurfaceAction::Begun(first),
+        ..CommandAnswer::text(begun(&text, note.as_deref()))
     })
 }
 
@@ -75,8 +73,8 @@ pub(super) async fn reset(
         "Started over, with the settings from the config."
     };
     Ok(CommandAnswer {
-        text: begun(text, note.as_deref()),
         then: SurfaceAction::Begun((!message.is_empty()).then(|| message.to_owned())),
+        ..CommandAnswer::text(begun(text, note.as_deref()))
     })
 }
 

@@ -26,14 +26,7 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
             }
             ToolMode::Native => {}
             ToolMode::Constrained => {
-                body.insert(
-                    "response_format".into(),
-                    json!({"type": "json_schema", "json_schema": {
-                        "name": "answer",
-                        "strict": true,
-                        "schema": constrained::answer_schema(&request.tools),
-                    }}),
-                );
+                body.insert("response_format".into(), answer_format(&request.tools));
             }
         }
     }
@@ -70,6 +63,15 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
 fn tools(target: &ModelTarget, request: &ModelRequest) -> Value {
     let tools = request.tools.iter();
     tools.map(|tool| tool_value(target, tool)).collect()
+}
+
+/// The form every answer must have.
+pub fn answer_format(tools: &[ToolSchema]) -> Value {
+    json!({"type": "json_schema", "json_schema": {
+        "name": "answer",
+        "strict": true,
+        "schema": constrained::answer_schema(tools),
+    }})
 }
 
 /// A tool as it is sent.

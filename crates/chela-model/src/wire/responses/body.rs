@@ -27,15 +27,7 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
     }
     body.insert("input".into(), Value::Array(input(target, request, held)));
     if held {
-        body.insert(
-            "text".into(),
-            json!({"format": {
-                "type": "json_schema",
-                "name": "answer",
-                "strict": true,
-                "schema": constrained::answer_schema(&request.tools),
-            }}),
-        );
+        body.insert("text".into(), answer_format(&request.tools));
     } else if !request.tools.is_empty() {
         let tools = request.tools.iter();
         let tools = tools.map(|tool| tool_value(target, tool));
@@ -65,6 +57,16 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
     knobs.drop_sampling(target);
     knobs.pour(&mut body);
     body
+}
+
+/// The form every answer must have.
+pub fn answer_format(tools: &[ToolSchema]) -> Value {
+    json!({"format": {
+        "type": "json_schema",
+        "name": "answer",
+        "strict": true,
+        "schema": constrained::answer_schema(tools),
+    }})
 }
 
 /// A tool as it is sent.

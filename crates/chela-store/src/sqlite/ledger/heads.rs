@@ -6,13 +6,12 @@
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use chela_core::{ContentHash, lock};
-use chela_files::{LockError, LockFile, open_plain};
+use chela_files::{LockError, LockFile, open_plain, restrict_to_owner};
 
 use crate::WriteDurability;
 use crate::engine::{GroupWatch, JobError};
@@ -222,8 +221,8 @@ fn read_short(path: &Path) -> std::io::Result<String> {
 fn write(path: &Path, head: ChainHead) -> Result<(), JobError> {
     let write = || {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let mut file = open_plain(path, &mut options)?;
+        options.write(true).create(true).truncate(false);
+        let mut file = open_plain(path, restrict_to_owner(&mut options))?;
         file.write_all(line_of(head).as_bytes())
     };
     write().map_err(|error| unusable(path, error))

@@ -6,7 +6,9 @@ use super::inbox;
 use super::schema::moment;
 use crate::claims::{ClaimState, WorkClaim};
 use crate::inbox::MessageOutcome;
-use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery};
+use crate::outbox::{
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery,
+};
 
 const COLUMNS: &str = "id, body, made, due, expires, tries, state, why, ended";
 

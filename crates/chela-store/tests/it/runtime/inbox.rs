@@ -130,7 +130,10 @@ fn a_lane_that_is_full_takes_nothing_but_what_it_knows() {
         assert_eq!(take("aside:2"), MessageAccepted::New);
         let other = block_on(one.accept_within(message("m4", "other", 10), room)).unwrap();
         assert_eq!(other, MessageAccepted::New);
-        assert_eq!(waiting(two, None), ["m1", "m2", "aside:1", "m3", "aside:2", "m4"]);
+        assert_eq!(
+            waiting(two, None),
+            ["m1", "m2", "aside:1", "m3", "aside:2", "m4"]
+        );
     });
 }
 

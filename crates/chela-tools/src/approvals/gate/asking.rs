@@ -10,7 +10,7 @@ use chela_guard::flow::SessionTaint;
 
 use super::cleared::{ClearedBy, ClearedCommand, CommandRefusal, unchanged};
 use super::{AllowedUntil, CommandGate, binds_of, choices};
-use crate::approvals::circumstances::{CommandCircumstances, RunPlace};
+use crate::approvals::circumstances::{CommandCircumstances, RunPlace, StateReach};
 use crate::approvals::document::{ApprovalsDocument, HostGrant};
 use crate::approvals::limits::{CommandRules, RuleAnswer};
 use crate::approvals::list_match::{ListMatch, exact_entry, prefix_entry};
@@ -150,7 +150,11 @@ impl CommandGate {
             (_, []) => String::new(),
             (_, hosts) => format!(", with access to {}", shown(&hosts.join(", "))),
         };
-        format!("{what} in {folder}{how}")
+        let reach = match circumstances.state {
+            StateReach::Kept => "",
+            StateReach::Open => ", able to change Chela's own files",
+        };
+        format!("{what} in {folder}{how}{reach}")
     }
 
     fn question(

@@ -66,7 +66,7 @@ fn finding() {
     [The first 2 results. Narrow the pattern or raise limit.]
     "#);
     insta::assert_snapshot!(bench.said("find", json!({"pattern": "*.py"})), @r#"Nothing in the workspace matches `*.py`."#);
-    insta::assert_snapshot!(bench.refused("find", json!({"pattern": "["})), @r#"find: argument `pattern` is no glob: error parsing glob '[': unclosed character class; missing ']'. Example: {"pattern":"*.md"}"#);
+    insta::assert_snapshot!(bench.refused("find", json!({"pattern": "["})), @r#"find: argument `pattern` is not a glob: error parsing glob '[': unclosed character class; missing ']'. Example: {"pattern":"*.md"}"#);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn searching() {
     assert!(below.contains("src/main.rs:2") && !below.contains("trace"));
     insta::assert_snapshot!(bench.said("grep", json!({"pattern": "say", "path": "src/generated.rs"})), @r#"src/generated.rs:1: fn say() {}"#);
     insta::assert_snapshot!(bench.said("grep", json!({"pattern": "nothing like it"})), @r#"No match for `nothing like it` in the workspace."#);
-    insta::assert_snapshot!(bench.refused("grep", json!({"pattern": "("})), @r#"grep: argument `pattern` is no regular expression: unclosed group. For plain text set literal to true."#);
+    insta::assert_snapshot!(bench.refused("grep", json!({"pattern": "("})), @r#"grep: argument `pattern` is not a regular expression: unclosed group. For plain text set literal to true."#);
     insta::assert_snapshot!(bench.refused("grep", json!({"pattern": "x", "path": "root/etc"})), @r#"root/etc leaves the workspace, through `..` or a link. Use a path inside it."#);
 }
 

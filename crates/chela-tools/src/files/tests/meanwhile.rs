@@ -163,6 +163,7 @@ impl JudgedRun {
             approver: &HeadlessApprover,
             targets: &[],
             redirects: &crate::AnyRedirect,
+            bound: None,
         };
         block_on(bench.toolbox.run_prepared(&self.prepared, call)).text()
     }

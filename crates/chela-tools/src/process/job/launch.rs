@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+#[cfg(unix)]
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use chela_core::{Host, ok_or_debug, ok_or_warn};
+use chela_core::{Host, ok_or_warn};
 use chela_guard::ExternalSource;
-use chela_sandbox::{
-    BareCommand, Cgroup, FamilyWatch, HELPER_COMMAND, HelperOrder, MARK, SandboxPlan, WriteRecord,
-};
+use chela_sandbox::{BareCommand, Cgroup, FamilyWatch, SandboxPlan, StateFence, WriteRecord};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Child;
 
@@ -59,6 +58,8 @@ pub struct CommandLaunch {
 pub enum CommandWalls {
     /// Nothing: it may do what the owner may.
     None,
+    /// It may do what the owner may, but change what Chela keeps.
+    Fence,
     /// A sandbox without network.
     Sealed,
     /// A sandbox that can reach some hosts.
@@ -104,13 +105,31 @@ impl CommandLaunch {
         })
     }
 
+    /// The same program, kept from what Chela keeps. It ends when this program does, as one without
+    /// a fence would.
+    pub fn fenced(self, fence: &StateFence) -> Result<Self, String> {
+        let name = self.name.to_string_lossy().into_owned();
+        let starter = is_first_thread().then(own_number).flatten();
+        let (program, arguments) = fence.wrap(name, &self.program, self.arguments, starter)?;
+        Ok(Self {
+            program,
+            name: "chela".into(),
+            arguments,
+            walls: CommandWalls::Fence,
+            ..self
+        })
+    }
+
     /// The same program, which ends when this one does, even if that is killed. A sandbox sees to
     /// that by itself. The kernel looks at the thread that starts a command: where that is not the
     /// first one, which lives as long as the program, it would end too soon.
     #[cfg(target_os = "linux")]
     pub(super) fn tied(self, host: &Host) -> Self {
-        let is_first = rustix::thread::gettid() == rustix::process::getpid();
-        let (CommandWalls::None, true, Some(helper)) = (self.walls, is_first, &host.program) else {
+        use chela_core::ok_or_debug;
+        use chela_sandbox::{HELPER_COMMAND, HelperOrder};
+        let (CommandWalls::None, true, Some(helper)) =
+            (self.walls, is_first_thread(), &host.program)
+        else {
             return self;
         };
         let order = HelperOrder::tie(self.name.to_string_lossy().into_owned());
@@ -135,10 +154,26 @@ impl CommandLaunch {
     }
 }
 
+fn own_number() -> Option<i32> {
+    i32::try_from(std::process::id()).ok()
+}
+
+/// Whether this is the thread that lives as long as the program.
+#[cfg(target_os = "linux")]
+fn is_first_thread() -> bool {
+    rustix::thread::gettid() == rustix::process::getpid()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_first_thread() -> bool {
+    false
+}
+
 pub(super) type Source = Box<dyn AsyncRead + Send + Unpin>;
 
 pub(super) type InputPipe = Box<dyn AsyncWrite + Send + Unpin>;
 
+#[cfg(unix)]
 pub(super) fn spawn(
     launch: &CommandLaunch,
     mark: &str,
@@ -149,7 +184,22 @@ pub(super) fn spawn(
     }
 }
 
+/// A command is ended with all it started, by its process group, and talks through pipes of Unix:
+/// neither is built for other systems, and one that cannot be ended is not started.
+#[cfg(not(unix))]
+pub(super) fn spawn(
+    launch: &CommandLaunch,
+    _: &str,
+) -> io::Result<(Child, Source, Option<InputPipe>)> {
+    let program = launch.program.display();
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{program} cannot be run: commands need Linux or macOS"),
+    ))
+}
+
 /// One pipe for output and errors keeps them in the order they were printed.
+#[cfg(unix)]
 fn with_pipes(
     launch: &CommandLaunch,
     mark: &str,
@@ -162,7 +212,7 @@ fn with_pipes(
         .current_dir(&launch.folder)
         .env_clear()
         .envs(&launch.env)
-        .env(MARK, mark)
+        .env(chela_sandbox::MARK, mark)
         .process_group(0)
         .kill_on_drop(true)
         .stdin(match launch.talk {
@@ -179,6 +229,7 @@ fn with_pipes(
     Ok((child, Box::new(source), input))
 }
 
+#[cfg(unix)]
 fn in_terminal(
     launch: &CommandLaunch,
     mark: &str,
@@ -193,7 +244,7 @@ fn in_terminal(
         .current_dir(&launch.folder)
         .env_clear()
         .envs(&launch.env)
-        .env(MARK, mark)
+        .env(chela_sandbox::MARK, mark)
         .kill_on_drop(true)
         .spawn(other_end)
         .map_err(io::Error::other)?;

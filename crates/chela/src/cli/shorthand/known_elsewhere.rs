@@ -16,11 +16,22 @@ pub(super) type KnownWord = (&'static str, &'static [&'static str], &'static str
 
 /// By the command they stand behind; the empty one is `chela` itself.
 pub(super) const KNOWN_WORDS: &[KnownWord] = &[
+    ("", &["."], "chela"),
+    ("", &["?"], "chela help"),
+    ("", &["allow"], "chela approvals allow PROGRAM"),
     (
         "",
-        &["allow", "permissions", "rules"],
+        &["approve", "permissions", "rules"],
         "chela approvals list",
     ),
+    ("", &["continue"], "chela --continue"),
+    ("", &["edit"], "chela workspace edit FILE"),
+    ("", &["files"], "chela workspace list"),
+    ("", &["restart"], "chela gateway restart"),
+    ("", &["restore"], "chela workspace restore FILE"),
+    ("", &["stats"], "chela usage"),
+    ("", &["tui"], "chela"),
+    ("", &["dashboard", "ui", "web"], "chela gateway run"),
     ("", &["compact", "summarize"], "chela sessions compact main"),
     (
         "",
@@ -62,7 +73,11 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
     ("", &["revert", "rollback"], "chela undo"),
     ("", &["tools"], "chela agents matrix"),
     ("", &["uninstall"], "chela docs installing"),
-    ("", &["upgrade"], "chela update"),
+    (
+        "",
+        &["self-update", "selfupdate", "upgrade"],
+        "chela update",
+    ),
     ("", &["version"], "chela --version"),
     ("agents", &["create", "new"], "chela agents add"),
     ("approvals", &["add"], "chela approvals allow"),
@@ -133,6 +148,7 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
         "chela resume",
     ),
     ("sessions", &["clear", "prune"], "chela sessions cleanup"),
+    ("sessions", &["save"], "chela sessions export"),
     (
         "sessions",
         &["create", "new"],
@@ -161,6 +177,28 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
     ("workspace", &["ls"], "chela workspace list"),
     ("workspace", &["status"], "chela workspace diff"),
 ];
+
+/// Words that other programs use for commands and that begin no request to an agent.
+const NEVER_SAID: &[&str] = &[
+    "allow",
+    "approve",
+    "export",
+    "import",
+    "login",
+    "logout",
+    "permissions",
+    "serve",
+    "uninstall",
+    "upgrade",
+];
+/// More words than a command has behind it.
+const MOST_BEHIND: usize = 3;
+
+/// Whether words, typed one by one, are a command of another program rather than a message.
+pub(super) fn is_command_elsewhere(words: &[std::ffi::OsString]) -> bool {
+    let first = words.first().and_then(|word| word.to_str());
+    words.len() <= MOST_BEHIND && first.is_some_and(|first| NEVER_SAID.contains(&first))
+}
 
 /// What a word is called here that a command does not have.
 pub(super) fn known_word(command: &str, word: &str) -> Option<&'static str> {
@@ -195,6 +233,17 @@ const KNOWN_OPTIONS: &[(&[&str], &str)] = &[
         "the persona is a file here: `chela workspace edit SOUL.md`",
     ),
     (&["--debug", "--verbose"], "that is `--log debug` here"),
+    (
+        &["-v"],
+        "`chela --version` says the version; `--log debug` shows more",
+    ),
+    (
+        &["--last"],
+        "`chela --continue` continues the newest conversation",
+    ),
+    (&["--resume"], "that is `chela resume ID` here"),
+    (&["--tail"], "that is `--lines N` here"),
+    (&["--today"], "`chela usage --by day` shows each day"),
     (
         &["--cwd", "--dir", "--directory", "--workdir"],
         "that is `--cd DIR` here",

@@ -144,6 +144,7 @@ fn settings(setup: &CommandSetup, id: &AgentId) -> Vec<(&'static str, Cell)> {
             }),
         ),
         ("effects", effects(setup, &view)),
+        ("mcp servers", servers(setup, &view)),
         ("guard policy", taint(&view)),
         ("egress", egress(&view)),
         ("grants", grants(setup, &view)),
@@ -222,7 +223,9 @@ fn limit(tokens: &ResolvedValue<Option<u64>>, chars: &ResolvedValue<u64>) -> Cel
 /// How many skills the agent has, of those found; and which key narrows them.
 fn skills(setup: &CommandSetup, view: &AgentView) -> Cell {
     let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
-    let listed = skills.listed().len();
+    let tools = chela_agent::effects(&setup.host, &setup.loaded, &view.id, &skills);
+    let has_tool = |name: &str| tools.iter().any(|known| known.tool == name);
+    let listed = skills.listed_for(&has_tool).len();
     let all = skills.skills().len();
     let value = if listed == all {
         format!("{all} listed")
@@ -268,6 +271,29 @@ fn tools(all: &Tools, view: &AgentView) -> Cell {
     }
 }
 
+/// Names of tools; those of one server are counted.
+fn by_server(names: &[&str]) -> String {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for name in names {
+        let shown = match name.split_once("__") {
+            Some((server, _)) => format!("{server}__*"),
+            None => (*name).to_owned(),
+        };
+        match told.iter_mut().find(|(known, _)| *known == shown) {
+            Some((_, many)) => *many += 1,
+            None => told.push((shown, 1)),
+        }
+    }
+    let words: Vec<String> = told
+        .into_iter()
+        .map(|(name, many)| match name.ends_with("__*") {
+            true => format!("{name} ({many})"),
+            false => name,
+        })
+        .collect();
+    words.join(" ")
+}
+
 const GRAVEST_FIRST: [Effect; 8] = [
     Effect::Config,
     Effect::Persona,
@@ -278,6 +304,30 @@ const GRAVEST_FIRST: [Effect; 8] = [
     Effect::ReadUntrusted,
     Effect::Read,
 ];
+
+/// The servers whose tools it has, and where they can reach.
+fn servers(setup: &CommandSetup, view: &AgentView) -> Cell {
+    let rows = chela_inspect::mcp_report::server_rows(&setup.host, &setup.loaded);
+    let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, view);
+    let tools = chela_agent::effects(&setup.host, &setup.loaded, &view.id, &skills);
+    let told: Vec<String> = rows
+        .iter()
+        .filter(|row| row.is_enabled)
+        .filter_map(|row| {
+            let start = format!("{}__", row.prefix);
+            let own = tools.iter().filter(|tool| tool.tool.starts_with(&start));
+            let many = own.count();
+            (many > 0).then(|| format!("{} ({many} tools; {})", row.name, row.walls))
+        })
+        .collect();
+    Cell {
+        value: match told.is_empty() {
+            true => "none".to_owned(),
+            false => told.join("; "),
+        },
+        from: "mcp.servers".to_owned(),
+    }
+}
 
 /// What its tools can do to the world, the gravest first.
 fn effects(setup: &CommandSetup, view: &AgentView) -> Cell {
@@ -291,7 +341,7 @@ fn effects(setup: &CommandSetup, view: &AgentView) -> Cell {
             match (effect, names.as_slice()) {
                 (_, []) => None,
                 (Effect::Read, names) => Some(format!("read: {} tools", names.len())),
-                (effect, names) => Some(format!("{}: {}", effect.as_str(), names.join(" "))),
+                (effect, names) => Some(format!("{}: {}", effect.as_str(), by_server(names))),
             }
         })
         .collect();

@@ -3,14 +3,13 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chela_core::{ContentHash, Host};
+use chela_core::Host;
 use chela_model::ModelHttp;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use chela_model::oauth::{
+    AuthorizationServer, GrantedTokens, LoginCallback, OauthClient, OauthError, RequestedLogin,
+    ask_for_tokens, post_form, refresh_tokens,
+};
 
-use super::endpoints::{LoginEndpoints, TokenAnswer, ask_for_tokens, decoded, encoded, post_form};
 use super::tokens::KeptLogin;
 use crate::chat::{clean_line, print_note};
 use crate::cli::auth::LoginFlow;
@@ -20,14 +19,12 @@ use crate::screen::ColourMode;
 const DEVICE_GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
 /// Nobody takes longer to log in.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
-/// A line of a browser's request.
-const MOST_LINE: u64 = 16 << 10;
 
 /// Somebody who logs in.
 pub struct LoginRequest<'a> {
     pub host: &'a Host,
     pub http: &'a ModelHttp,
-    pub endpoints: &'a LoginEndpoints,
+    pub server: &'a AuthorizationServer,
     pub client_id: &'a str,
     pub scope: Option<&'a str>,
 }
@@ -37,8 +34,8 @@ impl LoginRequest<'_> {
         &self,
         flow: Option<LoginFlow>,
         paint: ColourMode,
-    ) -> Result<TokenAnswer, CommandError> {
-        let (device, authorize) = (&self.endpoints.device, &self.endpoints.authorize);
+    ) -> Result<GrantedTokens, CommandError> {
+        let (device, authorize) = (&self.server.device, &self.server.authorize);
         match (flow, device, authorize) {
             (Some(LoginFlow::Device) | None, Some(device), _) => {
                 self.by_device(device, paint).await
@@ -46,21 +43,20 @@ impl LoginRequest<'_> {
             (Some(LoginFlow::Browser) | None, _, Some(authorize)) => {
                 self.by_browser(authorize, paint).await
             }
-            _ => Err(CommandError::new(
-                "the issuer does not offer this way to log in",
-            )),
+            _ => Err(OauthError::NotOffered.into()),
         }
     }
 
-    async fn by_device(&self, url: &str, paint: ColourMode) -> Result<TokenAnswer, CommandError> {
+    async fn by_device(&self, url: &str, paint: ColourMode) -> Result<GrantedTokens, CommandError> {
         let mut fields = vec![("client_id", self.client_id)];
         fields.extend(self.scope.map(|scope| ("scope", scope)));
-        let told = post_form(self.http, url, &fields).await??;
+        let told = post_form(self.http, url, &fields).await?;
+        let told = told.map_err(OauthError::from)?;
         let word = |name: &str| told[name].as_str().unwrap_or_default();
         let (code, shown) = (word("device_code"), clean_line(word("user_code")));
         let page = clean_line(word("verification_uri"));
         if code.is_empty() || page.is_empty() {
-            return Err(CommandError::new("the issuer answered without a code"));
+            return Err(OauthError::Without { what: "a code" }.into());
         }
         print_note(
             paint,
@@ -71,136 +67,58 @@ impl LoginRequest<'_> {
             .as_u64()
             .map_or(PATIENCE, Duration::from_secs);
         let deadline = tokio::time::Instant::now() + lasts.min(PATIENCE);
+        let client = OauthClient::public(self.client_id);
         while tokio::time::Instant::now() < deadline {
             tokio::time::sleep(pause).await;
-            let fields = [
-                ("grant_type", DEVICE_GRANT),
-                ("device_code", code),
-                ("client_id", self.client_id),
-            ];
-            match ask_for_tokens(self.http, &self.endpoints.token, &fields).await? {
+            let fields = [("grant_type", DEVICE_GRANT), ("device_code", code)];
+            match ask_for_tokens(self.http, &self.server.token, &client, &fields).await? {
                 Ok(answer) => return Ok(answer),
                 Err(refusal) if refusal.code == "authorization_pending" => {}
                 Err(refusal) if refusal.code == "slow_down" => pause += Duration::from_secs(5),
-                Err(refusal) => return Err(refusal.into()),
+                Err(refusal) => return Err(OauthError::from(refusal).into()),
             }
         }
         Err(CommandError::new("nobody entered the code in time"))
     }
 
-    async fn by_browser(&self, url: &str, paint: ColourMode) -> Result<TokenAnswer, CommandError> {
-        let fail = |error: std::io::Error| {
-            CommandError::new(format!(
-                "cannot listen for the login on this machine: {error}"
-            ))
+    async fn by_browser(
+        &self,
+        page: &str,
+        paint: ColourMode,
+    ) -> Result<GrantedTokens, CommandError> {
+        let callback = LoginCallback::listen().await?;
+        let asked = RequestedLogin {
+            page,
+            client_id: self.client_id,
+            scope: self.scope,
+            more: &[],
         };
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(fail)?;
-        let port = listener.local_addr().map_err(fail)?.port();
-        let back = format!("http://127.0.0.1:{port}/callback");
-        let verifier = self.host.random_hex(32);
-        let challenge = URL_SAFE_NO_PAD.encode(ContentHash::of(&verifier).as_bytes());
-        let state = self.host.random_hex(16);
-        let mut query = format!(
-            "response_type=code&client_id={}&redirect_uri={}&state={state}\
-             &code_challenge={challenge}&code_challenge_method=S256",
-            encoded(self.client_id),
-            encoded(&back)
-        );
-        if let Some(scope) = self.scope {
-            query.push_str(&format!("&scope={}", encoded(scope)));
-        }
-        let mark = if url.contains('?') { '&' } else { '?' };
+        let login = callback.begin(self.host, asked);
         print_note(
             paint,
-            &format!("Open in a browser on this machine: {url}{mark}{query}"),
+            &format!("Open in a browser on this machine: {}", login.address),
         );
-        let code = tokio::time::timeout(PATIENCE, wait_for_code(&listener, &state))
-            .await
-            .map_err(|_| CommandError::new("nobody logged in in time"))??;
+        let issuer = (self.server.issuer.as_str(), self.server.names_itself);
+        let code = callback.wait_for_code(&login, Some(issuer)).await?;
         let fields = [
             ("grant_type", "authorization_code"),
             ("code", code.as_str()),
-            ("redirect_uri", back.as_str()),
-            ("client_id", self.client_id),
-            ("code_verifier", verifier.as_str()),
+            ("redirect_uri", callback.address()),
+            ("code_verifier", login.verifier.as_str()),
         ];
-        let answer = ask_for_tokens(self.http, &self.endpoints.token, &fields).await?;
-        Ok(answer?)
+        let client = OauthClient::public(self.client_id);
+        let granted = ask_for_tokens(self.http, &self.server.token, &client, &fields).await?;
+        Ok(granted.map_err(OauthError::from)?)
     }
 }
 
 /// A new access token for a login that has run out.
-pub async fn renew(http: &ModelHttp, login: &KeptLogin) -> Result<TokenAnswer, CommandError> {
+pub async fn renew(http: &ModelHttp, login: &KeptLogin) -> Result<GrantedTokens, CommandError> {
     let Some(refresh) = &login.refresh_token else {
         return Err(CommandError::new("the issuer sent no refresh token"));
     };
-    let mut fields = vec![
-        ("grant_type", "refresh_token"),
-        ("refresh_token", refresh.as_str()),
-        ("client_id", login.client_id.as_str()),
-    ];
-    fields.extend(login.scope.as_deref().map(|scope| ("scope", scope)));
-    let answer = ask_for_tokens(http, &login.token_endpoint, &fields).await?;
-    Ok(answer?)
-}
-
-/// Waits for the browser that comes back with what was asked for; whoever else calls is sent away.
-async fn wait_for_code(listener: &TcpListener, state: &str) -> Result<String, CommandError> {
-    loop {
-        let Ok((mut stream, _)) = listener.accept().await else {
-            continue;
-        };
-        let Some(query) = read_query(&mut stream).await else {
-            answer(&mut stream, "404 Not Found", "Not found.").await;
-            continue;
-        };
-        let value = |name: &str| {
-            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            pairs
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| decoded(value))
-        };
-        if value("state").as_deref() != Some(state) {
-            answer(
-                &mut stream,
-                "400 Bad Request",
-                "This is not the login that was started.",
-            )
-            .await;
-            continue;
-        }
-        return match (value("code"), value("error")) {
-            (Some(code), _) => {
-                answer(&mut stream, "200 OK", "Logged in. You can close this page.").await;
-                Ok(code)
-            }
-            (None, why) => {
-                answer(&mut stream, "200 OK", "The login was refused.").await;
-                let why = clean_line(&why.unwrap_or_else(|| "without a reason".to_owned()));
-                Err(CommandError::new(format!("the login was refused: {why}")))
-            }
-        };
-    }
-}
-
-/// The query of a request for `/callback`.
-async fn read_query(stream: &mut TcpStream) -> Option<String> {
-    use tokio::io::AsyncReadExt;
-    let mut line = String::new();
-    let mut reader = BufReader::new(stream).take(MOST_LINE);
-    let read = tokio::time::timeout(Duration::from_secs(5), reader.read_line(&mut line));
-    read.await.ok()?.ok()?;
-    let path = line.strip_prefix("GET ")?.split(' ').next()?;
-    Some(path.strip_prefix("/callback?")?.to_owned())
-}
-
-async fn answer(stream: &mut TcpStream, status: &str, text: &str) {
-    let reply = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\n\
-         content-length: {}\r\nconnection: close\r\n\r\n{text}",
-        text.len()
-    );
-    // Whoever has gone needs no answer.
-    let _ = stream.write_all(reply.as_bytes()).await;
-    let _ = stream.shutdown().await;
+    let client = OauthClient::public(&login.client_id);
+    let scope = login.scope.as_deref().map(|scope| ("scope", scope));
+    let more: Vec<(&str, &str)> = scope.into_iter().collect();
+    Ok(refresh_tokens(http, &login.token_endpoint, &client, refresh, &more).await?)
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use chela_core::Host;
 use chela_files::{FileMode, create_private_folder, read_if_there, write_file};
+use chela_model::oauth::GrantedTokens;
 use serde::{Deserialize, Serialize};
 
-use super::endpoints::TokenAnswer;
 use crate::fail::CommandError;
 
 /// A token is renewed so long before it runs out.
@@ -46,7 +46,7 @@ impl KeptLogin {
     }
 
     /// The same with what was given out now, and the access token.
-    pub fn with(self, host: &Host, answer: TokenAnswer) -> (Self, String) {
+    pub fn with(self, host: &Host, answer: GrantedTokens) -> (Self, String) {
         let login = Self {
             refresh_token: answer.refresh_token.or(self.refresh_token),
             expires_at: answer.expires_in.map(|seconds| host.unix_time() + seconds),

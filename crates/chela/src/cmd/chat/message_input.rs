@@ -2,8 +2,6 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use rustix::fs::FileType;
-
 use crate::fail::CommandError;
 
 /// More piped text than this fits into no model.
@@ -16,10 +14,7 @@ pub fn read_piped_text(has_message: bool) -> Result<Option<String>, CommandError
     if stdin.is_terminal() {
         return Ok(None);
     }
-    let kind = rustix::fs::fstat(&stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
-    // A service or a scheduler gives /dev/null or a socket that nobody writes to.
-    let speaks = matches!(kind, Ok(FileType::Fifo | FileType::RegularFile));
-    if has_message && !speaks {
+    if has_message && !somebody_writes(&stdin) {
         return Ok(None);
     }
     let mut bytes = Vec::new();
@@ -34,4 +29,18 @@ pub fn read_piped_text(has_message: bool) -> Result<Option<String>, CommandError
     }
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok((!has_message || !text.trim().is_empty()).then_some(text))
+}
+
+/// A service or a scheduler gives /dev/null or a socket that nobody writes to.
+#[cfg(unix)]
+fn somebody_writes(stdin: &io::Stdin) -> bool {
+    use rustix::fs::{FileType, fstat};
+    let kind = fstat(stdin).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::RegularFile))
+}
+
+/// What a scheduler gives ends at once.
+#[cfg(not(unix))]
+fn somebody_writes(_: &io::Stdin) -> bool {
+    true
 }

@@ -144,6 +144,14 @@ fn tail(screen: &mut Screen, report: &ContextReport) -> io::Result<()> {
         "Tool schemas (JSON): {} (counts toward context; not shown as text)",
         size(report.tool_schemas)
     ))?;
+    if let Some(form) = &report.answer_form {
+        let told = format!(
+            "Answer form (JSON schema): {} ({})",
+            size(form.size),
+            form.in_words()
+        );
+        screen.paragraph("", &told)?;
+    }
     screen.line("Tools: (same as above)")?;
     let deferred: Vec<&str> = report
         .deferred

@@ -88,7 +88,10 @@ fn side(setup: &CommandSetup, typed: &str) -> Result<SavedPrompt, CommandError> 
 
 fn saved(path: &str) -> Result<SavedPrompt, CommandError> {
     let document = crate::cmd::input::read(Path::new(path))?;
-    SavedPrompt::from_json(&document).map_err(|error| CommandError::new(format!("{path}: {error}")))
+    SavedPrompt::from_json(&document).map_err(|error| {
+        CommandError::new(format!("{path}: {error}"))
+            .hint("save one with `chela prompt --json > FILE`")
+    })
 }
 
 fn print(screen: &mut Screen, sides: &DiffSides, result: &PromptDiff) -> std::io::Result<()> {

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
+use chela_agent::assemble::AssembledPrompt;
 use chela_core::Severity;
 use chela_core::cut::CutLimit;
 use chela_inspect::lint::{FileFate, LintFile, LintFinding, lint, lint_tools};
@@ -28,7 +29,14 @@ const MOST_WORDS: u64 = 2 << 20;
 const MOST_BYTES: u64 = 64 << 20;
 
 pub fn run(setup: &CommandSetup, screen: &mut Screen, request: &LintRequest) -> CommandOutcome {
-    let findings = lint_findings(setup, request.agent.clone())?;
+    let choice = PromptChoice {
+        agent: request.agent.clone(),
+        mode: None,
+        channel: None,
+        session: None,
+        skill: None,
+    };
+    let findings = lint_findings(&assemble_prompt(setup, &choice)?);
     if request.json {
         screen.json(&findings)?;
     } else {
@@ -44,18 +52,7 @@ pub fn run(setup: &CommandSetup, screen: &mut Screen, request: &LintRequest) -> 
 }
 
 /// What the lint says about an agent's files and tools, as its main session reads them.
-pub fn lint_findings(
-    setup: &CommandSetup,
-    agent: Option<String>,
-) -> Result<Vec<LintFinding>, crate::fail::CommandError> {
-    let choice = PromptChoice {
-        agent,
-        mode: None,
-        channel: None,
-        session: None,
-        skill: None,
-    };
-    let assembled = assemble_prompt(setup, &choice)?;
+pub fn lint_findings(assembled: &AssembledPrompt) -> Vec<LintFinding> {
     let limit = match assembled.bootstrap.per_file {
         CutLimit::Chars(chars) => Some(chars),
         CutLimit::Tokens(_) => None,
@@ -74,9 +71,9 @@ pub fn lint_findings(
         })
         .collect();
     let mut findings = lint(&files);
-    let tools = SavedPrompt::from(&assembled).tools;
+    let tools = SavedPrompt::from(assembled).tools;
     findings.extend(lint_tools(&tools.unwrap_or_default()));
-    Ok(findings)
+    findings
 }
 
 /// `None` for files there is nothing to say about.

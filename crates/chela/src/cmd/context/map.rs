@@ -93,6 +93,15 @@ fn items(report: &ContextReport) -> Vec<MapItem> {
             zone,
         }));
     }
+    if let Some(form) = report.answer_form.filter(|form| form.in_total) {
+        items.push(MapItem {
+            group: MapGroup::Tools,
+            label: "answer form".to_owned(),
+            origin: "runtime".to_owned(),
+            tokens: form.size.tokens,
+            zone: Zone::Stable,
+        });
+    }
     let frame = report.frame_tokens();
     if frame > 0 {
         items.push(MapItem {

@@ -49,6 +49,9 @@ fn print(screen: &mut Screen, setup: &CommandSetup, answer: &WhyAnswer) -> std::
     let what = shorten(&answer.what, screen.width.saturating_sub(24).max(30));
     screen.line(format!("{}  {verdict}", paint.bold(what)))?;
     screen.paragraph("  ", &answer.because)?;
+    if answer.presence == TextPresence::Absent {
+        screen.line(paint.dim("  `chela context list` shows what is in it."))?;
+    }
     if let Some(source) = &answer.source {
         let path = setup.host.compact(&source.path);
         let place = if source.line == 0 {

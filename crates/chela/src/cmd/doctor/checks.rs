@@ -1,11 +1,9 @@
 //! The checks themselves. Each looks and reports; none changes anything.
 
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use chela_agent::assemble::{PromptRequest, assemble};
 use chela_config::ConfigSource;
-use chela_files::{DiskBar, disk_bar};
+use chela_files::{DiskBar, FileFacts as _, disk_bar, may_write};
 use chela_model::Models;
 use chela_workspace::{HistoryError, WorkspaceCondition, WorkspaceHistory};
 
@@ -14,10 +12,12 @@ use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
 use chela_skills::{SkillPresence, SkillSource, TrustState};
 
-use super::{DoctorFinding, gateway, models, stores};
-use crate::cmd::{CommandSetup, context, stop};
+use super::prompts::AgentPrompts;
+use super::{DoctorFinding, gateway, mcp, models, stores};
+use crate::cmd::owner::is_agent;
+use crate::cmd::{CommandSetup, stop};
 
-pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
+pub fn run(setup: &CommandSetup, prompts: &AgentPrompts<'_>, check: &str) -> Vec<DoctorFinding> {
     match check {
         "home" => home(setup),
         "disk" => stores::disk_findings(setup),
@@ -25,9 +25,10 @@ pub fn run(setup: &CommandSetup, check: &str) -> Vec<DoctorFinding> {
         "config" => config(setup),
         "agents" => agents(setup),
         "workspace" => workspace(setup),
-        "files" => files(setup),
+        "files" => prompts.file_findings(),
         "skills" => skills(setup),
-        "words" => words(setup),
+        "mcp" => mcp::mcp_findings(setup),
+        "words" => prompts.word_findings(),
         "history" => history(setup),
         "gateway" => gateway::gateway_findings(setup),
         _ => Vec::new(),
@@ -58,7 +59,7 @@ fn home(setup: &CommandSetup) -> Vec<DoctorFinding> {
         return vec![finding.hint("move it away, or set CHELA_HOME to another place")];
     }
     let mut findings: Vec<DoctorFinding> = unwritable_folder(setup, &dir).into_iter().collect();
-    if meta.permissions().mode() & 0o022 != 0 {
+    if meta.permission_bits() & 0o022 != 0 {
         findings.push(
             DoctorFinding::new(
                 "home",
@@ -68,7 +69,7 @@ fn home(setup: &CommandSetup) -> Vec<DoctorFinding> {
             .hint(format!("chmod go-w {shown}"))
             .remedy(DoctorFix::Chmod {
                 path: dir,
-                mode: (meta.mode() & 0o777) & !0o022,
+                mode: (meta.permission_bits() & 0o777) & !0o022,
             }),
         );
     }
@@ -128,6 +129,12 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
         .into_iter()
         .chain(inner)
         .find(|folder| folder.is_dir() && !is_writable(folder))?;
+    if is_agent(&setup.host) {
+        // Nothing is wrong: that is how it is to look from there.
+        let shown = setup.host.compact(&folder);
+        let told = format!("{shown} cannot be changed by a command of an agent");
+        return Some(DoctorFinding::new("home", Severity::Note, told));
+    }
     let lost = match folder == home {
         true => "nothing can be saved",
         false => "nothing can be saved there, and without a record agents can only read",
@@ -137,7 +144,7 @@ fn unwritable_folder(setup: &CommandSetup, home: &Path) -> Option<DoctorFinding>
 }
 
 pub fn is_writable(folder: &Path) -> bool {
-    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok()
+    may_write(folder)
 }
 
 /// What validation says, and what a start does about it.
@@ -182,7 +189,7 @@ fn config(setup: &CommandSetup) -> Vec<DoctorFinding> {
         );
     }
     if let Ok(meta) = std::fs::metadata(&path)
-        && meta.permissions().mode() & 0o077 != 0
+        && meta.permission_bits() & 0o077 != 0
         && has_secrets(&setup.loaded)
     {
         let shown = host.compact(&path);
@@ -223,7 +230,7 @@ fn agents(setup: &CommandSetup) -> Vec<DoctorFinding> {
         if knobs.model.is_none() {
             findings.push(
                 DoctorFinding::new("agents", Severity::Note, format!("agent {id} has no model"))
-                    .hint("chela config set agents.defaults.model PROVIDER/MODEL"),
+                    .hint("`chela setup` finds one, or stores a key for one"),
             );
         } else {
             findings.extend(models::model_findings(setup, &models, id));
@@ -331,59 +338,6 @@ fn workspace(setup: &CommandSetup) -> Vec<DoctorFinding> {
     findings
 }
 
-/// What the model will not see, though one might think it does.
-fn files(setup: &CommandSetup) -> Vec<DoctorFinding> {
-    let mut findings = Vec::new();
-    for id in setup.loaded.agents() {
-        let ask = PromptRequest {
-            agent: Some(id.clone()),
-            ..PromptRequest::default()
-        };
-        let assembled = match assemble(&setup.host, &setup.loaded, &ask) {
-            Ok(assembled) => assembled,
-            Err(error) => {
-                findings.push(DoctorFinding::new(
-                    "files",
-                    Severity::Error,
-                    format!("agent {id}: its prompt cannot be built: {error}"),
-                ));
-                continue;
-            }
-        };
-        findings.extend(assembled.notices.iter().map(|notice| {
-            let told = format!("agent {id}: {}", notice.text);
-            DoctorFinding::new("files", Severity::Warning, told)
-        }));
-        for file in assembled.files.iter().filter(|file| file.wants_attention()) {
-            let place = setup.host.compact(&file.path);
-            let missing = matches!(file.status, chela_workspace::FileStatus::Missing { .. });
-            if file.status != chela_workspace::FileStatus::Injected {
-                let mut finding = DoctorFinding::new(
-                    "files",
-                    Severity::Warning,
-                    format!("agent {id}: {place} {}", file.status),
-                )
-                .hint(format!(
-                    "chela context why {} --agent {id}",
-                    file.shown_path
-                ));
-                if missing {
-                    finding = finding.remedy(DoctorFix::Seed { agent: id.clone() });
-                }
-                findings.push(finding);
-            }
-            findings.extend(file.remarks.iter().map(|remark| {
-                DoctorFinding::new(
-                    "files",
-                    Severity::Warning,
-                    format!("agent {id}: {place} {remark}"),
-                )
-            }));
-        }
-    }
-    findings
-}
-
 /// Skills the agent does not have though someone put them there, and skills that changed.
 fn skills(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
@@ -420,32 +374,6 @@ fn skills(setup: &CommandSetup) -> Vec<DoctorFinding> {
                 _ => {}
             }
         }
-    }
-    findings
-}
-
-/// The lint, in short.
-fn words(setup: &CommandSetup) -> Vec<DoctorFinding> {
-    let mut findings = Vec::new();
-    for id in setup.loaded.agents() {
-        let Ok(found) = context::lint_findings(setup, &id) else {
-            continue;
-        };
-        // Cut and unseen text, and invisible characters, are told by `files`.
-        let own = found
-            .iter()
-            .filter(|finding| !matches!(finding.code, "cut" | "unseen" | "invisible"));
-        findings.extend(own.map(|finding| {
-            DoctorFinding::new(
-                "words",
-                finding.severity,
-                format!(
-                    "agent {id}: {}:{}: {}",
-                    finding.file, finding.line, finding.message
-                ),
-            )
-            .hint(finding.suggestion.clone())
-        }));
     }
     findings
 }

@@ -1,12 +1,12 @@
 //! Mending: only what is safe, and never without a way back.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use chela_agent::leftovers;
 use chela_config::text::edit::EditError;
 use chela_core::AgentId;
+use chela_files::{FileFacts as _, set_permission_bits};
 use chela_workspace::SeedMode;
 
 use super::DoctorFinding;
@@ -101,8 +101,8 @@ fn perform(setup: &CommandSetup, remedy: &DoctorFix) -> Result<String, CommandEr
         }
         DoctorFix::Chmod { path, mode } => {
             let shown = setup.host.compact(path);
-            let before = std::fs::metadata(path).map(|meta| meta.permissions().mode() & 0o777);
-            std::fs::set_permissions(path, PermissionsExt::from_mode(*mode)).map_err(|error| {
+            let before = std::fs::metadata(path).map(|meta| meta.permission_bits() & 0o777);
+            set_permission_bits(path, *mode).map_err(|error| {
                 CommandError::new(format!("cannot change the permissions of {shown}: {error}"))
             })?;
             let before = before

@@ -1,11 +1,13 @@
 //! The gateway: whether it answers, whether something waits for it, who can read its token.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use chela_config::model::{GatewayBind, OtelProtocol};
 use chela_core::{Host, Severity};
-use chela_gateway::{RunningGateway, ServerCertificate, ServiceManager, ServiceUnit, config_stamp, token_file};
+use chela_files::FileFacts as _;
+use chela_gateway::{
+    RunningGateway, ServerCertificate, ServiceManager, ServiceUnit, config_stamp, token_file,
+};
 
 use super::DoctorFinding;
 use super::fix::DoctorFix;
@@ -54,7 +56,7 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     }
     let token = token_file(host);
     if let Ok(meta) = std::fs::metadata(&token)
-        && meta.permissions().mode() & 0o077 != 0
+        && meta.permission_bits() & 0o077 != 0
     {
         let told = format!("others on this machine can read {}", host.compact(&token));
         findings.push(
@@ -87,9 +89,8 @@ fn tls_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
                         .hint("keep its port closed to everyone but what encrypts in front of it"),
                 ],
                 (true, false) => vec![
-                    finding(Severity::Error, format!("{told}: it will not start")).hint(
-                        "set gateway.tls.certPath and keyPath, or gateway.bind to loopback",
-                    ),
+                    finding(Severity::Error, format!("{told}: it will not start"))
+                        .hint("set gateway.tls.certPath and keyPath, or gateway.bind to loopback"),
                 ],
             };
         }
@@ -104,20 +105,25 @@ fn tls_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let [file, key] = certificate.files();
     let (now, shown) = (host.unix_time(), host.compact(&file));
-    let left = certificate.valid_until().map(|end| (end, end.saturating_sub(now)));
+    let left = certificate
+        .valid_until()
+        .map(|end| (end, end.saturating_sub(now)));
     if let Some((end, left)) = left.filter(|(_, left)| *left < EXPIRES_SOON) {
         let (severity, told) = match left {
             0 => (Severity::Error, "has expired"),
             _ => (Severity::Warning, "expires soon"),
         };
-        let told = format!("the certificate of the gateway {told}: {shown}, {}", utc(end));
+        let told = format!(
+            "the certificate of the gateway {told}: {shown}, {}",
+            utc(end)
+        );
         findings.push(
             finding(severity, told)
                 .hint("put a new one there; a running gateway uses it within seconds"),
         );
     }
     if let Ok(meta) = std::fs::metadata(&key)
-        && meta.permissions().mode() & 0o007 != 0
+        && meta.permission_bits() & 0o007 != 0
     {
         let told = format!("everyone on this machine can read {}", host.compact(&key));
         findings.push(

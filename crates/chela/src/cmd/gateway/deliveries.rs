@@ -79,7 +79,9 @@ pub fn delivery_counts(host: &Host) -> (usize, usize) {
 
 fn no_such(screen: &mut Screen, args: &DeliveriesArgs) -> CommandOutcome {
     match (&args.command, args.json) {
-        (Some(_), _) => Err(unknown("", &[])),
+        (Some(DeliveriesCommand::Retry { id } | DeliveriesCommand::Drop { id }), _) => {
+            Err(unknown(id, &[]))
+        }
         (None, true) => {
             screen.json(&json!({ "deliveries": [] }))?;
             Ok(CommandExit::Fine)

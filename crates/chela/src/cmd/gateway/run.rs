@@ -1,18 +1,17 @@
 //! `chela gateway run`: signals, and the program around the gateway.
 
-use std::os::unix::process::CommandExt as _;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use chela_agent::agent::Agents;
 use chela_core::Host;
 use chela_gateway::{DrainOutcome, Gateway, GatewayAsk};
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, oneshot};
 
 use super::super::{CommandOutcome, CommandSetup};
 use crate::cli::gateway::GatewayRunArgs;
 use crate::fail::{CommandError, CommandExit};
+use crate::heard_signals::{HeardSignal, SignalKind};
 use crate::process_log;
 use crate::screen::{Screen, count_noun};
 
@@ -69,7 +68,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
             .await;
         if let DrainOutcome::LeftBehind { turns } = end.outcome {
             screen.line(format!(
-                "{} did not come to an end; the next gateway goes on with what is left.",
+                "{} did not finish; the next gateway continues with what is left.",
                 count_noun(turns, "turn")
             ))?;
         }
@@ -93,29 +92,41 @@ fn start_again(host: &Host) -> CommandError {
     let Some(program) = program.or_else(|| std::env::current_exe().ok()) else {
         return CommandError::new("the program cannot be found to start it again");
     };
-    let error = std::process::Command::new(&program)
-        .args(std::env::args_os().skip(1))
-        .exec();
+    let mut command = std::process::Command::new(&program);
+    command.args(std::env::args_os().skip(1));
+    let error = become_program(&mut command);
     CommandError::new(format!("cannot start again: {error}"))
 }
 
+#[cfg(unix)]
+fn become_program(command: &mut std::process::Command) -> std::io::Error {
+    std::os::unix::process::CommandExt::exec(command)
+}
+
+/// A process cannot become another program here, and one that is started besides would be nobody's.
+#[cfg(not(unix))]
+fn become_program(_: &mut std::process::Command) -> std::io::Error {
+    std::io::ErrorKind::Unsupported.into()
+}
+
 struct Signals {
-    terminate: tokio::signal::unix::Signal,
-    interrupt: tokio::signal::unix::Signal,
-    hang_up: tokio::signal::unix::Signal,
-    restart: tokio::signal::unix::Signal,
+    terminate: HeardSignal,
+    interrupt: HeardSignal,
+    hang_up: HeardSignal,
+    restart: HeardSignal,
 }
 
 impl Signals {
     fn listen() -> Result<Self, CommandError> {
         let listen = |kind| {
-            signal(kind).map_err(|error| CommandError::new(format!("cannot start: {error}")))
+            HeardSignal::listen(kind)
+                .map_err(|error| CommandError::new(format!("cannot start: {error}")))
         };
         Ok(Self {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-            hang_up: listen(SignalKind::hangup())?,
-            restart: listen(SignalKind::user_defined1())?,
+            terminate: listen(SignalKind::Terminate)?,
+            interrupt: listen(SignalKind::Interrupt)?,
+            hang_up: listen(SignalKind::HangUp)?,
+            restart: listen(SignalKind::Restart)?,
         })
     }
 
@@ -130,10 +141,10 @@ impl Signals {
         let mut first = Some(first);
         loop {
             let end = tokio::select! {
-                _ = self.terminate.recv() => ProcessEnd::Stop,
-                _ = self.interrupt.recv() => ProcessEnd::Stop,
-                _ = self.restart.recv() => ProcessEnd::Restart,
-                _ = self.hang_up.recv() => {
+                () = self.terminate.next() => ProcessEnd::Stop,
+                () = self.interrupt.next() => ProcessEnd::Stop,
+                () = self.restart.next() => ProcessEnd::Restart,
+                () = self.hang_up.next() => {
                     reload.notify_one();
                     continue;
                 }

@@ -43,8 +43,8 @@ struct Sighting {
 
 pub fn run(host: &Host, screen: &mut Screen, args: &CanaryArgs) -> CommandOutcome {
     let setup = CommandSetup::load(host);
+    let agent = setup.agent(args.agent.agent.as_deref())?;
     if args.plant {
-        let agent = setup.agent(args.agent.agent.as_deref())?;
         let canary = canary::plant(host, &setup.workspace_dir(&agent))?;
         ok_or_warn!(
             canary.answer_for(&setup.journal(&agent)),

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::cli::AgentArg;
 use crate::cmd::time::utc;
 use crate::cmd::{CommandOutcome, CommandSetup};
-use crate::fail::{CommandError, CommandExit};
+use crate::fail::CommandExit;
+use crate::file_trouble::unreadable;
 use crate::screen::Screen;
 
 pub(super) fn run(
@@ -31,9 +32,9 @@ pub(super) fn run(
         (false, true) => inside,
         (false, false) => host.cwd.join(typed),
     };
-    let real = path.canonicalize().map_err(|error| {
-        CommandError::new(format!("cannot look at {}: {error}", host.compact(&path)))
-    })?;
+    let real = path
+        .canonicalize()
+        .map_err(|error| unreadable(host.compact(&path), &error))?;
     let known = setup.file_trust();
     let answer = known.answer_for(&real);
     let record = custody.records().entry(&real).cloned();

@@ -60,7 +60,7 @@ pub fn forget(
         if as_json {
             screen.json(&json!({ "entries": [], "forgotten": finished }))?;
         } else {
-            screen.line("Nothing in memory matches.")?;
+            screen.line("Nothing in memory matches; `chela memory search` shows what is in it.")?;
         }
         return Ok(CommandExit::Findings);
     }

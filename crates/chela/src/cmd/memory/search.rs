@@ -28,6 +28,11 @@ pub fn run(
     agent: &AgentArg,
     request: &SearchRequest,
 ) -> CommandOutcome {
+    if request.question.trim().is_empty() {
+        return Err(
+            CommandError::usage("there is nothing to search for").hint("chela memory search WORDS")
+        );
+    }
     let opened = open(setup, agent)?;
     let mut memory = opened.memory()?;
     let ask = MemoryQuestion {

@@ -4,8 +4,8 @@ use chela_config::model::{ExecMode, SandboxMode, WorkspaceAccess};
 use chela_core::Host;
 use chela_guard::flow::SessionTaint;
 use chela_sandbox::{
-    CgroupParent, NetworkAccess, SandboxBackend, SandboxMachine, SandboxNamespaces, SandboxPlan,
-    SandboxStanding,
+    CgroupParent, FenceAsk, FencePlan, FenceSwitch, NetworkAccess, SandboxBackend, SandboxMachine,
+    SandboxNamespaces, SandboxPlan, SandboxStanding,
 };
 use chela_tools::{ElevationAsk, ElevationRequester as Who, ElevationState, elevation};
 use serde_json::{Value, json};
@@ -118,6 +118,16 @@ fn for_people(
             },
         ));
     }
+    rows.push(row(
+        "outside it",
+        match session.fence().fence() {
+            Ok(fence) => format!("commands cannot change Chela's own files: {}", fence.kind()),
+            Err(why) => format!(
+                "{} {why}",
+                paint.warn("commands can change Chela's own files:")
+            ),
+        },
+    ));
     let machine = SandboxMachine::tried_anew(host);
     for (name, found) in [("bwrap", machine.bwrap()), ("landlock", machine.landlock())] {
         let found = found.as_ref();
@@ -225,6 +235,18 @@ fn available(backend: &SandboxBackend) -> String {
 }
 
 impl SandboxSession {
+    /// What keeps commands outside the sandbox from Chela's own files.
+    fn fence(&self) -> FencePlan {
+        let exec = self.view.tools.value.exec.as_ref();
+        let exec = exec.unwrap_or(&self.setup.loaded.config.tools.exec);
+        FencePlan::of(&FenceAsk {
+            host: &self.setup.host,
+            loaded: &self.setup.loaded,
+            backend: self.view.sandbox.value.backend.as_deref(),
+            switch: FenceSwitch::of(exec),
+        })
+    }
+
     /// When commands of this session ask.
     fn exec_words(&self, standing: &SandboxStanding) -> String {
         let config = &self.setup.loaded.config;
@@ -288,6 +310,10 @@ fn as_json(session: &SandboxSession, standing: &SandboxStanding) -> Value {
         "why": match standing {
             SandboxStanding::Outside { why } | SandboxStanding::Refused { why, .. } => Some(why),
             SandboxStanding::Inside(_) | SandboxStanding::CommandsInside(_) => None,
+        },
+        "stateProtected": match session.fence().fence() {
+            Ok(fence) => json!({ "yes": true, "by": fence.kind().name() }),
+            Err(why) => json!({ "yes": false, "why": why }),
         },
         "machine": { "bwrap": found(machine.bwrap()), "landlock": found(machine.landlock()) },
     });

@@ -12,6 +12,9 @@ use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun, grouped, shorten};
 
+/// So many are shown with what they begin with: looking that up takes a moment each.
+const MOST_BEGINNINGS: usize = 200;
+
 /// What was typed, as what is meant.
 pub struct ListRequest {
     pub kinds: Vec<SessionKind>,
@@ -49,10 +52,11 @@ pub fn run(
         show,
         limit: request.limit,
     };
-    let (found, ended) = match owner.existing()? {
+    let sessions = owner.existing()?;
+    let (found, ended) = match &sessions {
         Some(sessions) => {
             let found = block_on(sessions.list(&filter)).map_err(explained)?;
-            (found, count_ended(&sessions, &filter)?)
+            (found, count_ended(sessions, &filter)?)
         }
         None => (Vec::new(), 0),
     };
@@ -70,7 +74,7 @@ pub fn run(
         let narrowed =
             filter.active_within.is_some() || filter.label.is_some() || !filter.kinds.is_empty();
         screen.line(match (narrowed, ended) {
-            (_, 1..) => "No conversation that goes on is like that.",
+            (_, 1..) => "No active conversation matches.",
             (true, 0) => "No matching conversations.",
             (false, 0) => "No conversations yet. Start one with `chela chat`.",
         })?;
@@ -79,13 +83,21 @@ pub fn run(
     }
     let paint = screen.paint;
     let mut rows = vec![
-        ["id", "key", "used", "said", "tokens", ""]
+        ["id", "key", "used", "entries", "tokens", "about"]
             .iter()
             .map(|head| paint.dim(head))
             .collect(),
     ];
-    for info in &found {
-        rows.push(row(owner.host, info));
+    for (at, info) in found.iter().enumerate() {
+        let begins = match &sessions {
+            Some(sessions) if at < MOST_BEGINNINGS => {
+                block_on(sessions.preview(info.clone()))
+                    .map_err(explained)?
+                    .first
+            }
+            _ => None,
+        };
+        rows.push(row(owner.host, info, begins.as_deref()));
     }
     screen.table("", &rows)?;
     screen.line(paint.dim(count_noun(found.len(), "session")))?;
@@ -121,10 +133,12 @@ fn tell_ended(screen: &mut Screen, ended: usize) -> std::io::Result<()> {
     screen.paragraph("", &told)
 }
 
-fn row(host: &chela_core::Host, info: &SessionInfo) -> Vec<String> {
+fn row(host: &chela_core::Host, info: &SessionInfo, begins: Option<&str>) -> Vec<String> {
     let mut notes = Vec::new();
-    if let Some(name) = info.name() {
-        notes.push(format!("\"{}\"", shorten(&plain(name), 24)));
+    match (info.name(), begins) {
+        (Some(name), _) => notes.push(format!("\"{}\"", shorten(&plain(name), 24))),
+        (None, Some(begins)) => notes.push(shorten(&plain(begins), 28)),
+        (None, None) => {}
     }
     if let Some(model) = &info.settings.model {
         notes.push(model.clone());

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::{SessionOwner, explained, plain, short};
 use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::{unreadable, unwritable};
 use crate::screen::{Screen, count_noun, shown_json};
 
 pub fn export(
@@ -28,9 +29,7 @@ pub fn export(
     let text = block_on(export_session(&sessions, &session, format)).map_err(explained)?;
     match output {
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| {
-                CommandError::new(format!("{} cannot be written: {error}", path.display()))
-            })?;
+            std::fs::write(path, text).map_err(|error| unwritable(path.display(), &error))?;
             screen.line(format!(
                 "Wrote {} to {} as {}.",
                 short(session.id.as_str()),
@@ -79,7 +78,8 @@ pub fn import(
                 report.push(json!({ "file": file.display().to_string(), "failed": why }));
             }
             Err(why) => {
-                return Err(CommandError::new(format!("{}: {why}", file.display())));
+                return Err(CommandError::new(format!("{}: {why}", file.display()))
+                    .hint("give a .jsonl file of a conversation, or a folder of them"));
             }
         }
     }
@@ -106,7 +106,7 @@ fn import_file(
     key: Option<SessionKey>,
     origin: ImportOrigin,
 ) -> Result<Value, String> {
-    let open = std::fs::File::open(file).map_err(|error| format!("it cannot be read: {error}"))?;
+    let open = std::fs::File::open(file).map_err(|error| format!("cannot be read: {error}"))?;
     let imported =
         block_on(sessions.import_jsonl(BufReader::new(open), key, origin)).map_err(|error| {
             match error {
@@ -160,9 +160,7 @@ fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, CommandError
     if !path.is_dir() {
         return Ok(vec![(path.to_owned(), None)]);
     }
-    let folder = std::fs::read_dir(path).map_err(|error| {
-        CommandError::new(format!("{} cannot be read: {error}", path.display()))
-    })?;
+    let folder = std::fs::read_dir(path).map_err(|error| unreadable(path.display(), &error))?;
     let keys = keys(&path.join("sessions.json"));
     let mut files: Vec<_> = folder
         .flatten()
@@ -176,10 +174,8 @@ fn files(path: &Path) -> Result<Vec<(PathBuf, Option<SessionKey>)>, CommandError
         .collect();
     files.sort_by(|a, b| a.0.cmp(&b.0));
     if files.is_empty() {
-        return Err(CommandError::new(format!(
-            "{} has no .jsonl file",
-            path.display()
-        )));
+        let told = format!("{} has no .jsonl file", path.display());
+        return Err(CommandError::new(told).hint("`chela sessions export` writes one"));
     }
     Ok(files)
 }

@@ -36,6 +36,10 @@ pub fn create_skill(
     Ok(CommandExit::Fine)
 }
 
+fn not_added(error: impl std::fmt::Display) -> CommandError {
+    CommandError::new(error).hint("`chela skills add --help` says what can be added")
+}
+
 pub fn add(
     setup: &CommandSetup,
     screen: &mut Screen,
@@ -44,7 +48,7 @@ pub fn add(
 ) -> CommandOutcome {
     let host = &setup.host;
     let publishers = TrustedPublishers::parse(&setup.loaded.config.skills.trust.publishers);
-    let source = AddSource::parse(source, host).map_err(CommandError::new)?;
+    let source = AddSource::parse(source, host).map_err(not_added)?;
     let state_dir = host.state_dir();
     let request = AddRequest {
         source: &source,
@@ -53,7 +57,7 @@ pub fn add(
         host,
         scanner: &FirstLook,
     };
-    let added = chela_skills::add(&request).map_err(CommandError::new)?;
+    let added = chela_skills::add(&request).map_err(not_added)?;
     let paint = screen.paint;
     let mut waiting = Vec::new();
     for skill in &added {

@@ -12,26 +12,24 @@ use serde_json::json;
 use super::InstalledSkills;
 use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::{unreadable, unwritable};
 use crate::screen::{Screen, count_noun};
 
 pub fn sign(host: &Host, screen: &mut Screen, folder: &Path, key: &Path) -> CommandOutcome {
     let folder = host.cwd.join(folder);
     let key_file = host.expand(&key.display().to_string());
     if !folder.is_dir() {
-        return Err(CommandError::new(format!(
-            "{} is not a folder",
-            host.compact(&folder)
-        )));
+        let told = format!("{} is not a folder", host.compact(&folder));
+        return Err(CommandError::new(told).hint("give the folder of the skill"));
     }
     let text = fs::read_to_string(&key_file).map_err(|error| {
-        CommandError::new(format!(
-            "cannot read the key {}: {error}",
-            host.compact(&key_file)
-        ))
-        .hint("create one: chela skills keygen FILE")
+        unreadable(format!("the key {}", host.compact(&key_file)), &error)
+            .hint("create one: chela skills keygen FILE")
     })?;
-    let key = SecretKey::parse(&text)
-        .map_err(|error| CommandError::new(format!("{}: {error}", host.compact(&key_file))))?;
+    let key = SecretKey::parse(&text).map_err(|error| {
+        CommandError::new(format!("{}: {error}", host.compact(&key_file)))
+            .hint("create one: chela skills keygen FILE")
+    })?;
     let report = inspect(&SkillPackage::read(&folder));
     if report.verdict == ScanVerdict::Dangerous {
         let paint = screen.paint;
@@ -141,10 +139,8 @@ pub fn verify(
 pub fn keygen(host: &Host, screen: &mut Screen, file: &Path, name: Option<&str>) -> CommandOutcome {
     let path = host.expand(&file.display().to_string());
     let name = name.unwrap_or("skills");
-    let public = new_key(&path, name, host).map_err(|error| {
-        CommandError::new(format!("cannot write {}: {error}", host.compact(&path)))
-            .hint("nothing is overwritten; choose another name")
-    })?;
+    let public =
+        new_key(&path, name, host).map_err(|error| unwritable(host.compact(&path), &error))?;
     screen.line(format!(
         "Wrote {} (keep it secret) and its public key.",
         host.compact(&path)

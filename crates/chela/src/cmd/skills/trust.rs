@@ -11,6 +11,7 @@ use chela_skills::{
 use super::{InstalledSkills, info};
 use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::unreadable;
 use crate::screen::Screen;
 
 /// Whether a folder is to be trusted or no longer.
@@ -47,15 +48,13 @@ pub fn trust_skill(
     screen.paragraph("  ", &skill.description)?;
     screen.blank()?;
     info::print_contents(screen, &skill, &installed.host)?;
-    if let Some(entry) = installed
-        .shelf
-        .lock()
-        .entry(&skill)
-        .filter(|entry| !entry.files.is_empty())
-    {
+    let lock = installed.shelf.lock();
+    let known = lock.entry(&skill).filter(|entry| !entry.files.is_empty());
+    let changed = known.map_or_else(Vec::new, |entry| changes(entry, &skill));
+    if !changed.is_empty() {
         screen.blank()?;
         screen.line(format!("  {}", paint.bold("Since it was trusted")))?;
-        for change in changes(entry, &skill) {
+        for change in changed {
             screen.line(format!("    {change}"))?;
         }
     }
@@ -145,7 +144,7 @@ pub fn set_folder_trust(
 ) -> CommandOutcome {
     let host = installed.host.clone();
     let path = std::fs::canonicalize(host.cwd.join(folder))
-        .map_err(|error| CommandError::new(format!("cannot find {}: {error}", folder.display())))?;
+        .map_err(|error| unreadable(folder.display(), &error))?;
     let shown = host.compact(&path);
     let what = match trusted {
         FolderTrust::Yes => "trust-folder",

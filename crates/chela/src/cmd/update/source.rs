@@ -28,6 +28,14 @@ pub struct UpdateSource {
     pub channel: String,
 }
 
+/// The publisher's key as it is typed.
+pub fn read_update_key(key: &str) -> Result<PublicKey, CommandError> {
+    PublicKey::parse(key).map_err(|error| {
+        CommandError::config(format!("update.key cannot be used: {error}"))
+            .hint("use a line from a .pub file: ssh-ed25519 AAAA… publisher")
+    })
+}
+
 impl UpdateSource {
     pub fn of(loaded: &LoadedConfig, channel: Option<&str>) -> Result<Self, CommandError> {
         let update = &loaded.config.update;
@@ -39,10 +47,7 @@ impl UpdateSource {
             CommandError::new("no update signing key is set")
                 .hint("chela config set update.key 'ssh-ed25519 AAAA… publisher'")
         })?;
-        let key = PublicKey::parse(key).map_err(|error| {
-            CommandError::config(format!("update.key cannot be used: {error}"))
-                .hint("use a line from a .pub file: ssh-ed25519 AAAA… publisher")
-        })?;
+        let key = read_update_key(key)?;
         let channel = channel
             .or(update.channel.as_deref())
             .unwrap_or(USUAL_CHANNEL);

@@ -4,7 +4,6 @@ use std::io::{self, BufRead, Write};
 
 use chela_core::ok_or_warn;
 use chela_model::ModelKey;
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
 
 use crate::chat::line_questions::ask_fresh_line;
 use crate::fail::CommandError;
@@ -59,21 +58,49 @@ pub fn ask_optional_key(provider: &str) -> Result<Option<ModelKey>, CommandError
 /// Asks once nothing is shown any more: what is typed into the question counts. Ctrl-C is read like
 /// any other key, because the terminal must be given back as it was before the process may go.
 fn ask_hidden(question: &str) -> Option<String> {
-    let stdin = io::stdin();
-    let before = tcgetattr(&stdin).ok()?;
-    let mut hidden = before.clone();
-    hidden.make_raw();
-    // What is printed meanwhile, by whomever, stands in lines as usual.
-    hidden.output_modes = before.output_modes;
-    tcsetattr(&stdin, OptionalActions::Flush, &hidden).ok()?;
+    let hidden = HiddenTyping::begin()?;
     eprint_text(question);
-    let line = hidden_line(stdin.lock());
-    ok_or_warn!(
-        tcsetattr(&stdin, OptionalActions::Now, &before),
-        "the terminal does not show what is typed"
-    );
+    let line = hidden_line(io::stdin().lock());
+    ok_or_warn!(hidden.end(), "the terminal does not show what is typed");
     eprint_text("\n");
     line
+}
+
+/// A terminal that does not show what is typed.
+#[cfg(unix)]
+struct HiddenTyping(rustix::termios::Termios);
+
+#[cfg(unix)]
+impl HiddenTyping {
+    fn begin() -> Option<Self> {
+        use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(io::stdin()).ok()?;
+        let mut hidden = before.clone();
+        hidden.make_raw();
+        // What is printed meanwhile, by whomever, stands in lines as usual.
+        hidden.output_modes = before.output_modes;
+        tcsetattr(io::stdin(), OptionalActions::Flush, &hidden).ok()?;
+        Some(Self(before))
+    }
+
+    fn end(self) -> io::Result<()> {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        Ok(tcsetattr(io::stdin(), OptionalActions::Now, &self.0)?)
+    }
+}
+
+#[cfg(not(unix))]
+struct HiddenTyping;
+
+#[cfg(not(unix))]
+impl HiddenTyping {
+    fn begin() -> Option<Self> {
+        crossterm::terminal::enable_raw_mode().ok().map(|()| Self)
+    }
+
+    fn end(self) -> io::Result<()> {
+        crossterm::terminal::disable_raw_mode()
+    }
 }
 
 /// The keys of a line that is typed or pasted blindly. `None` when it is given up.

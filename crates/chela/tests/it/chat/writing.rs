@@ -333,6 +333,49 @@ fn a_conversation_is_exported_as_markdown() {
     );
 }
 
+/// What is marked with the mouse is the code and nothing beside it.
+#[test]
+fn code_is_coloured_and_begins_at_the_edge() {
+    let (_endpoint, home) = answering([ScriptStep::reply(
+        "Here:\n\n```rust\nfn main() {\n    let answer = \"42\"; // sure\n}\n```\n\nDone.",
+    )]);
+    let mut terminal = ChatTerminal::open(&home, &[]);
+    terminal.sees("/help lists commands");
+    terminal.types("show me\r");
+    terminal.sees("Done.");
+    let shown = terminal.passed();
+    let code = &shown[shown.rfind("Here:").unwrap()..];
+    let plain = without_escapes(code);
+    for line in ["fn main() {", "    let answer = \"42\"; // sure", "}"] {
+        let is_there = plain.lines().any(|shown| shown.trim_end() == line);
+        assert!(is_there, "{line:?} in {plain:?}");
+    }
+    let keyword = code.find("fn").unwrap();
+    let before = &code[..keyword];
+    assert!(
+        before.ends_with('m') && before.contains("\u{1b}["),
+        "{code:?}"
+    );
+    terminal.types("\u{4}");
+    assert!(terminal.ends().success());
+}
+
+/// Text without what moves the cursor or colours.
+fn without_escapes(text: &str) -> String {
+    let mut plain = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => {
+                let _ = letters.find(|end| end.is_ascii_alphabetic());
+            }
+            '\r' => {}
+            letter => plain.push(letter),
+        }
+    }
+    plain
+}
+
 #[test]
 fn colours_follow_the_theme() {
     let (_endpoint, home) = answering([ScriptStep::reply("`code`")]);
@@ -356,7 +399,7 @@ fn files_of_an_earlier_conversation_are_not_undone_in_a_new_one() {
     ]);
     home.run(&["chat", "-m", "write kept.md"]).ok();
     home.run(&["chat", "-m", "/new"]).ok();
-    let told = home.run(&["chat", "-m", "/undo files"]).out;
+    let told = home.run(&["chat", "-m", "/undo files"]).fails(1);
     assert!(told.contains("nothing to undo here"), "{told}");
     assert!(told.contains("`chela undo`"), "{told}");
     assert!(home.exists(".chela/workspace/kept.md"));

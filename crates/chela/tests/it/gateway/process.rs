@@ -129,7 +129,10 @@ fn the_service_starts_this_program_for_this_home() {
             .output()
             .unwrap();
         let told = String::from_utf8_lossy(&judged.stderr);
-        assert!(judged.status.success() && !told.contains("chela-gateway"), "{judged:?}");
+        assert!(
+            judged.status.success() && !told.contains("chela-gateway"),
+            "{judged:?}"
+        );
     }
     home.run(&[
         "gateway",

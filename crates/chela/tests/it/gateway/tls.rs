@@ -65,13 +65,24 @@ fn clients_that_trust_the_certificate_are_served_and_others_go() {
     assert!(distrust.err.contains("signed by itself"), "{distrust:?}");
     // Whoever does not encrypt is told so, and nothing else.
     let plain = gateway.get("/v1/models");
-    assert_eq!((plain.status, plain.body.as_str()), (400, "this gateway encrypts: say https:// or wss:// here"));
+    assert_eq!(
+        (plain.status, plain.body.as_str()),
+        (400, "this gateway encrypts: say https:// or wss:// here")
+    );
     if let Some(curl) = find_part("curl", program("curl")) {
         let asked = std::process::Command::new(curl)
-            .args(["--silent", "--show-error", "--cacert", text(&certificate("self-signed.pem"))])
+            .args([
+                "--silent",
+                "--show-error",
+                "--cacert",
+                text(&certificate("self-signed.pem")),
+            ])
             .args(["-H", &format!("Authorization: Bearer {}", gateway.token)])
             .args(["-d", &message("hi").to_string()])
-            .arg(format!("https://localhost:{}/v1/chat/completions", gateway.port))
+            .arg(format!(
+                "https://localhost:{}/v1/chat/completions",
+                gateway.port
+            ))
             .output()
             .unwrap();
         let answer: Value = serde_json::from_slice(&asked.stdout).unwrap();
@@ -86,7 +97,10 @@ fn the_commands_of_its_own_home_find_it_whatever_its_certificate_says() {
     show(&scene.home, "other-name");
     let gateway = TestGateway::start(&scene.home);
     let status = scene.home.run(&["gateway", "status"]).ok();
-    assert!(status.contains(&format!("https://127.0.0.1:{}", gateway.port)), "{status}");
+    assert!(
+        status.contains(&format!("https://127.0.0.1:{}", gateway.port)),
+        "{status}"
+    );
     assert!(status.contains("answers"), "{status}");
     let told = scene.chat_json("hi");
     assert_eq!(told["reply"], "hello", "{told}");
@@ -94,10 +108,16 @@ fn the_commands_of_its_own_home_find_it_whatever_its_certificate_says() {
     // The turn ran there, over the WebSocket.
     let file = scene.home.read(".chela/state/gateway.json");
     let mut written: Value = serde_json::from_str(&file).unwrap();
-    assert_eq!(written["certificate"].as_str().map(str::len), Some(64), "{file}");
+    assert_eq!(
+        written["certificate"].as_str().map(str::len),
+        Some(64),
+        "{file}"
+    );
     // Somebody else on that port is not spoken to.
     written["certificate"] = "0".repeat(64).into();
-    scene.home.write(".chela/state/gateway.json", &written.to_string());
+    scene
+        .home
+        .write(".chela/state/gateway.json", &written.to_string());
     let status = scene.home.run(&["gateway", "status"]);
     assert!(status.out.contains("does not answer"), "{status:?}");
 }
@@ -134,12 +154,30 @@ fn a_renewed_certificate_is_shown_without_a_restart() {
 #[test]
 fn what_is_wrong_with_the_files_is_said_with_their_names() {
     let cases = [
-        (json!({ "enabled": true }), "gateway.tls.certPath is not set"),
-        (json!({ "certPath": "tls/cert.pem" }), "gateway.tls.keyPath is not set"),
-        (json!({ "certPath": "none.pem", "keyPath": "tls/key.pem" }), "none.pem cannot be read"),
-        (json!({ "certPath": "chela.json", "keyPath": "tls/key.pem" }), "contains no certificate"),
-        (json!({ "certPath": "tls/cert.pem", "keyPath": "tls/cert.pem" }), "contains no private key"),
-        (json!({ "certPath": "tls/cert.pem", "keyPath": "tls/other.key" }), "cannot be used together"),
+        (
+            json!({ "enabled": true }),
+            "gateway.tls.certPath is not set",
+        ),
+        (
+            json!({ "certPath": "tls/cert.pem" }),
+            "gateway.tls.keyPath is not set",
+        ),
+        (
+            json!({ "certPath": "none.pem", "keyPath": "tls/key.pem" }),
+            "none.pem cannot be read",
+        ),
+        (
+            json!({ "certPath": "chela.json", "keyPath": "tls/key.pem" }),
+            "contains no certificate",
+        ),
+        (
+            json!({ "certPath": "tls/cert.pem", "keyPath": "tls/cert.pem" }),
+            "contains no private key",
+        ),
+        (
+            json!({ "certPath": "tls/cert.pem", "keyPath": "tls/other.key" }),
+            "cannot be used together",
+        ),
     ];
     for (tls, why) in cases {
         let home = TestHome::with_config(&json!({ "gateway": { "tls": tls } }).to_string());
@@ -164,7 +202,10 @@ fn doctor_looks_at_the_certificate_and_at_who_can_read_its_key() {
     let key = scene.home.path(".chela/tls/key.pem");
     std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
     let told = doctor();
-    assert!(told.contains("certificate of the gateway has expired"), "{told}");
+    assert!(
+        told.contains("certificate of the gateway has expired"),
+        "{told}"
+    );
     assert!(told.contains("everyone on this machine can read"), "{told}");
     scene.home.run(&["doctor", "--only", "gateway", "--fix"]);
     let mode = std::fs::metadata(&key).unwrap().permissions().mode();
@@ -179,10 +220,16 @@ fn beyond_this_machine_it_encrypts_or_something_in_front_of_it_does() {
         assert_eq!(run.code, 78, "{run:?}");
         assert!(run.err.contains(word), "{word}: {run:?}");
         let doctor = home.run(&["doctor", "--only", "gateway"]).out;
-        assert!(doctor.contains("will not start") || word == "gateway.auth.token", "{doctor}");
+        assert!(
+            doctor.contains("will not start") || word == "gateway.auth.token",
+            "{doctor}"
+        );
     };
     let token = "a-token-of-the-test-0123456789abcdef";
-    refused(&json!({ "gateway": { "bind": "lan" } }), "gateway.tls.certPath");
+    refused(
+        &json!({ "gateway": { "bind": "lan" } }),
+        "gateway.tls.certPath",
+    );
     refused(
         &json!({ "gateway": { "bind": "lan", "auth": { "token": token } } }),
         "gateway.tls.behindProxy",
@@ -217,7 +264,11 @@ fn handshakes_that_never_come_to_an_end_are_given_up() {
     let scene = scene();
     let gateway = TestGateway::start(&scene.home);
     let mut open = Vec::new();
-    for begin in [&b""[..], b"\x16", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"] {
+    for begin in [
+        &b""[..],
+        b"\x16",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ] {
         let mut stream = TcpStream::connect(("127.0.0.1", gateway.port)).unwrap();
         stream.write_all(begin).unwrap();
         open.push(stream);
@@ -228,5 +279,11 @@ fn handshakes_that_never_come_to_an_end_are_given_up() {
         let mut rest = Vec::new();
         let _ = std::io::Read::read_to_end(&mut stream, &mut rest);
     }
-    assert!(scene.home.run(&["gateway", "status"]).ok().contains("answers"));
+    assert!(
+        scene
+            .home
+            .run(&["gateway", "status"])
+            .ok()
+            .contains("answers")
+    );
 }

@@ -18,7 +18,7 @@ fn after_command(command: &str) -> (ScriptedHome, CommandRun) {
     let scene = ScriptedHome::with(
         APIS[0],
         script,
-        json!({ "tools": { "exec": { "mode": "full" } },
+        json!({ "tools": { "exec": { "mode": "full", "protectState": false } },
                 "agents": { "defaults": { "sandbox": { "mode": "off" } } } }),
     );
     let run = scene.chat("Run it.");

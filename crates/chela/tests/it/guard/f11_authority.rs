@@ -14,7 +14,7 @@ fn after_command(command: &str) -> ScriptedHome {
     let scene = ScriptedHome::with(
         APIS[0],
         script,
-        json!({ "tools": { "exec": { "mode": "full" } },
+        json!({ "tools": { "exec": { "mode": "full", "protectState": false } },
                 "agents": { "defaults": { "sandbox": { "mode": "off" } } } }),
     );
     scene.chat("Run it.").answered();
@@ -150,7 +150,7 @@ fn what_a_command_writes_into_the_guards_files_is_put_back_and_told() {
     let mut scene = ScriptedHome::with(
         APIS[0],
         script,
-        json!({ "tools": { "exec": { "mode": "full" } },
+        json!({ "tools": { "exec": { "mode": "full", "protectState": false } },
                 "agents": { "defaults": { "sandbox": { "mode": "off" } } } }),
     );
     scene.home = scene.home.baited("/chela.json.from-command");

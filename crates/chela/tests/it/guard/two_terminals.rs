@@ -22,7 +22,7 @@ fn running_home(line: &str) -> ScriptedHome {
     ScriptedHome::with(
         APIS[0],
         script,
-        json!({ "tools": { "exec": { "mode": "full" } },
+        json!({ "tools": { "exec": { "mode": "full", "protectState": false } },
                 "agents": { "defaults": { "sandbox": { "mode": "off" } } } }),
     )
 }

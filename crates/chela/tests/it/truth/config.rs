@@ -241,6 +241,31 @@ fn a_skill_can_be_named_on_the_command_line() {
 }
 
 #[test]
+fn skills_of_a_package_installed_for_all_are_found() {
+    let home = TestHome::empty();
+    let prefix = home.path("npm").display().to_string();
+    let home = home.env("NPM_CONFIG_PREFIX", &prefix);
+    home.write(
+        ".chela/chela.json",
+        "{ skills: { load: { packages: ['@me/kit'] } } }",
+    );
+    home.write(
+        "npm/lib/node_modules/@me/kit/skills/pour/SKILL.md",
+        "---\nname: pour\ndescription: Pour the tea.\nmetadata: {\"chela\": {\"invocation\": {\"allowRemote\": true}}}\n---\nPour.\n",
+    );
+    home.run(&["init"]).ok();
+    let listed = home.run(&["skills", "list"]).ok();
+    assert!(listed.contains("pour"), "{listed}");
+    // What it asks for and nothing does is said where a skill is looked at.
+    let folder = "npm/lib/node_modules/@me/kit/skills/pour";
+    let told = home.run(&["skills", "check", folder]);
+    assert!(
+        told.out.contains("allowRemote") && told.out.contains("nothing uses it yet"),
+        "{told:?}"
+    );
+}
+
+#[test]
 fn sessions_are_listed_with_their_last_words() {
     let script = EndpointScript {
         otherwise: Some(ScriptStep::reply("The kettle whistles.")),

@@ -8,6 +8,7 @@ use chela_inspect::report::ContextReport;
 use super::{MapGroup, MapItem, items, share};
 use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
+use crate::file_trouble::unwritable;
 use crate::picture::{
     FontWeight, Picture, PictureArea, PictureShape, Rgb, text_width, to_html, to_png, to_svg,
     treemap,
@@ -34,8 +35,7 @@ pub fn write(screen: &mut Screen, report: &ContextReport, path: &Path) -> Comman
             .hint("end the name in .svg, .png or .html"));
         }
     };
-    std::fs::write(path, bytes)
-        .map_err(|error| CommandError::new(format!("cannot write {}: {error}", path.display())))?;
+    std::fs::write(path, bytes).map_err(|error| unwritable(path.display(), &error))?;
     screen.line(format!("Wrote {}", path.display()))?;
     Ok(CommandExit::Fine)
 }

@@ -1,52 +1,6 @@
 #!/bin/sh
-# Finds bubblewrap for the tests of the sandbox, or unpacks it from the distribution's package
-# into a folder of its own: nothing of the system is changed.
+# Finds bubblewrap for the tests of the sandbox, or unpacks it: see debian-program.sh.
 #
 #   scripts/bubblewrap.sh [FOLDER]            (default: target/bubblewrap)
-#
-# Prints the folder `bwrap` is in. Exit code 75: it cannot be had here; the last line says why.
 set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-folder=${1:-"$here/../target/bubblewrap"}
-
-cannot() {
-    echo "$1" >&2
-    exit 75
-}
-
-if found=$(command -v bwrap); then
-    dirname "$found"
-    exit 0
-fi
-mkdir -p "$folder"
-folder=$(cd "$folder" && pwd)
-# Two runs at once would unpack into each other. The lock goes with the process that holds it.
-if command -v flock >/dev/null && [ "${BUBBLEWRAP_LOCKED:-}" != 1 ]; then
-    BUBBLEWRAP_LOCKED=1 exec flock "$folder/lock" "$0" "$folder"
-fi
-if [ ! -x "$folder/usr/bin/bwrap" ]; then
-    command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
-        cannot "bubblewrap is not installed, and only Debian's packages are unpacked by this script"
-    cd "$folder"
-    get() {
-        apt-get -o Acquire::Retries=1 -o Acquire::http::Timeout=15 "$@" >>"$folder/log" 2>&1
-    }
-    # With lists of packages that are this folder's, so that no right is needed.
-    get_anew() {
-        get -o "Dir::State::lists=$folder/lists" -o "Dir::Cache=$folder/cache" \
-            -o APT::Sandbox::User=root "$@"
-    }
-    : >"$folder/log"
-    # A new machine has no lists of packages, an old one lists of packages that are gone.
-    get download bubblewrap || {
-        mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
-        get_anew update && get_anew download bubblewrap
-    } || cannot "the package cannot be had: $(tail -n 1 "$folder/log")"
-    rm -rf "$folder/lists" "$folder/cache"
-    dpkg -x bubblewrap_*.deb "$folder" >>"$folder/log" 2>&1 ||
-        cannot "the package cannot be unpacked: $(tail -n 1 "$folder/log")"
-fi
-"$folder/usr/bin/bwrap" --version >/dev/null 2>&1 ||
-    cannot "bubblewrap does not start: $("$folder/usr/bin/bwrap" --version 2>&1 | tail -n 1)"
-echo "$folder/usr/bin"
+exec "$(dirname "$0")/debian-program.sh" bubblewrap bwrap "$@"

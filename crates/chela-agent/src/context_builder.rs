@@ -10,6 +10,7 @@ mod pruning;
 mod sessions_view;
 mod skill_bound;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use chela_core::lock;
@@ -27,6 +28,7 @@ use skill_bound::SkillBounds;
 
 pub(crate) use found_tools::{add_offers, found_in};
 pub(crate) use prefix::{PromptKind, RequestPrefix};
+pub(crate) use pruning::SendableMessages;
 pub(crate) use sessions_view::sessions_view_of;
 pub(crate) use skill_bound::SkillBound;
 
@@ -42,6 +44,8 @@ pub(crate) struct ContextBuilder {
     state: Mutex<State>,
     sent: Arc<Mutex<SentConversation>>,
     bounds: Mutex<SkillBounds>,
+    /// The skills were looked at for the turn that begins.
+    skills_seen: AtomicBool,
 }
 
 /// What a context builder is made of.
@@ -83,6 +87,7 @@ impl ContextBuilder {
             state: Mutex::default(),
             sent: Arc::default(),
             bounds: Mutex::new(SkillBounds::of(branch)),
+            skills_seen: AtomicBool::new(false),
         }
     }
 
@@ -109,6 +114,11 @@ impl ContextBuilder {
     /// What hooks add to the files of this session, from now on.
     pub fn begin_with(&self, bootstrap: Vec<HookText>) {
         self.state().bootstrap = bootstrap;
+    }
+
+    /// The skills have just been looked at.
+    pub fn note_skills_seen(&self) {
+        self.skills_seen.store(true, Ordering::Release);
     }
 
     fn bootstrap(&self) -> Vec<HookText> {

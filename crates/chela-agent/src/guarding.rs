@@ -13,7 +13,7 @@ use chela_config::model::{BareUnit, GuardPolicy};
 use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::flow::{CallJudge, Provenance, SessionTaint};
 use chela_ledger::SectionMark;
-use chela_session::{OpenSession, SessionError, TranscriptEntry};
+use chela_session::{OpenSession, SessionError, TranscriptBranch, TranscriptEntry};
 use chela_tools::approvals::{ApprovalsDocument, KnownState};
 use chela_tools::{Effect, Toolbox};
 use chela_workspace::CoreFile;
@@ -80,13 +80,13 @@ impl Guarding {
         }
     }
 
-    /// Reads what the transcript has gained since the guard last looked.
+    /// Reads what the transcript has gained since the guard last looked; gives all of it.
     pub async fn catch_up(
         &self,
         session: &OpenSession,
         toolbox: &Toolbox,
         prompt: &[SectionMark],
-    ) -> Result<(), SessionError> {
+    ) -> Result<TranscriptBranch, SessionError> {
         let branch = self.transcript.sessions.branch(session).await?;
         let workspace = self.scope.workspace_root();
         let approved = ApprovedVersions::of(&self.scope);
@@ -107,7 +107,8 @@ impl Guarding {
                 seen.name_address(address);
             }
         });
-        self.mark_prompt(session, &branch, prompt).await
+        self.mark_prompt(session, &branch, prompt).await?;
+        Ok(branch)
     }
 
     /// Words of somebody else's in the prompt are on record with the session: what is said in it

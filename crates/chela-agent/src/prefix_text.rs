@@ -1,9 +1,11 @@
 //! The bytes every request of a session begins with, shared by the sessions that begin alike.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
+use chela_core::secret::Redactor;
 use chela_core::{ContentHash, lock, tokens};
-use chela_ledger::{SectionMark, ToolMark};
+use chela_ledger::{SectionList, ToolList, ToolMark};
 use chela_model::{
     FormReader, ModelTarget, ToolMode, ToolSchema, answer_form, stable_text, tool_texts,
 };
@@ -14,24 +16,38 @@ pub(crate) struct PrefixText {
     pub stable: String,
     pub tools: Vec<ToolSchema>,
     /// What the stable zone is made of, for the record.
-    pub sections: Vec<SectionMark>,
-    pub tool_marks: Vec<ToolMark>,
+    pub sections: SectionList,
+    pub tool_marks: ToolList,
     /// What it costs, and for whom that was counted: formats differ.
     tokens: Mutex<Option<(CountedFor, u64)>>,
+    /// How many values the redactor knew when it found none of them in here; 0: it was not asked.
+    clean: AtomicUsize,
 }
 
 /// Whose format a count is of.
 type CountedFor = (String, ToolMode);
 
 impl PrefixText {
-    pub fn new(stable: String, tools: Vec<ToolSchema>, sections: Vec<SectionMark>) -> Self {
+    pub fn new(stable: String, tools: Vec<ToolSchema>, sections: SectionList) -> Self {
         Self {
             tool_marks: tools.iter().map(tool_mark).collect(),
             stable,
             tools,
             sections,
             tokens: Mutex::default(),
+            clean: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether it is known to hold nothing of what a redactor knows now.
+    pub fn is_clean(&self, redactor: &Redactor) -> bool {
+        self.clean.load(Ordering::Acquire) == redactor.known_values() + 1
+    }
+
+    /// It was looked through.
+    pub fn note_clean(&self, redactor: &Redactor) {
+        self.clean
+            .store(redactor.known_values() + 1, Ordering::Release);
     }
 
     /// What it costs by our own count, as this model is sent it.

@@ -90,12 +90,15 @@ impl Transcript {
 
     /// Another process may have chosen something else meanwhile.
     pub async fn refresh_settings(&self) -> Result<(), SessionError> {
-        let info = self.info().await?;
+        self.take_settings(self.info().await?);
+        Ok(())
+    }
+
+    fn take_settings(&self, info: SessionInfo) {
         self.with(|state| {
             state.settings = info.settings;
             state.title = info.display_name;
         });
-        Ok(())
     }
 
     /// How full the context was at the last call.
@@ -148,9 +151,9 @@ impl Transcript {
     /// The session as it stands now: begins anew where the reset rules say so.
     pub async fn roll_over(&self) -> Result<OpenSession, SessionError> {
         let scope = &self.scope;
-        let session = self
+        let (session, info) = self
             .sessions
-            .current(&scope.key, &scope.reset_rules())
+            .current_with_info(&scope.key, &scope.reset_rules())
             .await?;
         let moved = self.with(|state| {
             let moved = state.session.id != session.id;
@@ -160,7 +163,10 @@ impl Transcript {
             state.session = session.clone();
             moved
         });
-        self.refresh_settings().await?;
+        match info {
+            Some(info) => self.take_settings(info),
+            None => self.refresh_settings().await?,
+        }
         if moved {
             tracing::info!(key = %scope.key, session = session.id.as_str(), "the session starts \
                 over");

@@ -86,6 +86,7 @@ pub use owner_call::{OwnerCall, OwnerCallOutcome};
 use partial::PartialAnswer;
 pub use pending_writes::put_back;
 use recorder::TurnRecorder;
+use request::RequestUse;
 pub(crate) use reserve_spending::job_of;
 pub(crate) use survival::survive;
 
@@ -302,14 +303,14 @@ impl<'a> RunningTurn<'a> {
 
     /// One model call, and the tools it asks for.
     async fn step(&mut self) -> Result<StepEnd, TurnError> {
-        self.catch_up(&self.prefix.toolbox).await?;
-        let request = self.request().await?;
+        let branch = self.catch_up(&self.prefix.toolbox).await?;
+        let mut request = self.request(branch, RequestUse::Send).await?;
         let target = self.chain.current();
         self.surface.event(TurnEvent::Calling {
             model: target.reference().to_owned(),
             step: self.spent.steps + 1,
         });
-        let open = match self.open_request(&request).await {
+        let open = match self.open_request(&mut request).await {
             Ok(open) => open,
             Err(ended) => return Ok(StepEnd::End(ended)),
         };

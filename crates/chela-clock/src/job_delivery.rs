@@ -41,6 +41,26 @@ impl JobDelivery {
         }
     }
 
+    /// What one word means: `owner`, `last`, `none`, a session's key, `channel:address`, or a URL.
+    pub fn of_word(word: &str) -> Self {
+        let word = word.trim();
+        let announce = |channel: &str, to: Option<&str>| Self {
+            channel: Some(channel.to_owned()),
+            to: to.map(str::to_owned),
+            ..Self::of(DeliveryMode::Announce)
+        };
+        match (word, word.split_once(':')) {
+            ("none", _) => Self::of(DeliveryMode::None),
+            (_, Some(("http" | "https", _))) => Self {
+                to: Some(word.to_owned()),
+                ..Self::of(DeliveryMode::Webhook)
+            },
+            (_, Some(("agent", _))) => announce("session", Some(word)),
+            (_, Some((channel, address))) => announce(channel, Some(address)),
+            (name, None) => announce(name, None),
+        }
+    }
+
     pub fn in_words(&self) -> String {
         let to = self.to.as_deref().unwrap_or_default();
         match (self.mode, self.channel.as_deref()) {

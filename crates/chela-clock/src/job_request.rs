@@ -102,7 +102,7 @@ impl JobRequest {
             missed: self.missed.unwrap_or_default(),
             grace: self.grace()?.unwrap_or(USUAL_GRACE),
             retries: self.retries,
-            delivery: self.delivery()?,
+            delivery: self.delivery(ground)?,
             made,
         })
     }
@@ -146,7 +146,7 @@ impl JobRequest {
         changed.missed = self.missed.unwrap_or(changed.missed);
         changed.grace = self.grace()?.unwrap_or(changed.grace);
         changed.retries = self.retries.or(changed.retries);
-        changed.delivery = self.delivery()?.or(changed.delivery);
+        changed.delivery = self.delivery(ground)?.or(changed.delivery);
         Ok(changed)
     }
 
@@ -205,21 +205,23 @@ impl JobRequest {
         }))
     }
 
-    fn delivery(&self) -> Result<Option<JobDelivery>, RequestError> {
+    fn delivery(&self, ground: &RequestGround) -> Result<Option<JobDelivery>, RequestError> {
         let Some(delivery) = &self.delivery else {
             return Ok(None);
         };
-        let has_to = delivery
-            .to
-            .as_deref()
-            .is_some_and(|to| !to.trim().is_empty());
-        match (delivery.mode, delivery.channel.as_deref()) {
-            (DeliveryMode::Webhook, _) if !has_to => Err(RequestError::NoWebhookUrl),
-            (DeliveryMode::Announce, Some("session")) if !has_to => {
-                Err(RequestError::NoDeliverySession)
+        let to = delivery.to.as_deref().map(str::trim);
+        let to = to.filter(|to| !to.is_empty());
+        match (delivery.mode, delivery.channel.as_deref(), to) {
+            (DeliveryMode::Webhook, _, None) => return Err(RequestError::NoWebhookUrl),
+            (DeliveryMode::Announce, Some("session"), None) => {
+                return Err(RequestError::NoDeliverySession);
             }
-            _ => Ok(Some(delivery.clone())),
+            (DeliveryMode::Announce, Some("session"), Some(key)) => {
+                session_key(key, ground)?;
+            }
+            _ => {}
         }
+        Ok(Some(delivery.clone()))
     }
 
     fn grace(&self) -> Result<Option<u64>, RequestError> {

@@ -26,6 +26,7 @@ use crate::gateway_state::GatewayState;
 use crate::known_names::KnownNames;
 use crate::listen_address::listen_address;
 use crate::restart_desk::RestartAsk;
+use crate::tls::ServerCertificate;
 use differences::{changed_keys, is_below};
 use file_watch::FileWatch;
 
@@ -108,6 +109,7 @@ fn files_of(state: &GatewayState) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = loaded.files().map(PathBuf::from).collect();
     files.push(loaded.file());
     files.push(state.lanes.host().state_dir().join(".env"));
+    files.extend(state.certificate.iter().flat_map(ServerCertificate::files));
     files.sort();
     files.dedup();
     files
@@ -116,6 +118,7 @@ fn files_of(state: &GatewayState) -> Vec<PathBuf> {
 /// Reads the files and works with them from here on, if they are valid.
 async fn reload(state: &Arc<GatewayState>) -> ReloadOutcome {
     let _one = state.reload.busy.lock().await;
+    read_certificate_again(state);
     let host = state.lanes.host().clone();
     let had_file = state.lanes.agents().loaded().source == ConfigSource::File;
     let read = tokio::task::spawn_blocking(move || read_strictly(&host, had_file)).await;
@@ -170,6 +173,31 @@ async fn reload(state: &Arc<GatewayState>) -> ReloadOutcome {
         changed,
         needs_restart,
     }
+}
+
+/// A renewed certificate is shown to whoever connects from now on.
+fn read_certificate_again(state: &GatewayState) {
+    let Some(certificate) = &state.certificate else {
+        return;
+    };
+    let read = certificate.read_again();
+    if let Some(true) = ok_or_warn!(read, "the former certificate stays in use") {
+        tracing::info!("the certificate of the gateway has changed and is in use");
+        write_down(state);
+    }
+}
+
+/// Tells other processes of the home how things stand.
+fn write_down(state: &GatewayState) {
+    let mut running = state.running.clone();
+    running.config = state.reload.standing();
+    if let Some(certificate) = &state.certificate {
+        running.certificate = certificate.fingerprint();
+    }
+    ok_or_warn!(
+        running.write_down(state.lanes.host()),
+        "other processes do not see how things stand"
+    );
 }
 
 /// The config, unless something in it is wrong.
@@ -241,13 +269,7 @@ fn tell(state: &GatewayState, outcome: &ReloadOutcome) {
             )
         }
     };
-    let host = state.lanes.host();
-    let mut running = state.running.clone();
-    running.config = state.reload.standing();
-    ok_or_warn!(
-        running.write_down(host),
-        "other processes do not see which config is in use"
-    );
+    write_down(state);
     state.tell(event, data);
 }
 
@@ -295,7 +317,9 @@ async fn restart_when_idle(state: Arc<GatewayState>) {
     let agents = state.lanes.agents();
     let loaded = agents.loaded();
     let now = (state.running.address.clone(), state.running.port);
+    let tls = ServerCertificate::of(state.lanes.host(), loaded).map_err(|error| error.to_string());
     let checked = match listen_address(loaded, None) {
+        _ if tls.is_err() => tls.map(drop),
         Ok(address) if (address.ip().to_string(), address.port()) == now => Ok(()),
         // The port that was named on the command line stays, and so does what it is bound to.
         Ok(address) => match TcpListener::bind(address).await {

@@ -3,7 +3,6 @@
 //! missed comes afterwards.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +19,7 @@ use tokio_tungstenite::tungstenite::{Error as SocketError, Message};
 
 use crate::access_token::owner_secret;
 use crate::instance::RunningGateway;
+use crate::tls::{GatewayStream, connect_tls};
 use crate::ws_protocol::{PROTOCOL, VERSION};
 
 /// So long the gateway may take to answer a hello.
@@ -135,7 +135,7 @@ impl GatewayLink {
     }
 }
 
-type Socket = WebSocketStream<TcpStream>;
+type Socket = WebSocketStream<GatewayStream>;
 
 /// Holds the connection.
 struct LinkKeeper {
@@ -172,14 +172,17 @@ impl LinkKeeper {
         let failed = |error: &dyn std::fmt::Display| LinkError::Unreachable(error.to_string());
         let secret = owner_secret(&self.host, &self.loaded).await;
         let secret = secret.map_err(|error| failed(&error))?;
-        let ip: IpAddr = running.address.parse().map_err(|error| failed(&error))?;
-        let ip = match ip.is_unspecified() {
-            true => Ipv4Addr::LOCALHOST.into(),
-            false => ip,
-        };
-        let address = SocketAddr::new(ip, running.port);
+        let address = running.socket_address();
+        let address = address.ok_or_else(|| failed(&"it is written down at no address"))?;
         let stream = TcpStream::connect(address).await;
         let stream = stream.map_err(|error| failed(&error))?;
+        let stream = match running.certificate {
+            None => GatewayStream::Plain(stream),
+            Some(shown) => {
+                let made = connect_tls(stream, address.ip(), shown).await;
+                made.map_err(|error| failed(&error))?
+            }
+        };
         let request = format!("ws://{address}/ws").into_client_request();
         let mut request = request.map_err(|error| failed(&error))?;
         let headers = request.headers_mut();

@@ -17,6 +17,7 @@ use crate::instance::RunningGateway;
 use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::restart_desk::RestartDesk;
+use crate::tls::ServerCertificate;
 
 /// The running gateway, as requests see it.
 #[derive(Debug)]
@@ -25,6 +26,8 @@ pub(crate) struct GatewayState {
     pub access: AccessToken,
     pub hooks: HookAccess,
     pub names: RwLock<KnownNames>,
+    /// What it encrypts with, where it does.
+    pub certificate: Option<ServerCertificate>,
     pub running: RunningGateway,
     pub reload: ConfigReload,
     pub restart: Arc<RestartDesk>,

@@ -1,8 +1,9 @@
 //! One gateway per home: who runs it, and where others find it.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-use chela_core::{Host, ok_or_debug, ok_or_warn};
+use chela_core::{ContentHash, Host, ok_or_debug, ok_or_warn};
 use chela_files::{
     FileMode, LockError, LockFile, WriteError, is_process_alive, read_if_there, this_boot,
     write_file,
@@ -22,6 +23,9 @@ pub struct RunningGateway {
     /// Milliseconds since 1970.
     pub started: u64,
     pub version: String,
+    /// What tells the certificate it shows from others; `None` where it does not encrypt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<ContentHash>,
     /// The config it works with.
     #[serde(default)]
     pub config: ConfigStanding,
@@ -32,6 +36,14 @@ pub struct RunningGateway {
 pub(crate) struct InstanceLock {
     _lock: LockFile,
     file: PathBuf,
+}
+
+/// Where a gateway listens.
+#[derive(Debug)]
+pub(crate) struct GatewayPlace {
+    pub address: String,
+    pub port: u16,
+    pub certificate: Option<ContentHash>,
 }
 
 /// Why this process cannot be the gateway.
@@ -75,15 +87,16 @@ impl InstanceLock {
     pub fn write_down(
         &self,
         host: &Host,
-        (address, port): (String, u16),
+        place: GatewayPlace,
         version: &str,
         config: ConfigStanding,
     ) -> Result<RunningGateway, InstanceError> {
         let running = RunningGateway {
             pid: std::process::id(),
             boot: this_boot().to_owned(),
-            address,
-            port,
+            address: place.address,
+            port: place.port,
+            certificate: place.certificate,
             started: host.unix_millis(),
             version: version.to_owned(),
             config,
@@ -106,6 +119,29 @@ impl RunningGateway {
         let text = serde_json::to_string_pretty(self)?;
         write_file(&file_of(host), text.as_bytes(), FileMode::Private)?;
         Ok(())
+    }
+
+    /// Where it is, as an address.
+    pub fn url(&self) -> String {
+        let scheme = match self.certificate {
+            Some(_) => "https",
+            None => "http",
+        };
+        match self.address.contains(':') {
+            true => format!("{scheme}://[{}]:{}", self.address, self.port),
+            false => format!("{scheme}://{}:{}", self.address, self.port),
+        }
+    }
+
+    /// Where a program of this machine reaches it.
+    pub(crate) fn socket_address(&self) -> Option<SocketAddr> {
+        let ip: IpAddr = self.address.parse().ok()?;
+        let ip = match ip {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            ip => ip,
+        };
+        Some(SocketAddr::new(ip, self.port))
     }
 
     /// The process of a gateway that is written down and does not run: it did not end by itself.

@@ -28,7 +28,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use crate::caller_tools::CallerCalls;
 use crate::event_hub::EventHub;
 use crate::question_board::QuestionBoard;
-use crate::quotas::{QuotaReached, QuotaTally};
+use crate::quotas::{QuotaReached, QuotaTally, are_set};
 use crate::restart_desk::RestartDesk;
 use crate::work_item::{EncodeError, WorkItem, WorkOutcome, WorkSource};
 use open_conversations::OpenConversations;
@@ -126,13 +126,43 @@ pub enum SubmitError {
     #[error(
         "{waiting} messages wait in this session already, as many as messages.queue.cap allows; try again when it has answered"
     )]
-    QueueFull { waiting: usize },
+    QueueFull { waiting: u64 },
     #[error("the gateway is shutting down; send it again when it is back")]
     ShuttingDown,
     #[error(transparent)]
     Quota(#[from] QuotaReached),
     #[error("there is no agent `{0}`; `chela agents list` shows them")]
     NoAgent(String),
+}
+
+/// Somebody who waits for what comes of a piece of work.
+#[derive(Debug)]
+pub(crate) struct WorkWaiter {
+    lanes: WorkLanes,
+    id: String,
+    outcome: oneshot::Receiver<WorkOutcome>,
+}
+
+impl WorkWaiter {
+    /// Once only.
+    pub async fn outcome(&mut self) -> WorkOutcome {
+        let outcome = (&mut self.outcome).await;
+        // Only a process that ends forgets who waits.
+        outcome.unwrap_or_else(|_| WorkOutcome::failed("the gateway is shutting down"))
+    }
+}
+
+impl Drop for WorkWaiter {
+    fn drop(&mut self) {
+        self.outcome.close();
+        let mut waiters = lock(&self.lanes.0.waiters);
+        if let Some(of_work) = waiters.get_mut(&self.id) {
+            of_work.retain(|waiter| !waiter.is_closed());
+            if of_work.is_empty() {
+                waiters.remove(&self.id);
+            }
+        }
+    }
 }
 
 impl WorkLanes {
@@ -192,21 +222,23 @@ impl WorkLanes {
         if !agents.loaded().agents().contains(&item.agent) {
             return Err(SubmitError::NoAgent(item.agent.to_string()));
         }
-        // What came before is neither refused nor counted again.
-        if let Some(known) = self.0.store.by_id(&item.id).await? {
+        let quotas = &agents.loaded().config.gateway.quotas;
+        // What came before is not counted again.
+        if are_set(quotas)
+            && let Some(known) = self.0.store.by_id(&item.id).await?
+        {
             return Ok(self.known_receipt(&known));
         }
-        self.make_room_for(&item).await?;
         let now = self.0.host.unix_millis();
         let message = item.to_message(now)?;
-        let quotas = &agents.loaded().config.gateway.quotas;
         self.0.quotas.reserve(quotas, &item, now)?;
-        let accepted = self.0.store.accept(message).await;
+        let accepted = self.accept_with_room(&item, message).await;
         if !matches!(accepted, Ok(MessageAccepted::New)) {
             self.0.quotas.take_back(&item);
         }
         match accepted? {
             MessageAccepted::Known(known) => Ok(self.known_receipt(&known)),
+            MessageAccepted::Full { waiting } => Err(SubmitError::QueueFull { waiting }),
             MessageAccepted::New => {
                 self.0.counts.accepted.fetch_add(1, Ordering::Relaxed);
                 self.join_running_turn(&item).await?;
@@ -235,27 +267,27 @@ impl WorkLanes {
         self.0.timed_ended.notified().await;
     }
 
-    /// What came of a piece of work, as soon as that is known.
-    pub async fn wait_for(&self, id: &str) -> Result<WorkOutcome, StoreError> {
+    /// Waits for what will come of a piece of work, from before it is handed in.
+    pub(crate) fn waiter(&self, id: &str) -> WorkWaiter {
         let (sender, outcome) = oneshot::channel();
         lock(&self.0.waiters)
             .entry(id.to_owned())
             .or_default()
             .push(sender);
-        let known = self.0.store.by_id(id).await?;
-        if let Some(known) = known.and_then(|message| message.outcome) {
-            drop(outcome);
-            let mut waiters = lock(&self.0.waiters);
-            if let Some(of_work) = waiters.get_mut(id) {
-                of_work.retain(|waiter| !waiter.is_closed());
-            }
-            waiters.retain(|_, of_work| !of_work.is_empty());
-            return Ok(WorkOutcome::read(&known.text));
+        WorkWaiter {
+            lanes: self.clone(),
+            id: id.to_owned(),
+            outcome,
         }
-        match outcome.await {
-            Ok(outcome) => Ok(outcome),
-            // Only a process that ends forgets who waits.
-            Err(_) => Ok(WorkOutcome::failed("the gateway is shutting down")),
+    }
+
+    /// What came of a piece of work, as soon as that is known.
+    pub async fn wait_for(&self, id: &str) -> Result<WorkOutcome, StoreError> {
+        let mut waiter = self.waiter(id);
+        let known = self.0.store.by_id(id).await?;
+        match known.and_then(|message| message.outcome) {
+            Some(known) => Ok(WorkOutcome::read(&known.text)),
+            None => Ok(waiter.outcome().await),
         }
     }
 
@@ -408,20 +440,34 @@ impl WorkLanes {
 
     /// Begins work for as long as some waits and there is room.
     async fn begin_what_waits(&self) -> Result<(), StoreError> {
-        while self.0.counts.running.load(Ordering::SeqCst) < self.most_at_once() {
-            let Some(claimed) = self.0.store.claim(self.claim_ask()).await? else {
+        loop {
+            let running = self.0.counts.running.load(Ordering::SeqCst);
+            let room = self.most_at_once().saturating_sub(running);
+            if room == 0 {
                 return Ok(());
-            };
-            self.0.counts.running.fetch_add(1, Ordering::SeqCst);
-            let lanes = self.clone();
-            tokio::spawn(async move {
-                lanes.run_claimed(claimed).await;
-                lanes.0.counts.running.fetch_sub(1, Ordering::SeqCst);
-                lanes.0.ended.notify_waiters();
-                lanes.look_again();
-            });
+            }
+            let claimed = self.0.store.claim_up_to(self.claim_ask(), room).await?;
+            let is_all = claimed.len() < room;
+            for one in claimed {
+                self.0.counts.running.fetch_add(1, Ordering::SeqCst);
+                let lanes = self.clone();
+                tokio::spawn(async move { lanes.run_and_look(one).await });
+            }
+            if is_all {
+                return Ok(());
+            }
         }
-        Ok(())
+    }
+
+    /// Does a piece of work, and has it looked for the next where there may be one.
+    async fn run_and_look(&self, claimed: ClaimedMessage) {
+        let more = self.run_claimed(claimed).await;
+        let running = self.0.counts.running.fetch_sub(1, Ordering::SeqCst);
+        self.0.ended.notify_waiters();
+        // What came while there was no room was not looked for.
+        if more || running >= self.most_at_once() {
+            self.look_again();
+        }
     }
 
     fn most_at_once(&self) -> usize {

@@ -41,6 +41,7 @@ mod request_guard;
 mod restart_desk;
 mod service_unit;
 mod telemetry;
+mod tls;
 mod turn_wire;
 mod work_delivery;
 mod work_item;
@@ -65,6 +66,7 @@ pub use question_board::{AnswerRefused, QuestionBoard};
 pub use quotas::{QuotaHolder, QuotaReached, QuotaStanding, QuotaSum, QuotaTally};
 pub use restart_desk::RestartAsk;
 pub use service_unit::{ServiceManager, ServiceUnit};
+pub use tls::{ServerCertificate, TlsSetupError};
 pub use turn_wire::{read_event, read_outcome};
 pub use work_delivery::{WorkDelivery, delivery_expiry};
 pub use work_item::{

@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use chela_agent::prelude::LoadedConfig;
 use chela_config::model::GatewayBind;
 
+use crate::tls::is_encrypted;
+
 /// Why it does not listen where the config says.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenAddressError {
@@ -13,13 +15,13 @@ pub enum ListenAddressError {
     #[error("gateway.bind is `custom`, and gateway.customBindHost is no address")]
     BindHost,
     #[error(
-        "beyond this machine the gateway listens only with a token of its own: set gateway.auth.token (`chela gateway token` makes one) and put TLS in front of it, such as a reverse proxy or an SSH tunnel"
+        "beyond this machine the gateway listens only with TLS: set gateway.tls.certPath and gateway.tls.keyPath; where a reverse proxy or a tunnel encrypts in front of it, set gateway.tls.behindProxy and gateway.auth.token"
     )]
-    Exposed,
+    Plain,
     #[error(
-        "gateway.tls.enabled is set, and the gateway does not encrypt by itself: leave it out and put a reverse proxy or an SSH tunnel in front of it"
+        "beyond this machine, behind a proxy, the gateway listens only with a token you set: gateway.auth.token (`chela gateway token` makes one)"
     )]
-    Tls,
+    NoToken,
 }
 
 /// Where it listens: as the config says, or on the port named on the command line.
@@ -28,16 +30,14 @@ pub(crate) fn listen_address(
     port: Option<u16>,
 ) -> Result<SocketAddr, ListenAddressError> {
     let ip = bind_address(loaded)?;
-    if loaded.config.gateway.tls.enabled == Some(true) {
-        return Err(ListenAddressError::Tls);
-    }
     Ok(SocketAddr::new(
         ip,
         port.unwrap_or(loaded.config.gateway.port),
     ))
 }
 
-/// Which address it listens on. Beyond this machine only with a token the owner chose to set.
+/// Which address it listens on. Beyond this machine only encrypted, or with a token the owner chose
+/// to set where they say that something in front of it encrypts.
 fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, ListenAddressError> {
     let gateway = &loaded.config.gateway;
     let ip: IpAddr = match gateway.bind {
@@ -50,9 +50,13 @@ fn bind_address(loaded: &LoadedConfig) -> Result<IpAddr, ListenAddressError> {
             .ok_or(ListenAddressError::BindHost)?,
         GatewayBind::Tailnet => return Err(ListenAddressError::Bind("tailnet")),
     };
+    if ip.is_loopback() || is_encrypted(loaded) {
+        return Ok(ip);
+    }
     let has_secret = gateway.auth.token.is_some() || gateway.auth.password.is_some();
-    match ip.is_loopback() || has_secret {
-        true => Ok(ip),
-        false => Err(ListenAddressError::Exposed),
+    match (gateway.tls.behind_proxy, has_secret) {
+        (true, true) => Ok(ip),
+        (true, false) => Err(ListenAddressError::NoToken),
+        (false, _) => Err(ListenAddressError::Plain),
     }
 }

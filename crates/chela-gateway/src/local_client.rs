@@ -4,7 +4,10 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
+use chela_core::ContentHash;
+
 use crate::instance::RunningGateway;
+use crate::tls::sync_connection;
 
 const PATIENCE: Duration = Duration::from_secs(5);
 /// No answer to a command is larger.
@@ -14,6 +17,7 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub struct LocalClient {
     address: SocketAddr,
+    certificate: Option<ContentHash>,
     token: Option<String>,
 }
 
@@ -27,13 +31,9 @@ pub struct LocalReply {
 impl LocalClient {
     /// `None` where it listens at no address that can be read.
     pub fn of(running: &RunningGateway, token: Option<String>) -> Option<Self> {
-        let ip: std::net::IpAddr = running.address.parse().ok()?;
-        let ip = match ip.is_unspecified() {
-            true => std::net::Ipv4Addr::LOCALHOST.into(),
-            false => ip,
-        };
         Some(Self {
-            address: SocketAddr::new(ip, running.port),
+            address: running.socket_address()?,
+            certificate: running.certificate,
             token,
         })
     }
@@ -47,7 +47,7 @@ impl LocalClient {
     }
 
     fn send(&self, method: &str, path: &str, body: &str) -> io::Result<LocalReply> {
-        let mut stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
+        let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let token = self.token.as_ref();
@@ -58,9 +58,10 @@ impl LocalClient {
             body.len(),
             token.unwrap_or_default(),
         );
-        stream.write_all(request.as_bytes())?;
-        let mut answer = String::new();
-        stream.take(MOST_BYTES).read_to_string(&mut answer)?;
+        let answer = match self.certificate {
+            None => exchange(stream, &request)?,
+            Some(shown) => exchange(sync_connection(stream, self.address.ip(), shown)?, &request)?,
+        };
         let bad = || io::Error::other("the gateway answered something that is not HTTP");
         let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(bad)?;
         let status = head
@@ -72,4 +73,11 @@ impl LocalClient {
             body: body.to_owned(),
         })
     }
+}
+
+fn exchange(mut stream: impl Read + Write, request: &str) -> io::Result<String> {
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.take(MOST_BYTES).read_to_string(&mut answer)?;
+    Ok(answer)
 }

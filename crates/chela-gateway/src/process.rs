@@ -19,7 +19,7 @@ use crate::config_standing::ConfigReload;
 use crate::delivery::{DeliveryCarriers, DeliveryDesk};
 use crate::gateway_state::{GatewayState, HookAccess};
 use crate::http;
-use crate::instance::{InstanceError, InstanceLock, RunningGateway};
+use crate::instance::{GatewayPlace, InstanceError, InstanceLock, RunningGateway};
 use crate::known_names::KnownNames;
 use crate::lanes::WorkLanes;
 use crate::listen_address::{ListenAddressError, listen_address};
@@ -27,6 +27,7 @@ use crate::listener;
 use crate::mcp_callers::LanesDesk;
 use crate::restart_desk::RestartAsk;
 use crate::telemetry::run_telemetry;
+use crate::tls::{ServerCertificate, TlsSetupError};
 use crate::work_item::{DeliveryTarget, WorkItem, WorkOptions, WorkSource};
 
 /// Outcomes are kept for so long: until then the same work is known again.
@@ -62,6 +63,8 @@ pub enum GatewayError {
     },
     #[error(transparent)]
     Place(#[from] ListenAddressError),
+    #[error(transparent)]
+    Tls(#[from] TlsSetupError),
     #[error("hooks.path must start with `/` and name its own path, such as /hooks")]
     HookPath,
 }
@@ -102,6 +105,7 @@ impl Gateway {
     ) -> Result<Self, GatewayError> {
         let instance = InstanceLock::take(host)?;
         let address = listen_address(&loaded, ask.port)?;
+        let certificate = ServerCertificate::of(host, &loaded)?;
         let access = AccessToken::load(host, &loaded).await?;
         let hooks = hook_access(host, &loaded).await?;
         let names = KnownNames::of(&loaded);
@@ -115,14 +119,22 @@ impl Gateway {
             opened(&agents);
         }
         let lanes = WorkLanes::open(agents, Arc::new(store)).await?;
-        let place = (bound.ip().to_string(), bound.port());
+        let place = GatewayPlace {
+            address: bound.ip().to_string(),
+            port: bound.port(),
+            certificate: certificate
+                .as_ref()
+                .and_then(ServerCertificate::fingerprint),
+        };
         let reload = ConfigReload::new(loaded, host.unix_millis(), ask.agents_opened);
         let running = instance.write_down(host, place, &ask.version, reload.standing())?;
-        tracing::info!(address = %bound, pid = running.pid, "the gateway listens");
+        let is_encrypted = certificate.is_some();
+        tracing::info!(address = %bound, pid = running.pid, is_encrypted, "the gateway listens");
         let state = Arc::new(GatewayState {
             access,
             hooks,
             names: RwLock::new(names),
+            certificate,
             restart: Arc::clone(lanes.restart()),
             mcp: LanesDesk::board(&lanes),
             lanes,

@@ -298,6 +298,11 @@ fn rule_of<'a>(quotas: &'a GatewayQuotas, holder: &QuotaHolder) -> Option<&'a Qu
     is_set(rule).then_some(rule)
 }
 
+/// Whether anybody's use is limited.
+pub(crate) fn are_set(quotas: &GatewayQuotas) -> bool {
+    is_set(&quotas.agent) || is_set(&quotas.sender)
+}
+
 fn is_set(rule: &QuotaRule) -> bool {
     rule.turns.is_some() || rule.tokens.is_some() || rule.usd.is_some()
 }

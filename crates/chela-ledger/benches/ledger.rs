@@ -189,8 +189,8 @@ impl Talk {
             url: "https://api.openai.com/v1/chat/completions",
             body,
             unread: &[],
-            sections: &self.sections,
-            tools: &self.tools,
+            sections: self.sections.clone().into(),
+            tools: self.tools.clone().into(),
             rewrite: None,
         }
     }

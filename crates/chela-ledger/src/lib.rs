@@ -39,7 +39,7 @@ pub use cache_report::{CacheReport, CacheTurn};
 pub use chela_store::{AuditEntry, ChainId, RequestQuery as RecordFilter, SpentAmount as Amount};
 pub use installation_key::InstallationKey;
 pub use ledger::{Ledger, LedgerError, LedgerFuture, installation_key_file, ledger_file};
-pub use mark::{SectionMark, ToolMark};
+pub use mark::{MarkList, SectionList, SectionMark, ToolList, ToolMark};
 pub use record::{DifferenceSide, DraftedRequest, OpenedRequest, RequestChange, RequestDifference};
 pub use redact::RequestRedaction;
 pub use request::{

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cache::{ContextRewrite, PrefixReuse};
-use crate::mark::{SectionMark, ToolMark};
+use crate::mark::{SectionList, SectionMark, ToolList, ToolMark};
 use crate::redact::RequestRedaction;
 
 /// The number of a request on record.
@@ -20,7 +20,7 @@ impl std::fmt::Display for RecordId {
 }
 
 /// A request that is about to be sent.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct RequestRecord<'a> {
     pub agent: &'a AgentId,
     pub session_key: &'a SessionKey,
@@ -38,8 +38,8 @@ pub struct RequestRecord<'a> {
     /// Members of the body that are for the server alone: they cost nothing.
     pub unread: &'a [&'a str],
     /// In prompt order.
-    pub sections: &'a [SectionMark],
-    pub tools: &'a [ToolMark],
+    pub sections: SectionList,
+    pub tools: ToolList,
     /// What was done to the conversation since the request before.
     pub rewrite: Option<ContextRewrite>,
 }

@@ -102,8 +102,8 @@ impl TestRequest {
             url: &self.url,
             body: &self.body,
             unread: &[],
-            sections: &self.sections,
-            tools: &self.tools,
+            sections: self.sections.clone().into(),
+            tools: self.tools.clone().into(),
             rewrite: self.rewrite,
         }
     }

@@ -120,7 +120,7 @@ impl KeptTranscripts {
         &self,
         session: &str,
         read_to: Option<EntryId>,
-        since: &EntriesSince,
+        since: EntriesSince,
     ) -> Option<TranscriptBranch> {
         let mut state = self.locked();
         state.clock += 1;
@@ -181,7 +181,7 @@ impl KeptState {
 
 impl KeptTranscript {
     /// Gives how many bytes came along.
-    fn follow(&mut self, read_to: Option<EntryId>, since: &EntriesSince) -> Option<usize> {
+    fn follow(&mut self, read_to: Option<EntryId>, since: EntriesSince) -> Option<usize> {
         // Somebody else was quicker, or it is another session of that id.
         if self.read_to != read_to || self.branch.incarnation != since.incarnation {
             return None;
@@ -204,7 +204,7 @@ impl KeptTranscript {
             return None;
         }
         let added = since.entries.iter().map(bytes_of).sum();
-        Arc::make_mut(&mut self.branch.entries).extend(since.entries.iter().cloned());
+        Arc::make_mut(&mut self.branch.entries).extend(since.entries);
         self.read_to = tip;
         self.bytes += added;
         Some(added)

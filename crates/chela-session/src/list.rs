@@ -41,6 +41,11 @@ impl Sessions {
                 ListScope::Current => SessionSpan::Current,
                 ListScope::Everything => SessionSpan::Everything,
             },
+            // What is looked at one by one is not cut before.
+            most: match filter.kinds.is_empty() && filter.label.is_none() {
+                true => filter.limit.and_then(|most| u32::try_from(most).ok()),
+                false => None,
+            },
         };
         let label = filter.label.as_ref().map(|label| label.to_lowercase());
         let wanted = |info: &SessionInfo| {

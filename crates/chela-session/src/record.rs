@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::entry::EntryId;
+use super::reset::ResetRules;
 use super::settings::{SessionOverride, SessionSettings};
 use super::store::{OpenSession, SessionError, SessionId, Sessions, if_there, stored_key};
 
@@ -189,6 +190,17 @@ impl SessionInfo {
 impl Sessions {
     pub async fn info(&self, session: &OpenSession) -> Result<SessionInfo, SessionError> {
         Ok(SessionInfo::of(self.record(session).await?))
+    }
+
+    /// The session a key stands for, as [`Sessions::current`] gives it, with what is known of it
+    /// where it goes on: one look at the store.
+    pub async fn current_with_info(
+        &self,
+        key: &SessionKey,
+        rules: &ResetRules,
+    ) -> Result<(OpenSession, Option<SessionInfo>), SessionError> {
+        let (session, record) = self.current_record(key, rules).await?;
+        Ok((session, record.map(SessionInfo::of)))
     }
 
     async fn record(&self, session: &OpenSession) -> Result<SessionRecord, SessionError> {

@@ -163,18 +163,32 @@ impl Sessions {
         key: &SessionKey,
         rules: &ResetRules,
     ) -> Result<OpenSession, SessionError> {
+        self.current_record(key, rules)
+            .await
+            .map(|(session, _)| session)
+    }
+
+    /// The same with its record, where it goes on. `None` for one that has just been started.
+    pub(super) async fn current_record(
+        &self,
+        key: &SessionKey,
+        rules: &ResetRules,
+    ) -> Result<(OpenSession, Option<SessionRecord>), SessionError> {
         let now = self.now();
         let mut found = self.store.current(&key.to_string()).await?;
         loop {
             let ends = match &found {
                 Some(record) => match rules.due(taken_up(record), record.interacted, now) {
                     Some(why) => Some((record, why)),
-                    None => return Ok(OpenSession::of(record)),
+                    None => {
+                        let session = OpenSession::of(record);
+                        return Ok((session, found));
+                    }
                 },
                 None => None,
             };
             match self.begin(key, ends, now).await? {
-                Begun::Session(session) => return Ok(session),
+                Begun::Session(session) => return Ok((session, None)),
                 // Another process was quicker: what it did is judged anew.
                 Begun::Overtaken(current) => {
                     tracing::debug!(%key, "another process started the session first");

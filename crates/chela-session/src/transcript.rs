@@ -151,7 +151,7 @@ impl Sessions {
         let id = session.id.as_str();
         if let Some(read_to) = self.kept.read_to(id) {
             let since = self.read_since(session, read_to).await?;
-            if let Some(branch) = self.kept.follow(id, read_to, &since) {
+            if let Some(branch) = self.kept.follow(id, read_to, since) {
                 return Ok(branch);
             }
         }

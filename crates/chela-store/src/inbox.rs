@@ -12,9 +12,19 @@ pub trait InboxStore: std::fmt::Debug + Send + Sync {
     /// nothing and gives what is on record, with the outcome if there is one.
     fn accept(&self, message: NewMessage) -> StoreFuture<'_, MessageAccepted>;
 
+    /// The same where the lane has room; see [`LaneRoom`].
+    fn accept_within(
+        &self,
+        message: NewMessage,
+        room: LaneRoom,
+    ) -> StoreFuture<'_, MessageAccepted>;
+
     /// The oldest message that waits at the head of its lane, for one worker. `None`: nothing
     /// waits that is not in somebody's hands.
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>>;
+
+    /// The same for as many as there is room for. Fewer: nothing else waits.
+    fn claim_up_to(&self, ask: ClaimAsk, most: usize) -> StoreFuture<'_, Vec<ClaimedMessage>>;
 
     /// The next message that waits in the lane of one the caller holds, to be taken along with it.
     /// `None`: nothing waits there, or the claim is lost.
@@ -63,10 +73,22 @@ pub struct NewMessage {
     pub at: u64,
 }
 
+/// How many messages may wait in a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneRoom {
+    pub most: u64,
+    /// Those whose ids begin so take no room, and find some.
+    pub apart: &'static str,
+}
+
 /// What became of a message that came in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageAccepted {
     New,
+    /// So many wait in its lane that nobody has begun with: it was not accepted.
+    Full {
+        waiting: u64,
+    },
     /// It was accepted before; as it is on record.
     Known(Box<InboxMessage>),
 }
@@ -98,4 +120,6 @@ pub struct MessageOutcome {
 pub struct ClaimedMessage {
     pub claim: WorkClaim,
     pub message: InboxMessage,
+    /// What came of the one that was finished before it in its lane, as far as that is remembered.
+    pub before: Option<MessageOutcome>,
 }

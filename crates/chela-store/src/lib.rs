@@ -38,7 +38,7 @@ pub type StoreFuture<'a, T> =
 pub use claims::{ClaimAsk, ClaimHolder, ClaimState, LeaseTime, WorkClaim};
 pub use documents::{DocumentStore, HeldDocument};
 pub use inbox::{
-    ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
+    ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome, NewMessage,
 };
 pub use jobs::{
     JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, MessageStanding,
@@ -59,7 +59,8 @@ pub use ledger::{
     WorkFuture,
 };
 pub use outbox::{
-    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, NewDelivery, OutboxStore,
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery,
+    OutboxStore,
 };
 pub use row_origins::RowKind;
 pub use sessions::{

@@ -11,13 +11,14 @@ use crate::inbox::MessageOutcome;
 /// Keeps what is to be delivered. Times are those of whoever calls.
 pub trait OutboxStore: std::fmt::Debug + Send + Sync {
     /// Ends a message of the inbox with what came of it, and writes down what is to be delivered
-    /// of that, in one transaction. When the claim is lost neither is done.
+    /// of that, in one transaction. When the claim is lost neither is done. Says whether something
+    /// waits then, in whatever lane.
     fn finish_and_send(
         &self,
         claim: &WorkClaim,
         outcome: MessageOutcome,
         deliveries: Vec<NewDelivery>,
-    ) -> StoreFuture<'_, ClaimState>;
+    ) -> StoreFuture<'_, FinishedWork>;
 
     /// Something to deliver that belongs to no message. `false`: the id is known, nothing changed.
     fn send(&self, delivery: NewDelivery) -> StoreFuture<'_, bool>;
@@ -45,6 +46,14 @@ pub trait OutboxStore: std::fmt::Debug + Send + Sync {
 
     /// Forgets what was over before a moment; gives how many went.
     fn forget_deliveries(&self, before: u64) -> StoreFuture<'_, usize>;
+}
+
+/// How it stands after work was ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishedWork {
+    pub claim: ClaimState,
+    /// Some message waits that nobody has in its hands.
+    pub more: bool,
 }
 
 /// Something to deliver.

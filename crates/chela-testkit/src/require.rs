@@ -14,11 +14,12 @@ use std::time::Duration;
 pub const REQUIRE: &str = "CHELA_REQUIRE";
 
 /// What tests look for and may not find.
-pub const MACHINE_PARTS: [&str; 15] = [
+pub const MACHINE_PARTS: [&str; 18] = [
     "binutils",
     "bubblewrap",
     "cgroups",
     "clients",
+    "curl",
     "dpkg",
     "guard-traces",
     "independent-mock",
@@ -28,8 +29,10 @@ pub const MACHINE_PARTS: [&str; 15] = [
     "npm",
     "otel-proto",
     "pip",
+    "promtool",
     "real-model",
     "ssh-keygen",
+    "systemd-analyze",
 ];
 
 /// What was looked for; `None` where it is missing and may be.

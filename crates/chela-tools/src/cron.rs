@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use chela_clock::{
-    BookError, ContextLine, JobBook, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone,
-    MissedPolicy, RequestGround, UnixMillis,
+    BookError, ContextLine, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest,
+    JobRow, LocalZone, MissedPolicy, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Clock, Entropy, SessionKey, Trust};
 use chela_store::SqliteRuntimeStore;
@@ -103,6 +103,7 @@ pub(crate) struct CronArguments {
     zone: Option<String>,
     session: Option<String>,
     missed: Option<MissedPolicy>,
+    deliver: Option<String>,
 }
 
 /// The most of what was said before that a job takes along.
@@ -170,10 +171,19 @@ pub(crate) fn tool(with: CronToolset) -> Arc<dyn Tool> {
                     ArgumentKind::one_of(&["skip", "once", "all"]),
                     "Missed runs (once)",
                 )
+                .optional(
+                    "deliver",
+                    ArgumentKind::text().not_empty(),
+                    "Where the answer goes: owner, last, none or a session key",
+                )
                 .build()
                 .into(),
             effect: Effect::Persona,
-            sinks: [CallSink::new("text", SinkKind::Text)].into(),
+            sinks: [
+                CallSink::new("text", SinkKind::Text),
+                CallSink::new("deliver", SinkKind::Name),
+            ]
+            .into(),
         }),
         with: Arc::new(with),
         act: run,
@@ -241,7 +251,7 @@ impl CronToolset {
     }
 
     fn add(&self, book: &JobBook, arguments: &CronArguments) -> Result<ToolOutput, String> {
-        let request = request_of(arguments);
+        let request = request_of(arguments)?;
         let made = JobOrigin {
             by: JobMaker::Agent,
             at: self.now(),
@@ -263,7 +273,7 @@ impl CronToolset {
 
     fn update(&self, book: &JobBook, arguments: &CronArguments) -> Result<ToolOutput, String> {
         let row = self.named(book, arguments)?;
-        let changed = request_of(arguments)
+        let changed = request_of(arguments)?
             .change(&row.spec, &self.ground(), (self.access.trust)())
             .map_err(|error| error.to_string())?;
         let row = book.edit(&row, changed, self.now()).map_err(in_words)?;
@@ -332,8 +342,8 @@ impl CronToolset {
     }
 }
 
-fn request_of(arguments: &CronArguments) -> JobRequest {
-    JobRequest {
+fn request_of(arguments: &CronArguments) -> Result<JobRequest, String> {
+    Ok(JobRequest {
         name: arguments.name.clone(),
         text: arguments.text.clone(),
         at: arguments.at.clone(),
@@ -342,7 +352,29 @@ fn request_of(arguments: &CronArguments) -> JobRequest {
         zone: arguments.zone.clone(),
         session: arguments.session.clone(),
         missed: arguments.missed,
+        delivery: arguments.deliver.as_deref().map(delivery_of).transpose()?,
         ..JobRequest::default()
+    })
+}
+
+/// Where an agent may have an answer go: into conversations. What leaves them is the owner's to set
+/// up.
+fn delivery_of(word: &str) -> Result<JobDelivery, String> {
+    let delivery = JobDelivery::of_word(word);
+    let is_inside = match (delivery.mode, delivery.channel.as_deref()) {
+        (DeliveryMode::None, _) => true,
+        (DeliveryMode::Webhook, _) => false,
+        (DeliveryMode::Announce, channel) => {
+            matches!(channel, None | Some("owner" | "last" | "session"))
+        }
+    };
+    match is_inside {
+        true => Ok(delivery),
+        false => Err(
+            "`deliver` is owner, last, none or a session key; everywhere else the owner sets it up \
+             with `chela cron edit JOB --deliver …`."
+                .to_owned(),
+        ),
     }
 }
 

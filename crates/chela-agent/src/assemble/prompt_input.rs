@@ -2,6 +2,7 @@
 
 use std::borrow::Borrow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use chela_config::LoadedConfig;
 use chela_core::{Audience, Host, SessionForm, SessionKey};
@@ -195,7 +196,8 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         };
         match facts.ask.machine {
             MachineMention::This => {
-                let standing = session.standing();
+                let own = facts.ask.standing.clone();
+                let standing = own.unwrap_or_else(|| Arc::new(session.standing()));
                 let said = session.facts(&standing);
                 (said, standing.workdir(&knobs.workspace))
             }

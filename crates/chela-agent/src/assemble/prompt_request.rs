@@ -1,9 +1,12 @@
 //! Which prompt is asked for, and why there may be none.
 
+use std::sync::Arc;
+
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel};
 use chela_core::{AgentId, SessionKey};
 use chela_model::{ModelTarget, ToolSchema};
 use chela_prompt::{ApprovalWay, PromptMode, RenderError};
+use chela_sandbox::SandboxStanding;
 use chela_session::SessionSettings;
 use chela_workspace::TurnPosition;
 
@@ -40,6 +43,8 @@ pub struct PromptRequest {
     /// Whether the session was answered before.
     pub position: TurnPosition,
     pub purpose: PromptPurpose,
+    /// Where the commands of a session that is under way run. `None`: where they would now.
+    pub standing: Option<Arc<SandboxStanding>>,
 }
 
 /// What a prompt is put together for.

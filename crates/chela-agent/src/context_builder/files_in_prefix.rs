@@ -2,31 +2,27 @@
 
 use chela_config::model::{ContextInjection, TruncationWarning};
 use chela_core::{ContentHash, SessionForm, ok_or_warn};
-use chela_session::{EntryBody, FrozenPrefix, OpenSession};
+use chela_session::{EntryBody, FrozenPrefix, TranscriptEntry};
 use chela_workspace::{NoticeStore, TurnPosition};
 
 use super::ContextBuilder;
-use crate::agent::OpenError;
 
 impl ContextBuilder {
     /// Whether the session was answered since it began or was last summarised. Asked only where
     /// the operator wants files left out then; a heartbeat always has them.
-    pub(super) async fn position(&self, session: &OpenSession) -> Result<TurnPosition, OpenError> {
+    pub(super) fn position(&self, branch: &[TranscriptEntry]) -> TurnPosition {
         let skips = self.scope.view.context_injection.value == ContextInjection::ContinuationSkip;
         if !skips || matches!(self.scope.key.form, SessionForm::Heartbeat { .. }) {
-            return Ok(TurnPosition::Full);
+            return TurnPosition::Full;
         }
-        let branch = self.transcript.sessions.branch(session).await?;
         let mut since = branch
             .iter()
             .rev()
             .take_while(|entry| !matches!(entry.body, EntryBody::Compaction(_)));
-        Ok(
-            match since.any(|entry| matches!(entry.body, EntryBody::TurnEnded { .. })) {
-                true => TurnPosition::Continuation,
-                false => TurnPosition::Full,
-            },
-        )
+        match since.any(|entry| matches!(entry.body, EntryBody::TurnEnded { .. })) {
+            true => TurnPosition::Continuation,
+            false => TurnPosition::Full,
+        }
     }
 
     /// The model was told which files are not whole: with `once` it is not told again.

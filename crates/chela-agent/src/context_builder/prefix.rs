@@ -1,10 +1,11 @@
 //! What every request of a session begins with, and what does not move while it lasts.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use chela_core::{ContentHash, Zone};
 use chela_guard::approval::OwnerPresence;
-use chela_ledger::SectionMark;
+use chela_ledger::{SectionList, SectionMark};
 use chela_model::{FallbackChain, ModelTarget, PromptProfile, SystemText, ToolSchema};
 use chela_prompt::{PartKind, Prompt};
 use chela_skills::AgentSkills;
@@ -22,7 +23,7 @@ use crate::bootstrap_pending::BootstrapMeans;
 use crate::prefix_text::PrefixText;
 use crate::scope::ToolUse;
 use crate::toolset::{self, SessionTools, ToolsetAsk, company_of};
-use chela_session::{EntryId, FrozenPrefix, FrozenTool, OpenSession};
+use chela_session::{EntryBody, EntryId, FrozenPrefix, FrozenTool, OpenSession, TranscriptEntry};
 
 /// The beginning of every request: the stable zone of the prompt and the tools, as the session
 /// started with them.
@@ -52,13 +53,27 @@ impl ContextBuilder {
         &self,
         chain: Option<&FallbackChain>,
     ) -> Result<Arc<RequestPrefix>, OpenError> {
+        let session = self.transcript.session();
+        let branch = self.transcript.sessions.branch(&session).await?;
+        self.prefix_on(chain, &branch).await
+    }
+
+    /// The same for whoever has the transcript at hand.
+    pub(crate) async fn prefix_on(
+        &self,
+        chain: Option<&FallbackChain>,
+        branch: &[TranscriptEntry],
+    ) -> Result<Arc<RequestPrefix>, OpenError> {
         let model = chain.map(|chain| chain.primary().reference().to_owned());
         let session = self.transcript.session();
-        let sessions = &self.transcript.sessions;
-        let compaction = sessions.last_compaction(&session).await?;
+        let compaction = branch
+            .iter()
+            .rev()
+            .find(|entry| matches!(entry.body, EntryBody::Compaction(_)))
+            .map(|entry| entry.id);
         let known = self.kept_prefix(&session);
         let skills = self.scope.agents.assembler.skills(&self.scope.view.id)?;
-        let position = self.position(&session).await?;
+        let position = self.position(branch);
         let is_current = |prefix: &RequestPrefix| {
             prefix.model == model
                 && prefix.compaction == compaction
@@ -70,7 +85,7 @@ impl ContextBuilder {
         }
         let prefix = Arc::new(
             self.make_prefix(
-                &session,
+                (&session, branch),
                 chain,
                 PrefixMade {
                     model,
@@ -95,7 +110,7 @@ impl ContextBuilder {
 
     async fn make_prefix(
         &self,
-        session: &OpenSession,
+        (session, branch): (&OpenSession, &[TranscriptEntry]),
         chain: Option<&FallbackChain>,
         of: PrefixMade,
     ) -> Result<RequestPrefix, OpenError> {
@@ -148,13 +163,12 @@ impl ContextBuilder {
             let tools: Vec<ToolSchema> = frozen.tools.into_iter().map(ToolSchema::from).collect();
             let shared = Arc::clone(agents);
             let made = move || {
-                let text = PrefixText::new(frozen.stable, tools, frozen.sections);
+                let text = PrefixText::new(frozen.stable, tools, frozen.sections.into());
                 shared.prefixes.share(text)
             };
             return prefix(agents.cores.run(made).await, toolbox);
         }
-        let branch = self.transcript.sessions.branch(session).await?;
-        let toolbox = toolbox.listing(&found_in(&branch));
+        let toolbox = toolbox.listing(&found_in(branch));
         let kind = PromptKind {
             size,
             target: chain.map(FallbackChain::primary),
@@ -173,7 +187,7 @@ impl ContextBuilder {
             let assembled = at_work.assembler.assemble(&request.with_tools(&tools))?;
             let stable = assembled.prompt.stable().to_owned();
             let marks = section_marks(&assembled.prompt);
-            let text = PrefixText::new(stable, tools, marks);
+            let text = PrefixText::new(stable, tools, marks.into());
             Ok::<_, AssembleError>((at_work.prefixes.share(text), assembled.cut_notice))
         };
         let (text, cut_notice) = agents.cores.run(made).await?;
@@ -186,7 +200,7 @@ impl ContextBuilder {
                         stable: text.stable.clone(),
                         tools: text.tools.iter().cloned().map(FrozenTool::from).collect(),
                         deferred: toolbox.deferred(),
-                        sections: text.sections.clone(),
+                        sections: text.sections.to_vec(),
                         model: model.clone(),
                         compaction,
                         made_at: self.scope.agents.host.unix_millis(),
@@ -261,6 +275,9 @@ impl ContextBuilder {
 
     /// Looks whether skills came, changed or went: tools may read those that are there now.
     pub(crate) async fn look_at_skills(&self) -> Result<(), OpenError> {
+        if self.skills_seen.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
         let (agents, agent) = (Arc::clone(&self.scope.agents), self.scope.view.id.clone());
         let looked = move || agents.assembler.look_at_skills(&agent);
         Ok(self.scope.agents.cores.run(looked).await?)
@@ -272,9 +289,20 @@ impl ContextBuilder {
         tools: &[ToolSchema],
         kind: PromptKind<'_>,
     ) -> Result<AssembledPrompt, OpenError> {
+        let (assembled, ()) = self.assemble_beside(tools, kind, || ()).await?;
+        Ok(assembled)
+    }
+
+    /// The same with something else that is to be looked up, in one piece of work.
+    pub(crate) async fn assemble_beside<T: Send + 'static>(
+        &self,
+        tools: &[ToolSchema],
+        kind: PromptKind<'_>,
+        beside: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(AssembledPrompt, T), OpenError> {
         let request = self.prompt_request(kind).with_tools(tools);
         let agents = Arc::clone(&self.scope.agents);
-        let made = move || agents.assembler.assemble(&request);
+        let made = move || Ok::<_, AssembleError>((agents.assembler.assemble(&request)?, beside()));
         Ok(self.scope.agents.cores.run(made).await?)
     }
 
@@ -297,6 +325,7 @@ impl ContextBuilder {
             share: self.scope.subagent_share(),
             position: kind.position,
             purpose: kind.purpose,
+            standing: Some(Arc::clone(self.background.commands.sandbox())),
             ..PromptRequest::default()
         }
     }
@@ -365,7 +394,11 @@ impl RequestPrefix {
     /// For a request that is none of the conversation's own: nothing of it stands before it.
     pub(crate) fn aside(&self, model: &str) -> Self {
         Self {
-            text: Arc::new(PrefixText::new(String::new(), Vec::new(), Vec::new())),
+            text: Arc::new(PrefixText::new(
+                String::new(),
+                Vec::new(),
+                SectionList::default(),
+            )),
             toolbox: self.toolbox.clone(),
             size: self.size,
             model: Some(model.to_owned()),

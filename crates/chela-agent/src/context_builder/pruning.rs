@@ -9,7 +9,9 @@ use serde_json::json;
 
 use super::{ContextBuilder, SentConversation};
 use crate::compact::PrunedResults;
-use chela_session::{CustomEntry, EntryBody, OpenSession, SessionError, TranscriptEntry};
+use chela_session::{
+    CustomEntry, EntryBody, OpenSession, SessionError, TranscriptBranch, TranscriptEntry,
+};
 
 /// The kind of entry that says what was pruned. Models never read it.
 const KIND: &str = "pruned";
@@ -24,13 +26,14 @@ pub(crate) struct SendableMessages {
 }
 
 impl ContextBuilder {
-    /// The messages a model is sent.
-    pub(crate) async fn sendable(
+    /// The messages a model is sent of a branch, and what is made of them in the same piece of work.
+    pub(crate) async fn sendable<T: Send + 'static>(
         &self,
         session: &OpenSession,
+        branch: TranscriptBranch,
         window: Option<u64>,
-    ) -> Result<SendableMessages, SessionError> {
-        let branch = self.transcript.sessions.branch(session).await?;
+        make: impl FnOnce(SendableMessages) -> T + Send + 'static,
+    ) -> Result<T, SessionError> {
         let window = window.filter(|_| self.is_cold(&branch));
         let (scope, sent) = (Arc::clone(&self.scope), Arc::clone(&self.sent));
         let id = session.id.clone();
@@ -63,9 +66,10 @@ impl ContextBuilder {
                 tokens: sent.messages.tokens(),
                 pruned_now: now.is_some(),
             };
-            (sendable, now)
+            drop(sent);
+            (make(sendable), now)
         };
-        let (sendable, now) = self.scope.agents.cores.run(read).await;
+        let (made, now) = self.scope.agents.cores.run(read).await;
         if let Some(now) = &now {
             let custom = CustomEntry {
                 custom_type: KIND.to_owned(),
@@ -76,7 +80,7 @@ impl ContextBuilder {
                 .append(session, EntryBody::Custom(custom))
                 .await?;
         }
-        Ok(sendable)
+        Ok(made)
     }
 
     /// Whether the model last spoke so long ago that its provider has forgotten the conversation,

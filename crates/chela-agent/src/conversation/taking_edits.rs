@@ -21,7 +21,14 @@ impl Conversation {
             return;
         }
         let (agents, agent) = (Arc::clone(&self.scope.agents), self.agent().clone());
-        on_blocking_thread(move || take_edits_of(&agents, &agent)).await;
+        let looked = on_blocking_thread(move || {
+            take_edits_of(&agents, &agent);
+            agents.assembler.look_at_skills(&agent)
+        });
+        // What is wrong with them is said when the turn looks itself.
+        if let Some(()) = ok_or_debug!(looked.await, "the skills cannot be looked at") {
+            self.context.note_skills_seen();
+        }
         let Some(custody) = self.custody.custody() else {
             return;
         };

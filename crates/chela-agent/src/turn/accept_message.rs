@@ -14,7 +14,7 @@ use super::changed_files::{ToldChanges, file_changes};
 use super::changed_skills::skill_changes;
 use super::hook_runner::HookRunner;
 use super::limits::{TurnLimits, TurnSpending};
-use super::message_blocks::{BlocksAsk, blocks_for, ended_commands, trust_of_facts};
+use super::message_blocks::{BlocksAsk, blocks_for, ended_commands, look_for, trust_of_facts};
 use super::outlet::TurnOutlet;
 use super::prompt_rewrite::rewrite_since;
 use super::recorder::TurnRecorder;
@@ -56,13 +56,22 @@ impl<'a> RunningTurn<'a> {
         let chain = hooks.resolve_model(scope, chain).await;
         context.begin_with(hooks.bootstrap().await);
         context.look_at_skills().await?;
-        let prefix = context.prefix_for(Some(&chain)).await?;
+        let branch = transcript.sessions.branch(&session).await?;
+        let prefix = context.prefix_on(Some(&chain), &branch).await?;
         let kind = PromptKind {
             target: Some(chain.primary()),
             presence: surface.presence(),
             ..prefix.kind()
         };
-        let assembled = context.assemble(&prefix.text.tools, kind).await?;
+        let asked = BlocksAsk {
+            message: &message.text,
+            is_first: is_first(&branch),
+            prefix: &prefix,
+        };
+        let look = look_for(parts, &asked);
+        let (assembled, looked_up) = context
+            .assemble_beside(&prefix.text.tools, kind, look)
+            .await?;
         tell_of_trust(scope, &assembled, surface);
         let now = assembled.prompt;
         let volatile = now.volatile().trim().to_owned();
@@ -85,7 +94,6 @@ impl<'a> RunningTurn<'a> {
                 trust: trust_of_facts(&now),
             });
         }
-        let branch = transcript.sessions.branch(&session).await?;
         let sent_before = sent_before(&branch);
         let files = file_changes(&prefix.text.sections, &now);
         let skills = match prefix.size {
@@ -98,12 +106,7 @@ impl<'a> RunningTurn<'a> {
         blocks.extend(files.block_with(skills, &sent_before));
         blocks.extend(tool_changes(&context.current_tools(&prefix), &sent_before));
         let (news, runs) = UntoldRuns::apart(parts.subagent_news(&branch));
-        let asked = BlocksAsk {
-            message: &message.text,
-            is_first: is_first(&branch),
-            prefix: &prefix,
-        };
-        blocks.extend(blocks_for(parts, &asked, news).await);
+        blocks.extend(blocks_for(parts, looked_up, news).await);
         blocks.extend(hooks.prompt_block().await);
         let (skill, said) = match context.skill_text(&message.text) {
             Some((skill, "")) => (Some(skill), "Use it now."),

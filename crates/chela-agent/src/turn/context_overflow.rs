@@ -4,6 +4,7 @@ use chela_ledger::ContextRewrite;
 use chela_model::ModelError;
 
 use super::compaction::{CompactError, compact, threshold};
+use super::request::RequestUse;
 use super::{ContextMeter, RunningTurn, TurnError, TurnEvent};
 
 impl RunningTurn<'_> {
@@ -21,7 +22,9 @@ impl RunningTurn<'_> {
         let Some(most) = threshold(window, settings) else {
             return Ok(());
         };
-        let request = self.request().await?;
+        let sessions = &self.parts.transcript.sessions;
+        let branch = sessions.branch(&self.session).await?;
+        let request = self.request(branch, RequestUse::Measure).await?;
         if request.tokens <= most {
             return Ok(());
         }

@@ -35,25 +35,48 @@ pub(super) struct BlocksAsk<'a> {
     pub prefix: &'a RequestPrefix,
 }
 
-/// What the runtime adds to this message, besides the facts.
-pub(super) async fn blocks_for(
+/// What was looked up for a message.
+pub(super) struct LookedUp {
+    folders: Option<RuntimeBlock>,
+    notes: Option<RuntimeBlock>,
+    recalled: Option<RuntimeBlock>,
+    skills: Option<RuntimeBlock>,
+}
+
+/// Looks up what belongs to a message, on whichever thread this is run.
+pub(super) fn look_for(
     parts: TurnParts<'_>,
     asked: &BlocksAsk<'_>,
-    news: Option<RuntimeBlock>,
-) -> Vec<RuntimeBlock> {
-    let scope = parts.scope;
-    let (known, message) = (Arc::clone(scope), asked.message.to_owned());
+) -> impl FnOnce() -> LookedUp + Send + use<> {
+    let (known, message) = (Arc::clone(parts.scope), asked.message.to_owned());
     let told = Arc::clone(&asked.prefix.text);
     let (first, size) = (asked.is_first, asked.prefix.size);
-    let read = scope.agents.cores.run(move || {
+    move || {
         let is_private = known.key.audience() == Audience::Private;
         let folders = work_folders::folders_block(&known);
         let notes = (is_private && first).then(|| recent_notes(&known));
         let recalled = is_private.then(|| recalled(&known, &message, size));
-        let skills = fitting_skills(&known, &message, &told);
-        (folders, notes.flatten(), recalled, skills)
-    });
-    let (folders, notes, recalled, skills) = read.await;
+        LookedUp {
+            folders,
+            notes: notes.flatten(),
+            recalled,
+            skills: fitting_skills(&known, &message, &told),
+        }
+    }
+}
+
+/// What the runtime adds to this message, besides the facts.
+pub(super) async fn blocks_for(
+    parts: TurnParts<'_>,
+    looked_up: LookedUp,
+    news: Option<RuntimeBlock>,
+) -> Vec<RuntimeBlock> {
+    let LookedUp {
+        folders,
+        notes,
+        recalled,
+        skills,
+    } = looked_up;
     let mut blocks: Vec<RuntimeBlock> = folders.into_iter().chain(notes).chain(recalled).collect();
     blocks.extend(joined(ended_commands(parts).await, news));
     blocks.extend(skills);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chela_core::{Origin, lock};
 use chela_guard::{ExternalSource, LabelledText};
+use chela_ledger::ToolList;
 use chela_model::{
     CacheRequest, FallbackChain, MessagePart, ModelInput, ModelMessage, ModelRequest, SystemText,
     ThinkingEffort,
@@ -101,7 +102,7 @@ impl RunningTurn<'_> {
             prefix: &prefix,
             chain,
             request: &request,
-            tool_marks: &[],
+            tool_marks: &ToolList::default(),
             tokens: None,
             step: self.spent.steps.max(1),
             rewrite: None,

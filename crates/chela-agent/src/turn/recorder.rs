@@ -9,7 +9,7 @@ use std::sync::Arc;
 use chela_core::ok_or_warn;
 use chela_ledger::{
     AuditKind, ContextRewrite, DraftedRequest, Ledger, LedgerError, OpenedRequest, RequestOutcome,
-    RequestRecord, ReserveError, ToolMark,
+    RequestRecord, ReserveError, ToolList,
 };
 use chela_model::{EncodedRequest, FallbackChain, ModelRequest};
 use chela_session::{OpenSession, SessionError};
@@ -44,7 +44,7 @@ pub(crate) struct RecordedCall<'a> {
     pub chain: &'a FallbackChain,
     pub request: &'a Arc<ModelRequest>,
     /// The tools the request begins with.
-    pub tool_marks: &'a [ToolMark],
+    pub tool_marks: &'a ToolList,
     /// Of the request, by our own count. `None`: not counted yet.
     pub tokens: Option<u64>,
     /// Which call of the work, from 1.
@@ -68,15 +68,58 @@ impl<'c> RecordedCall<'c> {
             url: sent.url(),
             body: sent.bytes(),
             unread: sent.unread(),
-            sections: &self.prefix.text.sections,
-            tools: self.tool_marks,
+            sections: self.prefix.text.sections.clone(),
+            tools: self.tool_marks.clone(),
             rewrite: self.rewrite,
         }
     }
 }
 
+/// What it takes to make the request of a call ready, on whichever thread.
+pub(super) struct RequestPreparing {
+    scope: Arc<ConversationScope>,
+    session: OpenSession,
+    prefix: Arc<RequestPrefix>,
+    chain: FallbackChain,
+    step: u32,
+    aside: Option<String>,
+    turn: String,
+    ledger: Option<Arc<Ledger>>,
+}
+
+impl RequestPreparing {
+    /// Encodes a request, counts it where that is not done yet, and drafts its record.
+    pub fn prepare(
+        &self,
+        request: &Arc<ModelRequest>,
+        tool_marks: &ToolList,
+        tokens: Option<u64>,
+        rewrite: Option<ContextRewrite>,
+    ) -> PreparedRequest {
+        let sent = self.chain.encode(request);
+        let call = RecordedCall {
+            scope: &self.scope,
+            session: &self.session,
+            prefix: &self.prefix,
+            chain: &self.chain,
+            request,
+            tool_marks,
+            tokens,
+            step: self.step,
+            rewrite,
+            aside: self.aside.as_deref(),
+        };
+        let ledger = self.ledger.as_ref();
+        PreparedRequest {
+            input: tokens.unwrap_or_else(|| estimate(self.chain.current(), request)),
+            draft: ledger.map(|ledger| ledger.draft(&call.record(&self.turn, &sent))),
+            sent,
+        }
+    }
+}
+
 /// A request as it is sent and put on record.
-struct PreparedRequest {
+pub(super) struct PreparedRequest {
     sent: EncodedRequest,
     /// Tokens by our own count.
     input: u64,
@@ -94,8 +137,15 @@ impl TurnRecorder {
     }
 
     /// Takes room for a call and puts its request on record. Says why it may not be made.
-    pub async fn open_request(&self, call: &RecordedCall<'_>) -> Result<OpenRequest, String> {
-        let PreparedRequest { sent, input, draft } = self.prepare_request(call).await;
+    pub async fn open_request(
+        &self,
+        call: &RecordedCall<'_>,
+        prepared: Option<PreparedRequest>,
+    ) -> Result<OpenRequest, String> {
+        let PreparedRequest { sent, input, draft } = match prepared {
+            Some(prepared) => prepared,
+            None => self.prepare_request(call).await,
+        };
         let unopened = || OpenRequest {
             reservation: None,
             ledger: self.ledger.clone(),
@@ -163,33 +213,19 @@ impl TurnRecorder {
 
     /// Encodes a request, counts it and drafts its record, where that holds up nobody.
     async fn prepare_request(&self, call: &RecordedCall<'_>) -> PreparedRequest {
-        let (scope, prefix) = (Arc::clone(call.scope), Arc::clone(call.prefix));
-        let (request, chain) = (Arc::clone(call.request), call.chain.clone());
-        let (session, turn) = (call.session.clone(), self.turn.clone());
-        let (tokens, step, rewrite) = (call.tokens, call.step, call.rewrite);
-        let tool_marks = call.tool_marks.to_vec();
-        let ledger = self.ledger.clone();
-        let aside = call.aside.map(str::to_owned);
-        let prepared = move || {
-            let sent = chain.encode(&request);
-            let call = RecordedCall {
-                scope: &scope,
-                session: &session,
-                prefix: &prefix,
-                chain: &chain,
-                request: &request,
-                tool_marks: &tool_marks,
-                tokens,
-                step,
-                rewrite,
-                aside: aside.as_deref(),
-            };
-            PreparedRequest {
-                input: tokens.unwrap_or_else(|| estimate(chain.current(), &request)),
-                draft: ledger.map(|ledger| ledger.draft(&call.record(&turn, &sent))),
-                sent,
-            }
+        let preparing = RequestPreparing {
+            scope: Arc::clone(call.scope),
+            session: call.session.clone(),
+            prefix: Arc::clone(call.prefix),
+            chain: call.chain.clone(),
+            step: call.step,
+            aside: call.aside.map(str::to_owned),
+            turn: self.turn.clone(),
+            ledger: self.ledger.clone(),
         };
+        let (request, tool_marks) = (Arc::clone(call.request), call.tool_marks.clone());
+        let (tokens, rewrite) = (call.tokens, call.rewrite);
+        let prepared = move || preparing.prepare(&request, &tool_marks, tokens, rewrite);
         call.scope.agents.cores.run(prepared).await
     }
 
@@ -295,15 +331,16 @@ impl RunningTurn<'_> {
     /// Takes room for a call and puts its request on record. Says why it may not be made.
     pub(super) async fn open_request(
         &mut self,
-        request: &TurnRequest,
+        request: &mut TurnRequest,
     ) -> Result<OpenRequest, TurnEnd> {
         let rewrite = self.rewrite.take();
-        let open = match self.try_request(request, rewrite).await {
+        let prepared = request.prepared.take();
+        let open = match self.try_request(request, rewrite, prepared).await {
             Ok(open) => open,
             Err(words) => match self.take_cheaper() {
                 // The cheaper model has the same limits, and costs less.
                 true => self
-                    .try_request(request, rewrite)
+                    .try_request(request, rewrite, None)
                     .await
                     .map_err(TurnEnd::Limit)?,
                 false => return Err(TurnEnd::Limit(words)),
@@ -320,12 +357,27 @@ impl RunningTurn<'_> {
         &self,
         request: &TurnRequest,
         rewrite: Option<ContextRewrite>,
+        prepared: Option<PreparedRequest>,
     ) -> Result<OpenRequest, String> {
         let call = RecordedCall {
             rewrite,
             ..self.call_of(request)
         };
-        self.recorder.open_request(&call).await
+        self.recorder.open_request(&call, prepared).await
+    }
+
+    /// What it takes to make the next request ready.
+    pub(super) fn preparing(&self) -> RequestPreparing {
+        RequestPreparing {
+            scope: Arc::clone(self.parts.scope),
+            session: self.session.clone(),
+            prefix: Arc::clone(&self.prefix),
+            chain: self.chain.clone(),
+            step: self.spent.steps + 1,
+            aside: None,
+            turn: self.recorder.turn.clone(),
+            ledger: self.recorder.ledger.clone(),
+        }
     }
 
     /// Closes the open request of a call; gives what was paid for one without an answer.

@@ -199,20 +199,20 @@ section! {
 
     /// Encryption.
     struct GatewayTls {
-        /// Encrypt. Not offered: the gateway does not start with `true`; put a proxy in front.
+        /// Encrypt; on where `certPath` is set.
         enabled: Option<bool>,
         /// Create a certificate.
         [later]
         auto_generate: Option<bool>,
-        /// Certificate.
-        [later]
+        /// Certificate, with those between it and its authority, in PEM form.
         cert_path: Option<String>,
-        /// Its key.
-        [later]
+        /// Its private key, in PEM form.
         key_path: Option<String>,
         /// Authority that signed it.
         [later]
         ca_path: Option<String>,
+        /// Listen beyond this machine without encrypting: a proxy or a tunnel in front of it does.
+        behind_proxy: bool,
     }
 
     /// HTTP endpoints.

@@ -122,6 +122,7 @@ pub(super) fn stream_answer<F: StreamForm>(
     let TakenTurn {
         work,
         follower,
+        mut waiter,
         outcome,
         ..
     } = turn;
@@ -132,13 +133,7 @@ pub(super) fn stream_answer<F: StreamForm>(
         }
         tokio::select! {
             biased;
-            ended = lanes.wait_for(&work) => match ended {
-                Ok(outcome) => StreamEnd::Ended(outcome),
-                Err(error) => {
-                    tracing::error!(%error, work, "what came of it cannot be read");
-                    StreamEnd::Lost
-                }
-            },
+            outcome = waiter.outcome() => StreamEnd::Ended(outcome),
             calls = lanes.caller_calls().until_asked(&work) => StreamEnd::Calls(calls),
         }
     });

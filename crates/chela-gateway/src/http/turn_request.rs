@@ -15,7 +15,7 @@ use crate::caller_tools::{CallerCall, CallerResult, check_tools};
 use crate::error_reply::ErrorReply;
 use crate::event_hub::GatewayEvent;
 use crate::gateway_state::GatewayState;
-use crate::lanes::{SubmitError, WorkLanes, WorkReceipt};
+use crate::lanes::{SubmitError, WorkLanes, WorkReceipt, WorkWaiter};
 use crate::work_item::{
     CallerTool, DeliveryTarget, ToolAsk, WorkImage, WorkItem, WorkOptions, WorkOutcome, WorkSource,
     WorkStatus,
@@ -64,6 +64,7 @@ pub(super) struct TakenTurn {
     /// What tells this answer from others of the same turn.
     pub key: String,
     pub follower: EventFollower,
+    pub waiter: WorkWaiter,
     pub outcome: Option<WorkOutcome>,
 }
 
@@ -93,6 +94,7 @@ pub(super) async fn take_turn(
     calls.give_up(&item.lane());
     let work = item.id.clone();
     let follower = EventFollower::of(state.lanes.hub(), &work);
+    let waiter = state.lanes.waiter(&work);
     let outcome = match submit(state, item).await? {
         WorkReceipt::New => None,
         WorkReceipt::Known { outcome } => outcome,
@@ -102,6 +104,7 @@ pub(super) async fn take_turn(
         work,
         key,
         follower,
+        waiter,
         outcome,
     })
 }
@@ -113,8 +116,11 @@ async fn go_on(
     request: TurnRequest,
     work: String,
 ) -> Result<TakenTurn, ErrorReply> {
+    let waiter = state.lanes.waiter(&work);
     let found = state.lanes.store().by_id(&work).await;
     let found = found.map_err(|error| store_error(&error))?;
+    let outcome = found.as_ref().and_then(|found| found.outcome.as_ref());
+    let outcome = outcome.map(|outcome| WorkOutcome::read(&outcome.text));
     let item = found.and_then(|found| serde_json::from_str::<WorkItem>(&found.body).ok());
     let source = request.source()?;
     // Only whoever asked may answer for the program.
@@ -139,7 +145,8 @@ async fn go_on(
         key: format!("{}.{suffix}", work.trim_start_matches("api:")),
         work,
         follower,
-        outcome: None,
+        waiter,
+        outcome,
     })
 }
 
@@ -461,10 +468,7 @@ pub(super) async fn answer(
     }
     tokio::select! {
         biased;
-        waited = state.lanes.wait_for(&turn.work) => {
-            let outcome = waited.map_err(|error| store_error(&error))?;
-            check(outcome).map(TurnAnswer::Ended)
-        }
+        outcome = turn.waiter.outcome() => check(outcome).map(TurnAnswer::Ended),
         calls = state.lanes.caller_calls().until_asked(&turn.work) => {
             let mut said = WorkOutcome::default();
             while let Ok(event) = turn.follower.events.try_recv() {

@@ -39,12 +39,15 @@ impl WorkLanes {
     }
 
     /// The same with what is to be delivered of it: both are on disk, or neither is.
+    /// Says whether more waits.
     pub(super) async fn finish_and_send(
         &self,
         claim: &WorkClaim,
         outcome: WorkOutcome,
         deliveries: Vec<NewDelivery>,
-    ) {
+    ) -> bool {
+        // Where that is not known it is looked for.
+        let mut more = true;
         for again in 0..TRIES {
             let text = outcome.to_text();
             let at = self.0.host.unix_millis();
@@ -54,9 +57,14 @@ impl WorkLanes {
                 .finish_and_send(claim, MessageOutcome { text, at }, deliveries.clone())
                 .await
             {
-                Ok(ClaimState::Held) => break,
-                Ok(ClaimState::Lost) => {
-                    tracing::warn!(work = claim.name, "its outcome was written by someone else");
+                Ok(ended) => {
+                    more = ended.more;
+                    if ended.claim == ClaimState::Lost {
+                        tracing::warn!(
+                            work = claim.name,
+                            "its outcome was written by someone else"
+                        );
+                    }
                     break;
                 }
                 Err(error) => {
@@ -74,5 +82,6 @@ impl WorkLanes {
             let _ = waiter.send(outcome.clone());
         }
         self.0.hub.end_work(&claim.name);
+        more
     }
 }

@@ -6,11 +6,14 @@ use std::time::Duration;
 use chela_agent::prelude::{ExternalSource, ExternalText, InboundMessage};
 use chela_config::model::{QueueDrop, QueueMode};
 use chela_core::{lock, ok_or_warn};
-use chela_store::{ClaimState, ClaimedMessage, InboxMessage, InboxStore, StoreError};
+use chela_store::{
+    ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted,
+    MessageOutcome, NewMessage, StoreError, WorkClaim,
+};
 
 use super::open_conversations::speaker_name;
 use super::run_work::{inbound_of, told_of};
-use super::{ANNOUNCEMENTS, SubmitError, WorkLanes};
+use super::{ANNOUNCEMENTS, WorkLanes};
 use crate::work_item::{WorkItem, WorkOutcome, WorkSource, WorkStatus};
 
 /// What stands before a message when others were dropped.
@@ -45,37 +48,39 @@ impl WorkLanes {
         Duration::from_millis(own.copied().unwrap_or(queue.debounce_ms))
     }
 
-    /// Sees to it that a session does not hold more than `messages.queue.cap`.
-    /// Announcements take no room, and are not dropped: their senders count on them.
-    pub(super) async fn make_room_for(&self, item: &WorkItem) -> Result<(), SubmitError> {
-        if is_announcement(&item.id) {
-            return Ok(());
-        }
+    /// Takes a message in where its session does not hold more than `messages.queue.cap`, or makes
+    /// room for it. Announcements take no room, and are not dropped: their senders count on them.
+    pub(super) async fn accept_with_room(
+        &self,
+        item: &WorkItem,
+        message: NewMessage,
+    ) -> Result<MessageAccepted, StoreError> {
         let agents = self.agents();
         let queue = &agents.loaded().config.messages.queue;
-        let (cap, drop) = (queue.cap, queue.drop);
+        let room = LaneRoom {
+            most: queue.cap.into(),
+            apart: ANNOUNCEMENTS,
+        };
+        let accepted = self.0.store.accept_within(message.clone(), room).await?;
         let lane = item.lane();
-        let held = self.0.store.unanswered(Some(&lane)).await?;
-        if held.iter().any(|message| message.id == item.id) {
-            return Ok(());
-        }
-        let is_waiting =
-            |message: &&InboxMessage| message.holder.is_none() && !is_announcement(&message.id);
-        let waiting = held.iter().filter(is_waiting);
-        let waiting = waiting.count();
-        if waiting < usize::try_from(cap).unwrap_or(usize::MAX) {
-            return Ok(());
-        }
         let running = lock(&self.0.running)
             .get(&lane)
             .map(|lane| lane.claim.clone());
-        let (Some(claim), QueueDrop::Old | QueueDrop::Summarize) = (running, drop) else {
-            return Err(SubmitError::QueueFull { waiting });
-        };
+        match (&accepted, running, queue.drop) {
+            (MessageAccepted::Full { .. }, Some(claim), QueueDrop::Old | QueueDrop::Summarize) => {
+                self.drop_oldest(&lane, &claim).await?;
+                self.0.store.accept(message).await
+            }
+            _ => Ok(accepted),
+        }
+    }
+
+    /// Drops what has waited longest behind the message that is worked on.
+    async fn drop_oldest(&self, lane: &str, running: &WorkClaim) -> Result<(), StoreError> {
         let mut kept = Vec::new();
-        while let Some(oldest) = self.0.store.claim_behind(&claim, self.claim_ask()).await? {
+        while let Some(oldest) = self.0.store.claim_behind(running, self.claim_ask()).await? {
             if !is_announcement(&oldest.message.id) {
-                self.drop_message(&lane, oldest).await;
+                self.drop_message(lane, oldest).await;
                 break;
             }
             kept.push(oldest);
@@ -107,6 +112,7 @@ impl WorkLanes {
     pub(super) async fn tell_dropped(
         &self,
         item: &WorkItem,
+        before: Option<&MessageOutcome>,
         message: &mut InboundMessage,
     ) -> Result<(), StoreError> {
         let agents = self.agents();
@@ -114,11 +120,14 @@ impl WorkLanes {
         if queue.drop != QueueDrop::Summarize || channel_name(&item.source).is_none() {
             return Ok(());
         }
-        let before = self.0.store.finished_before(&item.id, MOST_DROPPED).await?;
-        let was_dropped = |message: &InboxMessage| {
-            let outcome = message.outcome.as_ref();
+        let is_dropped = |outcome: Option<&MessageOutcome>| {
             outcome.is_some_and(|end| WorkOutcome::read(&end.text).status == WorkStatus::Dropped)
         };
+        if !is_dropped(before) {
+            return Ok(());
+        }
+        let was_dropped = |message: &InboxMessage| is_dropped(message.outcome.as_ref());
+        let before = self.0.store.finished_before(&item.id, MOST_DROPPED).await?;
         let mut dropped: Vec<WorkItem> = before
             .into_iter()
             .take_while(was_dropped)
@@ -128,9 +137,6 @@ impl WorkLanes {
             })
             .collect();
         dropped.reverse();
-        if dropped.is_empty() {
-            return Ok(());
-        }
         let speaker = speaker_name(&item.source);
         let (own, others): (Vec<&WorkItem>, Vec<&WorkItem>) = dropped
             .iter()

@@ -26,14 +26,16 @@ use crate::work_surface::WorkSurface;
 const MOST_TOLD: usize = 8_192;
 
 impl WorkLanes {
-    /// Does a piece of work that was claimed, with what is taken along, and ends all of it.
-    pub(super) async fn run_claimed(&self, claimed: ClaimedMessage) {
+    /// Does a piece of work that was claimed, with what is taken along, and ends all of it. Says
+    /// whether more may wait.
+    pub(super) async fn run_claimed(&self, claimed: ClaimedMessage) -> bool {
         let item = match serde_json::from_str::<WorkItem>(&claimed.message.body) {
             Ok(item) => item,
             Err(error) => {
                 tracing::error!(%error, work = claimed.message.id, "work that cannot be read");
                 let outcome = WorkOutcome::failed(&format!("it cannot be read: {error}"));
-                return self.finish_work(&claimed.claim, outcome).await;
+                self.finish_work(&claimed.claim, outcome).await;
+                return true;
             }
         };
         let lane = item.lane();
@@ -65,12 +67,13 @@ impl WorkLanes {
                 .unwrap_or_else(|error| WorkOutcome::of_error(&error)),
             Err(full) => WorkOutcome::failed(&full.to_string()),
         };
-        let conversation = self
+        let (conversation, more) = self
             .end_lane(&claimed, (&item, outcome), collected, &surface)
             .await;
         if let Some(conversation) = conversation {
             self.watch_background(&conversation, &item);
         }
+        more
     }
 
     /// What the clock brings comes into the inbox by its own way, so its quota is looked at here.
@@ -137,7 +140,8 @@ impl WorkLanes {
                         conversation.begin_anew().await?;
                     }
                     let mut message = joined_message(item, collected);
-                    let told = self.tell_dropped(item, &mut message).await;
+                    let before = claimed.before.as_ref();
+                    let told = self.tell_dropped(item, before, &mut message).await;
                     ok_or_warn!(told, "what was dropped is not told");
                     if let Some(ask) = &item.options.call {
                         return call_tool(&conversation, ask, message, surface).await;
@@ -183,7 +187,7 @@ impl WorkLanes {
         (item, outcome): (&WorkItem, WorkOutcome),
         collected: Vec<(ClaimedMessage, WorkItem)>,
         surface: &WorkSurface,
-    ) -> Option<Arc<Conversation>> {
+    ) -> (Option<Arc<Conversation>>, bool) {
         let ended = lock(&self.0.running).remove(&item.lane());
         let (conversation, steered) =
             ended.map_or((None, Vec::new()), |lane| (lane.conversation, lane.steered));
@@ -228,12 +232,13 @@ impl WorkLanes {
             _ => Trust::External,
         };
         let deliveries = self.delivery_of(item, &outcome, trust);
-        self.finish_and_send(&claimed.claim, outcome, deliveries)
+        let more = self
+            .finish_and_send(&claimed.claim, outcome, deliveries)
             .await;
         if matches!(item.source, WorkSource::Cron { .. } | WorkSource::Heartbeat) {
             self.0.timed_ended.notify_one();
         }
-        conversation
+        (conversation, more)
     }
 }
 

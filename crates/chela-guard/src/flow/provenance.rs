@@ -1,5 +1,6 @@
 //! Everything a session has read or been told, and where each atom of it came from.
 
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use chela_core::{ContentHash, Origin, Trust};
@@ -51,7 +52,8 @@ impl SessionTaint {
 #[derive(Debug, Clone, Default)]
 pub struct Provenance {
     spans: Vec<TextSpan>,
-    seen: HashMap<Box<str>, Seen>,
+    /// Made when an atom is first asked about: a conversation without calls never needs it.
+    atoms: RefCell<AtomIndex>,
     addresses: AddressIndex,
     owner_texts: OwnerTexts,
     /// Services of the owner's whose answers were read.
@@ -70,6 +72,13 @@ pub struct Provenance {
     tainted_by: Option<SpanId>,
     /// Grows with every text.
     now: Order,
+}
+
+/// Where the atoms of the spans stand, as far as the spans were read.
+#[derive(Debug, Clone, Default)]
+struct AtomIndex {
+    seen: HashMap<Box<str>, Seen>,
+    read: usize,
 }
 
 /// The first place where an atom stands in the owner's words, in anyone else's, and in those
@@ -158,23 +167,6 @@ impl Provenance {
             span: id,
             now: self.now,
         });
-        for atom in atom::atoms(&span.text) {
-            let place = SpanPlace {
-                span: id,
-                start: atom.range.start,
-                end: atom.range.end,
-            };
-            match atom.kind {
-                // The owner names whole things.
-                AtomKind::Word | AtomKind::Path if !matches!(voice, TextVoice::Owner) => {
-                    for part in atom::parts(&atom.text).filter(|part| *part != atom.text) {
-                        self.note(part, voice, place);
-                    }
-                }
-                _ => {}
-            }
-            self.note(&atom.text, voice, place);
-        }
         self.spans.push(span);
         id
     }
@@ -233,19 +225,13 @@ impl Provenance {
         }
     }
 
-    fn note(&mut self, atom: &str, voice: TextVoice, place: SpanPlace) {
-        let slot = |seen: &mut Seen| {
-            let slot = match voice {
-                TextVoice::Owner => &mut seen.owner,
-                TextVoice::Own => &mut seen.own,
-                TextVoice::Foreign => &mut seen.foreign,
-            };
-            slot.get_or_insert(place);
-        };
-        match self.seen.get_mut(atom) {
-            Some(seen) => slot(seen),
-            None => slot(self.seen.entry(atom.into()).or_default()),
+    /// Where an atom stands in all that was read.
+    fn places_of(&self, atom: &str) -> Option<Seen> {
+        let mut atoms = self.atoms.borrow_mut();
+        for (at, span) in self.spans.iter().enumerate().skip(atoms.read) {
+            atoms.add(SpanId(at), span);
         }
+        atoms.seen.get(atom).copied()
     }
 
     pub fn taint(&self) -> SessionTaint {
@@ -335,7 +321,7 @@ impl Provenance {
     }
 
     pub(super) fn known(&self, kind: SinkKind, atom: &str) -> AtomTrust {
-        let seen = self.seen.get(atom).copied().unwrap_or_default();
+        let seen = self.places_of(atom).unwrap_or_default();
         // The second look-up only when the first did not settle it.
         match seen {
             Seen {
@@ -376,7 +362,7 @@ impl Provenance {
         let place = self
             .addresses
             .foreign_place(atom)
-            .or_else(|| self.seen.get(atom)?.foreign)?;
+            .or_else(|| self.places_of(atom)?.foreign)?;
         let text = self.span(place.span)?.text.as_str();
         let SpanPlace { start, end, .. } = place;
         let from = text.floor_char_boundary(start.saturating_sub(AROUND));
@@ -392,6 +378,45 @@ impl Provenance {
     /// Bytes of text so far.
     pub fn size(&self) -> usize {
         self.spans.iter().map(|span| span.text.len()).sum()
+    }
+}
+
+impl AtomIndex {
+    fn add(&mut self, id: SpanId, span: &TextSpan) {
+        let voice = TextVoice::of(span);
+        for atom in atom::atoms(&span.text) {
+            let place = SpanPlace {
+                span: id,
+                start: atom.range.start,
+                end: atom.range.end,
+            };
+            match atom.kind {
+                // The owner names whole things.
+                AtomKind::Word | AtomKind::Path if !matches!(voice, TextVoice::Owner) => {
+                    for part in atom::parts(&atom.text).filter(|part| *part != atom.text) {
+                        self.note(part, voice, place);
+                    }
+                }
+                _ => {}
+            }
+            self.note(&atom.text, voice, place);
+        }
+        self.read = id.0 + 1;
+    }
+
+    fn note(&mut self, atom: &str, voice: TextVoice, place: SpanPlace) {
+        let slot = |seen: &mut Seen| {
+            let slot = match voice {
+                TextVoice::Owner => &mut seen.owner,
+                TextVoice::Own => &mut seen.own,
+                TextVoice::Foreign => &mut seen.foreign,
+            };
+            slot.get_or_insert(place);
+        };
+        match self.seen.get_mut(atom) {
+            Some(seen) => slot(seen),
+            None => slot(self.seen.entry(atom.into()).or_default()),
+        }
     }
 }
 

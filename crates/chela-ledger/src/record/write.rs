@@ -13,9 +13,9 @@ use serde_json::{Map, Value, json};
 use crate::audit::{AuditKind, EntryWriter};
 use crate::cache::{CachedRequest, ContextRewrite, PrefixReuse, compare};
 use crate::ledger::{Ledger, LedgerError, LedgerFuture};
-use crate::mark::SectionMark;
+use crate::mark::{SectionList, SectionMark, ToolList};
 use crate::pieces::pieces;
-use crate::recent::RecentRequest;
+use crate::recent::{KeptBody, RecentRequest};
 use crate::redact::redact;
 use crate::request::{RecordId, RequestOutcome, RequestRecord};
 use crate::spend::{ReserveAsk, ReserveError, SpendReservation, take_room};
@@ -91,9 +91,8 @@ impl Ledger {
             // Some endpoints take their key in the address.
             url: redactor.redact(request.url).into_owned(),
             length: request.body.len(),
-            sections: request.sections.to_vec(),
-            section_list: serde_json::to_string(request.sections)?,
-            tool_list: serde_json::to_string(request.tools)?,
+            sections: request.sections.clone(),
+            tools: request.tools.clone(),
             rewrite: request.rewrite,
             unread: request.unread.iter().map(ToString::to_string).collect(),
             stored_hash: (!redactions.is_empty()).then(|| ContentHash::of(&stored)),
@@ -119,8 +118,7 @@ impl Ledger {
             &draft.session,
             RecentRequest {
                 record: id,
-                body: draft.stored,
-                cuts: draft.cuts,
+                body: KeptBody::new(&draft.stored, &draft.cuts),
                 contents,
                 model: draft.model,
                 url: draft.url,
@@ -190,9 +188,8 @@ struct RequestDraft {
     url: String,
     /// Bytes that are sent.
     length: usize,
-    sections: Vec<SectionMark>,
-    section_list: String,
-    tool_list: String,
+    sections: SectionList,
+    tools: ToolList,
     rewrite: Option<ContextRewrite>,
     unread: Vec<String>,
     /// The body without secrets.
@@ -241,8 +238,8 @@ impl RequestDraft {
             stored: self.stored_hash,
             contents: &contents,
             redactions: self.redactions.as_deref(),
-            sections: &self.section_list,
-            tools: &self.tool_list,
+            sections: self.sections.text()?,
+            tools: self.tools.text()?,
             reuse: &facts_of(&reuse)?,
         })?;
         self.audit(tx, entries, added)?;
@@ -269,12 +266,11 @@ impl RequestDraft {
                 let sent = tx.sent_request(prior.number)?;
                 Arc::new(RecentRequest {
                     record: RecordId(prior.number),
-                    body: sent.body,
-                    cuts: Vec::new(),
+                    body: KeptBody::whole(sent.body),
                     contents: StoredContents::default(),
                     model: sent.model,
                     url: sent.url,
-                    sections: serde_json::from_slice(&sent.sections)?,
+                    sections: serde_json::from_slice::<Vec<SectionMark>>(&sent.sections)?.into(),
                 })
             }
         };
@@ -288,14 +284,13 @@ impl RequestDraft {
     /// went on differs in the middle.
     fn known<'r>(&self, before: &'r RecentRequest) -> KnownContents<'r> {
         let contents = before.contents.list();
-        let both = self.cuts.len().min(before.cuts.len()).min(contents.len());
-        let is_same = |(own, other): &(&Range<usize>, &Range<usize>)| {
-            self.stored.get((*own).clone()).unwrap_or_default()
-                == before.body.get((*other).clone()).unwrap_or_default()
-        };
-        let pairs = self.cuts.iter().zip(&before.cuts);
+        // One that was read back is not cut: nothing is known of its pieces.
+        let both = self.cuts.len().min(before.body.len()).min(contents.len());
+        let is_same =
+            |(own, other): &(&Range<usize>, &[u8])| self.stored.get((*own).clone()).unwrap_or_default() == **other;
+        let pairs = self.cuts.iter().zip(before.body.pieces());
         let first = pairs.take_while(is_same).count().min(both);
-        let pairs = self.cuts.iter().rev().zip(before.cuts.iter().rev());
+        let pairs = self.cuts.iter().rev().zip(before.body.pieces().rev());
         let last = pairs.take(both - first).take_while(is_same).count();
         KnownContents {
             first: contents.get(..first).unwrap_or_default(),
@@ -312,13 +307,16 @@ impl RequestDraft {
             url: &self.url,
             sections: &self.sections,
         };
-        let seen = before.map(|before| CachedRequest {
-            body: &before.request.body,
-            unread: &unread,
-            model: &before.request.model,
-            url: &before.request.url,
-            sections: &before.request.sections,
-        });
+        let body = before.map(|before| before.request.body.joined());
+        let seen = before
+            .zip(body.as_deref())
+            .map(|(before, body)| CachedRequest {
+                body,
+                unread: &unread,
+                model: &before.request.model,
+                url: &before.request.url,
+                sections: &before.request.sections,
+            });
         let began_anew = before
             .filter(|before| before.another_session)
             .map(|_| ContextRewrite::Reset);
@@ -352,7 +350,7 @@ impl RequestDraft {
         entries: &EntryWriter,
         added: AddedRequest,
     ) -> Result<(), LedgerError> {
-        let list = list_in(&entries.chain, &self.section_list);
+        let list = list_in(&entries.chain, self.sections.text()?);
         let written = tx.listed_sections(&self.session, list)?;
         let sections = match written {
             Some(seq) => json!({ "asIn": seq }),

@@ -51,6 +51,8 @@ pub struct SessionQuery {
     /// Nothing older than this.
     pub updated_since: u64,
     pub span: SessionSpan,
+    /// The newest so many; `None`: all.
+    pub most: Option<u32>,
 }
 
 /// How much of the past is wanted.

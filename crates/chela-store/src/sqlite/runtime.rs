@@ -19,14 +19,16 @@ use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
 use crate::engine::SqliteEngine;
 use crate::file::{FileSoundness, FileState};
 use crate::inbox::{
-    ClaimedMessage, InboxMessage, InboxStore, MessageAccepted, MessageOutcome, NewMessage,
+    ClaimedMessage, InboxMessage, InboxStore, LaneRoom, MessageAccepted, MessageOutcome, NewMessage,
 };
 use crate::jobs::{
     JobAdvance, JobChanged, JobPlan, JobRecord, JobStore, KnownRevision, OccurrenceChange,
     OccurrenceLimit, OccurrenceQuery, OccurrenceRecord, OpenOccurrence,
 };
 use crate::leases::{LeaseAcquired, LeaseAsk, LeaseKey, LeaseRecord, LeaseStore};
-use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, NewDelivery, OutboxStore};
+use crate::outbox::{
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, FinishedWork, NewDelivery, OutboxStore,
+};
 use crate::row_origins::RowOrigins;
 use crate::{StoreCounts, StoreError, StoreFuture, WriteDurability};
 
@@ -182,11 +184,36 @@ impl InboxStore for SqliteRuntimeStore {
         self.write(WriteDurability::Disk, move |tx| inbox::accept(tx, &message))
     }
 
+    fn accept_within(
+        &self,
+        message: NewMessage,
+        room: LaneRoom,
+    ) -> StoreFuture<'_, MessageAccepted> {
+        self.rows.origins().note_message(&message);
+        self.write(WriteDurability::Disk, move |tx| {
+            inbox::accept_within(tx, &message, room)
+        })
+    }
+
     fn claim(&self, ask: ClaimAsk) -> StoreFuture<'_, Option<ClaimedMessage>> {
         let rows = Arc::clone(&self.rows);
         self.write(WriteDurability::Process, move |tx| {
             rows.look(tx)?;
             inbox::claim(tx, &ask)
+        })
+    }
+
+    fn claim_up_to(&self, ask: ClaimAsk, most: usize) -> StoreFuture<'_, Vec<ClaimedMessage>> {
+        let rows = Arc::clone(&self.rows);
+        self.write(WriteDurability::Process, move |tx| {
+            rows.look(tx)?;
+            let mut claimed = Vec::new();
+            while claimed.len() < most
+                && let Some(one) = inbox::claim(tx, &ask)?
+            {
+                claimed.push(one);
+            }
+            Ok(claimed)
         })
     }
 
@@ -256,7 +283,7 @@ impl OutboxStore for SqliteRuntimeStore {
         claim: &WorkClaim,
         outcome: MessageOutcome,
         deliveries: Vec<NewDelivery>,
-    ) -> StoreFuture<'_, ClaimState> {
+    ) -> StoreFuture<'_, FinishedWork> {
         for delivery in &deliveries {
             self.rows.origins().note_delivery(delivery);
         }

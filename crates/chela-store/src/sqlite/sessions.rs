@@ -59,15 +59,17 @@ impl SessionStore for SqliteSessionStore {
         let which = match query.span {
             SessionSpan::Current => {
                 "updated >= ?1 AND ended IS NULL AND archived IS NULL \
-                 ORDER BY updated DESC, row DESC"
+                 ORDER BY updated DESC, row DESC LIMIT ?2"
             }
-            SessionSpan::Everything => "updated >= ?1 ORDER BY updated DESC, row DESC",
+            SessionSpan::Everything => "updated >= ?1 ORDER BY updated DESC, row DESC LIMIT ?2",
         };
+        // A negative limit is none.
+        let most = query.most.map_or(-1, i64::from);
         self.engine.scan(move |connection| {
             Ok(rows::find_sessions(
                 connection,
                 which,
-                &[&query.updated_since],
+                &[&query.updated_since, &most],
             )?)
         })
     }

@@ -447,10 +447,11 @@ fn sessions_are_listed_the_newest_first() {
         }
         assert!(block_on(store.archive("s2", 50)).unwrap());
         assert!(!block_on(store.archive("gone", 50)).unwrap());
-        let list = |updated_since, span| {
+        let list_most = |updated_since, span, most| {
             let query = SessionQuery {
                 updated_since,
                 span,
+                most,
             };
             let found = block_on(store.list(query)).unwrap();
             found
@@ -458,7 +459,9 @@ fn sessions_are_listed_the_newest_first() {
                 .map(|record| record.id)
                 .collect::<Vec<_>>()
         };
+        let list = |updated_since, span| list_most(updated_since, span, None);
         assert_eq!(list(0, SessionSpan::Current), ["s3", "s1"]);
+        assert_eq!(list_most(0, SessionSpan::Current, Some(1)), ["s3"]);
         assert_eq!(list(0, SessionSpan::Everything), ["s3", "s2", "s1"]);
         assert_eq!(list(1, SessionSpan::Everything), ["s3", "s2"]);
         let names = block_on(store.names()).unwrap();

@@ -1,6 +1,6 @@
 //! Jobs and runs as an agent reads them.
 
-use chela_clock::{JobRow, RunRow, moment_in_words};
+use chela_clock::{DeliveryMode, JobDelivery, JobRow, RunRow, moment_in_words};
 use chela_core::{ContentHash, Origin, Trust};
 use chela_guard::{ExternalSource, LabelledText};
 use serde_json::json;
@@ -16,8 +16,12 @@ impl CronToolset {
             Some(next) => format!(" Next: {}.", moment_in_words(next, &self.zone)),
             None => String::new(),
         };
+        let delivery = match &row.spec.delivery {
+            Some(delivery) => format!(" Its answers go to {}.", place_of(delivery)),
+            None => String::new(),
+        };
         let text = format!(
-            "{deed} the job `{}` ({}): {schedule}, in {}.{next} Jobs run while the gateway does; \
+            "{deed} the job `{}` ({}): {schedule}, in {}.{next}{delivery} Jobs run while the gateway does; \
              missed ones: {}.",
             name_of(row),
             row.id,
@@ -96,6 +100,20 @@ impl CronToolset {
             }
             false => LabelledText::local(text, Trust::Agent, origin),
         })
+    }
+}
+
+/// Where answers go, as an agent reads it.
+fn place_of(delivery: &JobDelivery) -> String {
+    match (delivery.mode, delivery.channel.as_deref()) {
+        (DeliveryMode::None, _) => "nobody: they stay in the conversation of the run".to_owned(),
+        (DeliveryMode::Announce, None | Some("owner")) => {
+            "the owner's main conversation".to_owned()
+        }
+        (DeliveryMode::Announce, Some("last")) => {
+            "the conversation the owner spoke in last".to_owned()
+        }
+        _ => delivery.in_words(),
     }
 }
 

@@ -5,8 +5,8 @@ mod show;
 use std::sync::Arc;
 
 use chela_clock::{
-    BookError, DeliveryMode, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow,
-    LocalZone, MissedPolicy, RequestError, RequestGround, UnixMillis,
+    BookError, JobBook, JobDelivery, JobMaker, JobOrigin, JobRequest, JobRow, LocalZone,
+    MissedPolicy, RequestError, RequestGround, UnixMillis,
 };
 use chela_core::{AgentId, Host, Trust};
 use chela_gateway::clock::{HandRunError, RunPlace, run_job_by_hand};
@@ -274,35 +274,8 @@ fn request_of(args: &JobArgs) -> JobRequest {
         retries: args.retries,
         delivery: args.deliver.as_deref().map(|to| JobDelivery {
             best_effort: args.best_effort,
-            ..delivery_to(to.trim())
+            ..JobDelivery::of_word(to)
         }),
-    }
-}
-
-/// Where an answer is to go, from one word.
-fn delivery_to(to: &str) -> JobDelivery {
-    let announce = JobDelivery::of(DeliveryMode::Announce);
-    let split = to.split_once(':');
-    match (to, split) {
-        ("none", _) => JobDelivery::of(DeliveryMode::None),
-        (_, Some(("http" | "https", _))) => JobDelivery {
-            to: Some(to.to_owned()),
-            ..JobDelivery::of(DeliveryMode::Webhook)
-        },
-        (_, Some(("agent", _))) => JobDelivery {
-            channel: Some("session".to_owned()),
-            to: Some(to.to_owned()),
-            ..announce
-        },
-        (_, Some((channel, address))) => JobDelivery {
-            channel: Some(channel.to_owned()),
-            to: Some(address.to_owned()),
-            ..announce
-        },
-        (name, None) => JobDelivery {
-            channel: Some(name.to_owned()),
-            ..announce
-        },
     }
 }
 

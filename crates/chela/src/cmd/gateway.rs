@@ -60,7 +60,9 @@ impl From<GatewayError> for CommandError {
                 told.code = BUSY_CODE;
                 told
             }
-            GatewayError::Place(_) | GatewayError::HookPath => Self::config(error),
+            GatewayError::Place(_) | GatewayError::Tls(_) | GatewayError::HookPath => {
+                Self::config(error)
+            }
             GatewayError::Listen { .. } => {
                 Self::new(error).hint("another program may have the port: `--port`, gateway.port")
             }
@@ -101,7 +103,7 @@ fn status(host: &Host, screen: &mut Screen, as_json: bool) -> CommandOutcome {
         true => paint.good("answers"),
         false => paint.bad("does not answer"),
     };
-    let address = format!("http://{}:{}  {health}", running.address, running.port);
+    let address = format!("{}  {health}", running.url());
     let mut rows = vec![
         vec!["gateway".into(), address],
         vec!["process".into(), running.pid.to_string()],
@@ -168,10 +170,7 @@ pub fn status_line(host: &Host) -> Option<String> {
         true => "answers",
         false => "does not answer",
     };
-    let mut line = format!(
-        "http://{}:{} (process {}, {health})",
-        running.address, running.port, running.pid
-    );
+    let mut line = format!("{} (process {}, {health})", running.url(), running.pid);
     if !running.config.problems.is_empty() {
         line.push_str("; the changed config has errors and is not in use");
     }

@@ -342,6 +342,59 @@ fn the_agent_makes_a_reminder_that_carries_its_context() {
 }
 
 #[test]
+fn the_agent_says_where_the_answer_of_its_job_goes() {
+    let add = |deliver: &str| {
+        json!({
+            "action": "add", "name": "tea", "text": "The tea is ready.", "at": "2h",
+            "session": "isolated", "deliver": deliver,
+        })
+    };
+    let outside = |to: &str| when("outside", ScriptStep::tool("cron", add(to)));
+    for word in ["https://example.org/in", "telegram:42", "agent:other:main"] {
+        let script = EndpointScript {
+            otherwise: Some(ScriptStep::reply("I see.")),
+            ..EndpointScript::steps([outside(word), after_tool(ScriptStep::reply("No."))])
+        };
+        let scene = ScriptedHome::with(APIS[0], script, json!({}));
+        drop(TestGateway::start(&scene.home));
+        scene.chat("outside").answered();
+        assert!(jobs(&scene).is_empty(), "{word}");
+        let told = last_user_text(&scene);
+        let why = match word.starts_with("agent:") {
+            true => "belongs to another agent",
+            false => "chela cron edit JOB --deliver",
+        };
+        assert!(told.contains(why), "{word}: {told}");
+    }
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("I see.")),
+        ..EndpointScript::steps([
+            when(
+                "remind me",
+                ScriptStep::tool("cron", add("agent:main:notes")),
+            ),
+            when("[Scheduled job", ScriptStep::reply("Your tea is ready.")),
+            after_tool(ScriptStep::reply("Done.")),
+        ])
+    };
+    let scene = ScriptedHome::with(APIS[0], script, json!({}));
+    drop(TestGateway::start(&scene.home));
+    scene.chat("remind me").answered();
+    let told = last_user_text(&scene);
+    assert!(
+        told.contains("Its answers go to session agent:main:notes."),
+        "{told}"
+    );
+    assert_eq!(jobs(&scene)[0]["delivery"]["to"], "agent:main:notes");
+    scene.home.run(&["cron", "run", "tea"]).ok();
+    let notes = scene
+        .home
+        .run(&["sessions", "export", "agent:main:notes"])
+        .ok();
+    assert!(notes.contains("Your tea is ready."), "{notes}");
+}
+
+#[test]
 fn a_job_after_foreign_text_asks_and_stays_foreign() {
     let scene = seasoned(json!({ "guard": { "approvals": { "headless": "deny" } } }));
     scene.home.brings(

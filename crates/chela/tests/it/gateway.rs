@@ -22,6 +22,7 @@ mod reload;
 mod shared_chat;
 pub(crate) mod socket;
 mod telemetry;
+mod tls;
 mod tools;
 mod whose_words;
 mod wire;

@@ -71,8 +71,8 @@ fn put_on_record(home: &TestHome) {
             url: "http://127.0.0.1:1/v1",
             body: body.as_bytes(),
             unread: &[],
-            sections: &sections,
-            tools: &tools,
+            sections: sections.to_vec().into(),
+            tools: tools.clone().into(),
             rewrite: None,
         };
         let (id, _) = ledger.begin(&request).wait().unwrap();

@@ -41,6 +41,7 @@ mod old_home;
 mod outliving;
 mod packaging;
 mod pages;
+mod parts;
 mod prices;
 mod prompt;
 mod real_model;

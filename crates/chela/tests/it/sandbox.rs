@@ -23,7 +23,7 @@ mod scope;
 mod words;
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 
@@ -31,6 +31,7 @@ use chela_testkit::find_part;
 use serde_json::{Value, json};
 
 use crate::home::{CommandRun, TestHome};
+use crate::parts::installed_by;
 
 const BACKENDS: [&str; 2] = ["bwrap", "landlock"];
 /// Landlock on a machine where nobody gets namespaces of their own.
@@ -194,16 +195,7 @@ pub(crate) fn with_bwrap(home: TestHome) -> TestHome {
 
 /// The folder `bwrap` is in, once it was seen to work without any code of ours.
 static BWRAP: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let found = Command::new(root.join("scripts/bubblewrap.sh"))
-        .output()
-        .unwrap();
-    if found.status.code() == Some(75) {
-        let why = String::from_utf8_lossy(&found.stderr);
-        return Err(why.lines().last().unwrap_or_default().to_owned());
-    }
-    assert!(found.status.success(), "{found:?}");
-    let folder = PathBuf::from(String::from_utf8(found.stdout).unwrap().trim());
+    let folder = installed_by("bubblewrap.sh")?;
     let tried = Command::new(folder.join("bwrap"))
         .args(["--unshare-all", "--ro-bind", "/", "/"])
         .args(["--proc", "/proc", "--dev", "/dev", "true"])

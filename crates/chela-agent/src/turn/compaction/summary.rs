@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::model::{Compaction as Settings, CompactionMode, IdentifierPolicy};
-use chela_ledger::{ContextRewrite, ToolMark};
+use chela_ledger::{ContextRewrite, ToolList};
 use chela_model::{
     CacheRequest, FallbackChain, ModelMessage, ModelRequest, ModelResponse, ToolSchema,
 };
@@ -94,7 +94,7 @@ struct Writing<'a> {
     prefix: Arc<RequestPrefix>,
     /// Tools the conversation found: its requests carry them behind those of the prefix.
     found: Vec<ToolSchema>,
-    tool_marks: Vec<ToolMark>,
+    tool_marks: ToolList,
 }
 
 impl Writing<'_> {

@@ -7,7 +7,7 @@ use chela_guard::WebAddress;
 use chela_guard::approval::shown;
 use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, SessionTaint, decide};
 use chela_model::ToolCall;
-use chela_session::SessionError;
+use chela_session::{SessionError, TranscriptBranch};
 use chela_tools::{
     CallProspect, CallTarget, CallWrites, Effect, PreparedCall, ToolOutput, Toolbox,
 };
@@ -143,8 +143,11 @@ impl RunningTurn<'_> {
         provenance.with(|seen| OrderLeave::now(seen, custody.as_deref()))
     }
 
-    /// Reads what the transcript has gained.
-    pub(in crate::turn) async fn catch_up(&self, toolbox: &Toolbox) -> Result<(), SessionError> {
+    /// Reads what the transcript has gained; gives all of it.
+    pub(in crate::turn) async fn catch_up(
+        &self,
+        toolbox: &Toolbox,
+    ) -> Result<TranscriptBranch, SessionError> {
         self.parts
             .guarding
             .catch_up(&self.session, toolbox, &self.prefix.text.sections)

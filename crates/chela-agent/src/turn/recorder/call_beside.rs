@@ -19,7 +19,7 @@ impl TurnRecorder {
         transcript: &Transcript,
         limit: Option<Duration>,
     ) -> Result<(Result<ModelResponse, String>, Usage), String> {
-        let open = self.open_request(call).await?;
+        let open = self.open_request(call, None).await?;
         let mut partial = PartialAnswer::default();
         let mut listen = |event| match event {
             ResponseEvent::Text(text) => partial.text.push_str(&text),

@@ -4,7 +4,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::schema::{NumberOf, end_of, holder_of, moment, next_number};
 use crate::claims::{ClaimAsk, ClaimState, LeaseTime, WorkClaim};
-use crate::inbox::{ClaimedMessage, InboxMessage, MessageAccepted, MessageOutcome, NewMessage};
+use crate::inbox::{
+    ClaimedMessage, InboxMessage, LaneRoom, MessageAccepted, MessageOutcome, NewMessage,
+};
 
 const COLUMNS: &str = "id, lane, body, accepted, tries, worker, until, outcome, finished";
 
@@ -20,6 +22,37 @@ pub(super) fn accept(tx: &Connection, message: &NewMessage) -> rusqlite::Result<
             moment(message.at)
         ])?;
     Ok(MessageAccepted::New)
+}
+
+pub(super) fn accept_within(
+    tx: &Connection,
+    message: &NewMessage,
+    room: LaneRoom,
+) -> rusqlite::Result<MessageAccepted> {
+    // What came before is not refused.
+    if let Some(known) = by_id(tx, &message.id)? {
+        return Ok(MessageAccepted::Known(Box::new(known)));
+    }
+    if !message.id.starts_with(room.apart) {
+        let waiting: u64 = tx
+            .prepare_cached(
+                "SELECT count(*) FROM inbox WHERE lane = ?1 AND finished IS NULL \
+                 AND worker IS NULL AND substr(id, 1, length(?2)) <> ?2",
+            )?
+            .query_row([&message.lane, room.apart], |row| row.get(0))?;
+        if waiting >= room.most {
+            return Ok(MessageAccepted::Full { waiting });
+        }
+    }
+    accept(tx, message)
+}
+
+/// Whether some message waits that nobody has in its hands.
+pub(super) fn has_waiting(tx: &Connection) -> rusqlite::Result<bool> {
+    tx.prepare_cached(
+        "SELECT EXISTS (SELECT 1 FROM inbox WHERE finished IS NULL AND worker IS NULL)",
+    )?
+    .query_row([], |row| row.get(0))
 }
 
 pub(super) fn claim(tx: &Connection, ask: &ClaimAsk) -> rusqlite::Result<Option<ClaimedMessage>> {
@@ -82,9 +115,25 @@ fn claim_row(
             params![head, number, ask.worker, end_of(ask.time)],
             message_of,
         )?;
+    let before = tx
+        .prepare_cached(
+            "SELECT outcome, finished FROM inbox WHERE lane = ?1 AND finished IS NOT NULL \
+             AND number < ?2 ORDER BY number DESC LIMIT 1",
+        )?
+        .query_row(params![message.lane, head], |row| {
+            Ok(MessageOutcome {
+                text: row.get(0)?,
+                at: row.get(1)?,
+            })
+        })
+        .optional()?;
     let name = message.id.clone();
     let claim = WorkClaim { name, number };
-    Ok(Some(ClaimedMessage { claim, message }))
+    Ok(Some(ClaimedMessage {
+        claim,
+        message,
+        before,
+    }))
 }
 
 pub(super) fn renew(

@@ -6,7 +6,9 @@ use super::inbox;
 use super::schema::moment;
 use crate::claims::{ClaimState, WorkClaim};
 use crate::inbox::MessageOutcome;
-use crate::outbox::{DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, NewDelivery};
+use crate::outbox::{
+    DeliveryEnd, DeliveryQuery, DeliveryRecord, DeliveryState, FinishedWork, NewDelivery,
+};
 
 const COLUMNS: &str = "id, body, made, due, expires, tries, state, why, ended";
 
@@ -15,14 +17,17 @@ pub(super) fn finish_and_send(
     claim: &WorkClaim,
     outcome: &MessageOutcome,
     deliveries: &[NewDelivery],
-) -> rusqlite::Result<ClaimState> {
+) -> rusqlite::Result<FinishedWork> {
     let state = inbox::finish(tx, claim, outcome)?;
     if state == ClaimState::Held {
         for delivery in deliveries {
             send(tx, delivery)?;
         }
     }
-    Ok(state)
+    Ok(FinishedWork {
+        claim: state,
+        more: inbox::has_waiting(tx)?,
+    })
 }
 
 pub(super) fn send(tx: &Connection, delivery: &NewDelivery) -> rusqlite::Result<bool> {

@@ -1,8 +1,8 @@
 //! What a store of accepted messages has to do.
 
 use chela_store::{
-    ClaimAsk, ClaimHolder, ClaimState, ClaimedMessage, InboxMessage, InboxStore, LeaseTime,
-    MessageAccepted, MessageOutcome, NewMessage, WorkClaim, block_on,
+    ClaimAsk, ClaimHolder, ClaimState, ClaimedMessage, InboxMessage, InboxStore, LaneRoom,
+    LeaseTime, MessageAccepted, MessageOutcome, NewMessage, WorkClaim, block_on,
 };
 
 use super::with_each_pair;
@@ -107,6 +107,51 @@ fn a_lane_is_worked_on_in_order_and_one_at_a_time() {
         assert_eq!(waiting(one, None), ["a2", "b1", "a3"]);
         assert_eq!(claimed(two, "w2").unwrap().0, "a2");
         assert_eq!(claimed(one, "w1"), None);
+    });
+}
+
+#[test]
+fn a_lane_that_is_full_takes_nothing_but_what_it_knows() {
+    with_each_pair(|pair| {
+        let (one, two) = (pair.one.inbox.as_ref(), pair.two.inbox.as_ref());
+        let room = LaneRoom {
+            most: 2,
+            apart: "aside:",
+        };
+        let take = |id: &str| block_on(one.accept_within(message(id, "lane", 10), room)).unwrap();
+        assert_eq!(take("m1"), MessageAccepted::New);
+        // What somebody works on takes no room.
+        claimed(two, "w").unwrap();
+        for id in ["m2", "aside:1", "m3"] {
+            assert_eq!(take(id), MessageAccepted::New, "{id}");
+        }
+        assert_eq!(take("m4"), MessageAccepted::Full { waiting: 2 });
+        assert!(matches!(take("m2"), MessageAccepted::Known(_)));
+        assert_eq!(take("aside:2"), MessageAccepted::New);
+        let other = block_on(one.accept_within(message("m4", "other", 10), room)).unwrap();
+        assert_eq!(other, MessageAccepted::New);
+        assert_eq!(
+            waiting(two, None),
+            ["m1", "m2", "aside:1", "m3", "aside:2", "m4"]
+        );
+    });
+}
+
+#[test]
+fn as_many_heads_of_lanes_are_claimed_as_there_is_room_for() {
+    with_each_pair(|pair| {
+        let (one, two) = (pair.one.inbox.as_ref(), pair.two.inbox.as_ref());
+        for (id, lane) in [("a1", "a"), ("a2", "a"), ("b1", "b"), ("c1", "c")] {
+            accept(one, id, lane);
+        }
+        let up_to = |most| {
+            let claimed = block_on(two.claim_up_to(ask("w", 100, 50), most)).unwrap();
+            let ids = claimed.into_iter().map(|one| one.message.id);
+            ids.collect::<Vec<_>>()
+        };
+        assert_eq!(up_to(2), ["a1", "b1"]);
+        assert_eq!(up_to(2), ["c1"]);
+        assert!(up_to(2).is_empty());
     });
 }
 

@@ -43,14 +43,17 @@ fn an_outcome_and_its_deliveries_are_written_together_or_not_at_all() {
             .unwrap();
         let finish = |claim, sent: &str| {
             let sent = vec![delivery(sent, 50)];
-            block_on(one.outbox.finish_and_send(claim, outcome("x", 50), sent)).unwrap()
+            let ended = one.outbox.finish_and_send(claim, outcome("x", 50), sent);
+            let ended = block_on(ended).unwrap();
+            (ended.claim, ended.more)
         };
         // Whoever lost the work sends nothing of it.
-        assert_eq!(finish(&old.claim, "late"), ClaimState::Lost);
+        assert_eq!(finish(&old.claim, "late"), (ClaimState::Lost, false));
+        block_on(one.inbox.accept(message("behind", "lane", 60))).unwrap();
         assert_eq!(due(two.outbox.as_ref(), 50), [""; 0]);
-        assert_eq!(finish(&new.claim, "right"), ClaimState::Held);
+        assert_eq!(finish(&new.claim, "right"), (ClaimState::Held, true));
         assert_eq!(due(two.outbox.as_ref(), 50), ["right"]);
-        assert_eq!(finish(&new.claim, "again"), ClaimState::Lost);
+        assert_eq!(finish(&new.claim, "again").0, ClaimState::Lost);
         assert_eq!(due(two.outbox.as_ref(), 50), ["right"]);
     });
 }

@@ -5,14 +5,19 @@ use std::path::Path;
 use chela_config::model::{GatewayBind, OtelProtocol};
 use chela_core::{Host, Severity};
 use chela_files::FileFacts as _;
-use chela_gateway::{RunningGateway, ServiceManager, ServiceUnit, config_stamp, token_file};
+use chela_gateway::{
+    RunningGateway, ServerCertificate, ServiceManager, ServiceUnit, config_stamp, token_file,
+};
 
 use super::DoctorFinding;
 use super::fix::DoctorFix;
+use crate::cmd::time::utc;
 use crate::cmd::{CommandSetup, gateway};
 use crate::screen::count_noun;
 
 const CHECK: &str = "gateway";
+/// So many seconds before its end a certificate is spoken of.
+const EXPIRES_SOON: u64 = 14 * 24 * 3_600;
 
 pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
     let host = &setup.host;
@@ -63,18 +68,73 @@ pub fn gateway_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
                 }),
         );
     }
-    let bind = setup.loaded.config.gateway.bind;
-    if !matches!(bind, GatewayBind::Loopback | GatewayBind::Auto) {
+    findings.extend(tls_findings(setup));
+    findings.extend(telemetry_finding(setup));
+    findings
+}
+
+/// Whether it can encrypt where the config says so, and for how long.
+fn tls_findings(setup: &CommandSetup) -> Vec<DoctorFinding> {
+    let (host, gateway) = (&setup.host, &setup.loaded.config.gateway);
+    let finding = |severity, told: String| DoctorFinding::new(CHECK, severity, told);
+    let certificate = match ServerCertificate::of(host, &setup.loaded) {
+        Ok(Some(certificate)) => certificate,
+        Ok(None) => {
+            let is_far = !matches!(gateway.bind, GatewayBind::Loopback | GatewayBind::Auto);
+            let told = "the gateway listens beyond this machine, and does not encrypt";
+            return match (is_far, gateway.tls.behind_proxy) {
+                (false, _) => Vec::new(),
+                (true, true) => vec![
+                    finding(Severity::Note, told.to_owned())
+                        .hint("keep its port closed to everyone but what encrypts in front of it"),
+                ],
+                (true, false) => vec![
+                    finding(Severity::Error, format!("{told}: it will not start"))
+                        .hint("set gateway.tls.certPath and keyPath, or gateway.bind to loopback"),
+                ],
+            };
+        }
+        Err(error) => {
+            let told = format!("the gateway cannot encrypt: {error}");
+            return vec![
+                finding(Severity::Error, told)
+                    .hint("fix gateway.tls; until then the gateway does not start"),
+            ];
+        }
+    };
+    let mut findings = Vec::new();
+    let [file, key] = certificate.files();
+    let (now, shown) = (host.unix_time(), host.compact(&file));
+    let left = certificate
+        .valid_until()
+        .map(|end| (end, end.saturating_sub(now)));
+    if let Some((end, left)) = left.filter(|(_, left)| *left < EXPIRES_SOON) {
+        let (severity, told) = match left {
+            0 => (Severity::Error, "has expired"),
+            _ => (Severity::Warning, "expires soon"),
+        };
+        let told = format!(
+            "the certificate of the gateway {told}: {shown}, {}",
+            utc(end)
+        );
         findings.push(
-            DoctorFinding::new(
-                CHECK,
-                Severity::Note,
-                "the gateway listens beyond this machine, and does not encrypt",
-            )
-            .hint("put TLS in front of it, or set gateway.bind to loopback"),
+            finding(severity, told)
+                .hint("put a new one there; a running gateway uses it within seconds"),
         );
     }
-    findings.extend(telemetry_finding(setup));
+    if let Ok(meta) = std::fs::metadata(&key)
+        && meta.permission_bits() & 0o007 != 0
+    {
+        let told = format!("everyone on this machine can read {}", host.compact(&key));
+        findings.push(
+            finding(Severity::Error, told)
+                .hint("get a new certificate with a new key, readable by you alone")
+                .remedy(DoctorFix::Chmod {
+                    path: key,
+                    mode: 0o600,
+                }),
+        );
+    }
     findings
 }
 

@@ -50,8 +50,9 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
         let gateway = Gateway::open(host, Arc::new(setup.loaded), &ask).await?;
         let running = gateway.running();
         screen.line(format!(
-            "The gateway listens on http://{}:{} (process {}).",
-            running.address, running.port, running.pid
+            "The gateway listens on {} (process {}).",
+            running.url(),
+            running.pid
         ))?;
         screen.flush()?;
         let (first, asked) = oneshot::channel();

@@ -1,7 +1,6 @@
 //! What a collector of OpenTelemetry is sent, read by the protocol's own package; and that none of
 //! it holds a turn up.
 
-use std::path::Path;
 use std::process::Command;
 
 use chela_testkit::{
@@ -10,6 +9,7 @@ use chela_testkit::{
 use serde_json::{Value, json};
 
 use super::{TestGateway, message, said};
+use crate::parts::installed_by;
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
 /// A collector: it answers whatever is sent with `step`.
@@ -122,7 +122,7 @@ fn a_turn_is_a_trace_without_content_that_the_protocol_can_read() {
         }
         assert!(request.body.contains("kitchen"));
     }
-    let Some(reader) = find_part("otel-proto", protocol_reader()) else {
+    let Some(reader) = find_part("otel-proto", installed_by("otel-proto.sh")) else {
         return;
     };
     for (kind, bodies) in [
@@ -136,21 +136,6 @@ fn a_turn_is_a_trace_without_content_that_the_protocol_can_read() {
             let text = String::from_utf8_lossy(&read.stdout);
             assert!(text.contains("kitchen"), "{text}");
         }
-    }
-}
-
-fn protocol_reader() -> Result<String, String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/otel-proto.sh");
-    let made = Command::new(script)
-        .output()
-        .map_err(|error| error.to_string())?;
-    let told = |text: &[u8]| {
-        let text = String::from_utf8_lossy(text);
-        text.trim().lines().last().unwrap_or_default().to_owned()
-    };
-    match made.status.success() {
-        true => Ok(told(&made.stdout)),
-        false => Err(told(&made.stderr)),
     }
 }
 

@@ -1,9 +1,10 @@
 //! `/tools/invoke`: one call of a tool over HTTP, under the rules of a turn.
 
-use chela_testkit::{EndpointScript, ScriptStep};
+use chela_testkit::{EndpointScript, ScriptStep, find_part};
 use serde_json::{Value, json};
 
 use super::TestGateway;
+use crate::parts::installed_by;
 use crate::scene::{APIS, ScriptedHome};
 
 fn scene(more: Value) -> ScriptedHome {
@@ -176,4 +177,15 @@ fn the_counters_are_in_the_form_prometheus_reads() {
         );
     }
     assert!(text.ends_with('\n') && seen.contains("chela_deliveries_waiting"));
+    let Some(folder) = find_part("promtool", installed_by("promtool.sh")) else {
+        return;
+    };
+    // Prometheus' own check: what it does not like ends with a code of its own.
+    let file = scene.home.write("metrics.txt", &text);
+    let checked = std::process::Command::new(folder.join("promtool"))
+        .args(["check", "metrics"])
+        .stdin(std::fs::File::open(file).unwrap())
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{checked:?}");
 }

@@ -2,6 +2,7 @@
 
 mod run_slots;
 mod session_upkeep;
+mod skill_scans;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

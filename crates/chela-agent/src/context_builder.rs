@@ -1,6 +1,7 @@
 //! What a model is sent of a conversation: the prefix that does not move, the tools, and what is
 //! kept of what was said.
 
+mod called_skills;
 mod files_in_prefix;
 mod found_tools;
 mod own_tools;
@@ -24,13 +25,14 @@ use crate::file_custody::JournalWriter;
 use crate::scope::ConversationScope;
 use crate::transcript::Transcript;
 use prepared_messages::PreparedMessages;
-use skill_bound::SkillBounds;
+use skill_bound::SkillsInUse;
 
+pub(crate) use called_skills::ForkedSkill;
 pub(crate) use found_tools::{add_offers, found_in};
 pub(crate) use prefix::{PromptKind, RequestPrefix};
 pub(crate) use pruning::SendableMessages;
 pub(crate) use sessions_view::sessions_view_of;
-pub(crate) use skill_bound::SkillBound;
+pub(crate) use skill_bound::SkillInUse;
 
 /// Makes what a model is sent.
 pub(crate) struct ContextBuilder {
@@ -43,7 +45,7 @@ pub(crate) struct ContextBuilder {
     own: Mutex<Vec<Arc<dyn Tool>>>,
     state: Mutex<State>,
     sent: Arc<Mutex<SentConversation>>,
-    bounds: Mutex<SkillBounds>,
+    bounds: Mutex<SkillsInUse>,
     /// The skills were looked at for the turn that begins.
     skills_seen: AtomicBool,
 }
@@ -86,7 +88,7 @@ impl ContextBuilder {
             spawner: parts.spawner,
             state: Mutex::default(),
             sent: Arc::default(),
-            bounds: Mutex::new(SkillBounds::of(branch)),
+            bounds: Mutex::new(SkillsInUse::of(branch)),
             skills_seen: AtomicBool::new(false),
         }
     }

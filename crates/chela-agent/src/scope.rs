@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use chela_config::model::HeadlessApproval;
 use chela_config::{AgentView, LoadedConfig};
-use chela_core::{Audience, ContentHash, Origin, SessionKey};
+use chela_core::{Audience, ContentHash, Origin, SessionKey, Speaker};
 use chela_guard::approval::OwnerPresence;
 use chela_model::ReplyFormat;
 use chela_prompt::ApprovalWay;
@@ -20,6 +20,7 @@ use chela_tools::{Tool, ToolNeed};
 
 use crate::agent::Agents;
 use crate::assemble::SubagentShare;
+use crate::entry_trust::is_owner;
 use crate::inbound_message::InboundMessage;
 use crate::local;
 use crate::subagents::SessionGrant;
@@ -121,6 +122,17 @@ impl ConversationScope {
             channel: self.ask.channel.clone(),
             message_id: None,
         })
+    }
+
+    /// Whether whoever it was opened for is the owner, as code has checked it.
+    pub fn is_owner(&self) -> bool {
+        match &self.ask.speaker {
+            Speaker::Owner(_) => true,
+            Speaker::Sender(_) => self
+                .sender_of_record()
+                .is_some_and(|sender| is_owner(&sender, &self.view.owner_allow_from.value)),
+            Speaker::Runtime => false,
+        }
     }
 
     /// Who speaks in a turn: what is not made by a person is the runtime's, whoever the

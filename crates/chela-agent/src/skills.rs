@@ -14,19 +14,34 @@ use chela_workspace::trust::FolderGround;
 
 use crate::trust::custody_of;
 
-/// Finds the skills of an agent. What is new or has changed is looked into before it can be
-/// listed: a dangerous skill is in no prompt, not even in the first one. A home that cannot be
-/// written to keeps no note of that, and is looked at again the next time.
+/// Finds the skills of an agent, and locks at first sight what is new. Scanning has no place here:
+/// a skill is scanned when it is added, by `chela skills` and `doctor`, beside a conversation, and
+/// at the latest before its text is given to anybody.
 pub fn skills_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> AgentSkills {
     usable_skills(&mut library_of(host, loaded, view), loaded)
+}
+
+/// The same after everything was scanned, for whoever has the time; with where they were found.
+pub fn scanned_skills(
+    host: &Host,
+    loaded: &LoadedConfig,
+    view: &AgentView,
+) -> (SkillLibrary, AgentSkills) {
+    let mut library = library_of(host, loaded, view);
+    ok_or_warn!(
+        library.settle(&FirstLook),
+        "no note is kept of the skills that were scanned"
+    );
+    let skills = usable_skills(&mut library, loaded);
+    (library, skills)
 }
 
 /// The same of a library that is kept.
 pub(crate) fn usable_skills(library: &mut SkillLibrary, loaded: &LoadedConfig) -> AgentSkills {
     library.expect_newcomers(newcomers(library.host()));
     ok_or_warn!(
-        library.settle(&FirstLook),
-        "no note is kept of the skills that were looked into"
+        library.note_newcomers(),
+        "no note is kept of the skills that are new"
     );
     library.for_agent(&|path| config_is_on(loaded, path))
 }

@@ -19,8 +19,8 @@ mod table;
 mod tests;
 
 pub use command_context::{
-    CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState, SessionSetting,
-    SessionStatus, SkillRow, SpentSums, ToolRow, TrustWord, UndoOutcome,
+    CalledSkill, CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState,
+    SessionSetting, SessionStatus, SkillRow, SpentSums, ToolRow, TrustWord, UndoOutcome,
 };
 pub use complete::{CommandCompletion, complete};
 pub use levels::thinking_level;

@@ -22,7 +22,7 @@ use chela_tools::schema::{brief_model_schema, model_schema};
 use chela_tools::web::web_tools;
 use chela_tools::{
     ChangeJournal, ChildSpawner, ImageInput, JobsAccess, JobsFile, MemoryAccess, ModelFacts,
-    NoSessions, NoSpawner, Sender, SessionCompany, SessionsView, ToolSpec, Toolbox,
+    NoSessions, NoSpawner, Sender, SessionCompany, SessionsView, Tool, ToolSpec, Toolbox,
     ToolboxSettings, tool_card,
 };
 
@@ -33,6 +33,7 @@ use crate::file_trust::FileTrust;
 use crate::mcp_tools::McpToolset;
 use crate::sandbox;
 use crate::secrets::SecretVault;
+use crate::skills_search::{SearchedSkills, SkillsSearch};
 
 /// What the tools of one session are made from.
 pub struct ToolsetAsk<'a> {
@@ -65,6 +66,8 @@ pub struct ToolsetAsk<'a> {
     pub own: &'a [Arc<dyn chela_tools::Tool>],
     /// Folders besides the workspace the owner lets it work in.
     pub folders: &'a [WorkFolder],
+    /// What `skills_search` searches; `None` where tools are only named.
+    pub searched: Option<SearchedSkills>,
 }
 
 /// The tools of a session.
@@ -104,8 +107,17 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
             .tools()
             .into_iter()
             .chain(web_tools(ask.host, ask.loaded, &ask.handles))
+            .chain(skills_search(ask))
             .chain(ask.own.iter().cloned())
             .collect(),
+    })
+}
+
+/// Skills that the prompt does not describe are found with a tool.
+fn skills_search(ask: &ToolsetAsk<'_>) -> Option<Arc<dyn Tool>> {
+    ask.skills.has_partial_list().then(|| {
+        let over = ask.searched.clone();
+        Arc::new(SkillsSearch { over }) as Arc<dyn Tool>
     })
 }
 
@@ -305,6 +317,7 @@ fn preview_toolbox(ask: &PreviewAsk<'_>) -> Toolbox {
         commands: &commands,
         own: &own,
         folders: &[],
+        searched: None,
         host: ask.host,
         loaded: ask.loaded,
         view: ask.view,

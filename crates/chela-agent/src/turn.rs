@@ -15,6 +15,7 @@ mod changed_files;
 mod changed_skills;
 mod compaction;
 mod context_overflow;
+mod forked_skill;
 mod guard;
 mod hook_runner;
 mod limits;
@@ -61,7 +62,7 @@ use tracing::Instrument as _;
 use crate::agent::OpenError;
 use crate::assemble::AssembleError;
 use crate::background::BackgroundWork;
-use crate::context_builder::{ContextBuilder, RequestPrefix};
+use crate::context_builder::{ContextBuilder, ForkedSkill, RequestPrefix};
 use crate::file_custody::FileCustody;
 use crate::guarding::Guarding;
 use crate::halt::HaltNotice;
@@ -219,6 +220,12 @@ async fn run_steps(mut turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> 
         tools = turn.prefix.text.tools.len(),
         "a turn starts"
     );
+    if let Some(fork) = turn.fork.take() {
+        return match turn.run_fork(fork).await {
+            Ok(ended) => turn.end(ended).await,
+            Err(error) => Err(turn.fail(error).await),
+        };
+    }
     loop {
         turn.spent.set_limits(TurnLimits::of(turn.parts.scope));
         if let Some(limit) = turn.spent.exhausted(turn.now()) {
@@ -272,6 +279,8 @@ struct RunningTurn<'a> {
     stop: Option<StopReason>,
     meter: ContextMeter,
     reply: Reply,
+    /// The work of a skill that is done in a sub-agent, in place of the model's.
+    fork: Option<ForkedSkill>,
     /// The model has been told in this turn what foreign text is.
     noticed: AtomicBool,
     /// What the model is to be told about its repetitions.

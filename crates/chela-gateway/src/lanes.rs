@@ -381,6 +381,7 @@ impl WorkLanes {
     ) {
         let next = self.agents().with_config(loaded);
         opened(&next);
+        next.scan_skills_beside();
         let quotas = next.loaded().config.gateway.quotas.clone();
         *self
             .0

@@ -118,6 +118,7 @@ impl Gateway {
         if let Some(opened) = ask.agents_opened {
             opened(&agents);
         }
+        agents.scan_skills_beside();
         let lanes = WorkLanes::open(agents, Arc::new(store)).await?;
         let place = GatewayPlace {
             address: bound.ip().to_string(),

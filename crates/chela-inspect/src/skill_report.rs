@@ -5,7 +5,7 @@ use std::path::Path;
 use chela_core::{AgentId, tokens};
 use chela_skills::{
     AgentSkill, AgentSkills, HiddenReason, RootState, SkillFinding, SkillLibrary, SkillPresence,
-    SkillTrust, SkillUse, entry_tokens,
+    SkillTrust, SkillUse, entry_tokens, is_valid_name,
 };
 use serde::Serialize;
 
@@ -84,7 +84,7 @@ pub struct SkillReasons<'s> {
     pub shadows: Vec<&'s Path>,
     pub command: Option<String>,
     pub used: Option<SkillUse>,
-    /// For a message: its place among the listed skills from 1, if it shares a word with it.
+    /// For a message: its place among the listed skills from 1, if it is among the first.
     pub rank: Option<Option<usize>>,
     /// What the whole list in the prompt costs.
     #[serde(skip)]
@@ -158,16 +158,16 @@ impl<'s> SkillReasons<'s> {
     pub fn of(
         (agent, library, skills): (&'s AgentId, &'s SkillLibrary, &'s AgentSkills),
         skill: &'s AgentSkill,
-        message: Option<&str>,
+        rank: Option<Option<usize>>,
     ) -> Self {
         let name = &skill.skill().name;
         let cost = ListingCost::of(skills);
         let in_prompt = if cost.described.contains(name) {
             "yes, with its description"
         } else if cost.names_only.contains(name) {
-            "yes, by name and path"
+            "yes, by name; described with messages it fits"
         } else if cost.left_out.contains(name) {
-            "no: the budget for skills is too small for all names"
+            "no: described with messages it fits, and found by skills_search"
         } else {
             "no"
         };
@@ -181,18 +181,13 @@ impl<'s> SkillReasons<'s> {
             shadows: shadows
                 .map(|shadowed| shadowed.skill.file.as_path())
                 .collect(),
-            command: command.map(|(command, _)| format!("/{command}")),
+            command: command.map(|(command, _)| match is_valid_name(name) {
+                true => format!("/{name}"),
+                false => format!("/{command}"),
+            }),
             used: library.uses.get(name),
-            rank: message.map(|message| rank_of(skills, name, message)),
+            rank,
             listing_tokens: cost.tokens,
         }
     }
-}
-
-fn rank_of(skills: &AgentSkills, name: &str, message: &str) -> Option<usize> {
-    let listed = skills.listed();
-    let is_it = |at: usize| listed.get(at).is_some_and(|skill| skill.name == name);
-    let ranked = skills.rank(message);
-    let place = ranked.iter().position(|ranked| is_it(ranked.at));
-    place.map(|at| at + 1)
 }

@@ -81,27 +81,22 @@ impl GlossTable {
     /// The words a text without spaces is made of, the longest first that fits.
     pub fn words_in<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let mut words = Vec::new();
-        let mut at = 0;
-        while let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) {
-            if !crate::words::is_cjk(c) {
-                at += c.len_utf8();
-                continue;
-            }
-            let rest = &text[at..];
-            let ends: Vec<usize> = rest
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let longest = rest
                 .char_indices()
                 .take(LONGEST_SIGNS)
                 .take_while(|(_, c)| crate::words::is_cjk(*c))
-                .map(|(start, c)| start + c.len_utf8())
-                .collect();
-            let found = ends.iter().rev().find(|end| self.knows(&rest[..**end]));
-            match found {
-                Some(end) => {
-                    words.push(&rest[..*end]);
-                    at += end;
+                .filter_map(|(start, c)| rest.split_at_checked(start + c.len_utf8()))
+                .filter(|(word, _)| self.knows(word))
+                .last();
+            rest = match longest {
+                Some((word, behind)) => {
+                    words.push(word);
+                    behind
                 }
-                None => at += c.len_utf8(),
-            }
+                None => rest.get(first.len_utf8()..).unwrap_or_default(),
+            };
         }
         words
     }

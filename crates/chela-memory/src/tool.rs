@@ -102,9 +102,8 @@ fn results(found: &MemoryAnswer, cite: Cite) -> String {
             "Nothing found among {searched} entries. Try other words, or say that you checked and found nothing."
         )),
         _ => {
-            match found.answer.days {
-                Some(days) => text.push_str(&about_days(days, count)),
-                None => {}
+            if let Some(days) = found.answer.days {
+                text.push_str(&about_days(days, count));
             }
             match found.answer.confidence {
                 HitConfidence::Unlikely => text.push_str(

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use chela_core::{Clock, Host};
 use chela_skills::{
     ListingRequest, RefreshOutcome, Skill, SkillLibrary, SkillLimits, SkillPackage, SkillPlaces,
-    SkillUses, SkillsSettings, inspect, list,
+    SkillRanking, SkillUses, SkillsSettings, inspect, list,
 };
 use chela_testkit::bench::{BenchEffort, measure};
 
@@ -36,13 +36,7 @@ fn main() {
     }
     // Files that were just written are read again to be sure; let them grow old.
     std::thread::sleep(std::time::Duration::from_millis(60));
-    let settings = SkillsSettings {
-        limits: SkillLimits {
-            max_candidates_per_root: 10_000,
-            ..SkillLimits::default()
-        },
-        ..SkillsSettings::default()
-    };
+    let settings = SkillsSettings::default();
     let open = |name: &str| {
         let state_dir = dir.path().join(name);
         let places = SkillPlaces {
@@ -94,6 +88,7 @@ fn main() {
     let request = ListingRequest {
         skills: &skills,
         limits: &limits,
+        ranking: SkillRanking::Auto,
         uses: &uses,
         now: host.unix_time(),
     };

@@ -10,11 +10,12 @@ use crate::catalog::{CatalogEntry, SkillCatalog};
 use crate::eligibility::{GateContext, HiddenReason, PathPrograms, hidden, missing_tools};
 use crate::invoke::{self, LoadError, LoadedSkill, SkillCall, parse_call};
 use crate::listing::{self, ListingRequest, SkillChanges, SkillListing};
-use crate::name::command_names;
-use crate::rank::{DESCRIBED_PER_MESSAGE, RankIndex, RankedSkill};
-use crate::settings::{SkillLimits, SkillRanking, SkillsSettings};
+use crate::mention;
+use crate::name::{command_base, command_names};
+use crate::settings::SkillsSettings;
+use crate::shown_skill::listed_word;
 use crate::skill::Skill;
-use crate::trust::TrustVoucher;
+use crate::trust::{SkillLook, TrustVoucher};
 use crate::uses::SkillUses;
 
 /// A snapshot of what an agent can do.
@@ -25,7 +26,8 @@ pub struct AgentSkills {
     settings: SkillsSettings,
     host: Host,
     uses: SkillUses,
-    index: OnceLock<RankIndex>,
+    /// Whether the list describes them all, once somebody has asked.
+    partial: OnceLock<bool>,
 }
 
 /// One skill as the agent meets it.
@@ -63,6 +65,11 @@ impl AgentSkill {
 
     pub fn skill(&self) -> &Skill {
         &self.entry.skill
+    }
+
+    /// Its name as one word.
+    pub fn word(&self) -> String {
+        listed_word(&self.skill().name)
     }
 
     pub fn presence(&self) -> SkillPresence {
@@ -121,7 +128,7 @@ impl AgentSkills {
             settings: gates.settings.clone(),
             host: gates.host.clone(),
             uses: uses.clone(),
-            index: OnceLock::new(),
+            partial: OnceLock::new(),
         }
     }
 
@@ -178,53 +185,29 @@ impl AgentSkills {
         self.listing_for(&|_| true)
     }
 
-    /// The list for the stable zone of a session with these tools. Ranked by relevance it holds
-    /// names alone, so that it stays the same whatever is asked.
+    /// The list for the stable zone of a session with these tools. It does not depend on what is
+    /// asked.
     pub fn listing_for(&self, has_tool: &dyn Fn(&str) -> bool) -> SkillListing {
-        let names_only = SkillLimits {
-            max_skills_in_prompt: 0,
-            ..self.settings.limits
-        };
-        let limits = match self.settings.ranking {
-            SkillRanking::Stable => &self.settings.limits,
-            SkillRanking::Relevance => &names_only,
-        };
         let skills = self.listed_for(has_tool);
         listing::list(&ListingRequest {
             skills: &skills,
-            limits,
+            limits: &self.settings.limits,
+            ranking: self.settings.ranking,
             uses: &self.uses,
             now: self.host.unix_time(),
         })
     }
 
-    /// For the volatile zone, when ranked by relevance: full descriptions of the skills that fit
-    /// this message. Empty when none does.
-    pub fn relevant(&self, message: &str, has_tool: &dyn Fn(&str) -> bool) -> String {
-        if self.settings.ranking != SkillRanking::Relevance {
-            return String::new();
-        }
-        let skills = self.listed();
-        let best = self.rank(message);
-        if best.is_empty() {
-            return String::new();
-        }
-        let mut text = String::from("<relevant_skills>\n");
-        let usable = best
-            .iter()
-            .filter_map(|ranked| skills.get(ranked.at))
-            .filter(|skill| missing_tools(skill, has_tool).is_empty());
-        for skill in usable.take(DESCRIBED_PER_MESSAGE) {
-            skill.shown.write(&mut text, usize::MAX);
-        }
-        text.push_str("</relevant_skills>");
-        text
+    /// Whether some skill is not described in the list, so that it has to be found another way.
+    pub fn has_partial_list(&self) -> bool {
+        *self
+            .partial
+            .get_or_init(|| self.listing().report.is_partial())
     }
 
-    /// The listed skills by how well they fit a message; positions are those of [`Self::listed`].
-    pub fn rank(&self, message: &str) -> Vec<RankedSkill> {
-        let index = self.index.get_or_init(|| RankIndex::new(self.listed()));
-        index.rank(message, &self.uses, self.host.unix_time())
+    /// How much a skill is in use: 0 for never, about 1 for one fresh use.
+    pub fn use_of(&self, name: &str) -> f64 {
+        self.uses.weight(name, self.host.unix_time())
     }
 
     /// What people can type after a slash, and the skill it calls.
@@ -242,14 +225,41 @@ impl AgentSkills {
         match parse_call(message)? {
             SkillCall::Skill { name, args } => Some(self.callable(name).map(|skill| (skill, args))),
             SkillCall::Command { command, args } => {
-                let at = *self.commands.get(&command.to_ascii_lowercase())?;
-                Some(Ok((self.skills.get(at)?, args)))
+                let skill = self.called_by(command)?;
+                Some(Ok((skill, args)))
             }
         }
     }
 
+    /// The skill a person calls with a word after a slash: its own name, or that in the letters
+    /// every chat platform takes.
+    pub fn called_by(&self, command: &str) -> Option<&AgentSkill> {
+        let own = self.skills.iter().filter(|skill| is_for_people(skill));
+        let mut named = own.filter(|skill| skill.skill().name.eq_ignore_ascii_case(command));
+        named.next().or_else(|| {
+            let at = self.commands.get(&command_base(command))?;
+            self.skills.get(*at)
+        })
+    }
+
+    /// The skills that a message names as `$name`, each once, in its order.
+    pub fn mentioned<'a>(&'a self, message: &str) -> Vec<&'a AgentSkill> {
+        let mut found: Vec<&AgentSkill> = Vec::new();
+        for name in mention::names(message) {
+            let skill = self.called_by(name);
+            if let Some(skill) = skill
+                && !found
+                    .iter()
+                    .any(|known| known.skill().name == skill.skill().name)
+            {
+                found.push(skill);
+            }
+        }
+        found
+    }
+
     /// A skill that a person may call, by its name or command name.
-    fn callable(&self, name: &str) -> Result<&AgentSkill, LoadError> {
+    pub fn callable(&self, name: &str) -> Result<&AgentSkill, LoadError> {
         let skill = self.usable(name)?;
         if skill.skill().front.user_invocable {
             Ok(skill)
@@ -291,7 +301,11 @@ impl AgentSkills {
                     .iter()
                     .find(|skill| skill.skill().name.eq_ignore_ascii_case(name))
             })
-            .or_else(|| self.skills.get(*self.commands.get(name)?))
+            .or_else(|| self.skills.get(*self.commands.get(&command_base(name))?))
+            .or_else(|| {
+                let mut skills = self.skills.iter();
+                skills.find(|skill| listed_word(&skill.skill().name) == name)
+            })
     }
 
     fn nearest(&self, name: &str) -> Option<&str> {
@@ -301,11 +315,22 @@ impl AgentSkills {
         )
     }
 
-    /// Reads a skill for a turn and records the use.
+    /// Reads a skill for a turn and records the use. One nobody has looked into is not read.
     pub fn load(&self, name: &str, uses: &mut SkillUses) -> Result<LoadedSkill, LoadError> {
-        let skill = self.usable(name)?.skill();
+        let found = self.usable(name)?;
+        let skill = found.skill();
+        if found.entry.trust.look == SkillLook::Waiting {
+            return Err(LoadError::NotLookedInto {
+                name: skill.name.clone(),
+            });
+        }
         let entry = self.settings.entry(skill.key(), &skill.name);
-        let loaded = invoke::load(skill, entry, &self.host)?;
+        let mut loaded = invoke::load(skill, entry, &self.host)?;
+        loaded.granted.clone_from(&found.entry.granted);
+        if found.trust_of_words() < Trust::Owner {
+            // Who answers, the owner decides: only words that count as theirs may say it.
+            loaded.model = None;
+        }
         uses.record(&skill.name, self.host.unix_time());
         Ok(loaded)
     }

@@ -26,6 +26,10 @@ pub struct SkillCatalog {
 pub struct CatalogEntry {
     pub skill: Arc<Skill>,
     pub trust: SkillTrust,
+    /// The calls of `allowed-tools` the owner granted to this very version.
+    pub granted: Vec<String>,
+    /// When, in seconds since 1970.
+    pub granted_at: u64,
 }
 
 /// A skill that is not reached because another has its name.
@@ -45,6 +49,8 @@ impl SkillCatalog {
             .map(|skill| CatalogEntry {
                 skill: Arc::clone(skill),
                 trust: judge(skill, lock, policy),
+                granted: lock.granted(skill).to_vec(),
+                granted_at: lock.entry(skill).map_or(0, |entry| entry.since),
             })
             .collect();
         // Same names together, the one that counts first. A quarantined skill never stands before

@@ -32,6 +32,7 @@ impl std::fmt::Display for HiddenReason {
 #[serde(rename_all = "kebab-case")]
 pub enum SkillGate {
     Disabled,
+    Draft,
     AllowBundled,
     AgentAllowList,
     Plugin,
@@ -93,7 +94,7 @@ impl SkillPlatform {
         }
     }
 
-    fn is_named(self, name: &str) -> bool {
+    pub(crate) fn is_named(self, name: &str) -> bool {
         let name = name.trim().to_ascii_lowercase();
         match self {
             Self::Linux => name == "linux",
@@ -117,11 +118,20 @@ pub fn hidden(
     let key = skill.key();
     let entry = settings.entry(key, &skill.name);
     if entry.and_then(|entry| entry.enabled) == Some(false) {
-        let path = format!("skills.entries[\"{key}\"].enabled");
         hide(
             SkillGate::Disabled,
             "it is turned off".to_owned(),
-            format!("chela config set '{path}' true"),
+            format!("chela skills enable {}", skill.name),
+        );
+    }
+    if skill.front.draft {
+        hide(
+            SkillGate::Draft,
+            "it is a draft".to_owned(),
+            format!(
+                "fill it in and delete `draft: true` in {}",
+                skill.file.display()
+            ),
         );
     }
     let named = |list: &[String]| list.iter().any(|name| *name == skill.name || name == key);
@@ -147,12 +157,20 @@ pub fn hidden(
                 "change agents.list[].skills".to_owned(),
             );
         }
-        Some(list) if !named(list) => {
+        Some(list) if left_out(list, &skill.name, key) => {
+            let reason = "the agent's `skills` list leaves it out".to_owned();
+            hide(
+                SkillGate::AgentAllowList,
+                reason,
+                format!("chela skills enable {} --agent ID", skill.name),
+            );
+        }
+        Some(list) if names_some(list) && !named(list) => {
             let reason = "the agent's `skills` list does not name it".to_owned();
             hide(
                 SkillGate::AgentAllowList,
                 reason,
-                format!("add \"{}\" to agents.list[].skills", skill.name),
+                format!("chela skills enable {} --agent ID", skill.name),
             );
         }
         _ => {}
@@ -239,6 +257,17 @@ pub fn hidden(
     found
 }
 
+/// Whether a list names skills to have; one that only leaves some out (`!name`) allows the rest.
+fn names_some(list: &[String]) -> bool {
+    list.iter().any(|word| !word.starts_with('!'))
+}
+
+fn left_out(list: &[String], name: &str, key: &str) -> bool {
+    list.iter()
+        .filter_map(|word| word.strip_prefix('!'))
+        .any(|word| word == name || word == key)
+}
+
 /// The tools a skill needs that are not there, by what `has_tool` says.
 pub(crate) fn missing_tools(skill: &Skill, has_tool: &dyn Fn(&str) -> bool) -> Vec<HiddenReason> {
     let gating = &skill.front.gating;
@@ -255,20 +284,10 @@ pub(crate) fn missing_tools(skill: &Skill, has_tool: &dyn Fn(&str) -> bool) -> V
 
 /// What the skill itself says about getting a program, else the obvious.
 fn install_hint(skill: &Skill, bin: &str) -> String {
-    let named = skill.front.gating.install.iter().find(|step| {
-        let bins = step.get("bins").and_then(|bins| bins.as_array());
-        bins.is_some_and(|bins| bins.iter().any(|name| name.as_str() == Some(bin)))
-    });
-    let label = named
-        .and_then(|step| step.get("label"))
-        .and_then(|label| label.as_str());
-    match label {
-        Some(label) => format!(
-            "the skill suggests: {}",
-            crate::one_line::one_line(label, 80)
-        ),
-        None => format!("install `{bin}`"),
+    if !skill.front.gating.install.is_empty() {
+        return format!("chela skills setup {}", skill.name);
     }
+    format!("install `{bin}`")
 }
 
 /// Programs on PATH. Answers are kept until one of PATH's folders changes.

@@ -13,7 +13,7 @@ mod yaml;
 use serde_json::{Map, Value};
 
 pub(crate) use fields::{ADDED_KEYS, GATING_KEYS, STANDARD_KEYS};
-pub use fields::{CommandDispatch, FrontMatter, SkillGating, SkillNeeds};
+pub use fields::{CommandDispatch, FrontMatter, SkillContext, SkillGating, SkillNeeds};
 
 use crate::finding::SkillFinding;
 
@@ -65,6 +65,19 @@ pub fn read(bytes: &[u8]) -> Result<SkillText<'_>, FrontMatterError> {
     let text = decode(bytes)?;
     let split = split(text)?;
     let (map, mut findings) = read_head(&split)?;
+    if split.ending == HeadEnding::Missing {
+        if !map.get("description").is_some_and(Value::is_string) {
+            return Err(FrontMatterError::Unclosed);
+        }
+        findings.push(
+            SkillFinding::warning(
+                "unclosed-head",
+                "the front matter is not closed; it was read as far as it goes",
+            )
+            .at(split.body_line)
+            .hint("put a line `---` after it"),
+        );
+    }
     let front = fields::read(map, &split, &mut findings);
     Ok(SkillText {
         front,
@@ -107,6 +120,14 @@ pub(crate) struct SplitFile<'a> {
     pub head_line: u32,
     pub body: &'a str,
     pub body_line: u32,
+    pub ending: HeadEnding,
+}
+
+/// Whether a line says where the head ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HeadEnding {
+    Marked,
+    Missing,
 }
 
 impl SplitFile<'_> {
@@ -140,26 +161,42 @@ pub(crate) fn split(text: &str) -> Result<SplitFile<'_>, FrontMatterError> {
         return Err(FrontMatterError::Missing);
     }
     let (head_start, head_line) = (lines.rest, lines.next);
-    loop {
-        let before = lines.rest;
-        let Some(line) = lines.take() else {
-            return Err(FrontMatterError::Unclosed);
-        };
-        if matches!(line.text.trim_end(), "---" | "...") {
-            let head = head_start
-                .get(..head_start.len() - before.len())
-                .unwrap_or_default();
-            if head.len() > MAX_HEAD_BYTES {
-                return Err(FrontMatterError::TooLarge { bytes: head.len() });
-            }
-            return Ok(SplitFile {
-                head,
-                head_line,
-                body: lines.rest,
-                body_line: lines.next,
-            });
+    // Where nobody closes it, it ends where the text begins: at the first heading.
+    let mut heading = None;
+    let mut is_text = false;
+    let (end, ending) = loop {
+        let (before, at) = (lines.rest, lines.next);
+        let line = lines.take();
+        let text = line.as_ref().map_or("", |line| line.text.trim_end());
+        let closes = text == "..." || (text.len() >= 3 && text.bytes().all(|byte| byte == b'-'));
+        if line.is_none() || (closes && is_text) {
+            (lines.rest, lines.next) = heading.unwrap_or((before, at));
+            break (lines.rest, HeadEnding::Missing);
         }
+        if closes {
+            break (before, HeadEnding::Marked);
+        }
+        match heading {
+            None if text.starts_with("# ") || text.starts_with("## ") => {
+                heading = Some((before, at));
+            }
+            None => {}
+            Some(_) => is_text |= lines::is_text(text),
+        }
+    };
+    let head = head_start
+        .get(..head_start.len() - end.len())
+        .unwrap_or_default();
+    if head.len() > MAX_HEAD_BYTES {
+        return Err(FrontMatterError::TooLarge { bytes: head.len() });
     }
+    Ok(SplitFile {
+        head,
+        head_line,
+        body: lines.rest,
+        body_line: lines.next,
+        ending,
+    })
 }
 
 /// Lines by `\n`, with an optional `\r` before it.

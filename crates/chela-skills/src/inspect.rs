@@ -9,7 +9,6 @@
 //! That is what trust, `allowed-tools` and the policy of the tools are for.
 
 mod about;
-mod archive;
 mod bytes;
 mod decode;
 mod hosts;
@@ -28,6 +27,10 @@ use hosts::KnownSites;
 pub(crate) use package::PackageSight;
 pub use package::SkillPackage;
 use scanned_file::ScannedFile;
+
+/// Counts up when the rules would judge a package differently: what was looked into before is looked
+/// into once more.
+pub(crate) const RULES_VERSION: u32 = 3;
 
 /// More findings than these are counted, not listed.
 const MAX_FINDINGS: usize = 60;

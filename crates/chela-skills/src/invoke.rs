@@ -1,17 +1,21 @@
 //! Calling a skill: what a person typed, and what the model gets to read.
 
+mod fill_in;
+
 use std::io;
 use std::path::PathBuf;
 
 use chela_core::{ContentHash, Host, sanitize};
 use serde::Serialize;
 
-use crate::front_matter::{self, CommandDispatch};
+use crate::front_matter::{self, CommandDispatch, SkillContext};
 use crate::settings::{SkillCredential, SkillEntry};
 use crate::skill::Skill;
 use crate::tree;
 use crate::tree::FileKind;
 use crate::xml::{escape, escape_attribute};
+
+pub use fill_in::fill_in;
 
 /// A call as it was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +60,7 @@ fn split_word(text: &str) -> (&str, &str) {
 pub struct LoadedSkill {
     pub name: String,
     pub version: ContentHash,
+    shown_version: String,
     pub folder: PathBuf,
     /// The body with `{baseDir}` filled in, without invisible characters.
     pub body: String,
@@ -63,12 +68,28 @@ pub struct LoadedSkill {
     pub content: String,
     pub resources: Vec<SkillResource>,
     /// W05: while the skill is active, only these tools.
-    pub allowed_tools: Option<Vec<String>>,
+    pub only_tools: Option<Vec<String>>,
+    /// Calls the owner granted when trusting this version: they need no approval of their own.
+    pub granted: Vec<String>,
+    pub context: SkillContext,
+    /// Which model it would have.
+    pub model: Option<String>,
+    /// Its SKILL.md.
+    pub file: PathBuf,
     pub dispatch: Option<CommandDispatch>,
     /// Variables for this run, all of them unset so far.
     pub env: Vec<(String, String)>,
     /// What was cleaned or left out.
     pub notes: Vec<String>,
+}
+
+impl LoadedSkill {
+    /// What the model reads when somebody wrote `args` behind the command: put where the text asks
+    /// for it. What was written cannot end the frame the text stands in.
+    pub fn content_for(&self, args: &str) -> String {
+        let (body, _) = fill_in(&self.body, args);
+        wrap(self, &body)
+    }
 }
 
 /// A file of a skill besides SKILL.md.
@@ -94,6 +115,8 @@ pub enum LoadError {
     NotForPeople { name: String },
     #[error("skill `{name}` changed a moment ago; try again")]
     JustChanged { name: String },
+    #[error("skill `{name}` is new and was not scanned yet; run `chela skills scan {name}`")]
+    NotLookedInto { name: String },
     #[error("cannot read {}: {source}", path.display())]
     Unreadable { path: PathBuf, source: io::Error },
 }
@@ -139,29 +162,36 @@ pub(crate) fn load(
         })
         .collect();
     let env = env_for_run(skill, entry, host, &mut notes);
-    Ok(LoadedSkill {
+    let mut loaded = LoadedSkill {
         name: skill.name.clone(),
         version: skill.version,
+        shown_version: skill.short_version(),
         folder: skill.folder.clone(),
-        content: wrap(skill, &body, &resources),
+        content: String::new(),
         body,
         resources,
-        allowed_tools: skill.front.allowed_tools.clone(),
+        only_tools: skill.front.only_tools.clone(),
+        granted: Vec::new(),
+        context: skill.front.context,
+        model: skill.front.model.clone(),
+        file: skill.file.clone(),
         dispatch: skill.front.dispatch.clone(),
         env,
         notes,
-    })
+    };
+    loaded.content = wrap(&loaded, &loaded.body);
+    Ok(loaded)
 }
 
 /// The body between tags that say whose it is, followed by the files it may refer to.
-fn wrap(skill: &Skill, body: &str, resources: &[SkillResource]) -> String {
+fn wrap(skill: &LoadedSkill, body: &str) -> String {
     /// Further files are found by listing the folder.
     const MAX_LISTED: usize = 50;
     let folder = skill.folder.display().to_string();
     let mut text = format!(
         "<skill_content name=\"{}\" version=\"{}\">\n{}\n",
         escape_attribute(&skill.name),
-        skill.version_label(),
+        skill.shown_version,
         // The body may not end the frame it stands in.
         body.replace("</skill_content>", "&lt;/skill_content&gt;"),
     );
@@ -169,6 +199,7 @@ fn wrap(skill: &Skill, body: &str, resources: &[SkillResource]) -> String {
         "\nSkill folder: {}\n",
         escape(&sanitize::literal(&folder))
     ));
+    let resources = &skill.resources;
     if !resources.is_empty() {
         text.push_str("<skill_resources>\n");
         for resource in resources.iter().take(MAX_LISTED) {

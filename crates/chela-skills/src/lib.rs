@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing, clippy::string_slice))]
 
 mod agent_skills;
+mod archive;
 mod author;
 mod body;
 mod bundled;
@@ -26,9 +27,9 @@ mod inspect;
 mod invoke;
 mod library;
 mod listing;
+mod mention;
 mod name;
 mod one_line;
-mod rank;
 mod roots;
 mod scan;
 mod scan_report;
@@ -46,23 +47,27 @@ mod xml;
 
 pub use agent_skills::{AgentSkill, AgentSkills, SkillPresence};
 pub use author::{
-    AddError, AddRequest, AddSource, AddedSkill, CheckedSkill, FetchError, MoveError, NewError,
-    NewSkill, RemovedSkill, accept, add, check_folder, create, remove,
+    AddError, AddRequest, AddSource, AddedSkill, CheckedSkill, FetchError, FileDifference,
+    GitSource, InstallPlan, InstallStep, InstallWishes, MoveError, NewError, NewSkill,
+    RegistryName, RemovedSkill, SkillOrigin, StagedSkill, StagedSkills, accept, add, check_folder,
+    create, differences, install_steps, missing_programs, remove, replace, stage,
 };
 pub use bundled::{BUNDLED, BundledSkill};
 pub use catalog::{CatalogEntry, ShadowedSkill, SkillCatalog};
 pub use eligibility::{GateContext, HiddenReason, PathPrograms, SkillGate, SkillPlatform, hidden};
 pub use finding::SkillFinding;
 pub use front_matter::{
-    CommandDispatch, FrontMatter, FrontMatterError, SkillGating, SkillNeeds, SkillText,
-    read as read_skill_text,
+    CommandDispatch, FrontMatter, FrontMatterError, SkillContext, SkillGating, SkillNeeds,
+    SkillText, read as read_skill_text,
 };
 pub use inspect::{SkillPackage, inspect};
-pub use invoke::{LoadError, LoadedSkill, SkillCall, SkillResource, parse_call};
+pub use invoke::{LoadError, LoadedSkill, SkillCall, SkillResource, fill_in, parse_call};
 pub use library::{RefreshOutcome, SkillLibrary};
-pub use listing::{ListingReport, ListingRequest, SkillChanges, SkillListing, entry_tokens, list};
+pub use listing::{
+    ListingReport, ListingRequest, SkillChanges, SkillListing, describe, entry_tokens, is_partial,
+    list,
+};
 pub use name::{command_names, is_valid_name};
-pub use rank::{DESCRIBED_PER_MESSAGE, RankIndex, RankedSkill};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
@@ -78,9 +83,9 @@ pub use skill::{MAX_DESCRIPTION_CHARS, Skill};
 pub use source::{PluginState, SkillSource, SourceStanding};
 pub use tree::{FileKind, SkillFile};
 pub use trust::{
-    AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, ScanReport,
-    ScanVerdict, SkillContents, SkillScanner, SkillTrust, TrustLock, TrustNews, TrustNotice,
-    TrustPolicy, TrustState, TrustVoucher, TrustedBy, changes, judge,
+    AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, LookRecord,
+    ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, SkillTrust, TrustLock,
+    TrustNews, TrustNotice, TrustPolicy, TrustState, TrustVoucher, TrustedBy, changes, judge,
 };
 pub use uses::{SkillUse, SkillUses};
 pub use watch::{SkillsWatch, WatchError, watch};

@@ -12,7 +12,8 @@ use crate::eligibility::{GateContext, PathPrograms, SkillPlatform};
 use crate::roots::{SkillPlaces, SkillRoot, roots};
 use crate::scan::{RootScan, ScanRequest};
 use crate::settings::{SkillNewcomers, SkillsSettings};
-use crate::trust::{LockError, SkillScanner, TrustLock, TrustNotice, TrustPolicy};
+use crate::skill::Skill;
+use crate::trust::{LockError, SkillLook, SkillScanner, TrustLock, TrustNotice, TrustPolicy};
 use crate::uses::SkillUses;
 
 /// Everything known about an agent's skills.
@@ -145,8 +146,47 @@ impl SkillLibrary {
     /// been told yet. Writes only when there is something to write; where that fails, what was
     /// found still counts for this library.
     pub fn settle(&mut self, scanner: &dyn SkillScanner) -> Result<Vec<TrustNotice>, LockError> {
+        self.settle_those(&|_| true, Some(scanner))
+    }
+
+    /// The same without looking into anything: what a prompt has time for.
+    pub fn note_newcomers(&mut self) -> Result<Vec<TrustNotice>, LockError> {
+        self.settle_those(&|_| true, None)
+    }
+
+    /// Looks into some of the skills that nobody has looked into.
+    pub fn look_into(
+        &mut self,
+        which: &dyn Fn(&Skill) -> bool,
+        scanner: &dyn SkillScanner,
+    ) -> Result<Vec<TrustNotice>, LockError> {
+        self.settle_those(which, Some(scanner))
+    }
+
+    /// The skill that lies in a folder.
+    pub fn skill_in(&self, folder: &Path) -> Option<Skill> {
+        let mut skills = self.scan.skills.iter();
+        let found = skills.find(|skill| skill.folder == folder)?;
+        Some(Skill::clone(found))
+    }
+
+    /// The folders of the skills that may be used and that nobody has looked into.
+    pub fn waiting_looks(&self) -> Vec<PathBuf> {
+        let entries = self.catalog.entries().iter();
+        entries
+            .filter(|entry| entry.trust.look == SkillLook::Waiting)
+            .map(|entry| entry.skill.folder.clone())
+            .collect()
+    }
+
+    fn settle_those(
+        &mut self,
+        which: &dyn Fn(&Skill) -> bool,
+        scanner: Option<&dyn SkillScanner>,
+    ) -> Result<Vec<TrustNotice>, LockError> {
         let mut lock = self.lock.clone();
         let skills = self.scan.skills.iter().map(AsRef::as_ref);
+        let skills = skills.filter(|skill| which(skill));
         let notices = lock.settle(skills, &policy(&self.settings), scanner, &self.host);
         if !notices.is_empty() || lock.differs_from(&self.lock) {
             for TrustNotice {

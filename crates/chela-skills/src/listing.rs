@@ -1,36 +1,37 @@
-//! The list of skills a model reads, within a budget that never hides a name.
+//! The list of skills a model reads, within a budget.
 //!
-//! Full form, one line per skill:
+//! Skills that lie in one folder share one frame. In it stands a line for each that is described,
+//! with digits that change when its SKILL.md does, and one line with the names of the others:
 //!
 //! ```text
 //! <available_skills>
-//! <skill><name>pdf</name><description>…</description><location>~/…/pdf/SKILL.md</location><version>sha256:…</version></skill>
+//! <skills location="~/.chela/workspace/skills/{name}/SKILL.md">
+//! deploy v482913: Puts the site online.
+//! notes@tools/notes v120331: Keeps notes.
+//! - alpha beta gamma
+//! </skills>
+//! <more>4207 more skills are not listed: find them with `skills_search`.</more>
 //! </available_skills>
 //! ```
 //!
-//! What does not fit is shortened in this order. First all descriptions, at word boundaries, to
-//! one common length. Then the descriptions of the skills that matter least go, and those skills
-//! are named in groups, one per folder, with the pattern of their location:
-//!
-//! ```text
-//! <skills location="~/.chela/workspace/skills/{name}/SKILL.md">alpha beta gamma</skills>
-//! ```
-//!
-//! A name is left out only when no description is left to give up, and then the least used go
-//! first, the workspace's own last. The order of the list itself depends on names and places
-//! alone, so that it stays byte for byte the same while the skills do.
+//! While all descriptions fit, shortened to one common length at worst, they all stand here. When
+//! they do not, the list becomes small, whatever there is: names, the descriptions of the skills
+//! that matter most, and the way to find the rest; what fits a message is described with the message.
+//! `skills.ranking: stable` keeps to the whole budget instead and describes nothing elsewhere.
+//! The order of the lines depends on names and places alone, so that the list stays byte for byte
+//! the same while the skills do.
 
-mod budget;
-mod names;
+mod groups;
+mod plan;
 mod since;
 
 use chela_core::tokens;
 use serde::Serialize;
 
-use crate::settings::SkillLimits;
+use crate::settings::{SkillLimits, SkillRanking};
 use crate::skill::Skill;
 use crate::uses::SkillUses;
-use budget::ListingPlan;
+use plan::ListingPlan;
 pub use since::{SkillChanges, changes_since};
 
 /// The rendered list and what had to give.
@@ -48,10 +49,17 @@ pub struct ListingReport {
     pub described: Vec<String>,
     /// Skills with name and place only.
     pub names_only: Vec<String>,
-    /// Skills that are not in the list at all.
+    /// Skills that are not in the list: they are found by what they do.
     pub left_out: Vec<String>,
     /// The length all descriptions were cut to, if they were.
     pub description_cap: Option<usize>,
+}
+
+impl ListingReport {
+    /// Whether some skill is not described here.
+    pub fn is_partial(&self) -> bool {
+        !(self.names_only.is_empty() && self.left_out.is_empty())
+    }
 }
 
 /// Who is listed, by what, within what.
@@ -59,13 +67,11 @@ pub struct ListingReport {
 pub struct ListingRequest<'a> {
     pub skills: &'a [&'a Skill],
     pub limits: &'a SkillLimits,
+    pub ranking: SkillRanking,
     pub uses: &'a SkillUses,
     /// Seconds since 1970, for how fresh a use is.
     pub now: u64,
 }
-
-const OPEN: &str = "<available_skills>\n";
-const CLOSE: &str = "</available_skills>";
 
 /// The list of skills, as it stands in the stable zone.
 pub fn list(request: &ListingRequest<'_>) -> SkillListing {
@@ -82,10 +88,26 @@ pub fn list(request: &ListingRequest<'_>) -> SkillListing {
     }
 }
 
-/// The cost of one skill's full entry, for `skills why`.
+/// Whether a list, as a model has it, does not describe all there is.
+pub fn is_partial(told: &str) -> bool {
+    told.lines()
+        .any(|line| line.starts_with("- ") || line.starts_with("<more>"))
+}
+
+/// Some skills with all they say of themselves, in the form of the list.
+pub fn describe<'a>(skills: impl IntoIterator<Item = &'a Skill>, cap: usize) -> String {
+    let mut text = String::new();
+    groups::write(
+        &mut text,
+        skills.into_iter().map(|skill| (skill, Some(cap))),
+    );
+    text
+}
+
+/// The cost of one skill's full line, for `skills why`.
 pub fn entry_tokens(skill: &Skill) -> usize {
     let mut text = String::new();
-    skill.shown.write(&mut text, usize::MAX);
+    skill.shown.write_line(&mut text, usize::MAX);
     tokens::count(&text)
 }
 

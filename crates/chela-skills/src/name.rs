@@ -135,7 +135,8 @@ pub fn command_names<'a>(
     commands
 }
 
-fn command_base(name: &str) -> String {
+/// A name in the letters of a command.
+pub(crate) fn command_base(name: &str) -> String {
     let mut plain = String::new();
     for c in name.to_lowercase().chars() {
         match c {

@@ -8,6 +8,14 @@ use chela_core::Host;
 use crate::settings::SkillsSettings;
 use crate::source::{PluginState, SkillSource, SourceStanding};
 
+/// Programs that keep skills of the same format in the home folder. What lies there was chosen for
+/// them, not for this agent.
+const NEIGHBOURS: [(&str, &str); 3] = [
+    ("Claude", ".claude/skills"),
+    ("Codex", ".codex/skills"),
+    ("OpenClaw", ".openclaw/skills"),
+];
+
 /// A folder that is searched for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRoot {
@@ -72,6 +80,10 @@ pub fn roots(
             plugin,
         });
     };
+    for (program, folder) in NEIGHBOURS {
+        let source = SkillSource::Neighbour(program.to_owned());
+        add(host.user_home.join(folder), source, None);
+    }
     for dir in &settings.load.extra_dirs {
         add(host.expand(dir), SkillSource::Extra, None);
     }

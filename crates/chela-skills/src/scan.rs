@@ -6,6 +6,8 @@
 mod candidate;
 mod walk;
 
+pub(crate) use walk::skill_file_in;
+
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -59,6 +61,8 @@ pub enum SkipReason {
             limit or move it to another root"
     )]
     OverLimit { limit: usize },
+    #[error("it is nested more than {levels} folders deep; move it up")]
+    TooDeep { levels: usize },
     #[error("{0}")]
     Unreadable(String),
 }

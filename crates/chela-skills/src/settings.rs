@@ -133,10 +133,10 @@ impl SkillCredential {
 /// `skills.limits`, or an agent's `skillsLimits`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SkillLimits {
-    /// Skill folders read per root.
-    pub max_candidates_per_root: usize,
+    /// Skill folders read per root; `None` reads all.
+    pub max_candidates_per_root: Option<usize>,
     /// Skills of one source that may be described; further ones are listed by name.
-    pub max_skills_loaded_per_source: usize,
+    pub max_skills_loaded_per_source: Option<usize>,
     /// Skills described in the prompt; further ones are listed by name.
     pub max_skills_in_prompt: usize,
     pub max_skill_file_bytes: u64,
@@ -148,8 +148,8 @@ pub struct SkillLimits {
 impl Default for SkillLimits {
     fn default() -> Self {
         Self {
-            max_candidates_per_root: 300,
-            max_skills_loaded_per_source: 200,
+            max_candidates_per_root: None,
+            max_skills_loaded_per_source: None,
             max_skills_in_prompt: 150,
             max_skill_file_bytes: 256_000,
             max_skills_prompt_chars: 30_000,
@@ -161,8 +161,10 @@ impl Default for SkillLimits {
 /// `skills.ranking`: how descriptions reach the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SkillRanking {
-    /// All of them in the stable zone, as far as the budget goes.
+    /// All of them in the stable zone while they fit; by relevance once they do not.
     #[default]
+    Auto,
+    /// All of them in the stable zone, as far as the budget goes.
     Stable,
     /// Names in the stable zone, the descriptions that fit the message below the boundary.
     Relevance,
@@ -171,10 +173,12 @@ pub enum SkillRanking {
 /// `skills.trust.onChange`: what becomes of an own skill whose files changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnChange {
+    /// One the owner trusted is not used until trusted again; of another the owner is told.
+    #[default]
+    QuarantineTrusted,
     /// Used; shown as changed when asked.
     Allow,
     /// Used, and the owner is told.
-    #[default]
     Warn,
     /// Not used until trusted again.
     Quarantine,

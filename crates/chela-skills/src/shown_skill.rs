@@ -9,17 +9,17 @@ use crate::xml::{escape, escape_attribute};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShownSkill {
-    pub name: String,
+    /// The word it is listed under: its name, without blanks.
+    pub word: String,
     pub description: String,
     /// Length of the description in characters.
     pub description_chars: usize,
-    pub location: String,
-    /// `~/.chela/workspace/skills/{name}/SKILL.md`, when the location follows from the name.
-    pub pattern: Option<String>,
+    /// Where it lies together with others: `~/.agents/skills/{name}/SKILL.md`.
+    pub group: String,
+    /// What stands for `{name}` there, where that is not the word.
+    pub folder: Option<String>,
+    /// Digits that change when SKILL.md does.
     pub version: String,
-    /// Characters of the full entry without its description.
-    pub frame_chars: usize,
-    pub name_chars: usize,
 }
 
 /// What a skill is shown by.
@@ -27,6 +27,7 @@ pub(crate) struct ShownParts<'a> {
     pub name: &'a str,
     pub description: &'a str,
     pub file: &'a Path,
+    pub root: &'a Path,
     pub version: ContentHash,
 }
 
@@ -34,49 +35,63 @@ impl ShownSkill {
     pub(crate) fn new(parts: &ShownParts<'_>, host: &Host) -> Self {
         let place =
             |path: &Path| escape_attribute(&sanitize::literal(&host.compact(path))).into_owned();
-        let name = escape(parts.name).into_owned();
+        let word = escape(&listed_word(parts.name)).into_owned();
         let description = escape(parts.description).into_owned();
-        let location = place(parts.file);
-        let version = parts.version.short();
-        let tags = "<skill><name></name><description></description><location></location><version>sha256:</version></skill>\n";
-        let name_chars = chars(&name);
+        let (group, folder) = match shared_folder(parts) {
+            Some(folder) => {
+                let group = place(&parts.root.join("{name}").join(crate::SKILL_FILE));
+                let folder = escape(&sanitize::literal(folder)).into_owned();
+                (group, Some(folder).filter(|folder| *folder != word))
+            }
+            None => (place(parts.file), None),
+        };
         Self {
-            frame_chars: tags.len() + name_chars + chars(&location) + version.len(),
-            pattern: shared_folder(parts)
-                .map(|folder| place(&folder.join("{name}").join(crate::SKILL_FILE))),
             description_chars: chars(&description),
-            name,
+            version: short_version(parts.version),
+            word,
             description,
-            location,
-            version,
-            name_chars,
+            group,
+            folder,
         }
     }
 
-    /// The full entry with its description cut to `cap` characters.
-    pub(crate) fn write(&self, text: &mut String, cap: usize) {
+    /// The word, and where it lies if that does not follow from it.
+    pub(crate) fn write_name(&self, text: &mut String) {
+        text.push_str(&self.word);
+        if let Some(folder) = &self.folder {
+            text.push('@');
+            text.push_str(folder);
+        }
+    }
+
+    /// The full line with its description cut to `cap` characters.
+    pub(crate) fn write_line(&self, text: &mut String, cap: usize) {
         let description = if self.description_chars <= cap {
             &self.description
         } else {
             self.cut(cap)
         };
-        text.push_str("<skill><name>");
-        text.push_str(&self.name);
-        text.push_str("</name><description>");
+        self.write_name(text);
+        text.push_str(" v");
+        text.push_str(&self.version);
+        text.push_str(": ");
         text.push_str(description);
         if description.len() < self.description.len() {
             text.push('…');
         }
-        text.push_str("</description><location>");
-        text.push_str(&self.location);
-        text.push_str("</location><version>sha256:");
-        text.push_str(&self.version);
-        text.push_str("</version></skill>\n");
+        text.push('\n');
     }
 
-    /// The characters of the full entry at a cap, at most.
-    pub(crate) fn chars_at(&self, cap: usize) -> usize {
-        self.frame_chars + self.description_chars.min(cap)
+    /// The characters of its name in a list.
+    pub(crate) fn name_chars(&self) -> usize {
+        let folder = self.folder.as_deref().map_or(0, |folder| chars(folder) + 1);
+        chars(&self.word) + folder
+    }
+
+    /// The characters of the full line at a cap, at most.
+    pub(crate) fn line_chars(&self, cap: usize) -> usize {
+        const BETWEEN: usize = " v: \n".len();
+        self.name_chars() + self.version.len() + BETWEEN + self.description_chars.min(cap)
     }
 
     /// At most `cap - 1` characters of the description, ended between words. Escapes hold no
@@ -107,6 +122,18 @@ impl ShownSkill {
     }
 }
 
+/// A name as one word: what stands between blanks in a list of names.
+pub(crate) fn listed_word(name: &str) -> String {
+    name.replace(|c: char| c.is_whitespace() || c == '@', "-")
+}
+
+/// Six digits of a hash: short enough for every prompt, and the same by chance once in a million.
+pub(crate) fn short_version(version: ContentHash) -> String {
+    let bytes = version.as_bytes().iter().take(8);
+    let number = bytes.fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+    format!("{:06}", number % 1_000_000)
+}
+
 /// For descriptions without blanks, such as Chinese ones: a cut anywhere but inside an escape.
 fn without_broken_escape(head: &str) -> &str {
     match head.rfind('&') {
@@ -117,18 +144,12 @@ fn without_broken_escape(head: &str) -> &str {
     }
 }
 
-/// The folder a skill shares with others, if its own folder is called like it and its name can
-/// stand between blanks.
-fn shared_folder<'a>(parts: &ShownParts<'a>) -> Option<&'a Path> {
-    let folder = parts.file.parent()?;
-    let folder_is_name = folder.file_name()? == parts.name;
+/// The folder of a skill below its root, if it can stand between blanks and holds the usual file.
+fn shared_folder<'a>(parts: &ShownParts<'a>) -> Option<&'a str> {
+    let below = parts.file.parent()?.strip_prefix(parts.root).ok()?;
+    let below = below.to_str().filter(|below| !below.is_empty())?;
     let usual_file = parts.file.file_name()? == crate::SKILL_FILE;
-    let one_word = !parts.name.contains(char::is_whitespace);
-    if folder_is_name && usual_file && one_word {
-        folder.parent()
-    } else {
-        None
-    }
+    (usual_file && !below.contains(char::is_whitespace)).then_some(below)
 }
 
 pub(crate) fn chars(text: &str) -> usize {

@@ -56,6 +56,11 @@ impl Skill {
         format!("sha256:{}", self.version.short())
     }
 
+    /// The same in a prompt: six digits after a `v`.
+    pub fn short_version(&self) -> String {
+        format!("v{}", self.shown.version)
+    }
+
     pub fn homepage(&self) -> Option<&str> {
         self.front.homepage.as_deref()
     }

@@ -6,6 +6,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkillSource {
+    /// The folder in which another program keeps its skills, such as `~/.claude/skills`.
+    Neighbour(String),
     /// `skills.load.extraDirs`.
     Extra,
     /// Brought along by a plugin.
@@ -46,7 +48,7 @@ impl SkillSource {
     pub fn standing(&self) -> SourceStanding {
         match self {
             Self::Bundled => SourceStanding::BuiltIn,
-            Self::Downloaded | Self::Project => SourceStanding::Foreign,
+            Self::Downloaded | Self::Project | Self::Neighbour(_) => SourceStanding::Foreign,
             _ => SourceStanding::Own,
         }
     }
@@ -63,6 +65,7 @@ impl SkillSource {
 impl std::fmt::Display for SkillSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Neighbour(program) => write!(f, "of {program}"),
             Self::Extra => f.write_str("extra"),
             Self::Plugin(id) => write!(f, "plugin {id}"),
             Self::Bundled => f.write_str("bundled"),

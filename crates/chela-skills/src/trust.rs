@@ -16,7 +16,8 @@ use serde::Serialize;
 pub use crate::scan_report::{ScanReport, ScanVerdict};
 pub use agent_writer::AgentWriter;
 pub use lock::{
-    FileChange, FileChangeKind, LockEntry, LockError, TrustLock, TrustNotice, TrustedBy, changes,
+    FileChange, FileChangeKind, LockEntry, LockError, LookRecord, TrustLock, TrustNotice,
+    TrustedBy, changes,
 };
 pub use scanner::{FirstLook, SkillContents, SkillScanner};
 
@@ -64,6 +65,17 @@ pub struct SkillTrust {
     pub voucher: TrustVoucher,
     /// Whether the owner is to be told, once.
     pub news: TrustNews,
+    /// Whether the scanner has seen this version.
+    pub look: SkillLook,
+}
+
+/// Whether the scanner has looked into a version. One it has not may be listed, but its text is
+/// given to nobody before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SkillLook {
+    Done,
+    Waiting,
 }
 
 /// Whether a state is one the owner should hear of.
@@ -94,7 +106,17 @@ impl SkillTrust {
             reason: reason.into(),
             voucher: TrustVoucher::Nobody,
             news: TrustNews::Nothing,
+            look: SkillLook::Done,
         }
+    }
+
+    fn unless_seen(self, entry: Option<&LockEntry>, skill: &Skill) -> Self {
+        let is_seen = entry.is_some_and(|entry| entry.was_looked_into(skill));
+        let look = match is_seen || !self.state.may_be_used() {
+            true => SkillLook::Done,
+            false => SkillLook::Waiting,
+        };
+        Self { look, ..self }
     }
 
     fn told(self) -> Self {
@@ -145,7 +167,9 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Skill
                 let why = "it is new, and a command of an agent runs that may have written it; look again when it has ended";
                 SkillTrust::new(Quarantined, why)
             }
-            SourceStanding::Own => SkillTrust::new(New, "it is new in one of your folders"),
+            SourceStanding::Own => {
+                SkillTrust::new(New, "it is new in one of your folders").unless_seen(None, skill)
+            }
             SourceStanding::Foreign => {
                 let trusting = SkillTrust::new(Quarantined, foreign_reason(&skill.source));
                 match skill.source.is_workspace() {
@@ -180,28 +204,33 @@ pub fn judge(skill: &Skill, lock: &TrustLock, policy: &TrustPolicy<'_>) -> Skill
             ),
             TrustedBy::Agent => ("its files are as the agent wrote them", TrustVoucher::Agent),
         };
-        return SkillTrust::new(Trusted, reason).vouched(voucher);
+        let trusting = SkillTrust::new(Trusted, reason).vouched(voucher);
+        return match voucher {
+            TrustVoucher::Nobody => trusting.unless_seen(Some(entry), skill),
+            _ => trusting,
+        };
     }
     let changed = changed_files(entry, skill);
-    match (standing, policy.on_change) {
-        (SourceStanding::Own, OnChange::Allow) => {
-            SkillTrust::new(Changed, format!("changed since it was trusted: {changed}"))
+    let since = match entry.by {
+        TrustedBy::Owner => "changed since you trusted it",
+        TrustedBy::FirstSight => "changed since it was first seen",
+        TrustedBy::Agent => "changed since the agent wrote it",
+    };
+    let trusting = |state, more: &str| {
+        SkillTrust::new(state, format!("{since}: {changed}{more}")).unless_seen(Some(entry), skill)
+    };
+    let is_own = standing == SourceStanding::Own;
+    match policy.on_change {
+        OnChange::Allow if is_own => trusting(Changed, ""),
+        OnChange::Warn if is_own => trusting(Changed, "").told(),
+        // The owner's trust was for the version they looked at.
+        OnChange::QuarantineTrusted if is_own && entry.by != TrustedBy::Owner => {
+            trusting(Changed, "").told()
         }
-        (SourceStanding::Own, OnChange::Warn) => {
-            SkillTrust::new(Changed, format!("changed since it was trusted: {changed}")).told()
+        OnChange::Quarantine if is_own => {
+            trusting(Quarantined, " (skills.trust.onChange is `quarantine`)").told()
         }
-        (SourceStanding::Own, OnChange::Quarantine) => SkillTrust::new(
-            Quarantined,
-            format!(
-                "changed since it was trusted: {changed} (skills.trust.onChange is `quarantine`)"
-            ),
-        )
-        .told(),
-        _ => SkillTrust::new(
-            Quarantined,
-            format!("changed since you trusted it: {changed}"),
-        )
-        .told(),
+        _ => trusting(Quarantined, "").told(),
     }
 }
 
@@ -250,6 +279,9 @@ fn came_with_files(skill: &Skill, workspace: &WorkspaceStanding) -> bool {
 fn foreign_reason(source: &SkillSource) -> &'static str {
     match source {
         SkillSource::Project => "it came with the project folder and you have not trusted it",
+        SkillSource::Neighbour(_) => {
+            "it is in the folder of another program and you have not trusted it for this one"
+        }
         SkillSource::Workspace | SkillSource::WorkspaceAgents => {
             "it came with files that are not approved, and you have not trusted it"
         }

@@ -18,6 +18,7 @@ mod program;
 mod read_only;
 mod shell;
 mod show;
+mod skill_grant;
 mod witness;
 
 pub use circumstances::{
@@ -38,6 +39,7 @@ pub use planned_command::{CommandSegment, PlannedCommand, PlannedForm, SegmentTa
 pub use program::{ProgramError, ProgramFile};
 pub use read_only::{is_plain_config, is_plain_repository, quiet_git};
 pub use show::{shown, typed};
+pub use skill_grant::SkillRequest;
 
 #[cfg(test)]
 mod tests;

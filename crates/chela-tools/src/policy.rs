@@ -8,6 +8,8 @@ mod names;
 mod sender;
 mod steps;
 
+use std::path::PathBuf;
+
 use chela_config::{AgentView, LoadedConfig};
 use chela_core::SessionKey;
 use serde::Serialize;
@@ -37,6 +39,8 @@ pub struct ToolRules {
     /// Why there are none at all.
     closed: Option<String>,
     warnings: Vec<String>,
+    /// Folders whose files may be read whatever the steps after this many say.
+    readable: Option<(usize, Vec<PathBuf>)>,
 }
 
 /// One step; it takes away or leaves.
@@ -90,6 +94,7 @@ impl ToolRules {
             closed: steps::broken(ask.loaded),
             steps,
             warnings,
+            readable: None,
         }
     }
 
@@ -99,6 +104,22 @@ impl ToolRules {
             steps: Vec::new(),
             closed: None,
             warnings: Vec::new(),
+            readable: None,
+        }
+    }
+
+    /// What narrows from here on leaves the reading of files in these folders as it is.
+    #[must_use]
+    pub fn reading_in(mut self, folders: Vec<PathBuf>) -> Self {
+        self.readable = (!folders.is_empty()).then_some((self.steps.len(), folders));
+        self
+    }
+
+    /// The folders in which a tool that is out may be used to read all the same.
+    pub fn readable_with(&self, tool: &str) -> &[PathBuf] {
+        match &self.readable {
+            Some((steps, folders)) if self.explain_by(tool, *steps).is_in() => folders,
+            _ => &[],
         }
     }
 
@@ -119,11 +140,16 @@ impl ToolRules {
 
     /// Whether a tool may be used, and what decided.
     pub fn explain(&self, tool: &str) -> PolicyVerdict {
+        self.explain_by(tool, self.steps.len())
+    }
+
+    /// The same by the first steps alone.
+    fn explain_by(&self, tool: &str, steps: usize) -> PolicyVerdict {
         if let Some(why) = &self.closed {
             return PolicyVerdict::Out(why.clone());
         }
         let mut admitted = None;
-        for step in &self.steps {
+        for step in self.steps.iter().take(steps) {
             match &step.rule {
                 PolicyRule::Never(names) => {
                     if let Some(name) = names.denying(tool) {

@@ -33,7 +33,7 @@ pub use clean::clean_line;
 pub use for_now::ForNow;
 pub use gateway_talk::{GatewayTalk, GatewayTalkAsk};
 pub use history::InputHistory;
-pub use lines::{is_skill, run_line_chat};
+pub use lines::run_line_chat;
 pub use message_pictures::{read_images, who_looks_at_pictures};
 pub use once::{
     AfterAnswer, AwaitedWork, OneShotRequest, OutputForm, WaitAfter, print_markdown, print_note,

@@ -5,16 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use chela_config::LoadedConfig;
-use chela_core::{AgentId, Host, lock, ok_or_debug};
+use chela_core::secret::Redactor;
+use chela_core::{AgentId, Host, lock, ok_or_debug, ok_or_warn};
 use chela_prompt::SkillsListing;
-use chela_skills::{AgentSkills, RefreshOutcome, SkillLibrary};
+use chela_skills::{
+    AgentSkills, FirstLook, RefreshOutcome, Skill, SkillLibrary, TrustNotice, TrustState,
+};
 use chela_workspace::Workspace;
 use chela_workspace::custody::Custody;
 
 use super::PromptAssembler;
 use super::prompt_request::AssembleError;
 use crate::prompt_knobs::PromptKnobs;
+use crate::skill_ranker::{DESCRIBED_PER_MESSAGE, SkillRanker};
 use crate::skills::{library_of, usable_skills};
+use crate::skills_search::SearchedSkills;
 use crate::toolset::{PromptSize, SessionTools};
 use crate::trust::custody_of;
 
@@ -28,9 +33,13 @@ pub(super) struct KnownAgent {
     pub library: Arc<Mutex<SkillLibrary>>,
     /// As they were when somebody last looked. What a session began with is frozen with it.
     pub skills: Arc<AgentSkills>,
+    pub ranker: Arc<SkillRanker>,
     pub listings: Arc<Mutex<Vec<Listed>>>,
     pub tools: Arc<Mutex<Vec<Offered>>>,
 }
+
+/// Some of those that fit lack a tool they need.
+const RANKED_PER_MESSAGE: usize = DESCRIBED_PER_MESSAGE * 2;
 
 /// The listing of skills for a session that lacks some of the tools they need.
 type Listed = (Vec<String>, Option<SkillsListing>);
@@ -67,12 +76,88 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         tracing::info!(%agent, skills = skills.listed().len(), "the skills are not what they were");
         drop(library);
         known.skills = Arc::new(skills);
+        known.ranker = Arc::default();
         known.listings = Arc::default();
         let mut all = lock(&self.known);
         if let Some((_, kept)) = all.iter_mut().find(|(id, _)| id == agent) {
             *kept = known;
         }
         Ok(())
+    }
+
+    /// Scans skills that were not scanned yet, and gives the skills as they are then.
+    pub fn look_into_skills(
+        &self,
+        agent: &AgentId,
+        which: &dyn Fn(&Skill) -> bool,
+    ) -> Result<Arc<AgentSkills>, AssembleError> {
+        let known = self.known(agent)?;
+        let mut library = lock(&known.library);
+        ok_or_warn!(
+            library.look_into(which, &FirstLook),
+            "no note is kept of the skills that were scanned"
+        );
+        Ok(self.take_skills(agent, &mut library))
+    }
+
+    /// Scans a few of the skills that were not scanned yet; how many are left. What a prompt holds
+    /// changes only when one of them is not to be used.
+    pub fn scan_some_skills(&self, agent: &AgentId, most: usize) -> Result<usize, AssembleError> {
+        let known = self.known(agent)?;
+        let mut library = lock(&known.library);
+        let mut waiting = library.waiting_looks();
+        let left = waiting.len().saturating_sub(most);
+        waiting.truncate(most);
+        if waiting.is_empty() {
+            return Ok(0);
+        }
+        let is_one = |skill: &Skill| waiting.contains(&skill.folder);
+        let notices = library.look_into(&is_one, &FirstLook);
+        let notices = ok_or_warn!(notices, "no note is kept of the skills that were scanned");
+        let held = |notice: &TrustNotice| notice.state == TrustState::Quarantined;
+        if left == 0 || notices.iter().flatten().any(held) {
+            self.take_skills(agent, &mut library);
+        }
+        // Where nothing can be written down nothing is ever done.
+        Ok(notices.map_or(0, |_| left))
+    }
+
+    fn take_skills(&self, agent: &AgentId, library: &mut SkillLibrary) -> Arc<AgentSkills> {
+        let skills = Arc::new(usable_skills(library, self.loaded()));
+        let mut all = lock(&self.known);
+        if let Some((_, kept)) = all.iter_mut().find(|(id, _)| id == agent) {
+            kept.skills = Arc::clone(&skills);
+            kept.listings = Arc::default();
+        }
+        skills
+    }
+
+    /// The skills that fit a message, best first.
+    pub fn fitting_skills(
+        &self,
+        agent: &AgentId,
+        message: &str,
+    ) -> Result<(Arc<AgentSkills>, Vec<String>), AssembleError> {
+        let known = self.known(agent)?;
+        let ranked = known
+            .ranker
+            .rank(&known.skills, message, RANKED_PER_MESSAGE);
+        let names = ranked.into_iter().map(|skill| skill.name.clone()).collect();
+        Ok((known.skills, names))
+    }
+
+    /// What `skills_search` searches.
+    pub(crate) fn searched_skills(
+        &self,
+        agent: &AgentId,
+        redactor: Arc<Redactor>,
+    ) -> Result<SearchedSkills, AssembleError> {
+        let known = self.known(agent)?;
+        Ok(SearchedSkills {
+            skills: known.skills,
+            ranker: known.ranker,
+            redactor,
+        })
     }
 
     /// The files of an agent under watch.
@@ -110,6 +195,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             repo_root,
             library: Arc::new(Mutex::new(library)),
             skills: Arc::new(skills),
+            ranker: Arc::default(),
             listings: Arc::default(),
             tools: Arc::default(),
         };

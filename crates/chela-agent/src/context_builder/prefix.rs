@@ -258,6 +258,11 @@ impl ContextBuilder {
                 commands: &background.commands,
                 own: &own,
                 folders: &scope.ask.folders,
+                searched: Some(
+                    agents
+                        .assembler
+                        .searched_skills(&scope.view.id, agents.redactor())?,
+                ),
             });
             let toolbox = match scope.ask.tools {
                 ToolUse::AsConfigured => toolset::fitting(toolbox, size),

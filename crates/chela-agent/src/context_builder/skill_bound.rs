@@ -1,58 +1,65 @@
-//! The bound a skill sets: while it is in use, only the tools it asked for.
+//! The skills in use: what they bound, and what they were granted.
 //!
 //! A skill is in use from the moment its text is with the model - a person called it, or a tool
-//! brought the text of its SKILL.md - until the next message that calls no skill. Several skills
-//! narrow together, and sub-agents started meanwhile have no more. Which are in use stands in the
-//! transcript, so that a later process knows. The list of tools stays as it is, so that the cached
-//! prefix does not move; what the bound takes away is refused when it is called.
+//! brought the text of its SKILL.md - until the next message that calls no skill. One that sets a
+//! bound under our own key (`metadata.chela.onlyTools`) leaves only those tools; several narrow
+//! together, and sub-agents started meanwhile have no more. Its own folder can be read all the same.
+//! What the owner granted of its `allowed-tools` needs no approval meanwhile, and no longer. Which are in
+//! use stands in the transcript, so that a later process knows; what was granted is looked up anew.
+//! The list of tools stays as it is, so that the cached prefix does not move; what a bound takes away
+//! is refused when it is called.
 
 mod reading;
 
 use std::path::PathBuf;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
-use chela_core::{lock, ok_or_warn};
+use chela_core::{lock, ok_or_warn, sanitize};
 use chela_model::{ModelMessage, ToolCall};
+use chela_skills::{AgentSkill, Skill, SkillLook, SkillPresence};
 use chela_tools::ToolRules;
+use chela_tools::approvals::{ApprovalEntry, SkillRequest};
 use chela_tools::policy::ToolNames;
 use chela_tools::{CallSuccess, ToolOutput};
 use serde::{Deserialize, Serialize};
 
 use super::ContextBuilder;
-use crate::runtime_blocks::RuntimeBlock;
 use chela_session::{
     CustomEntry, EntryBody, MessageSource, OpenSession, SessionError, TranscriptEntry,
 };
 
+/// What the model reads in place of a skill that is not to be read.
+const QUARANTINED: &str = include_str!("../../text/skill-quarantined.md");
+const NOT_SCANNED: &str = include_str!("../../text/skill-not-scanned.md");
+
 /// The kind of entry that keeps which skill is in use.
 const MARK: &str = "skill-bound";
 
-/// What one skill allows.
+/// One skill in use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SkillBound {
+pub(crate) struct SkillInUse {
     skill: String,
-    tools: Vec<String>,
+    /// The only tools it leaves; `None` where it sets no bound.
+    #[serde(deserialize_with = "Option::deserialize")]
+    tools: Option<Vec<String>>,
 }
 
-/// The bounds of a conversation.
-#[derive(Debug, Default)]
-pub(super) struct SkillBounds {
-    /// Of the skill a person has just called; holds for the turn that follows.
-    called: Option<SkillBound>,
-    active: Vec<SkillBound>,
-    /// The text of that skill, to be told from what the person says.
-    text: Option<RuntimeBlock>,
+/// The skills in use in a conversation.
+#[derive(Debug)]
+pub(super) struct SkillsInUse {
+    active: Vec<SkillInUse>,
 }
 
-impl SkillBound {
-    pub(crate) fn new(skill: &str, allowed_tools: &[String]) -> Self {
+impl SkillInUse {
+    pub(crate) fn new(skill: &str, only_tools: Option<&[String]>) -> Self {
+        let ours = |names: &[String]| names.iter().flat_map(|name| ours(name)).collect();
         Self {
             skill: skill.to_owned(),
-            tools: allowed_tools.iter().flat_map(|name| ours(name)).collect(),
+            tools: only_tools.map(ours),
         }
     }
 
-    /// The bounds a transcript ends with: those since the last message that was no mere event.
+    /// The skills a transcript ends with: those called since the last message that was no mere event.
     pub(crate) fn active(branch: &[TranscriptEntry]) -> Vec<Self> {
         let begins = |body: &EntryBody| match body {
             EntryBody::Message {
@@ -89,22 +96,22 @@ impl SkillBound {
     fn unreadable() -> Self {
         Self {
             skill: "(unreadable)".to_owned(),
-            tools: Vec::new(),
+            tools: Some(Vec::new()),
         }
     }
 
     /// A policy under this bound as well.
     pub(crate) fn narrow(self, policy: ToolRules) -> ToolRules {
-        let from = format!(
-            "`allowed-tools` of the skill {}, which is in use,",
-            self.skill
-        );
-        policy.only(from, ToolNames::new(self.tools))
+        let Some(tools) = self.tools else {
+            return policy;
+        };
+        let from = format!("`onlyTools` of the skill {}, which is in use,", self.skill);
+        policy.only(from, ToolNames::new(tools))
     }
 }
 
-impl From<&SkillBound> for EntryBody {
-    fn from(bound: &SkillBound) -> Self {
+impl From<&SkillInUse> for EntryBody {
+    fn from(bound: &SkillInUse) -> Self {
         Self::Custom(CustomEntry {
             custom_type: MARK.to_owned(),
             data: serde_json::to_value(bound).unwrap_or_default(),
@@ -112,41 +119,64 @@ impl From<&SkillBound> for EntryBody {
     }
 }
 
-impl SkillBounds {
+impl SkillsInUse {
     /// As a transcript says.
     pub(super) fn of(branch: &[TranscriptEntry]) -> Self {
         Self {
-            active: SkillBound::active(branch),
-            ..Self::default()
+            active: SkillInUse::active(branch),
         }
     }
 }
 
 impl ContextBuilder {
-    /// A person called a skill: its bound holds for the message that comes of it.
-    pub(crate) fn skill_called(&self, bound: Option<SkillBound>, text: RuntimeBlock) {
-        let mut bounds = self.bounds();
-        bounds.called = bound;
-        bounds.text = Some(text);
-    }
-
-    /// The text of a skill at the head of a message, as what it is: not the words of the person
-    /// who called it. With what is left of the message.
-    pub(crate) fn skill_text<'m>(&self, message: &'m str) -> Option<(RuntimeBlock, &'m str)> {
-        let skill = self.bounds().text.take()?;
-        let rest = message.strip_prefix(skill.text.as_str())?;
-        Some((skill, rest.trim_start()))
-    }
-
     /// A new message: what narrowed the last one no longer does. What the runtime says by itself
     /// is none: the work goes on.
     pub(crate) fn begin_bounds(&self, source: MessageSource) {
-        if source == MessageSource::Event {
-            return;
+        if source != MessageSource::Event {
+            self.bounds().active.clear();
         }
-        let mut bounds = self.bounds();
-        let called = bounds.called.take();
-        bounds.active = called.into_iter().collect();
+        self.grant_to_skills();
+    }
+
+    /// A person called these: they are in use for the message that comes of it.
+    pub(super) fn use_skills(&self, called: Vec<SkillInUse>) {
+        self.bounds().active.extend(called);
+        self.grant_to_skills();
+    }
+
+    /// What the owner granted to the skills in use, from now on and as long as they are.
+    fn grant_to_skills(&self) {
+        let active = self.bounds().active.clone();
+        let skills = match active.is_empty() {
+            true => None,
+            false => {
+                let skills = self.scope.agents.assembler.skills(&self.scope.view.id);
+                ok_or_warn!(
+                    skills,
+                    "what skills were granted cannot be told: nothing is"
+                )
+            }
+        };
+        let granted = active.iter().flat_map(|used| {
+            let found = skills.as_ref().and_then(|skills| skills.get(&used.skill));
+            found.map(granted_commands).unwrap_or_default()
+        });
+        self.background.commands.grant(granted.collect());
+    }
+
+    /// The folders of the skills in use.
+    fn folders_in_use(&self) -> Vec<PathBuf> {
+        let active = self.bounds().active.clone();
+        if active.is_empty() {
+            return Vec::new();
+        }
+        let skills = self.scope.agents.assembler.skills(&self.scope.view.id);
+        let skills = ok_or_warn!(skills, "where the skills in use lie cannot be told");
+        let folder_of = |used: &SkillInUse| {
+            let skill = skills.as_ref()?.get(&used.skill)?;
+            skill.skill().folder.canonicalize().ok()
+        };
+        active.iter().filter_map(folder_of).collect()
     }
 
     /// Puts on disk which skills are in use, after a message has been accepted.
@@ -158,14 +188,16 @@ impl ContextBuilder {
         Ok(())
     }
 
-    /// The model has read something: when it is the text of a skill, that skill is in use.
+    /// The model is about to read something: when it is the text of a skill, that skill is in use. A
+    /// skill nobody has scanned is scanned first; one that is dangerous is not read, and the answer is
+    /// what is said instead.
     pub(crate) async fn note_reading(
         &self,
         session: &OpenSession,
         call: &ToolCall,
         files: &[PathBuf],
         output: &ToolOutput,
-    ) -> Result<(), SessionError> {
+    ) -> Result<Option<ToolOutput>, SessionError> {
         let skills = self.scope.agents.assembler.skills(&self.scope.view.id);
         let skills = ok_or_warn!(
             skills,
@@ -178,30 +210,76 @@ impl ContextBuilder {
             done: output.success == CallSuccess::Done,
             text: &text,
         };
-        let bounds = skills.map_or_else(
-            || vec![SkillBound::unreadable()],
-            |skills| what.bounds(&skills),
-        );
-        for bound in bounds {
-            let is_new = {
-                let mut bounds = self.bounds();
-                let is_new = !bounds.active.contains(&bound);
-                if is_new {
-                    bounds.active.push(bound.clone());
-                }
-                is_new
-            };
-            if is_new {
-                self.append_bound(session, &bound).await?;
-            }
+        let Some(skills) = skills else {
+            self.take_into_use(session, SkillInUse::unreadable())
+                .await?;
+            return Ok(None);
+        };
+        let found = what.skills(&skills);
+        if found.is_empty() {
+            return Ok(None);
         }
-        Ok(())
+        let unscanned: Vec<PathBuf> = found
+            .iter()
+            .filter(|skill| skill.entry.trust.look == SkillLook::Waiting)
+            .map(|skill| skill.skill().folder.clone())
+            .collect();
+        if !unscanned.is_empty()
+            && let Some(refused) = self.scan_before_reading(unscanned).await
+        {
+            return Ok(Some(refused));
+        }
+        for skill in found {
+            let inner = skill.skill();
+            let used = SkillInUse::new(&inner.name, inner.front.only_tools.as_deref());
+            self.take_into_use(session, used).await?;
+        }
+        Ok(None)
+    }
+
+    /// Scans skills whose text somebody wants; the answer is a refusal when one is not to be read.
+    async fn scan_before_reading(&self, folders: Vec<PathBuf>) -> Option<ToolOutput> {
+        let (agents, agent) = (Arc::clone(&self.scope.agents), self.scope.view.id.clone());
+        let of = folders.clone();
+        let scanned = move || {
+            let is_one = |skill: &Skill| of.contains(&skill.folder);
+            agents.assembler.look_into_skills(&agent, &is_one)
+        };
+        let skills = self.scope.agents.cores.run(scanned).await;
+        let Some(skills) = ok_or_warn!(skills, "a skill could not be scanned") else {
+            return Some(ToolOutput::refused(NOT_SCANNED.trim()));
+        };
+        let held = skills.skills().iter().find(|skill| {
+            folders.contains(&skill.skill().folder)
+                && skill.presence() == SkillPresence::Quarantined
+        })?;
+        let told = QUARANTINED
+            .trim()
+            .replace("{{skill}}", &held.skill().name)
+            .replace("{{reason}}", &sanitize::literal(&held.entry.trust.reason));
+        Some(ToolOutput::refused(told))
+    }
+
+    async fn take_into_use(
+        &self,
+        session: &OpenSession,
+        used: SkillInUse,
+    ) -> Result<(), SessionError> {
+        {
+            let mut bounds = self.bounds();
+            if bounds.active.contains(&used) {
+                return Ok(());
+            }
+            bounds.active.push(used.clone());
+        }
+        self.grant_to_skills();
+        self.append_bound(session, &used).await
     }
 
     async fn append_bound(
         &self,
         session: &OpenSession,
-        bound: &SkillBound,
+        bound: &SkillInUse,
     ) -> Result<(), SessionError> {
         let sessions = &self.transcript.sessions;
         sessions
@@ -210,7 +288,7 @@ impl ContextBuilder {
             .map(drop)
     }
 
-    fn bounds(&self) -> MutexGuard<'_, SkillBounds> {
+    fn bounds(&self) -> MutexGuard<'_, SkillsInUse> {
         lock(&self.bounds)
     }
 
@@ -219,8 +297,21 @@ impl ContextBuilder {
         let active = self.bounds().active.clone();
         active
             .into_iter()
-            .fold(policy, |policy, bound| bound.narrow(policy))
+            .fold(policy.reading_in(self.folders_in_use()), |policy, bound| {
+                bound.narrow(policy)
+            })
     }
+}
+
+/// The commands the owner granted to a skill, as the list of commands has them.
+fn granted_commands(skill: &AgentSkill) -> Vec<ApprovalEntry> {
+    let name = &skill.skill().name;
+    let requests = skill.entry.granted.iter();
+    requests
+        .filter_map(|written| {
+            SkillRequest::read(written).into_entry(name, skill.entry.granted_at * 1_000)
+        })
+        .collect()
 }
 
 /// Our tools behind a name as skills write it: `ReadCall`, `Bash(git:*)`, `web_fetch`.
@@ -246,7 +337,7 @@ fn ours(written: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MARK, SkillBound, ours};
+    use super::{MARK, SkillInUse, ours};
     use chela_session::{CustomEntry, EntryBody};
     use chela_tools::ToolRules;
     use chela_tools::policy::ToolNames;
@@ -254,17 +345,18 @@ mod tests {
 
     #[test]
     fn w05_the_tools_of_a_skill_in_use_are_a_narrowing_and_nothing_else() {
-        let bound = SkillBound::new("notes", &["Read".to_owned(), "Bash(git:*)".to_owned()]);
-        let narrowed = ToolRules::open().only("notes", ToolNames::new(&bound.tools));
+        let only = ["Read".to_owned(), "Bash(git:*)".to_owned()];
+        let bound = SkillInUse::new("notes", Some(&only));
+        let tools = ToolNames::new(bound.tools.as_ref().unwrap());
+        let narrowed = ToolRules::open().only("notes", tools.clone());
         assert!(narrowed.allows("read") && narrowed.allows("exec"));
         assert!(!narrowed.allows("write") && !narrowed.allows("web_fetch"));
         // What the config takes away a skill does not bring back, and two skills narrow together.
         let closed = ToolRules::open().only("config", ToolNames::new(["read"]));
-        assert!(
-            !closed
-                .only("notes", ToolNames::new(&bound.tools))
-                .allows("exec")
-        );
+        assert!(!closed.only("notes", tools).allows("exec"));
+        // One that sets no bound takes nothing away.
+        let free = SkillInUse::new("notes", None);
+        assert!(free.narrow(ToolRules::open()).allows("write"));
         assert!(
             narrowed
                 .only("other", ToolNames::new(["write"]))
@@ -288,11 +380,13 @@ mod tests {
                 custom_type: MARK.to_owned(),
                 data,
             });
-            let bound = SkillBound::in_entry(&entry).expect("a bound");
+            let bound = SkillInUse::in_entry(&entry).expect("a bound");
             let narrowed = bound.narrow(ToolRules::open());
             assert!(!narrowed.allows("read") && !narrowed.allows("exec"));
         }
-        let bound = SkillBound::new("notes", &["Read".to_owned()]);
-        assert_eq!(SkillBound::in_entry(&EntryBody::from(&bound)), Some(bound));
+        for only in [None, Some(&["Read".to_owned()][..])] {
+            let bound = SkillInUse::new("notes", only);
+            assert_eq!(SkillInUse::in_entry(&EntryBody::from(&bound)), Some(bound));
+        }
     }
 }

@@ -4,25 +4,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_config::model::{ElevatedLevel, ReasoningVisibility, ThinkingLevel, VerboseLevel};
-use chela_core::{Origin, SessionKey, Speaker, Trust, ok_or_debug, ok_or_warn};
+use chela_core::{SessionKey, Speaker, ok_or_debug, ok_or_warn};
 use chela_model::{FallbackChain, HOW_TO_GET_ONE};
 use chela_sandbox::SandboxStanding;
-use chela_skills::{LoadedSkill, SkillUses};
+use chela_skills::is_valid_name;
 use chela_workspace::FileReport;
 
 use super::Conversation;
 use super::queued_answer::QueuedAnswer;
 use crate::assemble::{AssembledPrompt, PromptPurpose};
 use crate::blocking_work::on_blocking_thread;
-use crate::context_builder::{PromptKind, RequestPrefix, SkillBound};
-use crate::entry_trust::is_owner;
+use crate::context_builder::{PromptKind, RequestPrefix};
 use crate::folder_approval::{ApprovalRecords, LookedAtFolder};
 use crate::halt::HaltNotice;
-use crate::runtime_blocks::{BlockKind, RuntimeBlock};
 use crate::scope::ConversationScope;
 use crate::slash::{
-    CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState, SessionSetting,
-    SessionStatus, SkillRow, ToolRow, TrustWord, UndoOutcome,
+    CalledSkill, CommandContext, CommandTrouble, ConversationRow, ModelRow, ModelState,
+    SessionSetting, SessionStatus, SkillRow, ToolRow, TrustWord, UndoOutcome, find,
 };
 use crate::spoken::{ExportFormat, export_session};
 use crate::surface::ContextMeter;
@@ -279,44 +277,29 @@ impl CommandContext for Conversation {
         };
         skills
             .commands()
-            .map(|(command, skill)| SkillRow {
-                name: skill.skill().name.clone(),
-                command: command.to_owned(),
-                description: skill.skill().front.description.clone().unwrap_or_default(),
+            .map(|(command, skill)| {
+                let inner = skill.skill();
+                // Where nobody else has it, its own name is what people know.
+                let is_own = is_valid_name(&inner.name) && find(&inner.name).is_none();
+                SkillRow {
+                    name: inner.name.clone(),
+                    command: match is_own {
+                        true => inner.name.clone(),
+                        false => command.to_owned(),
+                    },
+                    description: inner.front.description.clone().unwrap_or_default(),
+                    hint: inner.front.argument_hint.clone(),
+                }
             })
             .collect()
     }
 
-    fn call_skill(&self, name: &str, args: &str) -> Result<String, CommandTrouble> {
-        let skills = self
-            .scope
-            .agents
-            .assembler
-            .skills(&self.scope.view.id)
-            .map_err(in_words)?;
-        let mut uses = SkillUses::open(&self.scope.agents.host.state_dir());
-        let loaded = skills.load(name, &mut uses).map_err(in_words)?;
-        // A use that is not counted only ranks the skill lower.
-        ok_or_debug!(uses.save(), "the use of a skill is not noted");
-        let allowed = loaded.allowed_tools.as_deref();
-        let bound = allowed.map(|tools| SkillBound::new(&loaded.name, tools));
-        let words = skills
-            .skills()
-            .iter()
-            .find(|skill| skill.skill().name == loaded.name)
-            .map_or(Trust::Plugin, |skill| skill.trust_of_words());
-        let file = loaded.folder.join("SKILL.md");
-        let text = skill_message(&loaded);
-        let block = RuntimeBlock {
-            kind: BlockKind::Skills,
-            origin: Origin::file(self.scope.agents.host.compact(&file), &text),
-            trust: words.join(self.scope.agents.file_trust().ceiling(&file)),
-            text: text.clone(),
-        };
-        self.context.skill_called(bound, block);
-        Ok(match args.trim() {
-            "" => text,
-            args => format!("{text}\n\n{args}"),
+    async fn call_skill(&self, name: &str, args: &str) -> Result<CalledSkill, CommandTrouble> {
+        let (name, model) = self.context.callable_skill(name).await?;
+        let message = format!("/skill {name} {}", args.trim());
+        Ok(CalledSkill {
+            message: message.trim().to_owned(),
+            model: model.filter(|model| self.scope.agents.models.resolve(model).is_ok()),
         })
     }
 
@@ -332,14 +315,7 @@ impl CommandContext for Conversation {
     }
 
     fn is_owner(&self) -> bool {
-        match &self.scope.ask.speaker {
-            Speaker::Owner(_) => true,
-            Speaker::Sender(_) => self
-                .scope
-                .sender_of_record()
-                .is_some_and(|sender| is_owner(&sender, &self.scope.view.owner_allow_from.value)),
-            Speaker::Runtime => false,
-        }
+        self.scope.is_owner()
     }
 
     fn stop_all(&self) -> Result<(), CommandTrouble> {
@@ -431,11 +407,6 @@ impl Conversation {
         assembled.left_out = all.left_out;
         Ok(assembled)
     }
-}
-
-/// What the model is told when a person calls a skill.
-fn skill_message(skill: &LoadedSkill) -> String {
-    format!("Use the skill `{}`:\n\n{}", skill.name, skill.content)
 }
 
 fn raw_text(file: &FileReport) -> Option<String> {

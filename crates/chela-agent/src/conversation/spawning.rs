@@ -21,7 +21,7 @@ use chela_tools::{
 use tokio::sync::Notify;
 
 use super::Conversation;
-use crate::context_builder::SkillBound;
+use crate::context_builder::SkillInUse;
 use crate::guarding::ProvenanceTracker;
 use crate::scope::{ConversationScope, paths_of};
 use crate::subagents::{
@@ -190,7 +190,7 @@ impl SubagentSpawner {
             sandboxed: self.sandboxed(&self.scope.view, &self.scope.key),
         });
         // The skills in use here bind whoever is started from here.
-        let policy = SkillBound::active(branch)
+        let policy = SkillInUse::active(branch)
             .into_iter()
             .fold(policy, |policy, bound| bound.narrow(policy));
         let (offered, turn) = self.runs.offered();

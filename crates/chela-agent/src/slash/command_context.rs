@@ -84,8 +84,20 @@ pub trait CommandContext: Sync {
 
     fn skills(&self) -> Vec<SkillRow>;
 
+    /// Whether a word after a slash is a skill's: its name, or that in the letters of a command.
+    fn is_skill(&self, word: &str) -> bool {
+        let plain = |word: &str| word.to_ascii_lowercase().replace('-', "_");
+        let is_it = |name: &str| plain(name) == plain(word);
+        let mut skills = self.skills().into_iter();
+        skills.any(|skill| is_it(&skill.name) || is_it(&skill.command))
+    }
+
     /// The message with which a person calls a skill, by its name or its command.
-    fn call_skill(&self, name: &str, args: &str) -> Result<String, CommandTrouble>;
+    fn call_skill(
+        &self,
+        name: &str,
+        args: &str,
+    ) -> impl Future<Output = Result<CalledSkill, CommandTrouble>> + Send;
 
     fn status(&self) -> impl Future<Output = SessionStatus> + Send;
 
@@ -205,9 +217,20 @@ pub struct ToolRow {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillRow {
     pub name: String,
-    /// What follows the slash: letters, digits and `_`.
+    /// What follows the slash.
     pub command: String,
     pub description: String,
+    /// What may follow it.
+    pub hint: Option<String>,
+}
+
+/// A skill that can be called, as a message.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CalledSkill {
+    /// Understood where the turn runs.
+    pub message: String,
+    /// The model that is to answer this message.
+    pub model: Option<String>,
 }
 
 /// What `/undo` took back.

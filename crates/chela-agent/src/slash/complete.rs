@@ -46,7 +46,13 @@ fn names(talk: &impl CommandContext, typed: &str) -> Vec<CommandCompletion> {
     let skills = skills
         .iter()
         .filter(|skill| skill.command.starts_with(&wanted) && find(&skill.command).is_none())
-        .map(|skill| candidate(&skill.command, &skill.description, true));
+        .map(|skill| match &skill.hint {
+            Some(hint) => {
+                let about = format!("{hint} · {}", skill.description);
+                candidate(&skill.command, &about, true)
+            }
+            None => candidate(&skill.command, &skill.description, true),
+        });
     own.chain(skills).collect()
 }
 

@@ -8,7 +8,7 @@ mod sessions;
 use chela_core::SessionForm;
 
 use super::command_context::{
-    CommandContext, CommandTrouble, ConversationRow, SessionSetting, TrustWord,
+    CalledSkill, CommandContext, CommandTrouble, ConversationRow, SessionSetting, TrustWord,
 };
 use super::parse::InlineDirective;
 use super::table::{self, CommandId, SlashCommand};
@@ -44,6 +44,8 @@ pub enum SurfaceAction {
     Nothing,
     /// Send this to the model, as if the person had written it.
     Say(String),
+    /// Send the message that calls a skill, to its model where it names one.
+    UseSkill(CalledSkill),
     /// The conversation is a new one: what is on the screen belongs to the old one.
     Begun(Option<String>),
     /// Let the person choose one of these conversations.
@@ -122,7 +124,7 @@ async fn attempt(
         CommandId::Context => context::answer(talk, args).await,
         CommandId::Tools => Ok(CommandAnswer::text(tools(talk, args).await)),
         CommandId::Skills => Ok(CommandAnswer::text(skills(talk))),
-        CommandId::Skill => skill(talk, args),
+        CommandId::Skill => skill(talk, args).await,
         CommandId::Models => Ok(CommandAnswer::text(models(talk, args).await)),
         CommandId::Model => model(talk, args).await,
         CommandId::Think => level(talk, command, SessionSetting::Thinking, args).await,

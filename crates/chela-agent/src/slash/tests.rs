@@ -143,10 +143,14 @@ impl CommandContext for Fake {
             name: "deploy-site".to_owned(),
             command: "deploy_site".to_owned(),
             description: "Puts the site online".to_owned(),
+            hint: None,
         }]
     }
-    fn call_skill(&self, name: &str, args: &str) -> Result<String, CommandTrouble> {
-        Ok(format!("use {name}: {args}"))
+    async fn call_skill(&self, name: &str, args: &str) -> Result<CalledSkill, CommandTrouble> {
+        Ok(CalledSkill {
+            message: format!("use {name}: {args}"),
+            model: None,
+        })
     }
     fn is_owner(&self) -> bool {
         !self.stranger
@@ -465,7 +469,10 @@ fn what_the_surface_must_do_comes_back_as_a_value() {
     );
     assert_eq!(
         typed(&talk, "/skill deploy-site to staging").then,
-        SurfaceAction::Say("use deploy-site: to staging".to_owned())
+        SurfaceAction::UseSkill(CalledSkill {
+            message: "use deploy-site: to staging".to_owned(),
+            model: None,
+        })
     );
     assert_eq!(
         typed(&talk, "/approve a1 always").then,

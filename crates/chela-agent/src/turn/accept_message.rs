@@ -63,8 +63,9 @@ impl<'a> RunningTurn<'a> {
             presence: surface.presence(),
             ..prefix.kind()
         };
+        let called = context.called_skills(&message, source).await;
         let asked = BlocksAsk {
-            message: &message.text,
+            message: called.as_ref().map_or(&message.text, |called| &called.said),
             is_first: is_first(&branch),
             prefix: &prefix,
         };
@@ -108,12 +109,11 @@ impl<'a> RunningTurn<'a> {
         let (news, runs) = UntoldRuns::apart(parts.subagent_news(&branch));
         blocks.extend(blocks_for(parts, looked_up, news).await);
         blocks.extend(hooks.prompt_block().await);
-        let (skill, said) = match context.skill_text(&message.text) {
-            Some((skill, "")) => (Some(skill), "Use it now."),
-            Some((skill, said)) => (Some(skill), said),
-            None => (None, message.text.as_str()),
+        let (skill, fork, said) = match called {
+            Some(called) => (called.block, called.fork, called.said),
+            None => (None, None, message.text.clone()),
         };
-        let told = ToldText::of(scope, &message, said, source);
+        let told = ToldText::of(scope, &message, &said, source);
         let said = Said {
             text: &told.text,
             images: &message.images,
@@ -175,6 +175,7 @@ impl<'a> RunningTurn<'a> {
             warned: Vec::new(),
             made_room: false,
             attached: AttachedPictures::of(&message),
+            fork,
         })
     }
 

@@ -204,11 +204,13 @@ impl RunningTurn<'_> {
         };
         let output = self.described(output).await;
         let output = self.after_tool_call(call, output).await;
-        self.book_result(call, &output);
-        self.parts
+        let withheld = self
+            .parts
             .context
             .note_reading(&self.session, call, &read, &output)
             .await?;
+        let output = withheld.unwrap_or(output);
+        self.book_result(call, &output);
         let notice = self.notice_about(&output);
         self.parts
             .transcript

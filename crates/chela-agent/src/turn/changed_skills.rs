@@ -25,7 +25,7 @@ pub(super) fn skill_changes(
     redactor: &Redactor,
 ) -> ToldChanges {
     let has_tool = |name: &str| frozen.tools.iter().any(|tool| tool.name == name);
-    let changes = skills.changes_since(told_listing(frozen), &has_tool);
+    let changes = skills.changes_since(told_listing(frozen).unwrap_or_default(), &has_tool);
     let mut told = ToldChanges::default();
     for (lead, entries) in [(ADDED, &changes.added), (CHANGED, &changes.changed)] {
         let shown: Vec<&str> = entries
@@ -53,8 +53,8 @@ pub(super) fn skill_changes(
     told
 }
 
-/// The listing in the prompt the session began with; empty where it had none.
-fn told_listing(frozen: &PrefixText) -> &str {
+/// The listing in the prompt the session began with, where it had one.
+pub(super) fn told_listing(frozen: &PrefixText) -> Option<&str> {
     const OPEN: &str = "<available_skills>";
     const CLOSE: &str = "</available_skills>";
     let is_listed = frozen.sections.iter().any(|mark| mark.id == "skills");
@@ -63,5 +63,5 @@ fn told_listing(frozen: &PrefixText) -> &str {
         rest.find(CLOSE)
             .map(|end| rest.get(..end).unwrap_or_default())
     });
-    listing.filter(|_| is_listed).unwrap_or_default()
+    listing.filter(|_| is_listed)
 }

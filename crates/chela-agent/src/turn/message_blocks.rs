@@ -13,8 +13,10 @@ use chela_memory::search::{HitConfidence, SearchHit};
 use chela_memory::store::StoreError;
 use chela_memory::{MemoryAnswer, MemoryQuestion, MemorySettings};
 use chela_prompt::{PartKind, Prompt};
+use chela_skills::{AgentSkill, describe, is_partial};
 
 use super::TurnParts;
+use super::changed_skills::told_listing;
 use super::output_taint::{as_printed, may_print_foreign};
 use crate::assemble::PromptSize;
 use crate::blocking_work::on_blocking_thread;
@@ -23,6 +25,8 @@ use crate::local;
 use crate::prefix_text::PrefixText;
 use crate::runtime_blocks::{BlockKind, RuntimeBlock};
 use crate::scope::ConversationScope;
+use crate::skill_ranker::DESCRIBED_PER_MESSAGE;
+use crate::skills::trust_of_entry;
 use crate::subagents::joined;
 use crate::work_folders;
 
@@ -83,20 +87,42 @@ pub(super) async fn blocks_for(
     blocks
 }
 
-/// The skills that fit the words of a message.
+/// What is said before the skills that fit a message.
+const FITTING: &str = include_str!("../../text/skills-fitting.md");
+/// The longest description of one of them, in characters.
+const LONGEST_DESCRIPTION: usize = 500;
+
+/// The skills that fit the words of a message, where the prompt does not describe them all.
 fn fitting_skills(
     scope: &ConversationScope,
     message: &str,
     told: &PrefixText,
 ) -> Option<RuntimeBlock> {
-    let skills = scope.agents.assembler.skills(&scope.view.id);
-    let skills = ok_or_warn!(skills, "no skills are named with the message")?;
+    // A list that describes every skill, or none at all, says what there is to say.
+    if !told_listing(told).is_some_and(is_partial) {
+        return None;
+    }
+    let fitting = scope
+        .agents
+        .assembler
+        .fitting_skills(&scope.view.id, message);
+    let (skills, names) = ok_or_warn!(fitting, "no skills are named with the message")?;
     let has_tool = |name: &str| told.tools.iter().any(|tool| tool.name == name);
+    let usable = names
+        .iter()
+        .filter(|name| skills.has_its_tools(name, &has_tool));
+    let found: Vec<&AgentSkill> = usable
+        .filter_map(|name| skills.get(name))
+        .take(DESCRIBED_PER_MESSAGE)
+        .collect();
+    let trust = found.iter().map(|skill| trust_of_entry(skill)).min()?;
+    let text = describe(found.iter().map(|skill| skill.skill()), LONGEST_DESCRIPTION);
+    let text = format!("{}\n{text}", FITTING.trim());
     Some(RuntimeBlock {
         kind: BlockKind::Skills,
-        text: skills.relevant(message, &has_tool),
+        text: scope.agents.redactor().redact(&text).into_owned(),
         origin: Origin::Runtime,
-        trust: Trust::Owner,
+        trust,
     })
 }
 

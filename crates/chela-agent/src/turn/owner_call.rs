@@ -52,7 +52,7 @@ pub(crate) async fn run_owner_call(
 }
 
 impl RunningTurn<'_> {
-    async fn make_owner_call(&mut self, call: &ToolCall) -> Result<StepEnd, TurnError> {
+    pub(super) async fn make_owner_call(&mut self, call: &ToolCall) -> Result<StepEnd, TurnError> {
         self.catch_up(&self.prefix.toolbox).await?;
         let asked = EntryBody::Message {
             message: ModelMessage::Assistant {
@@ -67,7 +67,10 @@ impl RunningTurn<'_> {
     }
 }
 
-async fn result_on_record(turn: &RunningTurn<'_>, id: &str) -> Result<OwnerCallOutcome, TurnError> {
+pub(super) async fn result_on_record(
+    turn: &RunningTurn<'_>,
+    id: &str,
+) -> Result<OwnerCallOutcome, TurnError> {
     let branch = turn.parts.transcript.sessions.branch(&turn.session).await?;
     let result = branch.iter().rev().find_map(|entry| match &entry.body {
         EntryBody::Message {

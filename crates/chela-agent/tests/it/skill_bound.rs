@@ -1,11 +1,10 @@
-//! `allowed-tools` of a skill, as the conversation holds it.
+//! The bound a skill sets, as the conversation holds it.
 
 #![expect(
     clippy::expect_used,
     reason = "a test that cannot be set up fails here"
 )]
 
-use chela_agent::slash::CommandContext;
 use chela_testkit::{EndpointScript, ScriptStep, StepRule};
 use chela_tools::ApprovalScope;
 use serde_json::json;
@@ -20,8 +19,9 @@ fn home(tools: &str) -> Home {
     let home = Home::with([], full);
     let folder = home.host.state_dir().join("workspace/skills/paint");
     std::fs::create_dir_all(&folder).expect("a folder");
-    let text =
-        format!("---\nname: paint\ndescription: Paints.\nallowed-tools: {tools}\n---\n{BODY}");
+    let text = format!(
+        "---\nname: paint\ndescription: Paints.\nmetadata: {{chela: {{onlyTools: {tools}}}}}\n---\n{BODY}"
+    );
     std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
     home
 }
@@ -91,11 +91,7 @@ fn w05_a_skill_is_found_by_what_was_read_whatever_the_way() {
         let owner = Owner::says(Some(ApprovalScope::Once));
         home.say(&talk, "Paint the door.", &owner).expect("a turn");
         assert!(!is_written(&home), "{name}: {}", last(&home));
-        assert!(
-            last(&home).contains("allowed-tools"),
-            "{name}: {}",
-            last(&home)
-        );
+        assert!(last(&home).contains("onlyTools"), "{name}: {}", last(&home));
         home.say(&talk, "Now write it down.", &owner)
             .expect("a turn");
         assert!(is_written(&home), "{name}: the next message is free");
@@ -137,7 +133,7 @@ fn w05_the_bound_outlives_the_process() {
         let talk = home.open();
         let owner = Owner::says(Some(ApprovalScope::Once));
         let message = match called {
-            true => talk.call_skill("paint", "the door").expect("a skill"),
+            true => "/skill paint the door".to_owned(),
             false => "Paint the door.".to_owned(),
         };
         home.say(&talk, &message, &owner).expect("a turn");

@@ -59,7 +59,7 @@ section! {
         workspace: Option<String>,
         /// Repository root shown to the model. Default: found upwards from the workspace.
         repo_root: Option<String>,
-        /// Skills every agent may see, by name. Unset: all; empty: none.
+        /// Skills every agent may see, by name. Unset: all; empty: none; `!name`: all but that one.
         skills: Option<Vec<String>>,
         /// Limits on listing skills.
         skills_limits: SkillsLimits,
@@ -217,7 +217,7 @@ section! {
         model_policy: Option<ModelPolicy>,
         /// Parameters sent with every request of this agent.
         params: OpenMap,
-        /// Skills this agent may see; replaces the default. Empty: none.
+        /// Skills this agent may see; replaces the default. Empty: none; `!name`: all but that one.
         skills: Option<Vec<String>>,
         /// Limits on listing skills.
         skills_limits: Option<SkillsLimits>,

@@ -11,8 +11,12 @@ section! {
         allow_bundled: Option<Vec<String>>,
         /// Where skills are found.
         load: SkillsLoad,
-        /// How programs a skill needs are installed.
-        [later]
+        /// Registries that `chela skills search` and `add NAME` ask: addresses with ClawHub's API, or of
+        /// index files (.json). Unset: clawhub.ai; empty: none.
+        registries: Option<Vec<String>>,
+        /// Where `chela skills add owner/repo` looks for repositories.
+        git_host: String = "https://github.com".to_owned(),
+        /// How `chela skills setup` installs the programs a skill needs.
         install: SkillsInstall,
         /// Limits.
         limits: SkillsLimits,
@@ -47,24 +51,23 @@ section! {
     /// How programs a skill needs are installed.
     struct SkillsInstall {
         /// Prefer Homebrew.
-        [later]
         prefer_brew: bool = true,
         /// Package manager for Node.
-        [later]
         node_manager: NodeManager,
         /// Allow skills from uploaded archives.
+        [later]
         allow_uploaded_archives: Option<bool>,
     }
 
     /// Limits on skills.
     struct SkillsLimits {
-        /// Folders looked at per root.
+        /// Skill folders read per root. Unset: all.
         [min 1]
-        max_candidates_per_root: u32 = 300,
-        /// Skills loaded per source.
+        max_candidates_per_root: Option<u32>,
+        /// Skills of one source that are described; the others are listed by name. Unset: all.
         [min 1]
-        max_skills_loaded_per_source: u32 = 200,
-        /// Skills described in the prompt; the names of the others are still listed.
+        max_skills_loaded_per_source: Option<u32>,
+        /// Skills described in the prompt. Where there are more, those that fit a message are described with it.
         max_skills_in_prompt: u32 = 150,
         /// Characters of the list in the prompt.
         max_skills_prompt_chars: u64 = 30_000,
@@ -77,7 +80,7 @@ section! {
     /// What happens when a skill changes.
     struct SkillsTrust {
         /// What happens when a skill in your own folders has changed.
-        on_change: OnChange,
+        on_change: SkillOnChange,
         /// Publishers whose signatures count.
         publishers: Vec<String>,
     }
@@ -100,6 +103,8 @@ words! {
     enum NodeManager { Npm = "npm", Pnpm = "pnpm", Yarn = "yarn", Bun = "bun" }
     /// How skills compete for space in the prompt.
     enum SkillsRanking {
+        /// All while they fit; where they do not, those that fit the message.
+        Auto = "auto",
         /// Workspace first, then by use.
         Stable = "stable",
         /// All names, and the descriptions that fit the message.
@@ -107,4 +112,15 @@ words! {
     }
     /// What happens when something trusted changes.
     enum OnChange { Warn = "warn", Allow = "allow", Quarantine = "quarantine" }
+    /// What happens when a skill in your own folders changes.
+    enum SkillOnChange {
+        /// Quarantine a skill you trusted, warn about others.
+        QuarantineTrusted = "quarantine-trusted",
+        /// Use it and warn.
+        Warn = "warn",
+        /// Use it.
+        Allow = "allow",
+        /// Quarantine it.
+        Quarantine = "quarantine",
+    }
 }

@@ -287,7 +287,7 @@ impl RequestDraft {
         // One that was read back is not cut: nothing is known of its pieces.
         let both = self.cuts.len().min(before.body.len()).min(contents.len());
         let is_same =
-            |(own, other): &(&Range<usize>, &[u8])| self.stored.get((*own).clone()).unwrap_or_default() == **other;
+            |(own, other): &(&Range<usize>, &[u8])| self.stored.get((*own).clone()) == Some(*other);
         let pairs = self.cuts.iter().zip(before.body.pieces());
         let first = pairs.take_while(is_same).count().min(both);
         let pairs = self.cuts.iter().rev().zip(before.body.pieces().rev());

@@ -157,7 +157,10 @@ fn run_set(set: &Set, request: &BenchRequest<'_>) -> Result<SetReport, BenchErro
 /// Whether no weight was chosen by it: half of the groups, or of the questions where there is one
 /// group, by their hash.
 pub fn is_held_out(key: &str) -> bool {
-    ContentHash::of(key).as_bytes().first().is_some_and(|byte| byte & 1 == 1)
+    ContentHash::of(key)
+        .as_bytes()
+        .first()
+        .is_some_and(|byte| byte & 1 == 1)
 }
 
 /// The index of one group.

@@ -16,29 +16,34 @@ pub struct SkillsListing {
     entries: Vec<SkillEntry>,
 }
 
-/// One `<skill>` of the listing.
+/// One skill of the listing: a line among `<skills>`, or a `<skill>` of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillEntry {
     pub name: Arc<str>,
     /// Bytes of the listing.
     pub range: Range<usize>,
+    /// The line that opens the group it stands in.
+    group: Option<Range<usize>>,
     pub origin: SpanOrigin,
     pub trust: Trust,
 }
 
 impl SkillsListing {
-    /// Reads a listing of `<skill>` elements; `None` when it is blank. The entries take the
-    /// listing's source until [`label`](Self::label) gives them their own.
+    /// Reads a listing; `None` when it is blank. The entries take the listing's source until [`label`](Self::label) gives them their own.
     pub fn new(listing: &str, origin: Origin, trust: Trust) -> Option<Self> {
         let text = CleanText::new(listing);
         if text.is_empty() {
             return None;
         }
         let origin = SpanOrigin::from(origin);
-        let entries = entries_in(text.as_str())
-            .map(|(name, range)| SkillEntry {
+        let lines = lines_in(text.as_str()).map(|(name, range, group)| (name, range, Some(group)));
+        let elements = elements_in(text.as_str()).map(|(name, range)| (name, range, None));
+        let entries = lines
+            .chain(elements)
+            .map(|(name, range, group)| SkillEntry {
                 name,
                 range,
+                group,
                 origin: origin.clone(),
                 trust,
             })
@@ -68,11 +73,17 @@ impl SkillsListing {
         let (first, last) = (self.entries.first()?, self.entries.last()?);
         let wanted = self.entries.iter().find(|entry| &*entry.name == name)?;
         let text = self.text();
-        let parts = [
-            text.get(..first.range.start)?,
-            text.get(wanted.range.clone())?,
-            text.get(last.range.end..)?,
-        ];
+        let inner = text.get(wanted.range.clone())?;
+        let parts = match &wanted.group {
+            Some(group) => [OPEN, text.get(group.clone())?, inner, GROUP_CLOSE, CLOSE],
+            None => [
+                text.get(..first.range.start)?,
+                inner,
+                text.get(last.range.end..)?,
+                "",
+                "",
+            ],
+        };
         let alone = Self::new(&parts.concat(), (*self.origin).clone(), self.trust)?;
         Some(alone.label(|_| Some(((*wanted.origin).clone(), wanted.trust))))
     }
@@ -97,8 +108,34 @@ impl SkillsListing {
     }
 }
 
+const OPEN: &str = "<available_skills>\n";
+const CLOSE: &str = "</available_skills>";
+const GROUP_OPEN: &str = "<skills ";
+const GROUP_CLOSE: &str = "</skills>\n";
+
+/// Each described line of a group, `name v123456: what it does`, with its name and the line that
+/// opens the group.
+fn lines_in(text: &str) -> impl Iterator<Item = (Arc<str>, Range<usize>, Range<usize>)> + '_ {
+    let mut at = 0;
+    let mut group: Option<Range<usize>> = None;
+    text.split_inclusive('\n').filter_map(move |line| {
+        let range = at..at + line.len();
+        at = range.end;
+        if line.starts_with('<') {
+            group = line.starts_with(GROUP_OPEN).then_some(range);
+            return None;
+        }
+        let (name, rest) = line.split_once(" v")?;
+        let (version, _) = rest.split_once(':')?;
+        let is_line = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
+        let name = name.split_once('@').map_or(name, |(name, _)| name);
+        let name = chela_core::sanitize::literal(name).trim().into();
+        is_line.then(|| group.clone().map(|group| (name, range, group)))?
+    })
+}
+
 /// Each `<skill>…</skill>` from its line's beginning to its line's end, with its `<name>`.
-fn entries_in(text: &str) -> impl Iterator<Item = (Arc<str>, Range<usize>)> + '_ {
+fn elements_in(text: &str) -> impl Iterator<Item = (Arc<str>, Range<usize>)> + '_ {
     const OPEN: &str = "<skill>";
     const CLOSE: &str = "</skill>";
     let mut at = 0;
@@ -143,6 +180,23 @@ mod tests {
                 ("notes", "  <skill><name> notes </name></skill>\n"),
             ]
         );
+    }
+
+    #[test]
+    fn the_lines_of_a_group_are_entries() {
+        let listing = "<available_skills>\n<skills location=\"~/a/{name}/SKILL.md\">\n\
+                       deploy v123456: Says v1: go.\nnotes@x/notes v000001: Keeps notes.\n- alpha beta\n</skills>\n\
+                       <more>7 more</more>\n</available_skills>";
+        let skills = SkillsListing::new(listing, Origin::Runtime, Trust::Owner).unwrap();
+        let names: Vec<&str> = skills.entries().iter().map(|entry| &*entry.name).collect();
+        assert_eq!(names, ["deploy", "notes"]);
+        let range = skills.entries()[0].range.clone();
+        assert_eq!(&skills.text()[range], "deploy v123456: Says v1: go.\n");
+        assert_eq!(
+            skills.only("notes").unwrap().text(),
+            "<available_skills>\n<skills location=\"~/a/{name}/SKILL.md\">\nnotes@x/notes v000001: Keeps notes.\n</skills>\n</available_skills>"
+        );
+        assert!(skills.only("alpha").is_none());
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub enum MoveError {
 pub fn accept(
     library: &mut SkillLibrary,
     skill: &Skill,
+    granted: &[String],
     host: &Host,
 ) -> Result<PathBuf, MoveError> {
     let just_changed = || MoveError::JustChanged {
@@ -57,7 +58,7 @@ pub fn accept(
         .filter(|known| known.tree == skill.tree)
         .ok_or_else(just_changed)?;
     if now.source != SkillSource::Downloaded {
-        library.change_lock(|lock| lock.trust(&now, host))?;
+        library.change_lock(|lock| lock.trust(&now, granted, host))?;
         return Ok(now.folder.clone());
     }
     let state_dir = library.places().state_dir.clone();
@@ -78,9 +79,9 @@ pub fn accept(
     moved.folder.clone_from(&target);
     moved.file = target.join(now.file.file_name().unwrap_or_default());
     library.change_lock(|lock| {
-        let origin = lock.entry(&now).and_then(|entry| entry.origin.clone());
-        lock.forget(&now.folder);
-        lock.trust_from(&moved, host, origin);
+        lock.forget(&target);
+        lock.move_entry(&now.folder, &target);
+        lock.trust(&moved, granted, host);
     })?;
     library.refresh();
     Ok(target)
@@ -109,12 +110,7 @@ pub fn remove(
     );
     if !ours {
         let instead = match &skill.source {
-            SkillSource::Bundled => {
-                format!(
-                    "turn it off: chela config set 'skills.entries[\"{}\"].enabled' false",
-                    skill.key()
-                )
-            }
+            SkillSource::Bundled => format!("turn it off: chela skills disable {}", skill.name),
             _ => format!("delete {} yourself if it is yours", skill.folder.display()),
         };
         let place = format!("{} ({})", skill.source, skill.root.display());
@@ -134,7 +130,7 @@ pub fn remove(
     })
 }
 
-fn trash(folder: &Path, state_dir: &Path, host: &Host) -> Result<PathBuf, MoveError> {
+pub(super) fn trash(folder: &Path, state_dir: &Path, host: &Host) -> Result<PathBuf, MoveError> {
     let failed = |source| MoveError::Move {
         path: folder.to_owned(),
         source,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use chela_core::{Host, ok_or_warn};
 
 use super::copy;
-use super::fetch::{AddSource, FetchError};
+use super::source::{AddSource, FetchError, SkillOrigin};
 use crate::disk;
 use crate::name::{is_valid_name, suggested};
 use crate::roots::{SkillRoot, quarantine_dir};
@@ -70,8 +70,39 @@ pub enum AddError {
     Lock(#[from] crate::trust::LockError),
 }
 
+/// Skills that were fetched into a folder of ours and are nowhere in use. What is not taken from there
+/// goes when this does.
+#[derive(Debug)]
+pub struct StagedSkills {
+    staging: PathBuf,
+    origin: SkillOrigin,
+    skills: Vec<StagedSkill>,
+}
+
+/// One of them.
+#[derive(Debug, Clone)]
+pub struct StagedSkill {
+    pub skill: Skill,
+    /// The name of its folder.
+    pub folder_name: String,
+    pub files: usize,
+    pub report: ScanReport,
+    pub left_behind: Vec<String>,
+}
+
+impl Drop for StagedSkills {
+    fn drop(&mut self) {
+        ok_or_warn!(fs::remove_dir_all(&self.staging), "what was fetched stays behind", path = %self.staging.display());
+    }
+}
+
 /// Fetches skills into quarantine. Either all of them are there afterwards, or none is.
 pub fn add(request: &AddRequest<'_>) -> Result<Vec<AddedSkill>, AddError> {
+    stage(request)?.quarantine(request.state_dir, request.host)
+}
+
+/// Fetches skills, and looks into them.
+pub fn stage(request: &AddRequest<'_>) -> Result<StagedSkills, AddError> {
     let quarantine = quarantine_dir(request.state_dir);
     let staging = quarantine.join(format!(".incoming-{}", request.host.random_hex(6)));
     let failed = |source| AddError::Write {
@@ -79,70 +110,105 @@ pub fn add(request: &AddRequest<'_>) -> Result<Vec<AddedSkill>, AddError> {
         source,
     };
     disk::create_dir(&staging.join("fetched")).map_err(failed)?;
-    let outcome = stage_and_move(request, &quarantine, &staging);
-    ok_or_warn!(fs::remove_dir_all(&staging), "what was fetched stays behind", path = %staging.display());
-    outcome
-}
-
-fn stage_and_move(
-    request: &AddRequest<'_>,
-    quarantine: &Path,
-    staging: &Path,
-) -> Result<Vec<AddedSkill>, AddError> {
-    let origin = request.source.origin();
-    let found_in = request
+    // Whatever happens from here on, the folder goes.
+    let mut staged = StagedSkills {
+        staging: staging.clone(),
+        origin: SkillOrigin::Path {
+            path: staging.clone(),
+        },
+        skills: Vec::new(),
+    };
+    let fetched = request
         .source
         .fetch(&staging.join("fetched"), request.host)?;
-    let skills = find(&found_in, request, &origin)?;
-    let mut ready: Vec<(String, AddedSkill)> = Vec::new();
-    let failed = |path: &Path| {
-        let path = path.to_owned();
-        move |source| AddError::Write { path, source }
-    };
-    for skill in &skills {
-        let name = folder_for(skill);
-        let staged = staging.join("ready").join(&name);
-        let copied = copy::copy_tree(&skill.folder, &staged).map_err(failed(&staged))?;
-        let added = AddedSkill {
-            name: skill.name.clone(),
-            folder: quarantine.join(&name),
+    staged.origin = fetched.origin;
+    let shown = staged.origin.to_string();
+    for skill in find(&fetched.folder, request, &shown)? {
+        let folder_name = folder_for(&skill);
+        let folder = staging.join("ready").join(&folder_name);
+        let copied = copy::copy_tree(&skill.folder, &folder).map_err(|source| AddError::Write {
+            path: folder.clone(),
+            source,
+        })?;
+        staged.skills.push(StagedSkill {
             files: copied.files,
-            report: request.scanner.scan(&SkillContents::of(skill)),
+            report: request.scanner.scan(&SkillContents::of(&skill)),
             left_behind: copied.left_behind,
-        };
-        ready.push((name, added));
+            folder_name,
+            skill,
+        });
     }
-    let mut lock = TrustLock::open(request.state_dir);
-    for (name, added) in &ready {
-        let target = quarantine.join(name);
-        if target.exists() {
-            let old = staging.join("old");
-            disk::create_dir(&old).map_err(failed(&old))?;
-            fs::rename(&target, old.join(name)).map_err(failed(&target))?;
-        }
-        fs::rename(staging.join("ready").join(name), &target).map_err(failed(&target))?;
-        lock.fetched(&target, waiting(&added.name, &origin, request.host));
-    }
-    lock.save()?;
-    Ok(ready.into_iter().map(|(_, added)| added).collect())
+    Ok(staged)
 }
 
-/// What the lock says of a skill nobody has trusted yet.
-fn waiting(name: &str, origin: &str, host: &Host) -> LockEntry {
-    let origin = crate::one_line::one_line(origin, 300);
-    LockEntry {
-        name: name.to_owned(),
-        tree: chela_core::ContentHash::of(""),
-        files: BTreeMap::new(),
-        since: host.unix_time(),
-        by: TrustedBy::Owner,
-        quarantined: Some(format!(
-            "it was fetched from {origin} and you have not trusted it"
-        )),
-        origin: Some(origin),
-        turn: None,
-        question: None,
-        told: None,
+impl StagedSkills {
+    pub fn skills(&self) -> &[StagedSkill] {
+        &self.skills
+    }
+
+    pub fn origin(&self) -> &SkillOrigin {
+        &self.origin
+    }
+
+    /// Where the files of one of them lie.
+    pub fn folder_of(&self, skill: &StagedSkill) -> PathBuf {
+        self.staging.join("ready").join(&skill.folder_name)
+    }
+
+    /// Puts all of them into quarantine.
+    pub fn quarantine(self, state_dir: &Path, host: &Host) -> Result<Vec<AddedSkill>, AddError> {
+        let quarantine = quarantine_dir(state_dir);
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| AddError::Write { path, source }
+        };
+        let mut lock = TrustLock::open(state_dir);
+        let mut added = Vec::new();
+        for staged in &self.skills {
+            let target = quarantine.join(&staged.folder_name);
+            if target.exists() {
+                let old = self.staging.join("old");
+                disk::create_dir(&old).map_err(failed(&old))?;
+                fs::rename(&target, old.join(&staged.folder_name)).map_err(failed(&target))?;
+            }
+            fs::rename(self.folder_of(staged), &target).map_err(failed(&target))?;
+            lock.note_fetched(&target, self.waiting(&staged.skill, host));
+            added.push(AddedSkill {
+                name: staged.skill.name.clone(),
+                folder: target,
+                files: staged.files,
+                report: staged.report.clone(),
+                left_behind: staged.left_behind.clone(),
+            });
+        }
+        lock.save()?;
+        Ok(added)
+    }
+
+    /// What the lock says of a skill nobody has trusted yet.
+    pub(super) fn waiting(&self, skill: &Skill, host: &Host) -> LockEntry {
+        let origin = crate::one_line::one_line(&self.origin.to_string(), 300);
+        LockEntry {
+            name: skill.name.clone(),
+            tree: chela_core::ContentHash::of(""),
+            files: BTreeMap::new(),
+            since: host.unix_time(),
+            by: TrustedBy::Owner,
+            quarantined: Some(format!(
+                "it was fetched from {origin} and you have not trusted it"
+            )),
+            origin: Some(origin),
+            from: Some(self.origin.clone()),
+            turn: None,
+            question: None,
+            told: None,
+            looked: None,
+            granted: Vec::new(),
+            version: match &self.origin {
+                SkillOrigin::Registry { version, .. } => Some(version.clone()),
+                _ => skill.front.version.clone(),
+            },
+        }
     }
 }
 

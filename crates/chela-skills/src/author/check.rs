@@ -1,7 +1,7 @@
 //! Holding a skill against the rules of the Agent Skills format, line by line.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use chela_config::Severity;
 use chela_core::{suggest, tokens};
@@ -13,7 +13,8 @@ use crate::front_matter::{
     self, ADDED_KEYS, FrontMatter, GATING_KEYS, STANDARD_KEYS, SkillText, SplitFile,
 };
 use crate::name;
-use crate::tree;
+use crate::scan::skill_file_in;
+use crate::tree::{self, FolderListing};
 
 const MAX_DESCRIPTION: usize = 1024;
 const MAX_COMPATIBILITY: usize = 500;
@@ -39,7 +40,7 @@ impl CheckedSkill {
 /// Checks the skill in a folder. Whatever would keep it from being loaded is an error.
 pub fn check_folder(folder: &Path) -> CheckedSkill {
     let name = name::of_folder(folder).to_owned();
-    let path = folder.join(crate::SKILL_FILE);
+    let path = skill_file(folder);
     let bytes = match tree::read_file(&path, 64 * 1024 * 1024) {
         Ok(content) => content.bytes,
         Err(error) => {
@@ -88,6 +89,13 @@ pub fn check_folder(folder: &Path) -> CheckedSkill {
         name: text.front.name.unwrap_or(name),
         findings,
     }
+}
+
+/// The file that makes it a skill, in whatever letters it is written.
+fn skill_file(folder: &Path) -> PathBuf {
+    let listing = FolderListing::read(folder.to_owned());
+    let named = listing.ok().and_then(|listing| skill_file_in(&listing));
+    folder.join(named.as_deref().unwrap_or(crate::SKILL_FILE))
 }
 
 struct Check<'a> {

@@ -3,12 +3,13 @@ use std::process::Command;
 
 use crate::fixture::{SkillsHome, names};
 use crate::{
-    AddRequest, AddSource, AddedSkill, FirstLook, NewSkill, ScanVerdict, TrustState, accept, add,
-    check_folder, create, remove,
+    AddRequest, AddSource, AddedSkill, FirstLook, GitSource, NewSkill, ScanVerdict, SkillOrigin,
+    TrustState, accept, add, check_folder, create, differences, remove, replace, stage,
 };
 
 fn fetch(home: &SkillsHome, given: &str) -> Result<Vec<AddedSkill>, String> {
-    let source = AddSource::parse(given, &home.host).map_err(|error| error.to_string())?;
+    let source = AddSource::parse(given, "https://git.example", &home.host)
+        .map_err(|error| error.to_string())?;
     let request = AddRequest {
         source: &source,
         only: None,
@@ -140,7 +141,7 @@ fn a_folder_goes_into_quarantine_and_out_by_trust() {
     let skill = entry.skill.clone();
     assert!(library.for_agent(&|_| true).listing().text.is_empty());
 
-    let place = accept(&mut library, &skill, &home.host).unwrap();
+    let place = accept(&mut library, &skill, &[], &home.host).unwrap();
     assert_eq!(place, home.path(".chela/skills/nice"));
     assert_eq!(
         library.catalog().get("nice").unwrap().trust.state,
@@ -191,7 +192,7 @@ fn a_newer_download_replaces_only_when_trusted() {
         .unwrap()
         .skill
         .clone();
-    accept(&mut library, &waiting, &home.host).unwrap();
+    accept(&mut library, &waiting, &[], &home.host).unwrap();
     assert_eq!(
         library.catalog().get("nice").unwrap().skill.description,
         "the new one"
@@ -367,11 +368,204 @@ fn addresses_that_run_commands_are_refused() {
         "-x@y:z",
         "http://plain",
         "https://a b",
-        "nowhere",
-        "https://x/y.tar.gz",
+        "owner/repo@--upload-pack=x",
     ] {
-        assert!(AddSource::parse(given, &home.host).is_err(), "{given}");
+        let parsed = AddSource::parse(given, "https://git.example", &home.host);
+        assert!(parsed.is_err(), "{given}");
     }
-    assert!(AddSource::parse("https://example.org/a/b", &home.host).is_ok());
-    assert!(AddSource::parse("git@example.org:a/b.git#skills/x", &home.host).is_ok());
+}
+
+fn git(folder: &std::path::Path, args: &[&str]) {
+    let identity = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@b",
+        "-c",
+        "init.defaultBranch=main",
+    ];
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(folder)
+        .args(identity)
+        .args(args)
+        .status();
+    assert!(status.unwrap().success());
+}
+
+#[test]
+fn a_version_of_a_repository_is_named_fetched_and_replaced() {
+    let mut home = SkillsHome::new();
+    home.settings.allow_bundled = Some(Vec::new());
+    home.write(
+        "host/me/kit/skills/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: Merges files\nversion: 1.0.0\n---\nOld way.\n",
+    );
+    let repo = home.path("host/me/kit");
+    git(&repo, &["init", "-q"]);
+    git(&repo, &["add", "."]);
+    git(&repo, &["commit", "-qm", "one"]);
+    git(&repo, &["tag", "v1"]);
+    let host = format!("file://{}", home.path("host").display());
+    let parse = |given: &str| AddSource::parse(given, &host, &home.host).unwrap();
+    let request = |source: &AddSource| {
+        let request = AddRequest {
+            source,
+            only: None,
+            state_dir: &home.path(".chela"),
+            host: &home.host,
+            scanner: &FirstLook,
+        };
+        stage(&request)
+    };
+    let source = parse("me/kit/skills/pdf@v1");
+    let added = request(&source)
+        .unwrap()
+        .quarantine(&home.path(".chela"), &home.host)
+        .unwrap();
+    assert_eq!(added[0].name, "pdf");
+    let mut library = home.open();
+    let skill = library.catalog().get("pdf").unwrap().skill.clone();
+    accept(
+        &mut library,
+        &skill,
+        &["Bash(git:*)".to_owned()],
+        &home.host,
+    )
+    .unwrap();
+    let skill = library.catalog().get("pdf").unwrap().skill.clone();
+    let entry = library.lock().entry(&skill).unwrap().clone();
+    assert_eq!(entry.version.as_deref(), Some("1.0.0"));
+    let Some(SkillOrigin::Git { source, commit }) = entry.from.clone() else {
+        panic!("{entry:?}");
+    };
+    assert_eq!(source.newest_commit(&home.host).unwrap(), commit);
+
+    home.write(
+        "host/me/kit/skills/pdf/SKILL.md",
+        "---\nname: pdf\ndescription: Merges files\nversion: 1.1.0\n---\nNew way.\n",
+    );
+    home.write("host/me/kit/skills/pdf/extra.sh", "echo\n");
+    git(&repo, &["add", "."]);
+    git(&repo, &["commit", "-qm", "two"]);
+    assert_eq!(
+        source.newest_commit(&home.host).unwrap(),
+        commit,
+        "a tag stays"
+    );
+    let newest = GitSource {
+        reference: None,
+        ..source
+    };
+    assert_ne!(newest.newest_commit(&home.host).unwrap(), commit);
+    let source = AddSource::Git(newest);
+    let staged = request(&source).unwrap();
+    let newer = staged.skills()[0].clone();
+    let found = differences(&skill, &staged, &newer);
+    let paths: Vec<_> = found
+        .iter()
+        .map(|file| (file.path.as_str(), file.before.is_some()))
+        .collect();
+    assert_eq!(paths, [("SKILL.md", true), ("extra.sh", false)]);
+    assert!(
+        found[0]
+            .after
+            .as_ref()
+            .unwrap()
+            .as_ref()
+            .unwrap()
+            .contains("New way")
+    );
+    let place = replace(&mut library, &skill, (&staged, &newer), &home.host).unwrap();
+    drop(staged);
+    let entry = library.catalog().get("pdf").unwrap();
+    assert_eq!(entry.trust.state, TrustState::Trusted);
+    assert!(
+        entry.granted.is_empty(),
+        "what was granted was granted to the old version"
+    );
+    assert_eq!(entry.skill.folder, place);
+    let version = library.lock().entry(&entry.skill).unwrap().version.clone();
+    assert_eq!(version.as_deref(), Some("1.1.0"));
+    assert!(quarantined(&home).is_empty());
+    // One that was changed by hand meanwhile is not thrown away.
+    home.write(".chela/skills/pdf/mine.txt", "mine");
+    let staged = request(&source).unwrap();
+    let newer = staged.skills()[0].clone();
+    let stale = library.catalog().get("pdf").unwrap().skill.clone();
+    assert!(replace(&mut library, &stale, (&staged, &newer), &home.host).is_err());
+}
+
+/// A zip file of these: path, content, Unix mode.
+fn zip(entries: &[(&str, &[u8], u32)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut directory = Vec::new();
+    for (path, content, mode) in entries {
+        let at = u32::try_from(bytes.len()).unwrap();
+        let size = u32::try_from(content.len()).unwrap().to_le_bytes();
+        let name = u16::try_from(path.len()).unwrap().to_le_bytes();
+        bytes.extend(b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        bytes.extend([&size[..], &size[..], &name[..], &[0, 0]].concat());
+        bytes.extend(path.bytes());
+        bytes.extend(*content);
+        directory.extend(b"PK\x01\x02\x14\x03\x14\0\0\0\0\0\0\0\0\0\0\0\0\0");
+        directory.extend([&size[..], &size[..], &name[..], &[0; 8]].concat());
+        directory.extend((mode << 16).to_le_bytes());
+        directory.extend(at.to_le_bytes());
+        directory.extend(path.bytes());
+    }
+    let (at, size, count) = (bytes.len(), directory.len(), entries.len());
+    bytes.extend(directory);
+    bytes.extend(b"PK\x05\x06\0\0\0\0");
+    let count = u16::try_from(count).unwrap().to_le_bytes();
+    bytes.extend([&count[..], &count[..]].concat());
+    bytes.extend(u32::try_from(size).unwrap().to_le_bytes());
+    bytes.extend(u32::try_from(at).unwrap().to_le_bytes());
+    bytes.extend([0, 0]);
+    bytes
+}
+
+#[test]
+fn zip_and_skill_files_are_unpacked_and_the_bad_refused() {
+    let home = SkillsHome::new();
+    let head = b"---\nname: packed\ndescription: d\n---\nBody\n";
+    let good = zip(&[
+        ("packed/SKILL.md", head, 0o100_644),
+        ("packed/run.sh", b"echo\n", 0o100_755),
+        ("__MACOSX/packed/._SKILL.md", b"\0\x05\x16\x07", 0o100_644),
+    ]);
+    for name in ["packed.zip", "packed.skill"] {
+        home.write(name, &good);
+        let added = fetch(&home, &format!("~/{name}")).unwrap();
+        assert_eq!((added[0].name.as_str(), added[0].files), ("packed", 2));
+        assert_eq!(
+            added[0].report.verdict,
+            ScanVerdict::Clean,
+            "{:?}",
+            added[0].report
+        );
+    }
+    use std::os::unix::fs::PermissionsExt;
+    let script = home.path(".chela/quarantine/skills/packed/run.sh");
+    assert_eq!(
+        fs::metadata(script).unwrap().permissions().mode() & 0o111,
+        0o111
+    );
+    for (name, bytes, why) in [
+        (
+            "up.zip",
+            zip(&[("../up/SKILL.md", head, 0o100_644)]),
+            "outside its folder",
+        ),
+        (
+            "link.zip",
+            zip(&[("a/SKILL.md", head, 0o100_644), ("a/l", b"/etc", 0o120_777)]),
+            "a link",
+        ),
+        ("cut.zip", good[..good.len() / 2].to_vec(), "not an archive"),
+    ] {
+        home.write(name, bytes);
+        let error = fetch(&home, &format!("~/{name}")).unwrap_err();
+        assert!(error.contains(why), "{name}: {error}");
+    }
 }

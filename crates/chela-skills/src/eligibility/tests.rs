@@ -112,9 +112,7 @@ fn allow_lists_and_switches_hide() {
             ..SkillEntry::default()
         },
     );
-    assert!(reasons(home, "{}")[0].starts_with(
-        "it is turned off (chela config set 'skills.entries[\"gated\"].enabled' true"
-    ));
+    assert!(reasons(home, "{}")[0].starts_with("it is turned off (chela skills enable gated)"));
 }
 
 #[test]

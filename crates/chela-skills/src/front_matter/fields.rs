@@ -13,8 +13,19 @@ pub struct FrontMatter {
     pub license: Option<String>,
     pub compatibility: Option<String>,
     pub homepage: Option<String>,
-    /// `allowed-tools`: while the skill is active only these may be used; `None` sets no bound.
+    /// `allowed-tools`: calls the skill would have pre-approved while it is in use. A request: what
+    /// comes of it is decided when the skill is trusted.
     pub allowed_tools: Option<Vec<String>>,
+    /// `metadata.chela.onlyTools`: while the skill is in use no other tools may be called; `None`
+    /// sets no bound.
+    pub only_tools: Option<Vec<String>>,
+    /// `argument-hint`: what may follow its command.
+    pub argument_hint: Option<String>,
+    pub context: SkillContext,
+    /// `model`: which model is to answer while a person has it called.
+    pub model: Option<String>,
+    /// `metadata.chela.draft`: it is being written and not to be used yet.
+    pub draft: bool,
     /// Whether a person may call it as a command.
     pub user_invocable: bool,
     /// Whether it stays out of the prompt and is only called by name.
@@ -22,8 +33,21 @@ pub struct FrontMatter {
     pub dispatch: Option<CommandDispatch>,
     pub gating: SkillGating,
     pub metadata: Map<String, Value>,
+    /// The version its author gave it.
+    pub version: Option<String>,
     /// Top-level keys nobody defined, in the order written.
     pub unknown: Vec<String>,
+}
+
+/// `context`: where a skill that a person calls does its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SkillContext {
+    /// In the conversation.
+    #[default]
+    Inline,
+    /// In a sub-agent that knows nothing of the conversation.
+    Fork,
 }
 
 /// `command-dispatch: tool`: the command goes straight to a tool, past the model.
@@ -34,7 +58,7 @@ pub struct CommandDispatch {
     pub arg_mode: String,
 }
 
-/// `metadata.chela`, `metadata.openclaw` or `metadata.clawdbot`: when and how it may be used.
+/// `metadata.chela`, `metadata.openclaw` or one of its older names: when and how it may be used.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SkillGating {
     /// Skips every requirement but the operating system.
@@ -71,8 +95,12 @@ pub(crate) const STANDARD_KEYS: [&str; 6] = [
     "allowed-tools",
 ];
 /// Keys that other runtimes added and that are understood here.
-pub(crate) const ADDED_KEYS: [&str; 6] = [
+pub(crate) const ADDED_KEYS: [&str; 10] = [
     "homepage",
+    "version",
+    "argument-hint",
+    "context",
+    "model",
     "user-invocable",
     "disable-model-invocation",
     "command-dispatch",
@@ -80,7 +108,7 @@ pub(crate) const ADDED_KEYS: [&str; 6] = [
     "command-arg-mode",
 ];
 /// Where gating may stand inside `metadata`; the first found counts.
-pub(crate) const GATING_KEYS: [&str; 3] = ["chela", "openclaw", "clawdbot"];
+pub(crate) const GATING_KEYS: [&str; 5] = ["chela", "openclaw", "clawdbot", "moltbot", "clawdis"];
 
 pub(super) fn read(
     mut map: Map<String, Value>,
@@ -109,6 +137,19 @@ pub(super) fn read(
         allowed_tools: map
             .get("allowed-tools")
             .and_then(|value| fields.tools(value)),
+        only_tools: fields.only_tools(&metadata),
+        argument_hint: fields.hint(map.get("argument-hint")),
+        context: fields.context(map.get("context")),
+        model: fields
+            .text(map.get("model"), "model")
+            .filter(|model| !model.eq_ignore_ascii_case("inherit")),
+        draft: fields
+            .flag(
+                own(&metadata).and_then(|own| own.get("draft")),
+                "metadata.chela.draft",
+            )
+            .unwrap_or(false),
+        version: fields.version(&map, &metadata),
         user_invocable: fields
             .flag(map.get("user-invocable"), "user-invocable")
             .unwrap_or(true),
@@ -225,6 +266,47 @@ impl Fields<'_, '_> {
         Some(tools)
     }
 
+    /// `[issue] [priority]`, which YAML may take for a list.
+    fn hint(&mut self, value: Option<&Value>) -> Option<String> {
+        let text = self.text(value, "argument-hint")?;
+        match value {
+            Some(Value::Array(_)) => Some(format!("[{text}]")),
+            _ => Some(text),
+        }
+    }
+
+    /// A bound stands under a key of our own: elsewhere lists of tools ask for more, not for less.
+    fn only_tools(&mut self, metadata: &Map<String, Value>) -> Option<Vec<String>> {
+        let written = own(metadata)?.get("onlyTools")?.clone();
+        match written {
+            Value::Null => None,
+            // What cannot be read leaves nothing: a bound that is written down is not dropped.
+            other => Some(self.tools(&other).unwrap_or_default()),
+        }
+    }
+
+    fn context(&mut self, value: Option<&Value>) -> SkillContext {
+        match self.text(value, "context").as_deref() {
+            Some(word) if word.eq_ignore_ascii_case("fork") => SkillContext::Fork,
+            None => SkillContext::Inline,
+            Some(word) if word.eq_ignore_ascii_case("inline") => SkillContext::Inline,
+            Some(_) => {
+                self.note("context", "knows only `fork`; it runs in the conversation");
+                SkillContext::Inline
+            }
+        }
+    }
+
+    /// `version` at the top, as many write it, or in `metadata`, as the format has it.
+    fn version(
+        &mut self,
+        map: &Map<String, Value>,
+        metadata: &Map<String, Value>,
+    ) -> Option<String> {
+        let top = self.text(map.get("version"), "version");
+        top.or_else(|| self.text(metadata.get("version"), "metadata.version"))
+    }
+
     /// A map, or text that holds one as JSON5.
     fn object(&mut self, key: &str, value: Value) -> Map<String, Value> {
         match value {
@@ -330,6 +412,11 @@ impl Fields<'_, '_> {
             arg_mode: arg_mode.unwrap_or_else(|| "raw".to_owned()),
         })
     }
+}
+
+/// The block that is read by nobody else.
+fn own(metadata: &Map<String, Value>) -> Option<&Map<String, Value>> {
+    metadata.get("chela")?.as_object()
 }
 
 /// A map inside text: JSON5 first, then YAML's own braces.

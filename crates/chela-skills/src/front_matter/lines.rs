@@ -34,45 +34,118 @@ pub(super) fn quote_values(head: &str) -> Option<String> {
     changed.then_some(quoted)
 }
 
-/// The top-level `key: value` lines, when the head has no other shape and at least a description.
+/// The head by its lines: a key and what follows it, up to the next key. `None` when no line has a
+/// key.
 pub(super) fn read(head: &str) -> Option<Map<String, Value>> {
     let mut map = Map::new();
+    let mut open: Option<OpenKey<'_>> = None;
     for line in head.lines() {
-        let nested = line.starts_with([' ', '\t', '-', '}', ']', '{', '[']);
-        if line.trim().is_empty() || line.starts_with('#') || nested {
-            continue;
-        }
-        let (key, value) = line.split_once(':')?;
-        let key = key.trim().trim_matches(['"', '\'']);
-        if key.is_empty() || key.contains(char::is_whitespace) {
-            return None;
-        }
-        let value = value.trim();
-        if let Some(value) = unquoted(value) {
-            map.insert(key.to_owned(), value);
+        let line = line.trim_end();
+        let describes = open.as_ref().is_some_and(|open| open.key == "description");
+        match key_of(line, describes) {
+            Some((key, value)) => {
+                put(&mut map, open.replace(OpenKey::new(key, value)));
+            }
+            None => {
+                if let Some(open) = &mut open {
+                    open.more.push(line);
+                }
+            }
         }
     }
-    map.get("description")
-        .is_some_and(|text| text.is_string())
-        .then_some(map)
+    put(&mut map, open);
+    (!map.is_empty()).then_some(map)
 }
 
-/// A value as it stands on its line; `None` when it goes on elsewhere.
-fn unquoted(value: &str) -> Option<Value> {
-    if value.is_empty() || matches!(value, "|" | ">" | "|-" | ">-" | "|+" | ">+") {
-        return None;
-    }
-    for quote in ['"', '\''] {
-        if let Some(rest) = value.strip_prefix(quote) {
-            // An opened quote that is never closed would swallow what follows: not a line.
-            return rest.strip_suffix(quote).map(Value::from);
+/// Whether a line is neither a key nor a part of one: a sentence at the margin.
+pub(super) fn is_text(line: &str) -> bool {
+    line.starts_with(char::is_alphabetic) && key_of(line, false).is_none()
+}
+
+/// A key, what stands behind it, and the lines below.
+struct OpenKey<'a> {
+    key: &'a str,
+    value: &'a str,
+    more: Vec<&'a str>,
+}
+
+impl<'a> OpenKey<'a> {
+    fn new(key: &'a str, value: &'a str) -> Self {
+        Self {
+            key,
+            value,
+            more: Vec::new(),
         }
     }
-    match value {
-        "true" => Some(Value::Bool(true)),
-        "false" => Some(Value::Bool(false)),
-        _ => Some(Value::from(value)),
+
+    fn into_value(self) -> Option<Value> {
+        let marks = ["", "|", ">", "|-", ">-", "|+", ">+"];
+        if !marks.contains(&self.value) {
+            let more = self.more.iter().copied();
+            let goes_on = more.take_while(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            let text = std::iter::once(unquoted(self.value))
+                .chain(goes_on.map(str::trim).filter(|line| !is_mark(line)))
+                .collect::<Vec<_>>()
+                .join(" ");
+            return match text.trim() {
+                "true" => Some(Value::Bool(true)),
+                "false" => Some(Value::Bool(false)),
+                text => Some(Value::from(unquoted(text))),
+            };
+        }
+        let block = self.more.join("\n");
+        if self.value.is_empty()
+            && let Ok(value @ (Value::Object(_) | Value::Array(_))) = super::yaml::read(&block)
+        {
+            return Some(value);
+        }
+        let text = block.trim();
+        let text = match text.starts_with(['{', '[']) {
+            // For whoever reads JSON.
+            true => text.to_owned(),
+            false => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        };
+        (!text.is_empty()).then(|| Value::from(unquoted(&text)))
     }
+}
+
+fn put(map: &mut Map<String, Value>, open: Option<OpenKey<'_>>) {
+    if let Some(open) = open {
+        let key = open.key.to_owned();
+        if let Some(value) = open.into_value() {
+            map.entry(key).or_insert(value);
+        }
+    }
+}
+
+/// A key at the margin. Inside a description that goes on over lines, a word with a capital and a
+/// colon is a part of it.
+fn key_of(line: &str, describes: bool) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let key = key.trim_end().trim_matches(['"', '\'']);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let first = key.chars().next()?;
+    let is_key = first.is_ascii_alphabetic() && key.chars().all(word);
+    let apart = value.is_empty() || value.starts_with([' ', '\t', '"', '\'', '[', '{']);
+    let said = describes && first.is_ascii_uppercase();
+    (is_key && apart && !said).then(|| (key, value.trim()))
+}
+
+/// What version control leaves behind in a file two people wrote.
+fn is_mark(line: &str) -> bool {
+    ["<<<<<<<", "=======", ">>>>>>>"]
+        .iter()
+        .any(|mark| line.starts_with(mark))
+}
+
+/// A text without the quotes around it, or without one that is never closed.
+fn unquoted(text: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(rest) = text.strip_prefix(quote) {
+            return rest.strip_suffix(quote).unwrap_or(rest);
+        }
+    }
+    text
 }
 
 struct Pair<'a> {

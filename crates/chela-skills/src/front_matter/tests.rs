@@ -97,18 +97,91 @@ fn what_is_no_yaml_is_read_by_its_lines_or_refused_with_one() {
     assert_eq!(read_file.front.description.as_deref(), Some("fine"));
     assert_eq!(read_file.findings[0].code, "yaml-line-by-line");
 
-    let broken = text("name: x\ndescription: \"never closed\nlicense: MIT");
+    let open = text("name: x\ndescription: \"never closed\nlicense: MIT");
+    let open = read(open.as_bytes()).unwrap();
+    assert_eq!(open.front.description.as_deref(), Some("never closed"));
+    assert_eq!(open.findings[0].code, "yaml-line-by-line");
+
+    let broken = text("- [\n- {");
     let error = read(broken.as_bytes()).unwrap_err();
-    assert!(
-        matches!(error, FrontMatterError::Yaml { line: 3..=5, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, FrontMatterError::Yaml { .. }), "{error}");
 
     let prose = text("this is not a list of keys\nat all");
     assert_eq!(
         read(prose.as_bytes()).unwrap_err(),
         FrontMatterError::NotAMap
     );
+}
+
+#[test]
+fn descriptions_over_several_lines_and_unclosed_heads_are_read_as_far_as_they_go() {
+    let over_lines = "---\nname: draw\ndescription: Draws diagrams of many kinds.\nNatural language: from a plain sentence.\n\
+        Customization: Takes a path.\nversion\u{ff1a} 1.1\nlicense: MIT\n---\n# Draw\n";
+    let broken_block = "---\nname: reach\ndescription: |\nFinds suppliers.\n\nUse it for:\n- \"find [product]\"\n\
+        argument-hint: [product] | \"check\"\nmetadata:\n  openclaw:\n    requires: {bins: [gh]}\n---\nBody\n";
+    let unclosed = "---\nname: talk\ndescription: Writes down what is said.\nemoji: x\n\nrequires:\n  bins: [whisper]\n\n\
+        # Talk\n\nSend a voice message.\n\n---\n\nMore.\n";
+    let marked_by_git = "---\nname: daily\ndescription: Daily notes.\n<<<<<<< Updated\nmetadata:\n  author: x\n=======\n>>>>>>> Stashed\n---\n";
+    let longer_line = "---\nname: line\ndescription: Ends with a longer line.\n-----\nBody\n";
+    for (file, description) in [
+        (
+            over_lines,
+            "Draws diagrams of many kinds. Natural language: from a plain sentence. Customization: Takes a path. version\u{ff1a} 1.1",
+        ),
+        (
+            broken_block,
+            "Finds suppliers. Use it for: - \"find [product]\"",
+        ),
+        (unclosed, "Writes down what is said."),
+        (marked_by_git, "Daily notes."),
+        (longer_line, "Ends with a longer line."),
+    ] {
+        let read = read(file.as_bytes()).unwrap_or_else(|error| panic!("{file}: {error}"));
+        assert_eq!(read.front.description.as_deref(), Some(description));
+        assert_eq!(
+            read.findings.is_empty(),
+            file == longer_line,
+            "{:?}",
+            read.findings
+        );
+    }
+    let read_block = read(broken_block.as_bytes()).unwrap();
+    assert_eq!(read_block.front.gating.requires.bins, ["gh"]);
+    let read_unclosed = read(unclosed.as_bytes()).unwrap();
+    assert!(read_unclosed.body.starts_with("# Talk\n"));
+    assert_eq!(read_unclosed.body_line, 9);
+}
+
+#[test]
+fn what_an_invocation_needs_is_read() {
+    let file = text(
+        "name: fix\ndescription: d\nargument-hint: [issue] [priority]\ncontext: fork\nmodel: openai/gpt-5.6-mini\n\
+         version: 1.2.0\nallowed-tools: Read\nmetadata:\n  chela: {onlyTools: [read, exec], draft: true}\n  moltbot: {os: [linux]}",
+    );
+    let front = read(file.as_bytes()).unwrap().front;
+    assert_eq!(front.argument_hint.as_deref(), Some("[issue] [priority]"));
+    assert_eq!(front.context, super::SkillContext::Fork);
+    assert_eq!(front.model.as_deref(), Some("openai/gpt-5.6-mini"));
+    assert_eq!(front.version.as_deref(), Some("1.2.0"));
+    assert_eq!(front.only_tools.unwrap(), ["read", "exec"]);
+    assert!(front.draft);
+    for dialect in ["moltbot", "clawdis"] {
+        let file = text(&format!(
+            "description: d\nmetadata: {{\"{dialect}\": {{\"requires\": {{\"bins\": [\"gh\"]}}}}}}"
+        ));
+        assert_eq!(
+            read(file.as_bytes()).unwrap().front.gating.requires.bins,
+            ["gh"]
+        );
+    }
+    // A bound that is written down and cannot be read leaves no tool; a list of others is none.
+    let file = text("description: d\nmetadata: {chela: {onlyTools: {a: b}}}");
+    assert_eq!(
+        read(file.as_bytes()).unwrap().front.only_tools,
+        Some(Vec::new())
+    );
+    let file = text("description: d\nmetadata: {openclaw: {onlyTools: [read]}}");
+    assert_eq!(read(file.as_bytes()).unwrap().front.only_tools, None);
 }
 
 /// Shapes that people write and that no parser should stumble over.

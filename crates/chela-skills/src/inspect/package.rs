@@ -6,8 +6,8 @@ use std::path::Path;
 
 use chela_core::ContentHash;
 
-use super::archive::{self, ArchiveEntry, ClosedArchive};
 use super::bytes::{FileContent, UnreadableReason, holds};
+use crate::archive::{self, ArchiveEntry, ClosedArchive};
 use crate::finding::SkillFinding;
 use crate::skill::Skill;
 use crate::tree::FileKind;

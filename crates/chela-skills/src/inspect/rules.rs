@@ -15,6 +15,7 @@ mod pattern;
 mod run;
 mod say;
 mod stay;
+mod theft;
 
 use chela_config::Severity;
 
@@ -107,7 +108,10 @@ pub(super) fn look(page: &ScannedFile, known: &KnownSites, findings: &mut Vec<Sk
 
 /// What only the package as a whole shows.
 pub(super) fn look_at_all(pages: &[ScannedFile], known: &KnownSites) -> Vec<SkillFinding> {
-    gather::look(pages, known)
+    let sinks = gather::all_sinks(pages);
+    let mut found = gather::look(pages, &sinks, known);
+    found.extend(theft::look(pages, &sinks, known));
+    found
 }
 
 /// A command word in letters of two scripts.

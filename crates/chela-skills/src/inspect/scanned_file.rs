@@ -65,11 +65,18 @@ impl ScannedFile {
         }
     }
 
-    /// Lines within `reach` lines of another.
+    /// Lines within `reach` lines of another. In a text for people empty lines do not count: they
+    /// are how paragraphs are set, and would keep apart what belongs together.
     pub(super) fn near(&self, at: usize, reach: u32) -> &[ScannedLine] {
         let Some(line) = self.lines.get(at) else {
             return &[];
         };
+        if self.kind == ScannedKind::Prose {
+            let reach = reach as usize;
+            let to = self.lines.len().min(at + reach + 1);
+            let from = at.saturating_sub(reach);
+            return self.lines.get(from..to).unwrap_or_default();
+        }
         let from = self
             .lines
             .get(..at)
@@ -236,6 +243,9 @@ impl Reading {
     fn push(&mut self, number: u32, raw: String) {
         let mut text = clean(&raw);
         let zone = self.zone();
+        if zone == LineZone::Prose {
+            text = without_markup(text);
+        }
         if zone == LineZone::Code {
             self.variables.note(&text);
             if let Some(plain) = self.variables.put_in(&text) {
@@ -271,6 +281,30 @@ impl Reading {
             posing,
         });
     }
+}
+
+/// A sentence without what only changes its looks.
+fn without_markup(text: String) -> String {
+    const MARKS: [&str; 12] = [
+        "**",
+        "<b>",
+        "</b>",
+        "<strong>",
+        "</strong>",
+        "<em>",
+        "</em>",
+        "<i>",
+        "</i>",
+        "<u>",
+        "</u>",
+        "~~",
+    ];
+    MARKS
+        .iter()
+        .fold(text, |text, mark| match text.contains(mark) {
+            true => text.replace(mark, ""),
+            false => text,
+        })
 }
 
 /// A line of a list, a heading, a quotation: something of its own.

@@ -1,6 +1,13 @@
 use super::{SkillCall, parse_call};
 use crate::fixture::SkillsHome;
-use crate::{LoadError, SkillCredential, SkillEntry, SkillUses};
+use crate::{AgentSkills, FirstLook, LoadError, SkillCredential, SkillEntry, SkillUses};
+
+/// The skills of a home, after they were looked into.
+fn looked_into(home: &mut SkillsHome) -> AgentSkills {
+    let mut library = home.open_own();
+    library.settle(&FirstLook).unwrap();
+    library.for_agent(&|_| false)
+}
 
 #[test]
 fn calls_are_read_as_typed() {
@@ -52,16 +59,18 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
     home.write(".agents/skills/pdf/scripts/x.py", "print()");
     home.write(".agents/skills/pdf/references/a&b.md", "text");
     let mut library = home.open_own();
+    let skill = library.catalog().get("pdf").unwrap().skill.clone();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     let agent = library.for_agent(&|_| false);
     let mut uses = SkillUses::default();
     let loaded = agent.load("pdf", &mut uses).unwrap();
     let folder = home.path(".agents/skills/pdf").display().to_string();
-    let shown = loaded
-        .content
-        .replace(&folder, "FOLDER")
-        .replace(&loaded.version.short(), "VERSION");
+    let shown = loaded.content.replace(&folder, "FOLDER").replace(
+        &agent.get("pdf").unwrap().skill().short_version(),
+        "VERSION",
+    );
     insta::assert_snapshot!(shown, @r#"
-    <skill_content name="pdf" version="sha256:VERSION">
+    <skill_content name="pdf" version="VERSION">
     Run FOLDER/scripts/x.py
     &lt;/skill_content&gt;
 
@@ -72,10 +81,7 @@ fn a_loaded_skill_is_whole_framed_and_counted() {
     </skill_resources>
     </skill_content>
     "#);
-    assert_eq!(
-        loaded.allowed_tools.as_deref(),
-        Some(&["read".to_owned(), "exec".to_owned()][..])
-    );
+    assert_eq!(loaded.only_tools, None, "a request is no bound");
     assert_eq!(loaded.notes, ["2 invisible characters were removed"]);
     assert_eq!(uses.get("pdf").unwrap().count, 1);
 }
@@ -112,9 +118,7 @@ fn variables_are_set_for_the_run_only_when_unset_and_harmless() {
         ..SkillEntry::default()
     };
     home.settings.entries.insert("api".to_owned(), entry);
-    let loaded = home
-        .open_own()
-        .for_agent(&|_| false)
+    let loaded = looked_into(&mut home)
         .load("api", &mut SkillUses::default())
         .unwrap();
     let pairs: Vec<_> = loaded
@@ -144,8 +148,16 @@ fn what_may_not_be_called_says_why() {
         !agent.listing().text.contains("on-call"),
         "it is only called by name"
     );
-    let (called, args) = agent.resolve("/on_call now").unwrap().unwrap();
-    assert_eq!((called.skill().name.as_str(), args), ("on-call", "now"));
+    for typed in ["/on_call now", "/on-call now", "/On-Call now"] {
+        let (called, args) = agent.resolve(typed).unwrap().unwrap();
+        assert_eq!((called.skill().name.as_str(), args), ("on-call", "now"));
+    }
+    let mentioned = agent.mentioned("use $on-call, $on_call and $silent");
+    assert_eq!(
+        mentioned.len(),
+        1,
+        "one that is not for people is only text"
+    );
     assert!(agent.resolve("/skill on-call").unwrap().is_ok());
     assert!(matches!(
         agent.resolve("/skill silent").unwrap(),
@@ -171,8 +183,7 @@ fn what_may_not_be_called_says_why() {
 fn a_file_that_changed_since_it_was_judged_is_not_loaded() {
     let mut home = SkillsHome::new();
     home.skill(".agents/skills/one", "fine");
-    let mut library = home.open_own();
-    let agent = library.for_agent(&|_| false);
+    let agent = looked_into(&mut home);
     home.skill(".agents/skills/one", "swapped");
     assert!(matches!(
         agent.load("one", &mut SkillUses::default()),
@@ -181,29 +192,66 @@ fn a_file_that_changed_since_it_was_judged_is_not_loaded() {
 }
 
 #[test]
-fn w05_a_skill_brings_its_own_bound_on_tools() {
+fn what_nobody_looked_into_is_not_read() {
+    let mut home = SkillsHome::new();
+    home.skill(".agents/skills/one", "fine");
+    let mut library = home.open_own();
+    library.note_newcomers().unwrap();
+    let agent = library.for_agent(&|_| false);
+    assert_eq!(agent.listed().len(), 1);
+    assert!(matches!(
+        agent.load("one", &mut SkillUses::default()),
+        Err(LoadError::NotLookedInto { .. })
+    ));
+    library
+        .look_into(&|skill| skill.name == "one", &FirstLook)
+        .unwrap();
+    let agent = library.for_agent(&|_| false);
+    assert!(agent.load("one", &mut SkillUses::default()).is_ok());
+}
+
+#[test]
+fn w05_a_bound_stands_under_our_own_key_and_a_request_is_granted_by_the_owner() {
     let mut home = SkillsHome::new();
     home.write(
         ".agents/skills/narrow/SKILL.md",
-        "---\nname: narrow\ndescription: d\nallowed-tools: read\n---\n",
+        "---\nname: narrow\ndescription: d\nmetadata: {chela: {onlyTools: read}}\n---\n",
     );
     home.write(
         ".agents/skills/none/SKILL.md",
-        "---\nname: none\ndescription: d\nallowed-tools: []\n---\n",
+        "---\nname: none\ndescription: d\nmetadata: {chela: {onlyTools: []}}\n---\n",
     );
-    home.skill(".agents/skills/wide", "d");
-    let agent = home.open_own().for_agent(&|_| false);
-    let tools = |name: &str| {
-        agent
-            .load(name, &mut SkillUses::default())
-            .unwrap()
-            .allowed_tools
-    };
-    assert_eq!(tools("narrow"), Some(vec!["read".to_owned()]));
+    home.write(
+        ".agents/skills/asks/SKILL.md",
+        "---\nname: asks\ndescription: d\nallowed-tools: Bash(git:*)\nmodel: a/b\n---\n",
+    );
+    let agent = looked_into(&mut home);
+    let load =
+        |agent: &AgentSkills, name: &str| agent.load(name, &mut SkillUses::default()).unwrap();
     assert_eq!(
-        tools("none"),
-        Some(Vec::new()),
-        "an empty list allows nothing"
+        load(&agent, "narrow").only_tools,
+        Some(vec!["read".to_owned()])
     );
-    assert_eq!(tools("wide"), None);
+    let none = load(&agent, "none").only_tools;
+    assert_eq!(none, Some(Vec::new()), "an empty list allows nothing");
+    let asks = load(&agent, "asks");
+    assert_eq!(
+        (asks.only_tools, asks.granted, asks.model),
+        (None, Vec::new(), None)
+    );
+
+    let mut library = home.open_own();
+    let skill = library.catalog().get("asks").unwrap().skill.clone();
+    let granted = ["Bash(git:*)".to_owned()];
+    crate::accept(&mut library, &skill, &granted, &home.host).unwrap();
+    let asks = load(&library.for_agent(&|_| false), "asks");
+    assert_eq!(
+        (&asks.granted[..], asks.model.as_deref()),
+        (&granted[..], Some("a/b"))
+    );
+    // What was granted was granted to that version.
+    home.write(".agents/skills/asks/extra.sh", "echo");
+    let mut library = home.open_own();
+    library.settle(&FirstLook).unwrap();
+    assert!(library.catalog().get("asks").unwrap().granted.is_empty());
 }

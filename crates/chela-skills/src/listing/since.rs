@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::shown_skill::ShownSkill;
+use super::groups;
 use crate::skill::Skill;
 
 /// Most skills that are told of with all they say of themselves; of the others the name.
@@ -27,22 +27,25 @@ impl SkillChanges {
     }
 }
 
-/// Compares the skills that would be listed now with an earlier listing, as a model has it.
+/// Compares the skills that would be listed now with an earlier listing, as a model has it. Where
+/// that left some out, a skill it does not name may have been there: nothing is called new then.
 pub fn changes_since(told: &str, skills: &[&Skill]) -> SkillChanges {
+    let was_partial = told.contains("<more>");
     let told = told_versions(told);
     let mut changes = SkillChanges::default();
     for skill in skills {
         let shown = &skill.shown;
         let entry = || {
             let described = changes.added.len() + changes.changed.len();
-            (skill.name.clone(), entry_of(shown, described))
+            (skill.name.clone(), entry_of(skill, described))
         };
-        match told.get(shown.name.as_str()) {
+        match told.get(shown.word.as_str()) {
+            None if was_partial => {}
             None => {
                 let entry = entry();
                 changes.added.push(entry);
             }
-            // A group of names has no versions.
+            // Names alone have no versions.
             Some(None) => {}
             Some(Some(version)) if *version == shown.version => {}
             Some(Some(_)) => {
@@ -51,40 +54,40 @@ pub fn changes_since(told: &str, skills: &[&Skill]) -> SkillChanges {
             }
         }
     }
-    let is_there = |name: &str| skills.iter().any(|skill| skill.shown.name == name);
-    let gone = told.keys().filter(|name| !is_there(name));
-    changes.withdrawn = gone.map(|name| (*name).to_owned()).collect();
+    let is_there = |word: &str| skills.iter().any(|skill| skill.shown.word == word);
+    let gone = told.keys().filter(|word| !is_there(word));
+    changes.withdrawn = gone.map(|word| (*word).to_owned()).collect();
     changes
 }
 
-fn entry_of(shown: &ShownSkill, described: usize) -> String {
-    let cap = match described < MOST_DESCRIBED {
-        true => LONGEST_DESCRIPTION,
-        false => 0,
-    };
+fn entry_of(skill: &Skill, described: usize) -> String {
     let mut text = String::new();
-    shown.write(&mut text, cap);
+    let cap = (described < MOST_DESCRIBED).then_some(LONGEST_DESCRIPTION);
+    groups::write(&mut text, [(skill, cap)]);
     text.trim_end().to_owned()
 }
 
 /// The names of a listing, each with its version where the listing says it.
 fn told_versions(listing: &str) -> BTreeMap<&str, Option<&str>> {
     let mut told = BTreeMap::new();
+    let mut inside = false;
     for line in listing.lines() {
-        if let Some(name) = between(line, "<skill><name>", "</name>") {
-            told.insert(name, between(line, "<version>sha256:", "</version>"));
-        } else if line.starts_with("<skills ") {
-            let names = between(line, "\">", "</skills>").unwrap_or_default();
-            told.extend(names.split(' ').map(|name| (name, None)));
+        if line.starts_with('<') {
+            inside = line.starts_with("<skills ");
+        } else if let Some(names) = line.strip_prefix("- ").filter(|_| inside) {
+            told.extend(names.split(' ').map(|name| (word_of(name), None)));
+        } else if inside && let Some((name, rest)) = line.split_once(" v") {
+            let version = rest.split_once(':').map(|(version, _)| version);
+            told.insert(word_of(name), version);
         }
     }
     told.remove("");
     told
 }
 
-fn between<'t>(text: &'t str, open: &str, close: &str) -> Option<&'t str> {
-    let (_, rest) = text.split_once(open)?;
-    rest.split_once(close).map(|(inner, _)| inner)
+/// Without the folder that may follow it.
+fn word_of(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(word, _)| word)
 }
 
 #[cfg(test)]
@@ -119,13 +122,19 @@ mod tests {
         assert_eq!(names(&changes.added), ["comes"]);
         assert_eq!(names(&changes.changed), ["changes"]);
         assert_eq!(changes.withdrawn, ["goes"]);
-        assert!(changes.changed[0].1.contains("<version>sha256:"));
+        assert!(changes.changed[0].1.contains("\nchanges v"), "{changes:?}");
     }
 
     #[test]
-    fn groups_of_names_have_no_versions() {
-        let told = "<skills location=\"~/{name}/SKILL.md\">alpha beta</skills>";
+    fn names_alone_have_no_versions_and_a_partial_list_makes_nothing_new() {
+        let told = "<skills location=\"~/{name}/SKILL.md\">\ngamma@x/gamma v123456: Does it v1: so.\n- alpha beta@b\n</skills>";
         let changes = super::changes_since(told, &[]);
-        assert_eq!(changes.withdrawn, ["alpha", "beta"]);
+        assert_eq!(changes.withdrawn, ["alpha", "beta", "gamma"]);
+        let home = &mut SkillsHome::new();
+        write(home, "delta", "one");
+        let skills = home.open_own().for_agent(&|_| true);
+        assert_eq!(skills.changes_since(told, &|_| true).added.len(), 1);
+        let partial = format!("{told}\n<more>7 more</more>");
+        assert!(skills.changes_since(&partial, &|_| true).added.is_empty());
     }
 }

@@ -25,8 +25,8 @@ use crate::tree::{self, EntryKind, FolderListing, KnownFile};
 pub(super) struct SkillCandidate<'a> {
     pub root: &'a SkillRoot,
     pub folder: PathBuf,
-    /// `SKILL.md`, or `skill.md` as some write it.
-    pub file: &'static str,
+    /// `SKILL.md`, or what some write for it.
+    pub file: String,
 }
 
 /// What a candidate turned out to be, and what that rests on.
@@ -107,7 +107,7 @@ impl SkillCandidate<'_> {
         }
         let version = ContentHash::of(&content.bytes);
         let known = KnownFile {
-            name: self.file,
+            name: &self.file,
             hash: version,
             stamp: content.stamp,
             mode: content.mode,
@@ -128,11 +128,19 @@ impl SkillCandidate<'_> {
         let body = body::read(text.body, text.body_line);
         findings.extend(body.outside);
         findings.extend(tree.findings);
-        let file = self.folder.join(self.file);
+        if self.file != crate::SKILL_FILE {
+            let message = format!(
+                "its file is called {}, where the format has SKILL.md",
+                self.file
+            );
+            findings.push(SkillFinding::note("file-name", message).in_file(self.file.clone()));
+        }
+        let file = self.folder.join(&self.file);
         let parts = ShownParts {
             name: &name,
             description: &description,
             file: &file,
+            root: &self.root.dir,
             version,
         };
         let signature = signature::read(&self.folder, &name, &tree.files);
@@ -160,9 +168,9 @@ impl SkillCandidate<'_> {
 
     /// Where SKILL.md really lies: in this folder, also when it is a link.
     fn skill_file(&self, listing: &FolderListing) -> Result<PathBuf, SkipReason> {
-        let path = self.folder.join(self.file);
+        let path = self.folder.join(&self.file);
         if listing
-            .find(self.file)
+            .find(&self.file)
             .is_none_or(|entry| entry.kind != EntryKind::Link)
         {
             return Ok(path);

@@ -84,6 +84,7 @@ fn skills_nest_six_levels_and_keep_flat_names() {
     home.skill(".agents/skills/node_modules/y", "generated");
     let library = home.open();
     assert_eq!(names(&library), ["outer", "six"]);
+    assert_eq!(reason(&home, "seven"), SkipReason::TooDeep { levels: 6 });
     let outer = library.catalog().get("outer").unwrap();
     let files: Vec<_> = outer
         .skill
@@ -150,6 +151,43 @@ fn skips_have_true_reasons() {
 }
 
 #[test]
+fn a_link_that_leads_back_doubles_nothing() {
+    let home = SkillsHome::new();
+    home.skill(".agents/skills/kit/deploy", "one");
+    home.skill(".agents/skills/.store/kept", "kept out of sight");
+    symlink(".", home.path(".agents/skills/loop")).unwrap();
+    symlink("..", home.path(".agents/skills/kit/up")).unwrap();
+    symlink("kit/deploy", home.path(".agents/skills/again")).unwrap();
+    symlink(".store/kept", home.path(".agents/skills/kept")).unwrap();
+    let library = home.open();
+    assert_eq!(names(&library), ["deploy", "kept"]);
+    assert_eq!(library.catalog().shadowed.len(), 0);
+}
+
+#[test]
+fn the_file_may_be_written_in_other_letters() {
+    let home = SkillsHome::new();
+    for (at, file) in ["Skill.md", "skill.md", "SKILL.MD", "SKILLS.md", "skills.md"]
+        .iter()
+        .enumerate()
+    {
+        home.write(
+            &format!(".agents/skills/s{at}/{file}"),
+            format!("---\nname: s{at}\ndescription: d\n---\n"),
+        );
+    }
+    let library = home.open();
+    assert_eq!(names(&library), ["s0", "s1", "s2", "s3", "s4"]);
+    let odd = &library.catalog().get("s3").unwrap().skill;
+    assert!(
+        odd.findings
+            .iter()
+            .any(|finding| finding.code == "file-name")
+    );
+    assert!(odd.file.ends_with("s3/SKILLS.md"));
+}
+
+#[test]
 fn links_are_followed_where_they_are_allowed() {
     let mut home = SkillsHome::new();
     home.skill("shared/team/deploy", "from elsewhere");
@@ -176,7 +214,7 @@ fn limits_are_told_and_never_silent() {
     for at in 0..7 {
         home.skill(&format!(".agents/skills/s{at}"), "one of many");
     }
-    home.settings.limits.max_candidates_per_root = 5;
+    home.settings.limits.max_candidates_per_root = Some(5);
     let library = home.open();
     assert_eq!(names(&library).len(), 5);
     assert_eq!(reason(&home, "s6"), SkipReason::OverLimit { limit: 5 });
@@ -250,5 +288,5 @@ fn lower_case_file_names_and_missing_names_load() {
         .iter()
         .map(|finding| finding.code)
         .collect();
-    assert_eq!(codes, ["no-name"]);
+    assert_eq!(codes, ["no-name", "file-name"]);
 }

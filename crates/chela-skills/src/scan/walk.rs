@@ -17,13 +17,10 @@ use crate::roots::SkillRoot;
 use crate::stamp::FolderStamps;
 use crate::tree::{EntryKind, FolderListing, GENERATED};
 
-/// As some write it.
-const LOWER_CASE_FILE: &str = "skill.md";
 /// Levels below a root that are searched.
 const MAX_DEPTH: usize = 6;
-/// Folders looked into per root, for every skill that may be found: a root is no place for a
-/// whole disk.
-const FOLDERS_PER_CANDIDATE: usize = 10;
+/// Folders looked into per root: a root is no place for a whole disk.
+const MAX_FOLDERS: usize = 200_000;
 
 pub(super) struct WalkedFolder<'a> {
     pub candidates: Vec<SkillCandidate<'a>>,
@@ -84,13 +81,13 @@ pub(super) fn walk<'a>(
             };
         }
     };
-    let limit = request.limits.max_candidates_per_root;
+    let limit = request.limits.max_candidates_per_root.unwrap_or(usize::MAX);
     let mut walk = Walk {
         root,
         real,
         targets,
         limit,
-        folders_left: limit.saturating_mul(FOLDERS_PER_CANDIDATE).max(2_000),
+        folders_left: MAX_FOLDERS,
         seen: HashSet::new(),
         now,
         walked,
@@ -118,7 +115,7 @@ impl Walk<'_, '_> {
         // Asking for the one file is cheaper than looking through the folder, and most folders
         // here hold it; the others are looked through.
         if is_file_or_link(&path.join(crate::SKILL_FILE)) {
-            self.candidate(path, crate::SKILL_FILE);
+            self.candidate(path, crate::SKILL_FILE.to_owned());
             return;
         }
         let listing = match FolderListing::read(path.to_owned()) {
@@ -133,15 +130,11 @@ impl Walk<'_, '_> {
                 return;
             }
         };
-        let lower_case = listing.find(LOWER_CASE_FILE).map(|entry| entry.kind);
-        if matches!(lower_case, Some(EntryKind::File | EntryKind::Link)) {
-            self.candidate(path, LOWER_CASE_FILE);
+        if let Some(file) = skill_file_in(&listing) {
+            self.candidate(path, file);
             return;
         }
         self.walked.stamps.note(path, listing.stamp, self.now);
-        if depth >= MAX_DEPTH {
-            return;
-        }
         for entry in &listing.entries {
             if entry.name.starts_with('.') || GENERATED.contains(&entry.name.as_str()) {
                 continue;
@@ -152,14 +145,32 @@ impl Walk<'_, '_> {
                 EntryKind::Link => self.may_follow(&inner),
                 EntryKind::File | EntryKind::Special => false,
             };
-            if enter && self.folders_left > 0 {
-                self.folders_left -= 1;
-                self.folder(&inner, depth + 1);
+            if !enter {
+                continue;
+            }
+            if depth >= MAX_DEPTH {
+                if is_file_or_link(&inner.join(crate::SKILL_FILE)) {
+                    self.skip(&inner, SkipReason::TooDeep { levels: MAX_DEPTH });
+                }
+                continue;
+            }
+            match self.folders_left.checked_sub(1) {
+                Some(left) => {
+                    self.folders_left = left;
+                    self.folder(&inner, depth + 1);
+                }
+                None if self.walked.state == RootState::Read => {
+                    let why = format!(
+                        "it has more than {MAX_FOLDERS} folders; the others were not searched"
+                    );
+                    self.walked.state = RootState::Unreadable(why);
+                }
+                None => return,
             }
         }
     }
 
-    fn candidate(&mut self, folder: &Path, file: &'static str) {
+    fn candidate(&mut self, folder: &Path, file: String) {
         self.walked.total += 1;
         if self.walked.candidates.len() < self.limit {
             self.walked.candidates.push(SkillCandidate {
@@ -186,8 +197,20 @@ impl Walk<'_, '_> {
         if !end.is_dir() {
             return false;
         }
-        let allowed = end.starts_with(&self.real)
-            || self.targets.iter().any(|target| end.starts_with(target));
+        let here = link
+            .parent()
+            .and_then(|folder| fs::canonicalize(folder).ok());
+        if here.is_none_or(|here| here.starts_with(&end)) {
+            // It leads back to where it was found.
+            return false;
+        }
+        if let Ok(below) = end.strip_prefix(&self.real) {
+            // What lies inside is found by itself, unless it is passed over there.
+            let mut parts = below.iter().filter_map(|part| part.to_str());
+            return parts.any(|part| part.starts_with('.') || GENERATED.contains(&part))
+                && self.seen.insert(end);
+        }
+        let allowed = self.targets.iter().any(|target| end.starts_with(target));
         if !allowed {
             self.skip(
                 link,
@@ -209,6 +232,17 @@ impl Walk<'_, '_> {
             reason,
         });
     }
+}
+
+/// SKILL.md as some write it: in other letters, or for several.
+pub(crate) fn skill_file_in(listing: &FolderListing) -> Option<String> {
+    let is_file = |kind: EntryKind| matches!(kind, EntryKind::File | EntryKind::Link);
+    let named = |name: &str| {
+        let mut entries = listing.entries.iter();
+        entries.find(|entry| entry.name.eq_ignore_ascii_case(name) && is_file(entry.kind))
+    };
+    let entry = named(crate::SKILL_FILE).or_else(|| named("SKILLS.md"))?;
+    Some(entry.name.clone())
 }
 
 fn is_file_or_link(path: &Path) -> bool {

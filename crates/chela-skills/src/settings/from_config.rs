@@ -37,21 +37,27 @@ impl SkillsSettings {
                 .collect(),
             allow_bundled: skills.allow_bundled.clone(),
             limits: SkillLimits {
-                max_candidates_per_root: size(limits.max_candidates_per_root.into()),
-                max_skills_loaded_per_source: size(limits.max_skills_loaded_per_source.into()),
+                max_candidates_per_root: limits
+                    .max_candidates_per_root
+                    .map(|limit| size(limit.into())),
+                max_skills_loaded_per_source: limits
+                    .max_skills_loaded_per_source
+                    .map(|limit| size(limit.into())),
                 max_skills_in_prompt: size(limits.max_skills_in_prompt.into()),
                 max_skill_file_bytes: limits.max_skill_file_bytes,
                 max_skills_prompt_chars: size(limits.max_skills_prompt_chars),
                 max_skills_prompt_tokens: limits.max_skills_prompt_tokens.map(size),
             },
             ranking: match skills.ranking {
+                model::SkillsRanking::Auto => SkillRanking::Auto,
                 model::SkillsRanking::Stable => SkillRanking::Stable,
                 model::SkillsRanking::Relevance => SkillRanking::Relevance,
             },
             on_change: match skills.trust.on_change {
-                model::OnChange::Allow => OnChange::Allow,
-                model::OnChange::Warn => OnChange::Warn,
-                model::OnChange::Quarantine => OnChange::Quarantine,
+                model::SkillOnChange::QuarantineTrusted => OnChange::QuarantineTrusted,
+                model::SkillOnChange::Allow => OnChange::Allow,
+                model::SkillOnChange::Warn => OnChange::Warn,
+                model::SkillOnChange::Quarantine => OnChange::Quarantine,
             },
             publishers: TrustedPublishers::parse(&skills.trust.publishers),
             allowed: agent.skills.value.clone(),

@@ -280,7 +280,7 @@ fn w08_a_signed_skill_of_an_allowed_publisher_is_trusted_and_a_broken_one_is_not
     library.settle(&FirstLook).unwrap();
     let entry = library.catalog().get("build").unwrap().clone();
     assert_eq!(entry.trust.state, TrustState::Quarantined);
-    crate::accept(&mut library, &entry.skill, &home.host).unwrap();
+    crate::accept(&mut library, &entry.skill, &[], &home.host).unwrap();
     assert_eq!(
         library.catalog().get("build").unwrap().trust.state,
         TrustState::Trusted

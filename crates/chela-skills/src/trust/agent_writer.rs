@@ -28,10 +28,10 @@ impl TrustLock {
         let before = self.entry(skill);
         // One edit does not bring back what was put aside.
         let aside = before.and_then(|entry| entry.quarantined.clone());
-        let origin = before.and_then(|entry| entry.origin.clone());
         let report = scanner.scan(&SkillContents::of(skill));
         let blocked = (report.verdict == ScanVerdict::Dangerous).then(|| report.summary());
-        self.put(skill, host, TrustedBy::Agent, aside.or(blocked), origin);
+        self.put(skill, host, TrustedBy::Agent, aside.or(blocked));
+        self.keep_copies(skill);
         self.note_hand(skill, hand);
     }
 
@@ -47,7 +47,10 @@ impl TrustLock {
             // Somebody else saw it while it was being written, and nobody said yes to it.
             Some(entry) if entry.tree == skill.tree && entry.by != TrustedBy::FirstSight => return,
             Some(entry) => entry.quarantined = Some(why),
-            None => self.put(skill, host, TrustedBy::Agent, Some(why), None),
+            None => {
+                self.put(skill, host, TrustedBy::Agent, Some(why));
+                self.keep_copies(skill);
+            }
         }
         self.note_hand(skill, hand);
     }

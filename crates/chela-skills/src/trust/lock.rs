@@ -10,8 +10,12 @@ use chela_store::{StoreError, WaitHere as _, document_at};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{ScanReport, ScanVerdict, SkillContents, SkillScanner, TrustPolicy, TrustState, judge};
+use super::{
+    ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, TrustPolicy, TrustState, judge,
+};
+use crate::author::SkillOrigin;
 use crate::disk;
+use crate::inspect::RULES_VERSION;
 use crate::settings::OnChange;
 use crate::skill::Skill;
 
@@ -41,6 +45,9 @@ pub struct LockEntry {
     /// Where it was fetched from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The same, as it is asked for again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<SkillOrigin>,
     /// The turn in which the agent wrote it, or what is held of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
@@ -50,6 +57,32 @@ pub struct LockEntry {
     /// The changed version the owner was last told about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub told: Option<ContentHash>,
+    /// What the scanner saw last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked: Option<LookRecord>,
+    /// The calls of `allowed-tools` that the owner granted when trusting this version.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub granted: Vec<String>,
+    /// The version its author gave it, when it was fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+}
+
+/// A version the scanner looked into, and with which rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookRecord {
+    pub tree: ContentHash,
+    pub rules: u32,
+}
+
+impl LockEntry {
+    pub(super) fn was_looked_into(&self, skill: &Skill) -> bool {
+        let now = LookRecord {
+            tree: skill.tree,
+            rules: RULES_VERSION,
+        };
+        self.looked == Some(now)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,22 +146,52 @@ impl TrustLock {
         folder.is_some_and(|folder| self.folders.contains_key(&key(folder)))
     }
 
-    /// The owner trusts this version of a skill.
-    pub fn trust(&mut self, skill: &Skill, host: &Host) {
-        let origin = self.entry(skill).and_then(|entry| entry.origin.clone());
-        self.put(skill, host, TrustedBy::Owner, None, origin);
+    /// The owner trusts this version of a skill, and grants these of the calls it asks for.
+    pub fn trust(&mut self, skill: &Skill, granted: &[String], host: &Host) {
+        self.put(skill, host, TrustedBy::Owner, None);
+        self.keep_copies(skill);
+        if let Some(entry) = self.skills.get_mut(&key(&skill.folder)) {
+            entry.granted = granted.to_vec();
+        }
     }
 
-    /// The owner trusts a skill that was fetched from somewhere.
-    pub(crate) fn trust_from(&mut self, skill: &Skill, host: &Host, origin: Option<String>) {
-        self.put(skill, host, TrustedBy::Owner, None, origin);
+    /// What the owner granted to this very version.
+    pub fn granted(&self, skill: &Skill) -> &[String] {
+        let entry = self.entry(skill).filter(|entry| {
+            entry.tree == skill.tree && entry.by == TrustedBy::Owner && entry.quarantined.is_none()
+        });
+        entry.map_or(&[], |entry| &entry.granted)
     }
 
-    /// The owner no longer trusts a skill, wherever it lies.
+    /// The owner no longer trusts a skill, wherever it lies. What was trusted stays on record, to
+    /// compare with.
     pub fn untrust(&mut self, skill: &Skill, host: &Host) {
-        let origin = self.entry(skill).and_then(|entry| entry.origin.clone());
         let why = Some("you revoked your trust".to_owned());
-        self.put(skill, host, TrustedBy::Owner, why, origin);
+        match self.skills.get_mut(&key(&skill.folder)) {
+            Some(entry) if !entry.files.is_empty() => {
+                entry.quarantined = why;
+                entry.by = TrustedBy::Owner;
+                entry.since = host.unix_time();
+                (entry.turn, entry.question) = (None, None);
+                entry.granted.clear();
+            }
+            _ => self.put(skill, host, TrustedBy::Owner, why),
+        }
+    }
+
+    /// What is known of a skill goes with it to another folder.
+    pub(crate) fn move_entry(&mut self, from: &Path, to: &Path) {
+        if let Some(entry) = self.skills.remove(&key(from)) {
+            self.skills.insert(key(to), entry);
+        }
+    }
+
+    /// The skills that were fetched from somewhere, by their folders.
+    pub fn fetched_skills(&self) -> impl Iterator<Item = (&Path, &LockEntry)> {
+        let entries = self.skills.iter();
+        entries
+            .filter(|(_, entry)| entry.from.is_some())
+            .map(|(folder, entry)| (Path::new(folder.as_str()), entry))
     }
 
     /// Whether the owner looked at this skill and no longer wants it.
@@ -148,7 +211,7 @@ impl TrustLock {
     }
 
     /// Remembers where a skill was fetched from; it stays quarantined.
-    pub(crate) fn fetched(&mut self, folder: &Path, fetched: LockEntry) {
+    pub(crate) fn note_fetched(&mut self, folder: &Path, fetched: LockEntry) {
         self.skills.insert(key(folder), fetched);
     }
 
@@ -170,67 +233,64 @@ impl TrustLock {
     }
 
     /// Takes note of what is new and what changed: new skills of the owner's are locked at first
-    /// sight, unless the scanner blocks them. Returns what the owner has not been told yet.
+    /// sight. With a scanner what it has not seen is looked into, and blocked where that is
+    /// dangerous. Returns what the owner has not been told yet.
     pub fn settle<'a>(
         &mut self,
         skills: impl IntoIterator<Item = &'a Skill>,
         policy: &TrustPolicy<'_>,
-        scanner: &dyn SkillScanner,
+        scanner: Option<&dyn SkillScanner>,
         host: &Host,
     ) -> Vec<TrustNotice> {
         let mut notices = Vec::new();
         for skill in skills {
             let trusting = judge(skill, self, policy);
-            match trusting.state {
-                TrustState::New => {
-                    let report = scanner.scan(&SkillContents::of(skill));
-                    let blocked =
-                        (report.verdict == ScanVerdict::Dangerous).then(|| report.summary());
-                    let state = if blocked.is_some() {
-                        TrustState::Quarantined
-                    } else {
-                        TrustState::New
-                    };
-                    let message = blocked
-                        .clone()
-                        .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
-                    notices.push(TrustNotice {
-                        skill: skill.name.clone(),
-                        state,
-                        message,
-                    });
-                    self.put(skill, host, TrustedBy::FirstSight, blocked, None);
+            let is_new = trusting.state == TrustState::New;
+            if is_new {
+                self.put(skill, host, TrustedBy::FirstSight, None);
+            }
+            let Some(entry) = self.skills.get_mut(&key(&skill.folder)) else {
+                continue;
+            };
+            let is_told = trusting.state != TrustState::Changed || entry.told == Some(skill.tree);
+            if trusting.state == TrustState::Changed {
+                entry.told = Some(skill.tree);
+            }
+            let looks = scanner.filter(|_| trusting.look == SkillLook::Waiting);
+            let report = looks.map(|scanner| {
+                scanner.scan(&match is_new {
+                    true => SkillContents::of(skill),
+                    false => SkillContents::in_use(skill),
+                })
+            });
+            if let Some(report) = &report {
+                entry.looked = Some(LookRecord {
+                    tree: skill.tree,
+                    rules: RULES_VERSION,
+                });
+                if report.verdict == ScanVerdict::Dangerous {
+                    entry.quarantined = Some(report.summary());
                 }
-                TrustState::Changed => {
-                    let Some(entry) = self.skills.get_mut(&key(&skill.folder)) else {
-                        continue;
-                    };
-                    if entry.told == Some(skill.tree) {
-                        continue;
-                    }
-                    entry.told = Some(skill.tree);
-                    let report = scanner.scan(&SkillContents::in_use(skill));
-                    if report.verdict == ScanVerdict::Dangerous {
-                        entry.quarantined = Some(report.summary());
-                    }
-                    let quiet = policy.on_change == OnChange::Allow && entry.quarantined.is_none();
-                    let state = match entry.quarantined {
-                        Some(_) => TrustState::Quarantined,
-                        None => TrustState::Changed,
-                    };
-                    if !quiet {
-                        let message = entry
-                            .quarantined
-                            .clone()
-                            .unwrap_or_else(|| worth_a_look(trusting.reason, &report));
-                        notices.push(TrustNotice {
-                            skill: skill.name.clone(),
-                            state,
-                            message,
-                        });
-                    }
-                }
-                TrustState::Trusted | TrustState::Quarantined => {}
+            }
+            let blocked = entry.quarantined.clone();
+            let is_blocked = report.is_some() && blocked.is_some();
+            let is_quiet = policy.on_change == OnChange::Allow && !is_new;
+            if is_blocked || is_new || (!is_told && !is_quiet) {
+                let (state, message) = match blocked {
+                    Some(why) => (TrustState::Quarantined, why),
+                    None => (
+                        trusting.state,
+                        worth_a_look(trusting.reason, report.as_ref()),
+                    ),
+                };
+                notices.push(TrustNotice {
+                    skill: skill.name.clone(),
+                    state,
+                    message,
+                });
+            }
+            if report.is_some() {
+                self.keep_copies(skill);
             }
         }
         notices
@@ -311,9 +371,11 @@ impl TrustLock {
         host: &Host,
         by: TrustedBy,
         quarantined: Option<String>,
-        origin: Option<String>,
     ) {
-        self.keep_copies(skill);
+        let before = self.entry(skill);
+        let origin = before.and_then(|entry| entry.origin.clone());
+        let from = before.and_then(|entry| entry.from.clone());
+        let version = before.and_then(|entry| entry.version.clone());
         let files = skill
             .files
             .iter()
@@ -327,16 +389,20 @@ impl TrustLock {
             by,
             quarantined,
             origin,
+            from,
             turn: None,
             question: None,
             told: None,
+            looked: None,
+            granted: Vec::new(),
+            version: version.or_else(|| skill.front.version.clone()),
         };
         self.skills.insert(key(&skill.folder), entry);
     }
 
     /// Keeps the small files of a locked skill, so that a later change can be shown line by line.
     /// Copies are a convenience: failing to make one is no failure.
-    fn keep_copies(&self, skill: &Skill) {
+    pub(super) fn keep_copies(&self, skill: &Skill) {
         const MAX_COPY_BYTES: u64 = 64 * 1024;
         let copies = self.copies();
         if ok_or_warn!(
@@ -372,9 +438,11 @@ impl TrustLock {
 }
 
 /// The reason for a state, and what a scan would have its owner know.
-fn worth_a_look(reason: String, report: &ScanReport) -> String {
-    match report.verdict {
-        ScanVerdict::Suspicious => format!("{reason}; worth a look: {}", report.summary()),
+fn worth_a_look(reason: String, report: Option<&ScanReport>) -> String {
+    match report {
+        Some(report) if report.verdict == ScanVerdict::Suspicious => {
+            format!("{reason}; worth a look: {}", report.summary())
+        }
         _ => reason,
     }
 }

@@ -36,7 +36,7 @@ fn w08_own_skills_are_locked_on_first_sight_by_the_hash_of_every_file() {
         (entry.trust.state, entry.trust.reason.as_str()),
         (
             TrustState::Changed,
-            "changed since it was trusted: scripts/run.sh changed"
+            "changed since it was first seen: scripts/run.sh changed"
         )
     );
     assert_eq!(
@@ -57,7 +57,7 @@ fn w08_own_skills_are_locked_on_first_sight_by_the_hash_of_every_file() {
     assert!(library.for_agent(&|_| false).listed().is_empty());
 
     let skill = library.catalog().get("one").unwrap().skill.clone();
-    crate::accept(&mut library, &skill, &home.host).unwrap();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     assert_eq!(state(&library, "one"), TrustState::Trusted);
     assert_eq!(state(&home.open_own(), "one"), TrustState::Trusted);
 }
@@ -84,13 +84,13 @@ fn a_trusted_project_skill_is_quarantined_again_when_it_changes() {
     let mut library = home.open_own();
     assert_eq!(state(&library, "build"), TrustState::Quarantined);
     let skill = library.catalog().get("build").unwrap().skill.clone();
-    crate::accept(&mut library, &skill, &home.host).unwrap();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     assert_eq!(state(&library, "build"), TrustState::Trusted);
     home.skill("repo/.agents/skills/build", "builds something else");
     library.refresh();
     assert_eq!(state(&library, "build"), TrustState::Quarantined);
     // What was shown is what is trusted: an older look does not trust a newer version.
-    assert!(crate::accept(&mut library, &skill, &home.host).is_err());
+    assert!(crate::accept(&mut library, &skill, &[], &home.host).is_err());
 }
 
 #[test]
@@ -245,15 +245,19 @@ fn w05_a_dangerous_skill_is_quarantined_in_the_owners_own_folder_until_it_is_tru
     );
     assert!(library.for_agent(&|_| true).listed().is_empty());
     let skill = library.catalog().get("one").unwrap().skill.clone();
-    crate::accept(&mut library, &skill, &home.host).unwrap();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     assert_eq!(
         library.for_agent(&|_| true).listed().len(),
         1,
         "the owner has looked"
     );
-    // Harmless first, harmful later: the change is looked into as well.
+    // The trust was for that version.
     fs::write(&script, "echo fine\n").unwrap();
     library.refresh();
+    assert_eq!(state(&library, "one"), TrustState::Quarantined);
+    // Harmless first, harmful later: the change is looked into as well.
+    home.settings.on_change = OnChange::Warn;
+    let mut library = home.open_own();
     assert_eq!(
         library.settle(&FirstLook).unwrap()[0].state,
         TrustState::Changed
@@ -309,11 +313,13 @@ fn w09_a_link_out_of_the_folder_is_quarantined_and_never_offered() {
     )
     .unwrap();
     let mut library = home.open_own();
+    library.settle(&FirstLook).unwrap();
+    assert_eq!(state(&library, "one"), TrustState::Quarantined);
+    let skill = library.catalog().get("one").unwrap().skill.clone();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     let agent = library.for_agent(&|_| true);
     let loaded = agent.load("one", &mut crate::SkillUses::default()).unwrap();
     assert!(loaded.resources.is_empty() && !loaded.content.contains("notes.md"));
-    library.settle(&FirstLook).unwrap();
-    assert_eq!(state(&library, "one"), TrustState::Quarantined);
 }
 
 #[test]
@@ -391,7 +397,7 @@ fn w05_what_the_agent_writes_into_a_skill_is_recorded_or_held() {
     by(&mut library, false, "t3");
     assert_eq!(state(&library, "one"), TrustState::Quarantined);
     let skill = library.catalog().get("one").unwrap().skill.clone();
-    crate::accept(&mut library, &skill, &home.host).unwrap();
+    crate::accept(&mut library, &skill, &[], &home.host).unwrap();
     assert_eq!(state(&library, "one"), TrustState::Trusted);
 
     // Clean or not, what is dangerous is not used.

@@ -17,7 +17,7 @@ use chela_guard::flow::{HostStanding, SessionTaint, ShelvedWhy};
 use chela_sandbox::is_auto;
 
 use super::circumstances::{AskAlways, CommandCircumstances, FolderDoubts, RunPlace};
-use super::document::ApprovalsDocument;
+use super::document::{ApprovalEntry, ApprovalsDocument};
 use super::limits::{CommandRules, RuleAnswer};
 use super::list_match::{ComparedList, ListMatch};
 use super::planned_command::PlannedCommand;
@@ -59,6 +59,8 @@ pub struct CommandGate {
     allowed: Mutex<HashMap<ContentHash, AllowedUntil>>,
     /// Hosts that may be reached until the session ends.
     hosts: Mutex<HashSet<String>>,
+    /// Commands that the skills in use were granted.
+    granted: Mutex<Vec<ApprovalEntry>>,
 }
 
 /// How long a yes holds that is kept here.
@@ -93,7 +95,13 @@ impl CommandGate {
             setup,
             allowed: Mutex::default(),
             hosts: Mutex::default(),
+            granted: Mutex::default(),
         }
+    }
+
+    /// What the owner granted to the skills that are in use, from now on.
+    pub fn grant(&self, granted: Vec<ApprovalEntry>) {
+        *lock(&self.granted) = granted;
     }
 
     /// Clears a command, asking a person where the rules say so. What is cleared was looked up
@@ -227,7 +235,8 @@ impl CommandGate {
                 false => ListMatch::No(format!("{hosts} is not approved")),
             };
         }
-        let entries: Vec<_> = document.allowlist(&setup.agent).collect();
+        let granted = self.granted_for(planned, circumstances);
+        let entries: Vec<_> = document.allowlist(&setup.agent).chain(&granted).collect();
         let list = ComparedList {
             entries: &entries,
             config: &setup.config,
@@ -237,6 +246,22 @@ impl CommandGate {
             circumstances,
         };
         list.has(planned)
+    }
+
+    /// What a grant to a skill covers: no more than a clean session, and no program that runs what
+    /// files say, unless the sandbox holds it.
+    fn granted_for(
+        &self,
+        planned: &PlannedCommand,
+        circumstances: CommandCircumstances<'_>,
+    ) -> Vec<ApprovalEntry> {
+        let is_clean = circumstances.taint == SessionTaint::Clean;
+        let is_held = circumstances.place == RunPlace::Sandbox
+            || planned.interpreter(&self.setup.workspace).is_none();
+        match is_clean && is_held {
+            true => lock(&self.granted).clone(),
+            false => Vec::new(),
+        }
     }
 
     /// What can be told of a command without asking anybody.

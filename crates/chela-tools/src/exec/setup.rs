@@ -13,7 +13,7 @@ use chela_sandbox::{FenceAsk, FencePlan, FenceSwitch, SandboxStanding};
 use serde_json::{Map, Value};
 
 use super::ExecTool;
-use crate::approvals::{FolderDoubts, NoDoubts};
+use crate::approvals::{ApprovalEntry, FolderDoubts, NoDoubts};
 use crate::handles::{NoHandles, SecretHandles};
 use crate::process::{EndNotices, ProcessTool, ProcessesSetup, SessionProcesses};
 use crate::{ElevationState, Tool};
@@ -175,6 +175,12 @@ impl CommandTools {
     /// How far commands may leave the sandbox from now on. Until this is said, not at all.
     pub fn elevate(&self, elevation: ElevationState) {
         *lock(&self.exec.elevation) = elevation;
+    }
+
+    /// Commands that need no approval while the skills that are in use are: what the owner granted
+    /// them.
+    pub fn grant(&self, granted: Vec<ApprovalEntry>) {
+        self.exec.gate.grant(granted);
     }
 
     /// Whether text from outside was read in the session, as far as is known now.

@@ -55,6 +55,7 @@ const GROUPS: [(&str, &[&str]); 11] = [
             "progress_card",
             "ask_user",
             "skill_workshop",
+            "skills_search",
             "tools_find",
         ],
     ),
@@ -131,11 +132,13 @@ impl ToolNames {
         Self(names.filter(|name| !name.is_empty()).collect())
     }
 
-    /// The entry that lets a tool in. Whoever may write may patch: `write` lets `apply_patch` in.
+    /// The entry that lets a tool in. Whoever may write may patch: `write` lets `apply_patch` in;
+    /// and whoever may read a skill may look for it.
     pub(super) fn allowing(&self, tool: &str) -> Option<&str> {
         let tool = plain(tool);
         self.matching(&tool).or_else(|| match tool.as_str() {
             "apply_patch" => self.matching("write"),
+            "skills_search" => self.matching("read"),
             _ => None,
         })
     }

@@ -1,6 +1,7 @@
 //! Running a call: does the tool exist, may it be used now, are its arguments right?
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::panics::caught_panic;
@@ -11,7 +12,9 @@ use serde_json::{Map, Value};
 use chela_guard::SecretLook;
 
 use super::Toolbox;
-use crate::{CallFuture, PolicyVerdict, RunCall, Tool, ToolOutput, foresight, schema};
+use crate::{
+    CallFuture, CallTarget, Effect, PolicyVerdict, RunCall, Tool, ToolOutput, foresight, schema,
+};
 
 /// A call whose tool exists, may be used, and whose arguments are right.
 pub struct PreparedCall {
@@ -45,17 +48,30 @@ impl Toolbox {
             tracing::info!(tool = name, "no such tool");
             return Err(ToolOutput::failed(self.unknown(name)));
         };
-        if let Some(turn) = &self.turn
-            && let PolicyVerdict::Out(why) = turn.explain(name)
-        {
+        let kept_out = self
+            .turn
+            .as_ref()
+            .and_then(|turn| match turn.explain(name) {
+                PolicyVerdict::Out(why) => Some((why, turn.readable_with(name))),
+                PolicyVerdict::In(_) => None,
+            });
+        let out = |why: &str| {
             tracing::info!(tool = name, %why, "the policy of this message keeps a tool out");
-            return Err(ToolOutput::failed(format!(
+            ToolOutput::failed(format!(
                 "{name} may not be used for this message: {why}. Answer without it."
-            )));
+            ))
+        };
+        if let Some((why, [])) = &kept_out {
+            return Err(out(why));
         }
         let arguments = schema::check(&tool.spec().parameters, arguments)
             .map(|arguments| tool.settle(arguments))
             .map_err(|complaint| ToolOutput::failed(complaint.to_text(name)))?;
+        if let Some((why, folders)) = kept_out
+            && !only_reads_in(tool.as_ref(), &arguments, folders)
+        {
+            return Err(out(&why));
+        }
         if let Some(fault) = foresight::address_fault(tool.spec(), &arguments) {
             tracing::info!(tool = name, %fault, "a call names no address");
             return Err(ToolOutput::failed(format!("{name} was not run: {fault}.")));
@@ -135,6 +151,18 @@ impl Toolbox {
         ))
         .with_details(output.details)
     }
+}
+
+/// Whether a call reads files, and all of them lie in these folders.
+fn only_reads_in(tool: &dyn Tool, arguments: &Map<String, Value>, folders: &[PathBuf]) -> bool {
+    let lies_inside = |target: &CallTarget| match target {
+        CallTarget::File(path) => folders.iter().any(|folder| path.starts_with(folder)),
+        _ => false,
+    };
+    let targets = tool.targets(arguments);
+    tool.prospect(arguments).effect == Effect::Read
+        && !targets.is_empty()
+        && targets.iter().all(lies_inside)
 }
 
 /// A tool that panics has failed, like one that says so; what it had begun may be half done.

@@ -86,7 +86,6 @@ impl ToolboxFixture {
                 })),
                 audience: Audience::Private,
                 max_chars: None,
-                max_chars: None,
             }),
             redactor: Arc::new(Redactor::new(
                 None,

@@ -26,6 +26,14 @@ impl<'a> ForNow<'a> {
         Ok(())
     }
 
+    /// Another model answers for now. One that cannot be set leaves things as they are.
+    pub async fn answered_by(&mut self, model: Option<&str>) {
+        if let Some(model) = model {
+            let set = self.set(SessionSetting::Model, model).await;
+            ok_or_debug!(set, "the model of a skill does not answer");
+        }
+    }
+
     /// What a directive inside a message does: it holds for that message, but a model is kept.
     /// Gives what there is to say about it.
     pub async fn direct(&mut self, directive: &InlineDirective) -> String {

@@ -22,6 +22,7 @@ pub async fn run_line_chat(
     notes: &[String],
     wait: WaitAfter,
 ) -> Result<ChatLeave, CommandError> {
+    talk.agents().scan_skills_beside();
     for note in notes {
         print_markdown(screen, note)?;
     }
@@ -48,7 +49,7 @@ pub async fn run_line_chat(
                 continue;
             }
             ParsedLine::Unknown { name, args } => match slash::find("skill") {
-                Some(skill) if is_skill(talk, &name) => {
+                Some(skill) if talk.is_skill(&name) => {
                     slash::run(talk, skill, &format!("{name} {args}")).await
                 }
                 _ => CommandAnswer::text(slash::help(&name)),
@@ -79,6 +80,13 @@ pub async fn run_line_chat(
         match step.then {
             SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
                 say(talk, gateway, screen, text, wait).await?
+            }
+            SurfaceAction::UseSkill(called) => {
+                let mut for_now = ForNow::new(talk);
+                for_now.answered_by(called.model.as_deref()).await;
+                let said = say(talk, gateway, screen, called.message, wait).await;
+                for_now.put_back().await;
+                said?;
             }
             SurfaceAction::Leave => return Ok(ChatLeave::Over(CommandExit::Fine)),
             SurfaceAction::Resume(id) => return Ok(ChatLeave::Resume(id)),
@@ -130,11 +138,4 @@ async fn say(
             print_markdown(screen, &format!("{}{hint}", fail.message))
         }
     }
-}
-
-/// Whether a skill has this command.
-pub fn is_skill(talk: &Conversation, name: &str) -> bool {
-    talk.skills()
-        .iter()
-        .any(|skill| skill.command.eq_ignore_ascii_case(name))
 }

@@ -92,6 +92,7 @@ pub async fn run_chat(opening: ChatOpening<'_>) -> Result<ChatLeave, CommandErro
     if let Some(gateway) = opening.gateway {
         gateway.show_to(relay.sender());
     }
+    opening.talk.agents().scan_skills_beside();
     let mut room = ChatRoom::new(&opening, io::stdout()).await;
     room.greet(&opening.notes).await;
     room.history = opening.history;

@@ -133,6 +133,7 @@ Examples:
     #[command(after_help = "\
 Examples:
   chela skills trust deploy             review it, then decide
+  chela skills trust deploy --grant     also let it run the commands its allowed-tools ask for
   chela skills trust --folder .         all skills in a project folder
 
 A skill is code in natural language: read it before you trust it.")]
@@ -145,9 +146,15 @@ A skill is code in natural language: read it before you trust it.")]
         folder: Option<PathBuf>,
         #[command(flatten)]
         of: WhoseSkills,
-        /// Do not ask
+        /// Do not ask; a skill that the scan calls dangerous needs --despite-scan as well
         #[arg(long, short)]
         yes: bool,
+        /// Trust it although the scan calls it dangerous
+        #[arg(long)]
+        despite_scan: bool,
+        /// Let it run the commands its allowed-tools ask for without asking, while it is in use
+        #[arg(long)]
+        grant: bool,
     },
     /// Revoke trust: the skill stays on disk and out of every prompt
     Untrust {
@@ -184,20 +191,105 @@ Examples:
         #[command(flatten)]
         of: WhoseSkills,
     },
-    /// Fetch skills into quarantine: from a folder, a tar archive or a git repository
+    /// Search registries for skills
     #[command(after_help = "\
 Examples:
-  chela skills add ~/Downloads/deploy.tar.gz
-  chela skills add https://example.org/team/skills.git
+  chela skills search pdf
+  chela skills search merge pdf files --registry https://clawhub.ai
+
+Registries are addresses with ClawHub's API, or of index files (skills.registries).")]
+    Search {
+        /// What it should do
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// Ask only this registry
+        #[arg(long, value_name = "URL")]
+        registry: Option<String>,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch skills into quarantine: from a folder, an archive, a repository or a registry
+    #[command(after_help = "\
+Examples:
+  chela skills add ~/Downloads/deploy.skill              a .zip, .skill, .tar or .tar.gz file
+  chela skills add https://example.org/deploy.zip
+  chela skills add owner/repo                            all skills of a repository on GitHub
+  chela skills add owner/repo/skills/deploy@v1.2         one folder of it, at a branch, tag or commit
   chela skills add https://example.org/team/skills.git#skills/deploy
+  chela skills add gifgrep@1.2.3                         by name, from a registry
 
 Nothing fetched is used until you run `chela skills trust NAME`.")]
     Add {
-        /// A folder, a .tar or .tar.gz file, or a git URL (with #folder for a part of it)
+        /// A folder, an archive or its URL, a git URL (with #folder for a part of it),
+        /// owner/repo[/path][@ref], or a name in a registry with an optional @version
         source: String,
         /// Only the skill with this name
         #[arg(long, value_name = "NAME")]
         only: Option<String>,
+        /// Ask only this registry
+        #[arg(long, value_name = "URL")]
+        registry: Option<String>,
+    },
+    /// List fetched skills that have a newer version; exit 1 if there is one
+    Outdated {
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
+    /// Fetch newer versions of skills, show what they change, and use them after a yes
+    #[command(after_help = "\
+Examples:
+  chela skills update                all skills that were fetched
+  chela skills update gifgrep
+
+The version you trusted goes to the trash.")]
+    Update {
+        /// Names of fetched skills (default: all of them)
+        names: Vec<String>,
+        #[command(flatten)]
+        of: WhoseSkills,
+        /// Do not ask; a version that the scan calls dangerous needs --despite-scan as well
+        #[arg(long, short)]
+        yes: bool,
+        /// Use a version although the scan calls it dangerous
+        #[arg(long)]
+        despite_scan: bool,
+    },
+    /// Install the programs a skill needs, after a yes
+    #[command(after_help = "\
+Examples:
+  chela skills setup gifgrep                 show the steps, and run the preferred one
+  chela skills setup gifgrep --step go
+
+Commands and scripts of the skill's own are shown and never run.")]
+    Setup {
+        /// The name of the skill
+        name: String,
+        /// Run this step
+        #[arg(long, value_name = "ID")]
+        step: Option<String>,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Turn a skill on, for every agent or with --agent for one
+    Enable {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
+    },
+    /// Turn a skill off, for every agent or with --agent for one
+    Disable {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        of: WhoseSkills,
     },
     /// Move a skill to the trash
     Remove {

@@ -13,8 +13,8 @@ use std::time::Duration;
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, ToolUse};
 use chela_agent::slash::{
-    self, AnswerOutcome, CommandAnswer, CommandId, ParsedLine, SessionSetting, SlashCommand,
-    SurfaceAction,
+    self, AnswerOutcome, CommandAnswer, CommandContext, CommandId, ParsedLine, SessionSetting,
+    SlashCommand, SurfaceAction,
 };
 use chela_config::model::ChatTheme;
 use chela_core::{Host, OwnerProof, Speaker};
@@ -541,7 +541,7 @@ async fn one_for_now(
             CommandAnswer::text(told.join("\n\n"))
         }
         ParsedLine::Unknown { name, args } => match slash::find("skill") {
-            Some(skill) if chat::is_skill(talk, name) => {
+            Some(skill) if talk.is_skill(name) => {
                 slash::run(talk, skill, &format!("{name} {args}")).await
             }
             // A path is something to speak of; a command nobody has is a mistake.
@@ -563,7 +563,14 @@ async fn one_for_now(
     if let ParsedLine::Command { command, .. } = parsed {
         refuse_failed(&answer, command)?;
     }
-    let text = match answer.then {
+    let then = match answer.then {
+        SurfaceAction::UseSkill(called) => {
+            for_now.answered_by(called.model.as_deref()).await;
+            SurfaceAction::Say(called.message)
+        }
+        then => then,
+    };
+    let text = match then {
         SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
             let asked = OneShotRequest {
                 message: InboundMessage { text, ..message },

@@ -6,6 +6,7 @@ mod gateway;
 mod mcp;
 mod models;
 mod prompts;
+mod skills;
 mod stores;
 
 use std::path::PathBuf;

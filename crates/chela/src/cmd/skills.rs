@@ -2,11 +2,16 @@
 
 mod author;
 mod diff;
+mod fetch;
 mod info;
 mod list;
+mod registry;
 mod scan;
+mod setup;
 mod sign;
+mod switch;
 mod trust;
+mod update;
 mod watch;
 mod why;
 
@@ -34,7 +39,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandO
             author::check(&open(&setup, &of)?, screen, &what, json)
         }
         SkillsCommand::Scan { what, of, json } => {
-            scan::run(&open(&setup, &of)?, screen, &what, json)
+            scan::run(&mut open(&setup, &of)?, screen, &what, json)
         }
         SkillsCommand::Sign { folder, key } => sign::sign(&setup.host, screen, &folder, &key),
         SkillsCommand::Verify { what, of, json } => {
@@ -60,8 +65,15 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandO
             folder,
             of,
             yes,
+            despite_scan,
+            grant,
         } => {
             let mut installed = open(&setup, &of)?;
+            let consent = trust::GivenConsent {
+                yes,
+                despite_scan,
+                grant,
+            };
             match (name, folder) {
                 (_, Some(folder)) => trust::set_folder_trust(
                     &mut installed,
@@ -70,7 +82,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandO
                     trust::FolderTrust::Yes,
                 ),
                 (name, None) => {
-                    trust::trust_skill(&mut installed, screen, &name.unwrap_or_default(), yes)
+                    trust::trust_skill(&mut installed, screen, &name.unwrap_or_default(), consent)
                 }
             }
         }
@@ -98,14 +110,88 @@ pub fn run(host: &Host, screen: &mut Screen, command: SkillsCommand) -> CommandO
             description.as_deref(),
             shared,
         ),
-        SkillsCommand::Add { source, only } => {
-            author::add(&setup, screen, &source, only.as_deref())
+        SkillsCommand::Search {
+            words,
+            registry,
+            json,
+        } => {
+            let asked = (registry.as_deref(), json);
+            in_runtime(fetch::search(&setup, screen, &words.join(" "), asked))
+        }
+        SkillsCommand::Add {
+            source,
+            only,
+            registry,
+        } => in_runtime(fetch::add(
+            &setup,
+            screen,
+            fetch::FetchRequest {
+                source: &source,
+                only: only.as_deref(),
+                registry: registry.as_deref(),
+            },
+        )),
+        SkillsCommand::Outdated { of, json } => {
+            let installed = open(&setup, &of)?;
+            in_runtime(update::outdated(&setup, &installed, screen, json))
+        }
+        SkillsCommand::Update {
+            names,
+            of,
+            yes,
+            despite_scan,
+        } => {
+            let mut installed = open(&setup, &of)?;
+            let consent = trust::GivenConsent {
+                yes,
+                despite_scan,
+                grant: false,
+            };
+            in_runtime(update::update(
+                &setup,
+                &mut installed,
+                screen,
+                (&names, consent),
+            ))
+        }
+        SkillsCommand::Setup {
+            name,
+            step,
+            yes,
+            of,
+        } => setup::run(
+            &setup,
+            &open(&setup, &of)?,
+            screen,
+            setup::SetupRequest {
+                name: &name,
+                step: step.as_deref(),
+                yes,
+            },
+        ),
+        SkillsCommand::Enable { name, of } => {
+            let (installed, agent) = (open(&setup, &of)?, of.agent.as_deref());
+            let on = switch::SkillSwitch::On;
+            switch::run(&setup, &installed, screen, (&name, agent), on)
+        }
+        SkillsCommand::Disable { name, of } => {
+            let (installed, agent) = (open(&setup, &of)?, of.agent.as_deref());
+            let off = switch::SkillSwitch::Off;
+            switch::run(&setup, &installed, screen, (&name, agent), off)
         }
         SkillsCommand::Remove { name, of } => {
             author::remove(&mut open(&setup, &of)?, screen, &name)
         }
         SkillsCommand::Watch { of } => watch::run(&setup, open(&setup, &of)?, screen),
     }
+}
+
+/// Waits for what asks the network.
+fn in_runtime<T>(work: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(work)
 }
 
 /// The skills of one agent and all that is needed to talk about them.
@@ -129,6 +215,8 @@ pub fn open_skills(
     };
     open(setup, &of)
 }
+/// Most skills a command scans beside what it is for.
+const MOST_AT_ONCE: usize = 40;
 
 /// Finds the skills of an agent, and locks at first sight what lies in the owner's folders. A
 /// home that cannot be written to is no reason to say nothing.
@@ -145,7 +233,12 @@ fn open(setup: &CommandSetup, of: &WhoseSkills) -> Result<InstalledSkills, Comma
     let places = SkillPlaces::of(&setup.loaded, &view);
     let mut shelf = SkillLibrary::open(&host, places, settings);
     let before = shelf.for_agent(&|path| config_is_on(&setup.loaded, path));
-    let quarantined = shelf.settle(&FirstLook).is_ok_and(|notices| {
+    // Many at once are scanned by `skills scan`.
+    let scanned = match shelf.waiting_looks().len() {
+        0..=MOST_AT_ONCE => shelf.settle(&FirstLook),
+        _ => shelf.note_newcomers(),
+    };
+    let quarantined = scanned.is_ok_and(|notices| {
         notices
             .iter()
             .any(|notice| notice.state == TrustState::Quarantined)

@@ -92,7 +92,7 @@ impl McpHome {
         let users = messages.iter().filter(|message| message["role"] == "user");
         users
             .map(|message| words_of(&message["content"]))
-            .last()
+            .next_back()
             .unwrap()
     }
 }

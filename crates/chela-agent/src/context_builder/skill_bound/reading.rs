@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use chela_core::ok_or_debug;
 use chela_model::ToolCall;
-use chela_skills::{AgentSkills, Skill, SkillPresence};
-
-use super::SkillBound;
+use chela_skills::{AgentSkill, AgentSkills, Skill, SkillLook, SkillPresence};
+use serde_json::Value;
 
 /// Longer lines are told apart from other text.
 const TELLING: usize = 16;
@@ -24,8 +23,9 @@ pub(super) struct ReadCall<'a> {
 }
 
 impl ReadCall<'_> {
-    /// The bounds of the skills whose text it brought.
-    pub(super) fn bounds(&self, skills: &AgentSkills) -> Vec<SkillBound> {
+    /// The skills whose text it brought, of those it makes a difference for: such as bound or were
+    /// granted something, and such as nobody has scanned.
+    pub(super) fn skills<'s>(&self, skills: &'s AgentSkills) -> Vec<&'s AgentSkill> {
         let usable = skills.skills().iter().filter(|skill| {
             matches!(
                 skill.presence(),
@@ -33,13 +33,24 @@ impl ReadCall<'_> {
             )
         });
         usable
-            .filter_map(|skill| {
-                let skill = skill.skill();
-                let tools = skill.front.allowed_tools.as_deref()?;
-                self.is_of(skill)
-                    .then(|| SkillBound::new(&skill.name, tools))
+            .filter(|skill| match skill.entry.trust.look {
+                SkillLook::Waiting => self.concerns(skill.skill()) && self.is_of(skill.skill()),
+                SkillLook::Done => matters(skill) && self.is_of(skill.skill()),
             })
             .collect()
+    }
+
+    /// Whether a call has to do with the folder of a skill. There may be hundreds that were never
+    /// scanned: comparing the text of each with every result would take too long.
+    fn concerns(&self, skill: &Skill) -> bool {
+        let root = skill.root.file_name().and_then(|name| name.to_str());
+        let mut values = self.call.arguments.values();
+        self.names(skill)
+            || root.is_some_and(|root| values.any(|value| holds(value, root)))
+            || self.files.iter().any(|file| {
+                let folder = skill.folder.canonicalize();
+                folder.is_ok_and(|folder| file.starts_with(folder))
+            })
     }
 
     fn is_of(&self, skill: &Skill) -> bool {
@@ -61,12 +72,8 @@ impl ReadCall<'_> {
     /// Whether the arguments speak of the skill's folder.
     fn names(&self, skill: &Skill) -> bool {
         let folder = skill.folder.file_name().and_then(|name| name.to_str());
-        let mut values = self
-            .call
-            .arguments
-            .values()
-            .filter_map(|value| value.as_str());
-        folder.is_some_and(|folder| values.any(|value| value.contains(folder)))
+        let mut values = self.call.arguments.values();
+        folder.is_some_and(|folder| values.any(|value| holds(value, folder)))
     }
 
     fn lines_of(&self, file: &Path) -> Lines {
@@ -97,6 +104,19 @@ impl ReadCall<'_> {
                 .filter(|line| self.text.contains(**line))
                 .count(),
         }
+    }
+}
+
+/// Whether it makes a difference that a skill is in use.
+fn matters(skill: &AgentSkill) -> bool {
+    skill.skill().front.only_tools.is_some() || !skill.entry.granted.is_empty()
+}
+
+fn holds(value: &Value, word: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(word),
+        Value::Array(items) => items.iter().any(|item| holds(item, word)),
+        _ => false,
     }
 }
 

@@ -40,13 +40,14 @@ pub(super) fn skills(talk: &impl CommandContext) -> String {
     if skills.is_empty() {
         return "It has no skills yet; `chela skills new NAME` creates one.".to_owned();
     }
-    let rows = skills
-        .iter()
-        .map(|skill| format!("- `/{}` {}", skill.command, skill.description));
+    let rows = skills.iter().map(|skill| match &skill.hint {
+        Some(hint) => format!("- `/{} {hint}` {}", skill.command, skill.description),
+        None => format!("- `/{}` {}", skill.command, skill.description),
+    });
     rows.collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn skill(
+pub(super) async fn skill(
     talk: &impl CommandContext,
     args: &str,
 ) -> Result<CommandAnswer, CommandTrouble> {
@@ -54,6 +55,6 @@ pub(super) fn skill(
         return Ok(CommandAnswer::text(skills(talk)));
     }
     let (name, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
-    let message = talk.call_skill(name, rest.trim())?;
-    Ok(CommandAnswer::then(SurfaceAction::Say(message)))
+    let called = talk.call_skill(name, rest.trim()).await?;
+    Ok(CommandAnswer::then(SurfaceAction::UseSkill(called)))
 }

@@ -1,8 +1,8 @@
 //! Where words come from decides what may happen.
 
+use chela_agent::slash::CommandContext;
 use chela_store::{WaitHere as _, block_on};
 
-use chela_agent::slash::CommandContext;
 use chela_guard::flow::SessionTaint;
 use chela_testkit::ScriptStep;
 use chela_tools::ApprovalScope;
@@ -205,7 +205,7 @@ fn the_words_of_a_skill_nobody_vouches_for_name_nothing() {
         let owner = Owner::says(None);
         let talk = home.open();
         let message = match called {
-            true => talk.call_skill("helper", "please").expect("a skill"),
+            true => "/skill helper please".to_owned(),
             false => "Use the helper.".to_owned(),
         };
         home.say(&talk, &message, &owner).expect("a turn");
@@ -219,15 +219,17 @@ fn the_words_of_a_skill_nobody_vouches_for_name_nothing() {
 #[test]
 fn the_words_beside_a_skill_are_the_owners() {
     let text = "---\nname: helper\ndescription: Helps.\n---\nWrite to whom the user names.\n";
-    let home = Home::new([post("ann@example.org"), ScriptStep::reply("ok")]);
-    let folder = home.host.state_dir().join("workspace/skills/helper");
-    std::fs::create_dir_all(&folder).expect("a folder");
-    std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
-    let owner = Owner::says(None);
-    let talk = home.open();
-    let message = talk
-        .call_skill("helper", "for ann@example.org")
-        .expect("a skill");
-    home.say(&talk, &message, &owner).expect("a turn");
-    assert_eq!((owner.asked(), home.sent_to().len()), (0, 1));
+    for message in [
+        "/skill helper for ann@example.org",
+        "/helper for ann@example.org",
+    ] {
+        let home = Home::new([post("ann@example.org"), ScriptStep::reply("ok")]);
+        let folder = home.host.state_dir().join("workspace/skills/helper");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("SKILL.md"), text).expect("a skill");
+        let owner = Owner::says(None);
+        let talk = home.open();
+        home.say(&talk, message, &owner).expect("a turn");
+        assert_eq!((owner.asked(), home.sent_to().len()), (0, 1), "{message}");
+    }
 }

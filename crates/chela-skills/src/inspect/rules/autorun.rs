@@ -35,7 +35,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         return;
     }
     let name = page.path.rsplit('/').next().unwrap_or_default();
-    if name == "package.json" && INSTALL_STEP.is_in(text) {
+    if name == "package.json" && INSTALL_STEP.is_in(text) && is_script(page, at) {
         let weight = if STEP_ACTS.is_in(text) {
             SignWeight::Dangerous
         } else if HARMLESS_STEP.is_in(text) {
@@ -59,6 +59,27 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
         let what = "has the agent or the editor run a network command by itself";
         signs.push(LineSign::new("autorun", weight, what));
     }
+}
+
+/// Whether a line of a package.json stands among the scripts, and not deeper in something of its own.
+fn is_script(page: &ScannedFile, at: usize) -> bool {
+    let mut open = 0_i32;
+    for line in page.lines.iter().take(at + 1).rev() {
+        if line.text.contains("\"scripts\"") {
+            return true;
+        }
+        for c in line.text.chars() {
+            open += match c {
+                '{' => 1,
+                '}' => -1,
+                _ => 0,
+            };
+        }
+        if open > 0 {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_settings(name: &str) -> bool {

@@ -23,8 +23,23 @@ struct Taking<'a> {
     secret: SecretKind,
 }
 
-pub(super) fn look(pages: &[ScannedFile], known: &KnownSites) -> Vec<SkillFinding> {
-    let mut found: Vec<SkillFinding> = gathered(pages, known).into_iter().collect();
+/// A line that sends, and the file it stands in.
+pub(super) struct Sink<'a> {
+    pub page: &'a ScannedFile,
+    pub line: &'a ScannedLine,
+}
+
+/// Every line of a package that sends.
+pub(super) fn all_sinks(pages: &[ScannedFile]) -> Vec<Sink<'_>> {
+    pages.iter().flat_map(sinks).collect()
+}
+
+pub(super) fn look(
+    pages: &[ScannedFile],
+    sinks: &[Sink<'_>],
+    known: &KnownSites,
+) -> Vec<SkillFinding> {
+    let mut found: Vec<SkillFinding> = gathered(pages, sinks, known).into_iter().collect();
     found.extend(broken_promise(pages, known));
     found
 }
@@ -39,13 +54,14 @@ fn broken_promise(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFind
     if !promises {
         return None;
     }
-    let (page, line) = pages.iter().flat_map(sinks).find(|(_, line)| {
-        links(&line.text).iter().any(|link| match link.place {
+    let sink = pages.iter().flat_map(sinks).find(|sink| {
+        links(&sink.line.text).iter().any(|link| match link.place {
             AddressPlace::Site => !known.has(link),
             AddressPlace::Near | AddressPlace::Installer | AddressPlace::Forge => false,
             _ => true,
         })
     })?;
+    let Sink { page, line } = sink;
     let what = "sends to a strange place, though the skill says that nothing leaves the machine";
     let posts = ["post", "--data", " -d ", "put("]
         .iter()
@@ -59,21 +75,20 @@ fn broken_promise(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFind
     Some(super::finding(&page.path, line, &sign))
 }
 
-fn gathered(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFinding> {
-    let sinks: Vec<(&ScannedFile, &ScannedLine)> = pages.iter().flat_map(sinks).collect();
+fn gathered(pages: &[ScannedFile], sinks: &[Sink<'_>], known: &KnownSites) -> Option<SkillFinding> {
     if sinks.is_empty() {
         return None;
     }
     let takings: Vec<Taking<'_>> = pages.iter().flat_map(takings).collect();
     let Some(first) = takings.first() else {
-        return many_keys(pages, &sinks, known);
+        return many_keys(pages, sinks, known);
     };
     let mut kinds: Vec<SecretKind> = takings.iter().map(|taking| taking.secret).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let targets: Vec<LineLink> = sinks
         .iter()
-        .flat_map(|(page, line)| targets(page, line))
+        .flat_map(|sink| targets(sink.page, sink.line))
         .collect();
     let foreign = targets.iter().any(|link| match link.place {
         AddressPlace::Site | AddressPlace::Forge => !known.has(link),
@@ -105,7 +120,7 @@ fn gathered(pages: &[ScannedFile], known: &KnownSites) -> Option<SkillFinding> {
         _ if odd => (first, SignWeight::Dangerous),
         _ if foreign && kinds.len() >= 2 => (first, SignWeight::Dangerous),
         _ if foreign => {
-            return many_keys(pages, &sinks, known)
+            return many_keys(pages, sinks, known)
                 .or_else(|| Some(remark(first.page, first.line, SignWeight::Suspicious)));
         }
         _ => return None,
@@ -122,11 +137,11 @@ fn remark(page: &ScannedFile, line: &ScannedLine, weight: SignWeight) -> SkillFi
 /// Keys of services the package has nothing to do with, and a way out.
 fn many_keys(
     pages: &[ScannedFile],
-    sinks: &[(&ScannedFile, &ScannedLine)],
+    sinks: &[Sink<'_>],
     known: &KnownSites,
 ) -> Option<SkillFinding> {
     let regex = NAMED_KEY.regex()?;
-    for (page, sink) in sinks {
+    for Sink { page, line: sink } in sinks {
         let strange = targets(page, sink).iter().any(|link| match link.place {
             AddressPlace::Site => !known.has(link),
             AddressPlace::Near | AddressPlace::Installer | AddressPlace::Forge => false,
@@ -230,7 +245,7 @@ fn takings(page: &ScannedFile) -> Vec<Taking<'_>> {
     found
 }
 
-fn sinks(page: &ScannedFile) -> Vec<(&ScannedFile, &ScannedLine)> {
+fn sinks(page: &ScannedFile) -> Vec<Sink<'_>> {
     if page.kind != ScannedKind::Code || is_data(&page.path) {
         return Vec::new();
     }
@@ -241,7 +256,7 @@ fn sinks(page: &ScannedFile) -> Vec<(&ScannedFile, &ScannedLine)> {
                 && line.words.have(WordKinds::POST)
                 && SENDS.is_in(&line.text)
         })
-        .map(|line| (page, line))
+        .map(|line| Sink { page, line })
         .collect()
 }
 
@@ -262,7 +277,7 @@ fn targets(page: &ScannedFile, line: &ScannedLine) -> Vec<LineLink> {
 }
 
 /// Files that hold data and do nothing.
-fn is_data(path: &str) -> bool {
+pub(super) fn is_data(path: &str) -> bool {
     [
         ".json", ".yaml", ".yml", ".toml", ".csv", ".svg", ".xml", ".html", ".css", ".lock", ".map",
     ]

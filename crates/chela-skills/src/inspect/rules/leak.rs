@@ -14,7 +14,7 @@ use crate::inspect::words::WordKinds;
 patterns! {
     "leak.txt":
     SSH, CLOUD, BROWSER, KEYCHAIN, WALLET, TOKENS, ENVIRONMENT, SCREEN, DOT_ENV, AGENT, SINK,
-    SHELL_SINK, SENT_FILE, PIPED_ENV, KEY_FILE, BEACON, MUTED, PIPED_OUT, NAMES_SECRET, SYSTEM_FILE,
+    SHELL_SINK, SENT_FILE, PIPED_ENV, OWN_KEY, KEY_FILE, BEACON, MUTED, PIPED_OUT, NAMES_SECRET, SYSTEM_FILE,
     IN_QUERY, ENV_SECRET, DNS_CALL, KEY_IN_BODY, PACKED, SENT_ANY_FILE, DNS, SPOKEN, SENDS_TO,
     HEADER, READ_WHOLE, ASSIGN, BOUND, GROWS, DEFINES,
 }
@@ -73,7 +73,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
     if words.have(WordKinds::SECRET | WordKinds::POST)
         && SHELL_SINK.is_in(text)
         && (SENT_FILE.is_in(text) || PIPED_ENV.is_in(text))
-        && (KEY_FILE.is_in(text) || !near_only())
+        && (KEY_FILE.is_in(text) || !near_only() && !is_own_key(text))
     {
         signs.push(LineSign::new(
             "secrets-out",
@@ -184,6 +184,19 @@ pub(super) fn look(page: &ScannedFile, at: usize, known: &KnownSites, signs: &mu
     if page.kind == ScannedKind::Prose {
         told_to_send(page, at, known, signs);
     }
+}
+
+/// Whether a key from the skill's own settings goes along as a header, as keys do.
+fn is_own_key(text: &str) -> bool {
+    let of_others = [".config/gcloud", ".config/gh/", ".config/solana"];
+    OWN_KEY.is_in(text)
+        && secret_count(text) == 1
+        && !of_others.iter().any(|place| text.contains(place))
+}
+
+/// How many secrets a line takes out of files.
+fn secret_count(text: &str) -> usize {
+    text.matches("$(").count() + text.matches('@').count()
 }
 
 /// Secrets put into a file, and the file sent a few lines below.

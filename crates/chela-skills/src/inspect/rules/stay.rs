@@ -9,7 +9,7 @@ use crate::inspect::words::WordKinds;
 
 patterns! {
     "stay.txt":
-    SCHEDULE, SHELL_START, HARMLESS_START, GIT_HOOK, DOORS, STRIP, AGENT_WRITE, AGENT_ORDER,
+    SCHEDULE, SHELL_START, HARMLESS_START, GIT_HOOK, DOORS, STRIP, AGENT_WRITE, OWN_ROOM, AGENT_ORDER,
     POLICY_WRITE, AGENT_SETTINGS, OPENS_TO_WRITE, LOOSER, REMOTE,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn look(page: &ScannedFile, at: usize, signs: &mut Vec<LineSign>) {
     }
     if words.have(WordKinds::AGENT_FILE | WordKinds::WRITE) {
         if AGENT_WRITE.is_in(text) {
-            let weight = if REMOTE.is_in(text) {
+            let weight = if REMOTE.is_in(text) && !OWN_ROOM.is_in(text) {
                 SignWeight::Dangerous
             } else {
                 SignWeight::Note

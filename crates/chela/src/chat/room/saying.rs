@@ -14,7 +14,6 @@ use crate::chat::clean::clean;
 use crate::chat::for_now::ForNow;
 use crate::chat::history::TypedMessage;
 use crate::chat::ink::{StyledLine, look};
-use crate::chat::lines::is_skill;
 use crate::chat::message_pictures::{picture_paths, read_images, who_looks_at_pictures};
 use crate::chat::picker::SessionPicker;
 
@@ -117,7 +116,7 @@ impl<W: Write> ChatRoom<'_, W> {
 
     /// A skill of that name, or a mistake.
     async fn unknown(&mut self, name: &str, args: &str, pasted: Vec<String>) {
-        if is_skill(self.talk, name)
+        if self.talk.is_skill(name)
             && let Some(command) = slash::find("skill")
         {
             let answer = slash::run(self.talk, command, &format!("{name} {args}")).await;
@@ -140,6 +139,15 @@ impl<W: Write> ChatRoom<'_, W> {
                 pasted,
                 ..text.into()
             }),
+            SurfaceAction::UseSkill(called) => {
+                let talk = self.talk;
+                let for_now = self.for_now.get_or_insert_with(|| ForNow::new(talk));
+                for_now.answered_by(called.model.as_deref()).await;
+                self.hand_over(InboundMessage {
+                    pasted,
+                    ..called.message.into()
+                });
+            }
             SurfaceAction::Begun(first) => {
                 self.view.meter = self.talk.status().await.context;
                 if let Some(text) = first {

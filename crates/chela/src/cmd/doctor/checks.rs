@@ -10,10 +10,9 @@ use chela_workspace::{HistoryError, WorkspaceCondition, WorkspaceHistory};
 use super::fix::DoctorFix;
 use chela_core::{AgentId, SessionKey, Severity};
 use chela_sandbox::{SandboxAsk, SandboxStanding, standing};
-use chela_skills::{SkillPresence, SkillSource, TrustState};
 
 use super::prompts::AgentPrompts;
-use super::{DoctorFinding, gateway, mcp, models, stores};
+use super::{DoctorFinding, gateway, mcp, models, skills, stores};
 use crate::cmd::owner::is_agent;
 use crate::cmd::{CommandSetup, stop};
 
@@ -26,7 +25,7 @@ pub fn run(setup: &CommandSetup, prompts: &AgentPrompts<'_>, check: &str) -> Vec
         "agents" => agents(setup),
         "workspace" => workspace(setup),
         "files" => prompts.file_findings(),
-        "skills" => skills(setup),
+        "skills" => skills::check(setup),
         "mcp" => mcp::mcp_findings(setup),
         "words" => prompts.word_findings(),
         "history" => history(setup),
@@ -332,46 +331,6 @@ fn workspace(setup: &CommandSetup) -> Vec<DoctorFinding> {
                             .remedy(seed),
                     );
                 }
-            }
-        }
-    }
-    findings
-}
-
-/// Skills the agent does not have though someone put them there, and skills that changed.
-fn skills(setup: &CommandSetup) -> Vec<DoctorFinding> {
-    let mut findings = Vec::new();
-    for id in setup.loaded.agents() {
-        let Some(view) = setup.loaded.agent(&id) else {
-            continue;
-        };
-        let skills = chela_agent::skills::skills_of(&setup.host, &setup.loaded, &view);
-        for skill in skills.skills() {
-            let name = &skill.skill().name;
-            let told = |message: String| {
-                DoctorFinding::new("skills", Severity::Note, format!("agent {id}: {message}"))
-                    .hint(format!("chela skills why {name} --agent {id}"))
-            };
-            match skill.presence() {
-                SkillPresence::Quarantined => findings.push(told(format!(
-                    "skill `{name}` is quarantined: nobody has trusted it yet"
-                ))),
-                SkillPresence::Hidden if skill.skill().source != SkillSource::Bundled => {
-                    let why = skill
-                        .hidden
-                        .first()
-                        .map(ToString::to_string)
-                        .unwrap_or_default();
-                    findings.push(told(format!("skill `{name}` is hidden: {why}")));
-                }
-                _ if skill.entry.trust.state == TrustState::Changed => {
-                    let mut changed = told(format!("skill `{name}` changed since it was trusted"));
-                    changed.severity = Severity::Warning;
-                    findings.push(changed.hint(format!(
-                        "chela skills diff {name}, then chela skills trust {name}"
-                    )));
-                }
-                _ => {}
             }
         }
     }

@@ -3,14 +3,11 @@
 use std::path::PathBuf;
 
 use chela_config::Severity;
-use chela_skills::{
-    AddRequest, AddSource, FirstLook, NewSkill, Skill, SkillSignature, SkillSource,
-    TrustedPublishers, check_folder, create,
-};
+use chela_skills::{NewSkill, Skill, SkillSource, check_folder, create};
 use serde_json::json;
 
 use super::InstalledSkills;
-use crate::cmd::{CommandOutcome, CommandSetup};
+use crate::cmd::CommandOutcome;
 use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
@@ -29,70 +26,12 @@ pub fn create_skill(
     };
     let file = create(&root, &NewSkill { name, description }).map_err(CommandError::new)?;
     screen.line(format!("Created {}.", installed.host.compact(&file)))?;
-    screen.line(format!("Fill it in, then run: chela skills check {name}"))?;
+    screen.line(format!(
+        "Fill it in, delete `draft: true`, then run: chela skills check {name}"
+    ))?;
     screen.line(format!(
         "To count its words as yours: chela skills trust {name}"
     ))?;
-    Ok(CommandExit::Fine)
-}
-
-fn not_added(error: impl std::fmt::Display) -> CommandError {
-    CommandError::new(error).hint("`chela skills add --help` says what can be added")
-}
-
-pub fn add(
-    setup: &CommandSetup,
-    screen: &mut Screen,
-    source: &str,
-    only: Option<&str>,
-) -> CommandOutcome {
-    let host = &setup.host;
-    let publishers = TrustedPublishers::parse(&setup.loaded.config.skills.trust.publishers);
-    let source = AddSource::parse(source, host).map_err(not_added)?;
-    let state_dir = host.state_dir();
-    let request = AddRequest {
-        source: &source,
-        only,
-        state_dir: &state_dir,
-        host,
-        scanner: &FirstLook,
-    };
-    let added = chela_skills::add(&request).map_err(not_added)?;
-    let paint = screen.paint;
-    let mut waiting = Vec::new();
-    for skill in &added {
-        if let SkillSignature::Valid(key) = chela_skills::verify(&skill.folder)
-            && let Some(publisher) = publishers.find(&key)
-        {
-            screen.line(format!(
-                "{} {}: every file matches the signature of {}",
-                paint.good("trusted"),
-                paint.bold(&skill.name),
-                publisher.label()
-            ))?;
-            continue;
-        }
-        waiting.push(skill.name.as_str());
-        screen.line(format!(
-            "{} {} ({}) in {}",
-            paint.warn("quarantined"),
-            paint.bold(&skill.name),
-            count_noun(skill.files, "file"),
-            host.compact(&skill.folder)
-        ))?;
-        for finding in &skill.report.findings {
-            super::scan::print_finding(screen, "  ", finding)?;
-        }
-        for left in &skill.left_behind {
-            screen.line(paint.dim(format!("  not copied: {left}")))?;
-        }
-    }
-    let name = match waiting.as_slice() {
-        [] => return Ok(CommandExit::Fine),
-        [only] => *only,
-        _ => "NAME",
-    };
-    screen.line(format!("Review it and decide: chela skills trust {name}"))?;
     Ok(CommandExit::Fine)
 }
 

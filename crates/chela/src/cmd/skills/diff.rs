@@ -1,6 +1,6 @@
 //! `chela skills diff`: what changed since the owner trusted it.
 
-use chela_skills::{FileChangeKind, changes};
+use chela_skills::{FileChangeKind, TrustedBy, changes};
 
 use super::InstalledSkills;
 use crate::cmd::CommandOutcome;
@@ -22,8 +22,16 @@ pub fn run(installed: &InstalledSkills, screen: &mut Screen, name: &str) -> Comm
         })?;
     let paint = screen.paint;
     let found = changes(entry, skill);
-    if found.is_empty() || entry.tree == skill.tree {
-        screen.line(format!("{name} is unchanged since it was trusted."))?;
+    if let Some(why) = &entry.quarantined {
+        screen.line(format!("{name} is quarantined: {why}."))?;
+    }
+    let since = match entry.by {
+        TrustedBy::Owner => "it was trusted",
+        TrustedBy::FirstSight => "it was first seen",
+        TrustedBy::Agent => "the agent wrote it",
+    };
+    if entry.tree == skill.tree {
+        screen.line(format!("Its files are unchanged since {since}."))?;
         return Ok(CommandExit::Fine);
     }
     for change in found {

@@ -39,13 +39,13 @@ pub fn run(
         .collect();
     screen.table("  ", &rows)?;
     told_about_budget(screen, &report.listing)?;
-    for skill in skills
-        .iter()
-        .filter(|skill| skill.presence() == SkillPresence::Quarantined)
-    {
-        let name = &skill.skill().name;
-        let told = format!("{name} is not used before you look at it: chela skills trust {name}");
-        screen.paragraph("", &told)?;
+    told_about_quarantine(screen, skills)?;
+    let unscanned = installed.shelf.waiting_looks().len();
+    if unscanned > 0 {
+        screen.line(paint.dim(format!(
+            "{} not scanned yet: chela skills scan",
+            count_noun(unscanned, "skill")
+        )))?;
     }
     if all {
         everything_else(&installed, screen)?;
@@ -66,6 +66,27 @@ pub fn run(
         ))?;
     }
     Ok(CommandExit::Fine)
+}
+
+/// What waits for the owner: by name while these are few.
+fn told_about_quarantine(screen: &mut Screen, skills: &[AgentSkill]) -> std::io::Result<()> {
+    const FEW: usize = 5;
+    let held = skills
+        .iter()
+        .filter(|skill| skill.presence() == SkillPresence::Quarantined);
+    let names: Vec<&str> = held.map(|skill| skill.skill().name.as_str()).collect();
+    if names.len() > FEW {
+        let told = format!(
+            "{} are not used before you look at them: chela skills trust NAME",
+            count_noun(names.len(), "skill")
+        );
+        return screen.paragraph("", &told);
+    }
+    for name in names {
+        let told = format!("{name} is not used before you look at it: chela skills trust {name}");
+        screen.paragraph("", &told)?;
+    }
+    Ok(())
 }
 
 fn row(skill: &AgentSkill, screen: &Screen, width: usize) -> Vec<String> {
@@ -103,12 +124,14 @@ fn told_about_budget(screen: &mut Screen, report: &ListingCost) -> std::io::Resu
     }
     if !report.names_only.is_empty() {
         let named = count_noun(report.names_only.len(), "skill");
-        screen.line(paint.dim(format!("Listed by name and path only: {named}.")))?;
+        screen.line(paint.dim(format!(
+            "Listed by name, and described with the messages they fit: {named}."
+        )))?;
     }
     if !report.left_out.is_empty() {
-        screen.line(paint.warn(format!(
-            "{} not listed at all: raise skills.limits.maxSkillsPromptChars",
-            grouped(report.left_out.len())
+        screen.line(paint.dim(format!(
+            "Not listed, but described with the messages they fit and found by skills_search: {}.",
+            count_noun(report.left_out.len(), "skill")
         )))?;
     }
     Ok(())

@@ -1,8 +1,11 @@
 //! `chela skills scan`: what the files of a skill would do, line by line.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use chela_config::Severity;
+use chela_core::{lock, ok_or_warn};
 use chela_skills::{
     FirstLook, ScanReport, ScanVerdict, SkillContents, SkillFinding, SkillPackage, SkillScanner,
     SkillSource, inspect,
@@ -15,12 +18,17 @@ use crate::fail::{CommandError, CommandExit};
 use crate::screen::{Screen, count_noun};
 
 pub fn run(
-    installed: &InstalledSkills,
+    installed: &mut InstalledSkills,
     screen: &mut Screen,
     what: &[String],
     json: bool,
 ) -> CommandOutcome {
-    let scanned = scanned(installed, what)?;
+    let seen = RememberedScans::default();
+    if what.is_empty() {
+        let settled = installed.shelf.settle(&seen);
+        ok_or_warn!(settled, "no note is kept of what was scanned");
+    }
+    let scanned = scanned(installed, what, &seen)?;
     let worst = scanned.iter().map(|scanned| scanned.report.verdict).max();
     let exit = match worst {
         Some(ScanVerdict::Suspicious | ScanVerdict::Dangerous) => CommandExit::Findings,
@@ -60,6 +68,22 @@ pub fn run(
     Ok(exit)
 }
 
+/// Scans, and remembers what it saw, so that a skill is scanned once.
+#[derive(Default)]
+struct RememberedScans(Mutex<HashMap<PathBuf, ScanReport>>);
+
+impl SkillScanner for RememberedScans {
+    fn scan(&self, contents: &SkillContents<'_>) -> ScanReport {
+        let folder = &contents.skill.folder;
+        if let Some(known) = lock(&self.0).get(folder) {
+            return known.clone();
+        }
+        let report = FirstLook.scan(contents);
+        lock(&self.0).insert(folder.clone(), report.clone());
+        report
+    }
+}
+
 struct Scanned {
     name: String,
     folder: PathBuf,
@@ -67,7 +91,11 @@ struct Scanned {
 }
 
 /// The named skills and folders; without a name all skills that are not ours.
-fn scanned(installed: &InstalledSkills, what: &[String]) -> Result<Vec<Scanned>, CommandError> {
+fn scanned(
+    installed: &InstalledSkills,
+    what: &[String],
+    seen: &RememberedScans,
+) -> Result<Vec<Scanned>, CommandError> {
     let mut scanned = Vec::new();
     let of_folder = |folder: PathBuf| Scanned {
         name: folder
@@ -79,7 +107,7 @@ fn scanned(installed: &InstalledSkills, what: &[String]) -> Result<Vec<Scanned>,
     let of_skill = |skill: &chela_skills::Skill| Scanned {
         name: skill.name.clone(),
         folder: skill.folder.clone(),
-        report: FirstLook.scan(&SkillContents::of(skill)),
+        report: seen.scan(&SkillContents::of(skill)),
     };
     for named in what {
         let path = installed.host.expand(named);

@@ -1,5 +1,6 @@
 //! `chela skills why`: everything that decides about one skill.
 
+use chela_agent::skill_ranker::SkillRanker;
 use chela_inspect::skill_report::SkillReasons;
 use chela_skills::{AgentSkill, SkillPresence};
 
@@ -18,7 +19,8 @@ pub fn run(
     let skill = installed.skill(name)?;
     let inner = skill.skill();
     let whose = (&installed.agent, &installed.shelf, &installed.skills);
-    let reasons = SkillReasons::of(whose, skill, message);
+    let rank = message.map(|message| rank_of(installed, &inner.name, message));
+    let reasons = SkillReasons::of(whose, skill, rank);
     if json {
         screen.json(&reasons)?;
         return Ok(CommandExit::Fine);
@@ -89,7 +91,10 @@ pub fn run(
                 installed.skills.listed().len()
             ),
         )),
-        Some(None) => rows.push(("rank", "shares no words with this message".to_owned())),
+        Some(None) => rows.push((
+            "rank",
+            format!("not among the first {LOOKED_AT} for this message"),
+        )),
         None => {}
     }
     let rows: Vec<Vec<String>> = rows
@@ -101,6 +106,15 @@ pub fn run(
         screen.paragraph("  ", &finding.to_string())?;
     }
     Ok(CommandExit::Fine)
+}
+
+/// How far down the ranking is looked.
+const LOOKED_AT: usize = 100;
+
+fn rank_of(installed: &InstalledSkills, name: &str, message: &str) -> Option<usize> {
+    let ranked = SkillRanker::default().rank(&installed.skills, message, LOOKED_AT);
+    let place = ranked.iter().position(|skill| skill.name == name);
+    place.map(|at| at + 1)
 }
 
 fn gates(skill: &AgentSkill) -> Vec<(&'static str, String)> {

@@ -1,6 +1,6 @@
 //! Servers other people wrote, unchanged, in both eras of the protocol.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use chela_testkit::{ScriptStep, find_part};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ fn folder() -> Result<PathBuf, String> {
 }
 
 /// A home with this server.
-fn home_with(name: &str, more: &[&str], command: &[&str], folder: &PathBuf) -> McpHome {
+fn home_with(name: &str, more: &[&str], command: &[&str], folder: &Path) -> McpHome {
     let home = McpHome::new();
     let mut words = vec![
         "mcp",
@@ -39,7 +39,7 @@ fn home_with(name: &str, more: &[&str], command: &[&str], folder: &PathBuf) -> M
     home
 }
 
-fn node(folder: &PathBuf, server: &str) -> (String, String) {
+fn node(folder: &Path, server: &str) -> (String, String) {
     let node = folder.join("node/node_modules/.bin/node");
     let main = folder.join(format!(
         "node/node_modules/@modelcontextprotocol/{server}/dist/index.js"

@@ -7,23 +7,35 @@ use flate2::read::{DeflateDecoder, GzDecoder};
 const MAX_ENTRIES: usize = 2_000;
 const MAX_UNPACKED: u64 = 24 * 1024 * 1024;
 
+/// What a Unix mode says of a file that is a link.
+const LINK: u32 = 0o120_000;
+const KIND: u32 = 0o170_000;
+
+impl ArchiveEntry {
+    pub(crate) fn is_link(&self) -> bool {
+        self.mode & KIND == LINK
+    }
+}
+
 /// A file inside an archive.
 #[derive(Debug)]
-pub(super) struct ArchiveEntry {
+pub(crate) struct ArchiveEntry {
     pub path: String,
     pub bytes: Vec<u8>,
+    /// Type and permissions as Unix has them; 0 where the archive does not say.
+    pub mode: u32,
 }
 
 /// Why an archive stays closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ClosedArchive {
+pub(crate) enum ClosedArchive {
     Locked,
     TooLarge,
     Broken,
 }
 
 /// The files of a tar archive.
-pub(super) fn tar(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
+pub(crate) fn tar(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
     let mut entries = Vec::new();
     let mut left = MAX_UNPACKED;
     let mut archive = tar::Archive::new(bytes);
@@ -38,19 +50,20 @@ pub(super) fn tar(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
             continue;
         }
         let bytes = read(&mut entry, &mut left)?;
-        push(&mut entries, path, bytes)?;
+        let mode = entry.header().mode().unwrap_or(0);
+        push(&mut entries, ArchiveEntry { path, bytes, mode })?;
     }
     Ok(entries)
 }
 
 /// What a gzip stream holds.
-pub(super) fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, ClosedArchive> {
+pub(crate) fn gunzip(bytes: &[u8]) -> Result<Vec<u8>, ClosedArchive> {
     let mut left = MAX_UNPACKED;
     read(&mut GzDecoder::new(bytes), &mut left)
 }
 
 /// The files of a zip archive, by its central directory: that is what unpackers go by.
-pub(super) fn zip(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
+pub(crate) fn zip(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
     let end = end_record(bytes).ok_or(ClosedArchive::Broken)?;
     let count = usize::from(u16_at(bytes, end + 10).ok_or(ClosedArchive::Broken)?);
     let mut at = usize::try_from(u32_at(bytes, end + 16).ok_or(ClosedArchive::Broken)?)
@@ -63,7 +76,7 @@ pub(super) fn zip(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
     for _ in 0..count {
         let (entry, next) = zip_entry(bytes, at, &mut left)?;
         if let Some(entry) = entry {
-            push(&mut entries, entry.path, entry.bytes)?;
+            push(&mut entries, entry)?;
         }
         at = next;
     }
@@ -71,10 +84,11 @@ pub(super) fn zip(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ClosedArchive> {
 }
 
 fn zip_entry(
-    bytes: &[u8],
+    bytes_of_all: &[u8],
     at: usize,
     left: &mut u64,
 ) -> Result<(Option<ArchiveEntry>, usize), ClosedArchive> {
+    let bytes = bytes_of_all;
     let field16 = |offset| u16_at(bytes, at + offset).ok_or(ClosedArchive::Broken);
     let field32 = |offset| {
         let value = u32_at(bytes, at + offset).ok_or(ClosedArchive::Broken)?;
@@ -111,7 +125,12 @@ fn zip_entry(
         8 => read(&mut DeflateDecoder::new(data), left)?,
         _ => return Err(ClosedArchive::Broken),
     };
-    Ok((Some(ArchiveEntry { path, bytes }), next))
+    // The upper half holds a mode where a Unix made the archive.
+    let mode = match field16(4)? >> 8 {
+        3 => u32_at(bytes_of_all, at + 38).ok_or(ClosedArchive::Broken)? >> 16,
+        _ => 0,
+    };
+    Ok((Some(ArchiveEntry { path, bytes, mode }), next))
 }
 
 /// Where the directory of a zip archive is described: near its end.
@@ -123,15 +142,11 @@ fn end_record(bytes: &[u8]) -> Option<usize> {
         .map(|at| from + at)
 }
 
-fn push(
-    entries: &mut Vec<ArchiveEntry>,
-    path: String,
-    bytes: Vec<u8>,
-) -> Result<(), ClosedArchive> {
+fn push(entries: &mut Vec<ArchiveEntry>, entry: ArchiveEntry) -> Result<(), ClosedArchive> {
     if entries.len() >= MAX_ENTRIES {
         return Err(ClosedArchive::TooLarge);
     }
-    entries.push(ArchiveEntry { path, bytes });
+    entries.push(entry);
     Ok(())
 }
 

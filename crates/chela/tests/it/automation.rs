@@ -385,7 +385,12 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
         told.contains("Its answers go to session agent:main:notes."),
         "{told}"
     );
-    assert_eq!(jobs(&scene)[0]["delivery"]["to"], "agent:main:notes");
+    assert_eq!(
+        jobs(&scene)[0]["delivery"]["to"],
+        "agent:main:notes",
+        "{}",
+        json!(jobs(&scene))
+    );
     scene.home.run(&["cron", "run", "tea"]).ok();
     let notes = scene
         .home

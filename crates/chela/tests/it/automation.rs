@@ -373,7 +373,7 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
                 "remind me",
                 ScriptStep::tool("cron", add("agent:main:notes")),
             ),
-            when("[Scheduled job", ScriptStep::reply("Your tea is ready.")),
+            when("[Reminder `tea`]", ScriptStep::reply("Your tea is ready.")),
             after_tool(ScriptStep::reply("Done.")),
         ])
     };
@@ -385,12 +385,7 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
         told.contains("Its answers go to session agent:main:notes."),
         "{told}"
     );
-    assert_eq!(
-        jobs(&scene)[0]["delivery"]["to"],
-        "agent:main:notes",
-        "{}",
-        json!(jobs(&scene))
-    );
+    assert_eq!(jobs(&scene)[0]["delivery"]["to"], "agent:main:notes");
     scene.home.run(&["cron", "run", "tea"]).ok();
     let notes = scene
         .home

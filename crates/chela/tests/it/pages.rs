@@ -308,9 +308,14 @@ impl UsedHome {
 
     /// A line with what it leaves to the reader filled in.
     fn settled(&self, line: &str) -> String {
-        let asks = ["chela trust approve ", "chela skills trust "];
+        let asks = [
+            "chela trust approve ",
+            "chela skills trust ",
+            "chela mcp trust ",
+        ];
         if asks.iter().any(|start| line.starts_with(start)) {
-            return format!("{line} --yes");
+            let (command, remark) = line.split_once("  #").unwrap_or((line, ""));
+            return format!("{command} --yes  #{remark}");
         }
         if !line.contains(" FILE") {
             return line.to_owned();

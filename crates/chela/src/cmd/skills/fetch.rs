@@ -1,8 +1,8 @@
 //! `chela skills add` and `search`: skills from elsewhere.
 
 use chela_skills::{
-    AddRequest, AddSource, AddedSkill, FirstLook, SkillOrigin, SkillSignature, StagedSkills,
-    TrustedPublishers,
+    AddError, AddRequest, AddSource, AddedSkill, FetchError, FirstLook, SkillOrigin,
+    SkillSignature, StagedSkills, TrustedPublishers,
 };
 
 use super::registry::SkillRegistries;
@@ -84,8 +84,20 @@ pub async fn stage_source(
         host,
         scanner: &FirstLook,
     };
-    let staged = chela_skills::stage(&request).map_err(CommandError::new)?;
+    let staged = chela_skills::stage(&request).map_err(explained)?;
     Ok((staged, warnings))
+}
+
+fn explained(error: AddError) -> CommandError {
+    let is_git = matches!(error, AddError::Fetch(FetchError::Git { .. }));
+    let told = CommandError::new(error);
+    match is_git {
+        true => told.hint(
+            "check the name and the network; a repository that needs a login is fetched with the \
+             credentials of git",
+        ),
+        false => told,
+    }
 }
 
 /// A source whose files are here or which git can fetch, and what a registry warns of.

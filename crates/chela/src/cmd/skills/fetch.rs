@@ -84,19 +84,24 @@ pub async fn stage_source(
         host,
         scanner: &FirstLook,
     };
-    let staged = chela_skills::stage(&request).map_err(explained)?;
+    let staged = chela_skills::stage(&request).map_err(cannot_add)?;
     Ok((staged, warnings))
 }
 
-fn explained(error: AddError) -> CommandError {
-    let is_git = matches!(error, AddError::Fetch(FetchError::Git { .. }));
-    let told = CommandError::new(error);
-    match is_git {
-        true => told.hint(
-            "check the name and the network; a repository that needs a login is fetched with the \
-             credentials of git",
-        ),
-        false => told,
+fn cannot_add(error: AddError) -> CommandError {
+    const SOURCES: &str = "`chela skills add --help` lists what can be added";
+    let hint = match &error {
+        AddError::Nothing { .. } => Some("name the folder that has the SKILL.md"),
+        AddError::Fetch(FetchError::NoArchive { .. }) => Some(SOURCES),
+        AddError::Fetch(FetchError::Git { .. }) => {
+            Some("check the name and the network; git uses its own credentials")
+        }
+        _ => None,
+    };
+    let error = CommandError::new(error);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
     }
 }
 

@@ -112,11 +112,16 @@ impl LoadReport {
         time.map_or(f64::NAN, Duration::as_secs_f64) * 1e3
     }
 
+    /// Answered a second.
+    pub fn rate(&self) -> f64 {
+        self.count() as f64 / self.took.as_secs_f64()
+    }
+
     pub fn print(&self, name: &str) {
         println!(
             "{name:<30} {:>9} {:>9.1} {:>9.2} {:>9.2} {:>9.2}",
             self.count(),
-            self.count() as f64 / self.took.as_secs_f64(),
+            self.rate(),
             self.at(50),
             self.at(99),
             self.at(100),

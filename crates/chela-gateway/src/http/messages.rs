@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::chat_completions::read_content;
-use super::program_messages::{ProgramMessage, read_messages, OfferedTools};
+use super::program_messages::{OfferedTools, ProgramMessage, read_messages};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_turn};

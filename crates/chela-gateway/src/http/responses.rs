@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program_messages::{
-    ProgramMessage, call_in_words, plain_text, read_messages, OfferedTools,
+    OfferedTools, ProgramMessage, call_in_words, plain_text, read_messages,
 };
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};

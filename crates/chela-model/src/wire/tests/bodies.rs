@@ -431,7 +431,10 @@ fn a_call_that_is_asked_for_is_asked_for_in_each_protocols_own_way() {
     );
     assert_eq!(choice(0, &["read", "write"]), "required");
     assert_eq!(choice(1, &["read", "write"]), "required");
-    assert_eq!(choice(2, &["read"]), json!({"type": "tool", "name": "read"}));
+    assert_eq!(
+        choice(2, &["read"]),
+        json!({"type": "tool", "name": "read"})
+    );
     assert_eq!(choice(2, &["read", "write"]), json!({"type": "any"}));
     // Anthropic's models do not think before a call they have to make.
     assert_eq!(asked(2, &["read"]).get("thinking"), None);

@@ -237,9 +237,7 @@ fn results_count_for_the_turn_they_were_asked_in() {
 #[test]
 fn a_tool_that_has_to_be_called_is_called_first() {
     let parameters = json!({ "type": "object", "properties": {} });
-    let weather = |name: &str| {
-        json!({ "type": "function", "function": { "name": name, "parameters": parameters } })
-    };
+    let weather = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
     let call = ScriptStep::tool("weather", json!({})).when(StepRule {
         contains: Some("\"tool_choice\"".to_owned()),
         ..StepRule::default()
@@ -286,7 +284,10 @@ fn a_tool_that_has_to_be_called_is_called_first() {
         "tools": [{ "name": "weather", "input_schema": parameters }], "tool_choice": { "type": "any" },
     });
     let key = gateway.token.clone();
-    let headers = [("x-api-key", key.as_str()), ("content-type", "application/json")];
+    let headers = [
+        ("x-api-key", key.as_str()),
+        ("content-type", "application/json"),
+    ];
     let asked = gateway.ask("POST", "/v1/messages", &headers, &any.to_string());
     assert_eq!(asked.json()["stop_reason"], "tool_use", "{asked:?}");
     let responses = json!({
@@ -297,7 +298,10 @@ fn a_tool_that_has_to_be_called_is_called_first() {
     assert_eq!(asked["output"][0]["type"], "function_call", "{asked}");
     for (choice, words) in [
         (json!("sometimes"), "required (any) or the name"),
-        (json!({ "type": "function", "function": { "name": "moon" } }), "not in `tools`"),
+        (
+            json!({ "type": "function", "function": { "name": "moon" } }),
+            "not in `tools`",
+        ),
     ] {
         let refused = gateway.post(path, &ask(choice, json!([weather("weather")])));
         assert_eq!(refused.status, 400, "{refused:?}");

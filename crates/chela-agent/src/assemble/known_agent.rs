@@ -60,6 +60,26 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         lock(&self.known).retain(|(id, _)| id != agent);
     }
 
+    /// The same for a session that begins beside others: what is as it was stays the very same, so
+    /// that those keep the tools they were made with.
+    pub fn look_again(&self, agent: &AgentId) -> Result<(), AssembleError> {
+        let known = self.known(agent)?;
+        let is_same = {
+            let mut library = lock(&known.library);
+            library.refresh() == RefreshOutcome::Unchanged
+                && usable_skills(&mut library, self.loaded()).hides_the_same(&known.skills)
+        };
+        let root = |known: &KnownAgent| {
+            let configured = known.knobs.repo_root.clone();
+            configured.or_else(|| repository_above(&known.knobs.workspace))
+        };
+        let is_same = is_same && known.workspace.is_some() && root(&known) == known.repo_root;
+        if !is_same {
+            self.refresh(agent);
+        }
+        Ok(())
+    }
+
     /// The skills of an agent, as its prompts list them.
     pub fn skills(&self, agent: &AgentId) -> Result<Arc<AgentSkills>, AssembleError> {
         Ok(self.known(agent)?.skills)

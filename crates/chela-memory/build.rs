@@ -1,11 +1,11 @@
 //! Packs the table of word vectors and the words of other languages.
 //!
 //! The table of vectors: `data/table.bin` has six bits for each number, the program has
-//! fewer for those that occur often. Read by `embed::table`, row by row.
+//! fewer for those that occur often. Read by `word_table`, row by row.
 
-#[path = "src/words/fold.rs"]
-mod fold;
-#[path = "src/embed/row_code.rs"]
+#[path = "src/letters.rs"]
+mod letters;
+#[path = "src/word_table/row_code.rs"]
 mod row_code;
 
 use std::cmp::Reverse;
@@ -34,8 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         TABLE,
         GLOSSES,
         LANGUAGES,
-        "src/embed/row_code.rs",
-        "src/words/fold.rs",
+        "src/word_table/row_code.rs",
+        "src/letters.rs",
         "build.rs",
     ] {
         println!("cargo::rerun-if-changed={input}");
@@ -93,7 +93,7 @@ fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
         let mut meanings: BTreeSet<(String, u16)> = BTreeSet::new();
         for line in words.lines() {
             let (word, glosses) = line.split_once('\t').ok_or("a word without its meaning")?;
-            let word = fold::folded(word);
+            let word = letters::folded(word);
             let stem = match &stemmer {
                 Some(stemmer) => stemmer.stem(&word).into_owned(),
                 None => word,

@@ -14,8 +14,10 @@ mod card_index;
 mod forgotten;
 mod fresh_search;
 mod gloss;
+mod letters;
 mod memory;
 mod snapshot;
+mod word_table;
 
 pub mod bench;
 pub mod chunk;

@@ -30,6 +30,7 @@ mod listing;
 mod mention;
 mod name;
 mod one_line;
+mod origin;
 mod roots;
 mod scan;
 mod scan_report;
@@ -48,9 +49,9 @@ mod xml;
 pub use agent_skills::{AgentSkill, AgentSkills, SkillPresence};
 pub use author::{
     AddError, AddRequest, AddSource, AddedSkill, CheckedSkill, FetchError, FileDifference,
-    GitSource, InstallPlan, InstallStep, InstallWishes, MoveError, NewError, NewSkill,
-    RegistryName, RemovedSkill, SkillOrigin, StagedSkill, StagedSkills, accept, add, check_folder,
-    create, differences, install_steps, missing_programs, remove, replace, stage,
+    InstallPlan, InstallStep, InstallWishes, MoveError, NewError, NewSkill, RegistryName,
+    RemovedSkill, StagedSkill, StagedSkills, accept, add, check_folder, create, differences,
+    install_steps, missing_programs, remove, replace, stage,
 };
 pub use bundled::{BUNDLED, BundledSkill};
 pub use catalog::{CatalogEntry, ShadowedSkill, SkillCatalog};
@@ -68,6 +69,7 @@ pub use listing::{
     list,
 };
 pub use name::{command_names, is_valid_name};
+pub use origin::{GitSource, SkillOrigin};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{

@@ -66,7 +66,6 @@ impl Remembers {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SearchArguments {
-    #[serde(default)]
     query: String,
     since: Option<String>,
     until: Option<String>,

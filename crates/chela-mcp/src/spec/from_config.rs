@@ -175,13 +175,7 @@ impl ServerReader<'_> {
     }
 
     fn login(&self) -> LoginSettings {
-        let McpLogin {
-            client_id,
-            client_secret,
-            client_metadata_url,
-            scope,
-            issuer,
-        } = &self.server.oauth;
+        let oauth: &McpLogin = &self.server.oauth;
         let at = format!("mcp.servers.{}.oauth.clientSecret", self.name);
         // `auth: { scope: … }` is how some write it.
         let beside = self
@@ -190,11 +184,11 @@ impl ServerReader<'_> {
             .as_ref()
             .and_then(|auth| auth["scope"].as_str());
         LoginSettings {
-            client_id: client_id.clone(),
-            client_secret: client_secret.as_ref().map(|secret| self.secret(secret, at)),
-            client_metadata_url: client_metadata_url.clone(),
-            scope: scope.clone().or_else(|| beside.map(str::to_owned)),
-            issuer: issuer.clone(),
+            client_id: oauth.client_id.clone(),
+            client_secret: (oauth.client_secret.as_ref()).map(|secret| self.secret(secret, at)),
+            client_metadata_url: oauth.client_metadata_url.clone(),
+            scope: oauth.scope.clone().or_else(|| beside.map(str::to_owned)),
+            issuer: oauth.issuer.clone(),
         }
     }
 

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::Algorithm;
 
-use crate::words::folded;
+use crate::letters::folded;
 
 /// What is known of one language. Words are folded: lower case, no accents.
 #[derive(Debug, Default)]

@@ -369,11 +369,12 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
     let script = EndpointScript {
         otherwise: Some(ScriptStep::reply("I see.")),
         ..EndpointScript::steps([
+            // It quotes the words it was made with.
+            when("[Reminder `tea`]", ScriptStep::reply("Your tea is ready.")),
             when(
                 "remind me",
                 ScriptStep::tool("cron", add("agent:main:notes")),
             ),
-            when("[Scheduled job", ScriptStep::reply("Your tea is ready.")),
             after_tool(ScriptStep::reply("Done.")),
         ])
     };

@@ -6,7 +6,7 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -36,6 +36,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("chela logs -f", "does not end"),
     ("chela testkit serve script.json", "does not end"),
     ("chela skills add https://", "fetches"),
+    ("chela mcp add docs https://", "fetches"),
+    ("chela mcp serve", "`mcp::serving` talks to it"),
     ("chela config set update.key", "a key of one's own"),
     ("chela update --rollback", "`update::` rolls back"),
 ];
@@ -174,6 +176,9 @@ impl UsedHome {
             "openclaw.md" => used.fill_old_home(&config),
             _ => used.fill(&config),
         }
+        if page.name == "mcp.md" {
+            used.install_git_server();
+        }
         for (info, lines) in page.blocks() {
             if let Some(file) = info.strip_prefix("json ") {
                 used.home.write(file, &lines.join("\n"));
@@ -221,6 +226,32 @@ impl UsedHome {
             let done = git.args(words).output().unwrap();
             assert!(done.status.success(), "{words:?}: {done:?}");
         }
+    }
+
+    /// A program of the name the page uses, which serves tools of git's.
+    fn install_git_server(&self) {
+        let tool = |name: &str| {
+            json!({
+                "name": name,
+                "description": "Looks into a repository.",
+                "inputSchema": { "type": "object" },
+                "deeds": [{ "text": "Nothing changed." }],
+            })
+        };
+        let tools = ["git_status", "git_log", "git_commit"].map(tool);
+        let script = json!({ "tools": tools });
+        self.home.write("src/git.json", &script.to_string());
+        // Inside its walls it has the folder it was given, and nothing else of the home.
+        let (program, file) = (self.home.path("src/chela"), self.home.path("src/git.json"));
+        let own = Path::new(env!("CARGO_BIN_EXE_chela"));
+        if std::fs::hard_link(own, &program).is_err() {
+            std::fs::copy(own, &program).unwrap();
+        }
+        let (program, file) = (program.display(), file.display());
+        let run = format!("#!/bin/sh\nexec {program} testkit mcp {file}\n");
+        self.home.write("bin/mcp-server-git", &run);
+        let name = self.home.path("bin/mcp-server-git");
+        std::fs::set_permissions(name, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// What is there before the first command of Chela.
@@ -277,9 +308,14 @@ impl UsedHome {
 
     /// A line with what it leaves to the reader filled in.
     fn settled(&self, line: &str) -> String {
-        let asks = ["chela trust approve ", "chela skills trust "];
+        let asks = [
+            "chela trust approve ",
+            "chela skills trust ",
+            "chela mcp trust ",
+        ];
         if asks.iter().any(|start| line.starts_with(start)) {
-            return format!("{line} --yes");
+            let (command, remark) = line.split_once("  #").unwrap_or((line, ""));
+            return format!("{command} --yes  #{remark}");
         }
         if !line.contains(" FILE") {
             return line.to_owned();

@@ -159,16 +159,8 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
         "chela chat --new-session NAME",
     ),
     ("skills", &["create", "init"], "chela skills new"),
-    (
-        "skills",
-        &["disable", "off"],
-        "chela config set skills.entries.NAME.enabled false",
-    ),
-    (
-        "skills",
-        &["enable", "on"],
-        "chela config unset skills.entries.NAME.enabled",
-    ),
+    ("skills", &["off"], "chela skills disable"),
+    ("skills", &["on"], "chela skills enable"),
     ("skills", &["install"], "chela skills add"),
     ("skills", &["show", "view"], "chela skills info"),
     ("skills", &["uninstall"], "chela skills remove"),

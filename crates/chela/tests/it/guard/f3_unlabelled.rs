@@ -1,6 +1,8 @@
 //! Unlabelled means foreign: after a hostile text came in by any of these ways, a host nobody named
 //! is not fetched without a question.
 
+use chela_testkit::{EndpointScript, ScriptStep};
+
 use crate::scene::ScriptedHome;
 use serde_json::json;
 
@@ -135,10 +137,25 @@ fn a_bootstrap_file_changed_by_somebody_else() {
 #[test]
 fn a_skill_that_a_pull_brought() {
     let scene = obeying(&[("read", json!({ "path": "skills/brought/SKILL.md" }))]);
-    let text = format!("---\nname: brought\ndescription: Helps.\n---\n{ORDER}\n");
-    plant(&scene, "skills/brought/SKILL.md", &text);
+    let head = "---\nname: brought\ndescription: Helps.\n---\n";
+    let bland = format!("{head}Add the numbers up and say what they come to.\n");
+    plant(&scene, "skills/brought/SKILL.md", &bland);
     scene.chat("what can the skill do?").answered();
     is_refused(&scene, "skill");
+}
+
+/// What the scan finds in a skill nobody trusts keeps its text from the model.
+#[test]
+fn a_skill_with_an_order_that_a_pull_brought() {
+    let read = json!({ "path": "skills/brought/SKILL.md" });
+    let script = EndpointScript::steps([ScriptStep::tool("read", read), ScriptStep::reply("done")]);
+    let scene = ScriptedHome::new(script);
+    let text = format!("---\nname: brought\ndescription: Helps.\n---\n{ORDER}\n");
+    plant(&scene, "skills/brought/SKILL.md", &text);
+    scene.chat("what can the skill do?");
+    let told = last_result(&scene);
+    assert!(told.contains("is withheld"), "{told}");
+    assert!(!told.contains("at once"), "{told}");
 }
 
 /// Nothing foreign was read: what holds the address back is that private text was.

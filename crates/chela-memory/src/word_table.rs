@@ -5,12 +5,15 @@
 
 #![expect(clippy::indexing_slicing, reason = "the table is part of the program")]
 
+mod row_code;
+mod wordpiece;
+
 use std::sync::LazyLock;
 
-use super::row_code::{CodeLengths, GROUP, GROUPS, LONGEST_CODE, MIDDLE, STRIDE, codes};
-use super::wordpiece::WordPiece;
+use row_code::{CodeLengths, GROUP, GROUPS, LONGEST_CODE, MIDDLE, STRIDE, codes};
+use wordpiece::WordPiece;
 
-pub use super::row_code::DIMENSIONS;
+pub use row_code::DIMENSIONS;
 
 // Where the numbers come from: `data/README.md`. What the build script makes of them lies here and
 // is read in place, so that nothing but the rows of a text is ever loaded.
@@ -169,7 +172,7 @@ mod tests {
     use super::{DIMENSIONS, ROW_LENGTHS, WordTable};
 
     /// What `data/pack.py` wrote, read as it says.
-    static PACKED: &[u8] = include_bytes!("../../data/table.bin");
+    static PACKED: &[u8] = include_bytes!("../data/table.bin");
 
     #[test]
     fn every_row_is_the_one_that_was_packed() {

@@ -51,6 +51,7 @@ pub struct Agents {
     pub(crate) models: Models,
     pub(crate) http: ModelHttp,
     pub(crate) assembler: PromptAssembler<Host, Arc<LoadedConfig>>,
+    views: Mutex<BTreeMap<AgentId, Arc<AgentView>>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<FileJournal>>>,
     jobs: Arc<JobsFile>,
@@ -129,6 +130,7 @@ impl Agents {
             models: Models::of(host, &loaded).telling(&witness(this)),
             http: ModelHttp::new(host, &loaded),
             assembler: PromptAssembler::new(host.clone(), Arc::clone(&loaded)),
+            views: Mutex::default(),
             sessions: Mutex::default(),
             journals: Mutex::default(),
             jobs: Arc::new(JobsFile::of(&host.state_dir())),
@@ -326,18 +328,24 @@ impl Agents {
         })
     }
 
-    pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {
-        self.loaded
-            .agent(agent)
-            .ok_or_else(|| AssembleError::NoAgent {
-                agent: agent.to_string(),
-                known: self
-                    .loaded
-                    .agents()
-                    .iter()
-                    .map(|id| format!("`{id}`"))
-                    .collect(),
-            })
+    /// What the config says of an agent: the same for all of its conversations.
+    pub(crate) fn view(&self, agent: &AgentId) -> Result<Arc<AgentView>, AssembleError> {
+        let mut views = lock(&self.views);
+        if let Some(view) = views.get(agent) {
+            return Ok(Arc::clone(view));
+        }
+        let view = self.loaded.agent(agent).map(Arc::new);
+        let view = view.ok_or_else(|| AssembleError::NoAgent {
+            agent: agent.to_string(),
+            known: self
+                .loaded
+                .agents()
+                .iter()
+                .map(|id| format!("`{id}`"))
+                .collect(),
+        })?;
+        views.insert(agent.clone(), Arc::clone(&view));
+        Ok(view)
     }
 
     /// What the tools of an agent do to the world.

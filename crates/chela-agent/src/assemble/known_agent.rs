@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chela_config::LoadedConfig;
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock, ok_or_debug, ok_or_warn};
 use chela_prompt::SkillsListing;
@@ -26,6 +26,7 @@ use crate::trust::custody_of;
 /// What is looked up once for an agent and holds as long as the assembler does.
 #[derive(Clone)]
 pub(super) struct KnownAgent {
+    pub view: Arc<AgentView>,
     pub knobs: Arc<PromptKnobs>,
     pub workspace: Option<Arc<Workspace>>,
     pub custody: Arc<Custody>,
@@ -210,6 +211,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         let skills = usable_skills(&mut library, self.loaded());
         let known = KnownAgent {
             custody: Arc::new(custody_of(self.host(), self.loaded(), &view)),
+            view: Arc::new(view),
             knobs: Arc::new(knobs),
             workspace,
             repo_root,

@@ -43,14 +43,14 @@ impl GoalTable {
     }
 
     pub fn print(&self) {
-        println!("\n{:<44} {:>16} {:>12}", "", "measured", "goal");
+        println!("\n{:<46} {:>16} {:>12}", "", "measured", "goal");
         for row in &self.0 {
             let met = match row.is_met {
                 true => "met",
                 false => "MISSED",
             };
             println!(
-                "{:<44} {:>16} {:>12}  {met}",
+                "{:<46} {:>16} {:>12}  {met}",
                 row.name, row.measured, row.goal
             );
         }

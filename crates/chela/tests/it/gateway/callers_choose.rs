@@ -239,7 +239,8 @@ fn a_tool_that_has_to_be_called_is_called_first() {
     let parameters = json!({ "type": "object", "properties": {} });
     let weather = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
     let call = ScriptStep::tool("weather", json!({})).when(StepRule {
-        contains: Some("\"tool_choice\"".to_owned()),
+        contains: Some("weather?".to_owned()),
+        after_tool: Some(false),
         ..StepRule::default()
     });
     let script = EndpointScript {

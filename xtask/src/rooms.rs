@@ -39,7 +39,10 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-ledger",
         &["chela-core", "chela-files", "chela-store"],
     ),
-    ("chela-model", &["chela-core", "chela-config"]),
+    (
+        "chela-model",
+        &["chela-core", "chela-files", "chela-config"],
+    ),
     (
         "chela-sandbox",
         &["chela-core", "chela-files", "chela-config"],

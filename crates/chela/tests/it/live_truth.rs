@@ -195,6 +195,9 @@ fn d9_a_skill_without_its_tool_is_not_listed() {
     assert!(listed.contains(&format!("({named} skills)")), "{listed}");
     let why = scene.home.run(&["skills", "why", "remind-me"]).ok();
     assert!(why.contains("no tool `cron`"), "{why}");
+    // Nor is it used when it is called by its name.
+    let told = scene.chat("/remind-me of the tea").fails(1);
+    assert!(told.contains("chela skills why remind-me"), "{told}");
 }
 
 #[test]

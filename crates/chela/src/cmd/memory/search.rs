@@ -107,9 +107,10 @@ fn as_text(
         })?;
     }
     if let Some(days) = found.answer.days {
-        screen.line(paint.dim(about_days(days)))?;
+        screen.line(paint.dim(about_days(days, found.excerpts.is_empty())))?;
     }
     match found.answer.confidence {
+        _ if found.excerpts.is_empty() => {}
         HitConfidence::Unlikely => screen
             .line(paint.dim("Nothing seems to answer this. These are the nearest entries."))?,
         HitConfidence::Low => screen.line(
@@ -155,7 +156,7 @@ fn as_text(
 }
 
 /// Of which days the results are.
-fn about_days(days: AnswerDays) -> String {
+fn about_days(days: AnswerDays, is_all: bool) -> String {
     match days.use_of {
         DaysUse::Listed { entries } => {
             format!(
@@ -165,6 +166,7 @@ fn about_days(days: AnswerDays) -> String {
             )
         }
         DaysUse::Preferred => format!("Results of {} come first.", days.span),
+        DaysUse::Empty if is_all => format!("Nothing is dated {}.", days.span),
         DaysUse::Empty => format!("Nothing is dated {}; results of other days:", days.span),
     }
 }

@@ -93,6 +93,9 @@ fn cannot_add(error: AddError) -> CommandError {
     let hint = match &error {
         AddError::Nothing { .. } => Some("name the folder that has the SKILL.md"),
         AddError::Fetch(FetchError::NoArchive { .. }) => Some(SOURCES),
+        AddError::Fetch(FetchError::Git { .. }) => {
+            Some("check the name and the network; git uses its own credentials")
+        }
         _ => None,
     };
     let error = CommandError::new(error);

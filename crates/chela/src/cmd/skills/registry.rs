@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chela_config::LoadedConfig;
 use chela_core::Host;
-use chela_model::{DownloadLimit, ModelHttp};
+use chela_model::{DownloadError, DownloadLimit, ModelHttp};
 use chela_skills::{AddSource, RegistryName};
 use serde::Serialize;
 
@@ -144,7 +144,12 @@ impl SkillRegistries {
 
     async fn download(&self, address: &str, limit: DownloadLimit) -> Result<Vec<u8>, CommandError> {
         let fetched = self.http.download(address, limit, &mut |_| ()).await;
-        fetched.map_err(CommandError::new)
+        fetched.map_err(|error| match error {
+            DownloadError::Failed { .. } => CommandError::new(error).hint(
+                "check the network; a folder or an archive that is here can be added without one",
+            ),
+            other => CommandError::new(other),
+        })
     }
 }
 

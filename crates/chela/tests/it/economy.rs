@@ -94,8 +94,9 @@ fn say(scene: &ScriptedHome, way: Way, turns: std::ops::RangeInclusive<u32>) {
             for text in texts {
                 let number = scene.endpoint.calls().len();
                 terminal.types(&format!("{text}\r"));
-                terminal.sees("Esc stops");
-                // The status line without it: the turn is over. What was piped in before taints.
+                terminal.sees(&format!("Heard: {text}"));
+                // The status line without "Esc stops", which a quick turn never shows: it is over.
+                // What was piped in before taints.
                 terminal.sees("untrusted content in context\u{1b}");
                 assert!(scene.endpoint.calls().len() > number);
             }

@@ -90,6 +90,8 @@ pub struct SandboxPlan {
     pub(super) writable: Vec<PathBuf>,
     /// Folders inside of those that the owner said no to.
     pub(super) closed: Vec<PathBuf>,
+    /// Parts of the config that lie inside of those.
+    pub(super) config_parts: Vec<PathBuf>,
     pub(super) folder: SandboxFolder,
     pub walls: PathAccess,
     /// Of what the walls show for reading: compilers below somebody's home.
@@ -302,6 +304,7 @@ impl SandboxPlan {
             }
         }
         walls.keep = doors.repositories;
+        walls.keep.extend(self.config_parts.iter().cloned());
         walls.hide = doors.sockets;
         walls.hide.extend(self.closed.iter().cloned());
         Ok(walls)

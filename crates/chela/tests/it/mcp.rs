@@ -13,6 +13,7 @@ mod project_file;
 mod real;
 mod record;
 mod servers;
+mod smuggling;
 mod serving;
 mod turns;
 mod walls;

@@ -15,9 +15,7 @@ use chela_mcp::RpcError;
 use chela_mcp::serve::{
     ServedAnswer, ServedContent, ServedFuture, ServedPrompt, ServedResource, ServedText, ServedTool,
 };
-use chela_memory::tool::{
-    GetRequest, MemoryToolError, ToolText, memory_get, memory_search,
-};
+use chela_memory::tool::{GetRequest, MemoryToolError, ToolText, memory_get, memory_search};
 use chela_memory::{MemoryQuestion, SearchScope, SearchSources};
 use chela_skills::Skill;
 use chela_tools::{HistoryAsk, ToolMessages};
@@ -245,7 +243,10 @@ impl ServedAgent {
         let own = rows.into_iter().filter(|row| row.agent == self.agent);
         let own: Vec<_> = own.take(MOST_SESSIONS).collect();
         // A label is a text of the session.
-        let trust = own.iter().map(|row| row.trust).fold(Trust::Agent, Trust::join);
+        let trust = own
+            .iter()
+            .map(|row| row.trust)
+            .fold(Trust::Agent, Trust::join);
         let rows: Vec<Value> = own
             .iter()
             .map(|row| {

@@ -294,9 +294,10 @@ impl SandboxPlan {
 
     /// The walls around one command, with what is in the workspace now.
     fn walls_now(&self) -> Result<PathAccess, String> {
-        let doors = self
+        let mut doors = self
             .doors()
             .map_err(|why| format!("The sandbox is not built: {why}."))?;
+        doors.repositories.extend(self.config_parts.iter().cloned());
         let mut walls = self.walls.clone();
         if self.backend.has_mounts() {
             for root in self.workspace_names().iter().chain(&self.writable) {
@@ -304,7 +305,6 @@ impl SandboxPlan {
             }
         }
         walls.keep = doors.repositories;
-        walls.keep.extend(self.config_parts.iter().cloned());
         walls.hide = doors.sockets;
         walls.hide.extend(self.closed.iter().cloned());
         Ok(walls)

@@ -51,8 +51,15 @@ fn main() {
     let each = |turn: Duration| turn.as_secs_f64() * 1e3 / commands() as f64;
     let walked = walks[walks.len() / 2].as_secs_f64() * 1e3;
     let watched = each(full) - each(empty);
-    println!("a command, nothing in the workspace   {:>7.2} ms", each(empty));
-    println!("a command, {} files in it         {:>7.2} ms", files(), each(full));
+    println!(
+        "a command, nothing in the workspace   {:>7.2} ms",
+        each(empty)
+    );
+    println!(
+        "a command, {} files in it         {:>7.2} ms",
+        files(),
+        each(full)
+    );
     println!("a plain walk of these files           {walked:>7.2} ms");
     println!(
         "so watching them costs                {watched:>7.2} ms   {:.1} walks",
@@ -76,9 +83,9 @@ fn turn_times(name: &str, fill: impl FnOnce(&Path)) -> Duration {
     fs::write(state.join("chela.json"), config.to_string()).expect("a config");
     run(home.path(), &["init"]);
     fill(&state.join("workspace"));
-    let mut turn = |commands: usize, at: usize| {
-        let step = || ScriptStep::tool("exec", json!({ "command": "true" }));
-        let steps = (0..commands).map(|_| step());
+    let turn = |commands: usize, at: usize| {
+        let step = |n: usize| ScriptStep::tool("exec", json!({ "command": format!("true {n}") }));
+        let steps = (0..commands).map(step);
         let steps = steps.chain([ScriptStep::reply("done")]);
         endpoint.play(EndpointScript::steps(steps));
         let session = format!("agent:main:{name}{commands}x{at}");
@@ -88,7 +95,7 @@ fn turn_times(name: &str, fill: impl FnOnce(&Path)) -> Duration {
     };
     // The first one looks at everything for the first time.
     turn(commands(), 0);
-    let mut median = |commands: usize| {
+    let median = |commands: usize| {
         let mut times: Vec<Duration> = (1..=runs()).map(|at| turn(commands, at)).collect();
         times.sort();
         times[times.len() / 2]

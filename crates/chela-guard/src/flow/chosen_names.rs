@@ -78,7 +78,8 @@ mod tests {
         let names = |value: Value| chosen_names(value.as_object().unwrap(), &schema);
         let declared = json!({ "to": { "email": "a" }, "rows": [{ "cell": 1 }, { "cell": 2 }] });
         assert!(names(declared).is_empty());
-        let chosen = json!({ "to": { "mallory": true }, "rows": [{ "4711": [{ "deep": null }] }], "cc": 1 });
+        let chosen =
+            json!({ "to": { "mallory": true }, "rows": [{ "4711": [{ "deep": null }] }], "cc": 1 });
         assert_eq!(names(chosen), ["mallory", "4711", "deep", "cc"]);
     }
 }

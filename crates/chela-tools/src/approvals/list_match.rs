@@ -163,10 +163,13 @@ impl ComparedList<'_> {
         };
         let names_repository = |folder: &&Path| {
             let marks = [".git", "HEAD"];
-            marks.iter().any(|mark| folder.join(mark).symlink_metadata().is_ok())
+            marks
+                .iter()
+                .any(|mark| folder.join(mark).symlink_metadata().is_ok())
         };
         let repository = planned.folder.ancestors().find(names_repository);
-        let is_own = repository.is_none_or(|folder| folder == workspace || !folder.starts_with(root));
+        let is_own =
+            repository.is_none_or(|folder| folder == workspace || !folder.starts_with(root));
         if is_own || is_plain_repository(&planned.folder, root) {
             return Ok(());
         }

@@ -13,8 +13,8 @@ mod project_file;
 mod real;
 mod record;
 mod servers;
-mod smuggling;
 mod serving;
+mod smuggling;
 mod turns;
 mod walls;
 

@@ -59,7 +59,10 @@ fn what_was_granted_runs_no_hook_of_a_foreign_repository() {
     let granted = home.plays("granted", [reads_it(), commits_in("vendor/lib")]);
     assert!(was_asked(&granted[1]), "{granted:?}");
     // What the owner allows by hand, without naming a folder, means their own as well.
-    home.scene.home.run(&["approvals", "allow", "git commit"]).ok();
+    home.scene
+        .home
+        .run(&["approvals", "allow", "git commit"])
+        .ok();
     let listed = home.plays("listed", [commits_in("vendor/lib")]);
     assert!(was_asked(&listed[0]), "{listed:?}");
     assert!(!home.exists("vendor/lib/pwned"));
@@ -79,8 +82,14 @@ fn what_was_granted_holds_while_the_skill_is_in_use_and_nothing_foreign_was_read
     let after = home.plays("after", [reads_it(), home.page(), push()]);
     assert!(was_asked(&after[2]), "{after:?}");
     // Of another version nothing was granted, whoever made it.
-    home.write("skills/deploy/SKILL.md", &SKILL.replace("git push:*", "git:*"));
-    home.scene.home.run(&["skills", "trust", "deploy", "--yes"]).ok();
+    home.write(
+        "skills/deploy/SKILL.md",
+        &SKILL.replace("git push:*", "git:*"),
+    );
+    home.scene
+        .home
+        .run(&["skills", "trust", "deploy", "--yes"])
+        .ok();
     let changed = home.plays("changed", [reads_it(), push()]);
     assert!(was_asked(&changed[1]), "{changed:?}");
 }

@@ -188,6 +188,15 @@ impl McpServerSpec {
         }
     }
 
+    /// The folders its owner lets it write in.
+    pub fn written_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let is_program = matches!(self.reach, ServerReach::Program { .. });
+        let folders = self.grants.folders.iter().filter(move |folder| {
+            is_program && folder.access == chela_sandbox::FolderAccess::Write
+        });
+        folders.map(|folder| folder.path.clone())
+    }
+
     /// What it is known by as a thing to be started: no secret, and nothing of what it may do.
     pub fn launch_hash(&self) -> ContentHash {
         let told = match &self.reach {

@@ -192,6 +192,7 @@ fn get(with: &Remembers, arguments: GetArguments, job: &BlockingJob) -> ToolOutp
         from: arguments.from,
         lines: arguments.lines,
         audience: with.access.audience,
+        sources: SearchSources::All,
     };
     let found = with.access.memory.with(|memory| memory_get(memory, &ask));
     with.output(job, found)

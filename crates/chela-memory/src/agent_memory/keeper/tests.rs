@@ -14,7 +14,7 @@ use crate::embed::{
     EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, LocalTable, ModelId,
 };
 use crate::memory::{MemoryAnswer, MemoryQuestion};
-use crate::search::VectorState;
+use crate::search::{SearchSources, VectorState};
 use crate::settings::{MemorySwitch, SourceKind};
 use crate::source::MemoryPlaces;
 use crate::store::StoreError;
@@ -257,6 +257,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
                 from: None,
                 lines: Some(1),
                 audience,
+                sources: SearchSources::All,
             };
             Ok(tool::memory_get(memory, &get).map(|got| got.text))
         });

@@ -6,10 +6,12 @@
 use std::path::Path;
 
 use chela_core::{ContentHash, Host};
+use chela_guard::WebAddress;
+use chela_guard::approval::host_marks;
 use chela_mcp::McpRecord;
 use serde_json::{Map, Value, json};
 
-use super::add::agreed;
+use super::add::{agreed, same_prefix};
 use super::set_up::write_server;
 use super::{CommandSetup, test};
 use crate::chat::line_questions::ask_yes_unless_silent;
@@ -55,7 +57,8 @@ fn named_servers(
     let known = &setup.loaded.config.mcp.servers;
     let named = servers.into_iter().flatten();
     let named = named
-        .filter(|(name, _)| !known.contains_key(*name) && is_plain(name))
+        // A name that is read like one of the owner's would take its place.
+        .filter(|(name, _)| is_plain(name) && same_prefix(known.keys(), name).is_none())
         .filter_map(|(name, told)| named_server(name, told, &folder))
         .take(MOST_SERVERS);
     Ok((named.collect(), ContentHash::of(&text)))
@@ -112,8 +115,29 @@ fn plain_text(text: &str) -> String {
     text.replace("${", "$${")
 }
 
+/// The host of an address as the network knows it.
+fn host_of(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let authority = rest.get(..end)?.rsplit('@').next()?;
+    let address = WebAddress::parse(&format!("{scheme}://{authority}/")).ok()?;
+    Some(address.host().to_owned())
+}
+
 impl NamedServer {
     fn describe(&self) -> String {
+        let given = ["env", "headers"].into_iter().flat_map(|key| {
+            let given = self.entry[key].as_object().into_iter().flatten();
+            given.map(move |(name, value)| {
+                let value = value.as_str().unwrap_or_default();
+                format!("{key} {name}={value}")
+            })
+        });
+        let given: Vec<String> = given.collect();
+        let given = match given.is_empty() {
+            true => String::new(),
+            false => format!(", with {}", given.join(", ")),
+        };
         let told = match (self.entry["command"].as_str(), self.entry["url"].as_str()) {
             (Some(command), _) => {
                 let args = self.entry["args"].as_array().into_iter().flatten();
@@ -124,7 +148,14 @@ impl NamedServer {
                     line.join(" ")
                 )
             }
-            (None, url) => format!("is at {}", url.unwrap_or_default()),
+            (None, url) => {
+                let url = url.unwrap_or_default();
+                // What stands before an `@` is no host, and a host may read like another one.
+                match host_of(url) {
+                    Some(host) => format!("is at {host} ({url})"),
+                    None => format!("is at {url}"),
+                }
+            }
         };
         let wants = match self.wants.is_empty() {
             true => String::new(),
@@ -133,7 +164,10 @@ impl NamedServer {
                 self.wants.join(", ")
             ),
         };
-        format!("{}: {}{wants}", clean_line(&self.name), clean_line(&told))
+        let told = format!("{told}{given}");
+        let marks = host_marks(&[(String::new(), told.clone())]);
+        let marks: String = marks.iter().map(|mark| format!("; {mark}")).collect();
+        clean_line(&format!("{}: {told}{wants}{marks}", self.name))
     }
 }
 

@@ -324,6 +324,7 @@ pub fn get(
         from,
         lines,
         audience: Audience::Private,
+        sources: SearchSources::All,
     };
     let lines = tool::read(&memory, &get).map_err(unreadable)?;
     if as_json {

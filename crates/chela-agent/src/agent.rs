@@ -1,5 +1,6 @@
 //! The agents of one config, ready to talk.
 
+mod memory_upkeep;
 mod run_slots;
 mod session_upkeep;
 mod skill_scans;

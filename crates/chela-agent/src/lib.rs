@@ -65,6 +65,7 @@ pub mod leftovers;
 mod local;
 pub mod machine;
 mod mcp_tools;
+mod noted_sessions;
 mod order_files;
 mod own_output;
 pub mod owner_edits;

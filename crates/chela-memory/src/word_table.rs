@@ -53,6 +53,7 @@ impl WordTable {
     }
 
     /// The word pieces, one per line; the line is the id.
+    #[cfg(any(test, feature = "minilm"))]
     pub fn vocabulary(&self) -> &'static str {
         self.pieces.words()
     }

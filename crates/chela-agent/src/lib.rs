@@ -77,6 +77,7 @@ mod scope;
 mod secrets;
 mod self_running_files;
 pub mod served_agent;
+pub mod session_letters;
 mod session_transcripts;
 pub mod skill_ranker;
 pub mod skills;

@@ -266,6 +266,8 @@ struct RunningTurn<'a> {
     prefix: std::sync::Arc<RequestPrefix>,
     /// The tools that results told of since the session began, in that order.
     found: Vec<String>,
+    /// One of these has to be called first.
+    must_call: Vec<String>,
     /// The volatile zone, where it stands at the end of the system prompt.
     system_tail: String,
     spent: TurnSpending,

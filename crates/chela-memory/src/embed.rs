@@ -140,7 +140,7 @@ pub struct LocalTable;
 
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
-    pub const MODEL: &str = "table-4";
+    pub const MODEL: &str = "table-5";
 
     fn vector(text: EmbedText<'_>) -> [f32; DIMENSIONS] {
         let table = WordTable::built_in();

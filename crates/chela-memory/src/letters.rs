@@ -1,6 +1,8 @@
 //! Words in lower case and without accents. Shared with the build script, which keeps the words of
 //! other languages by what is left.
 
+#![allow(dead_code, reason = "the build script needs the fold alone")]
+
 use unicode_normalization::UnicodeNormalization;
 
 /// A word in lower case and without accents, as terms are.

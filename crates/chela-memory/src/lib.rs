@@ -17,7 +17,6 @@ mod gloss;
 mod letters;
 mod memory;
 mod snapshot;
-mod word_table;
 
 pub mod bench;
 pub mod chunk;
@@ -45,6 +44,7 @@ pub mod vector;
 pub mod vectors;
 pub mod watch;
 pub mod when;
+pub mod word_table;
 pub mod words;
 
 #[cfg(test)]

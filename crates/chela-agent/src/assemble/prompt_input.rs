@@ -182,13 +182,10 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         facts: &RequestFacts<'_>,
     ) -> (Option<chela_prompt::SandboxFacts>, PathBuf) {
         let knobs = &*facts.known.knobs;
-        let Some(view) = self.loaded().agent(&knobs.agent) else {
-            return (None, knobs.workspace.clone());
-        };
         let session = sandbox::SandboxedSession {
             host: self.host(),
             loaded: self.loaded(),
-            view: &view,
+            view: &facts.known.view,
             key: facts.session,
             channel: facts.channel.as_deref(),
             skills: &facts.known.skills,

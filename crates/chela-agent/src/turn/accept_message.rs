@@ -160,6 +160,7 @@ impl<'a> RunningTurn<'a> {
             chain,
             prefix,
             found: found_in(&branch),
+            must_call: message.must_call.clone(),
             system_tail: match placement {
                 Placement::SystemTail => volatile,
                 _ => String::new(),

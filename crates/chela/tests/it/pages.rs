@@ -9,6 +9,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
 use serde_json::json;
@@ -328,28 +329,44 @@ impl UsedHome {
     }
 }
 
+fn is_left_out(line: &str) -> bool {
+    NOT_RUN.iter().any(|(start, _)| line.starts_with(start))
+}
+
+/// How many lines of a page were run, and what is wrong with them.
+fn run_page(page: &TypedPage) -> (usize, Vec<String>) {
+    let lines = page.lines().into_iter().filter(|line| !is_left_out(line));
+    let lines: Vec<&str> = lines.collect();
+    if !lines.iter().any(|line| line.contains("chela ")) {
+        return (0, Vec::new());
+    }
+    let home = UsedHome::new(page);
+    let told = home.home.run(&["logs", "--level", "warn"]).ok();
+    assert_eq!(told, "", "ordinary use is no trouble");
+    let wrong = lines.iter().filter_map(|line| home.run(page, line));
+    (lines.len(), wrong.collect())
+}
+
 #[test]
 fn every_line_of_the_pages_does_what_it_says() {
+    /// Pages at a time: each has a home of its own, and most of its time is spent waiting.
+    const AT_ONCE: usize = 3;
     let pages = TypedPage::all();
-    let is_left_out = |line: &str| NOT_RUN.iter().any(|(start, _)| line.starts_with(start));
-    let mut wrong = Vec::new();
-    let mut run = 0;
-    for page in &pages {
-        let lines = page.lines();
-        if !lines
-            .iter()
-            .any(|line| line.contains("chela ") && !is_left_out(line))
-        {
-            continue;
-        }
-        let home = UsedHome::new(page);
-        let told = home.home.run(&["logs", "--level", "warn"]).ok();
-        assert_eq!(told, "", "ordinary use is no trouble");
-        for line in lines.into_iter().filter(|line| !is_left_out(line)) {
-            run += 1;
-            wrong.extend(home.run(page, line));
-        }
-    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let next = || pages.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(next).map(run_page).collect::<Vec<_>>()
+    };
+    let results: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().unwrap());
+        results.flatten().collect()
+    });
+    let run: usize = results.iter().map(|(run, _)| run).sum();
+    let wrong: Vec<&str> = results
+        .iter()
+        .flat_map(|(_, wrong)| wrong.iter().map(String::as_str))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(run > 100, "only {run} lines were run");
     for (start, _) in NOT_RUN {

@@ -324,10 +324,12 @@ impl RunningTurn<'_> {
     /// Remembers the tools a result told of, and looks whether the model goes round in circles.
     fn take_note(&mut self, call: &ToolCall, output: &ToolOutput) -> Option<TurnEnd> {
         add_offers(&mut self.found, &output.details);
-        match self
-            .spent
-            .called(&call.name, &call.arguments, &output.text())
-        {
+        let result = match call.name.as_str() {
+            // The time and the tokens on its card are others each time, and nothing was learned.
+            "session_status" => String::new(),
+            _ => output.text(),
+        };
+        match self.spent.called(&call.name, &call.arguments, &result) {
             CallRepetition::New => None,
             CallRepetition::Warned(times) => {
                 self.warned.push(format!(

@@ -56,7 +56,8 @@ fn check_name(name: &str) -> Result<(), CommandError> {
         false => Err(CommandError::usage(format!(
             "`{}` is not a name: use letters, digits, `-` and `_`",
             clean_line(name)
-        ))),
+        ))
+        .hint("the name comes first: chela mcp add NAME URL, or chela mcp add NAME PROGRAM")),
     }
 }
 

@@ -41,7 +41,10 @@ fn named_servers(
 ) -> Result<(Vec<NamedServer>, ContentHash), CommandError> {
     let cannot = |why: &dyn std::fmt::Display| {
         let shown = clean_line(&file.display().to_string());
-        CommandError::new(format!("{shown} cannot be read: {why}"))
+        CommandError::new(format!("{shown} cannot be read: {why}")).hint(
+            "a file of servers is JSON: {\"mcpServers\": {NAME: {\"command\": …, \"args\": […]}}}; \
+             `chela mcp add --help` shows how to name one yourself",
+        )
     };
     let length = file.metadata().map_err(|error| cannot(&error))?.len();
     if length > MOST_BYTES {

@@ -148,6 +148,10 @@ impl SkillRegistries {
             DownloadError::Failed { .. } => CommandError::new(error).hint(
                 "check the network; a folder or an archive that is here can be added without one",
             ),
+            DownloadError::Address { .. } => CommandError::new(error).hint(
+                "`chela config get skills.registries` shows where skills are looked for; --registry \
+                 URL names another place",
+            ),
             other => CommandError::new(other),
         })
     }

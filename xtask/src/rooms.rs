@@ -56,6 +56,17 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "chela-plugins",
+        &[
+            "chela-core",
+            "chela-files",
+            "chela-config",
+            "chela-skills",
+            "chela-sandbox",
+            "chela-mcp",
+        ],
+    ),
+    (
         "chela-tools",
         &[
             "chela-core",
@@ -116,6 +127,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",
@@ -162,6 +174,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",

@@ -68,6 +68,7 @@ mod mcp_tools;
 mod order_files;
 mod own_output;
 pub mod owner_edits;
+mod plugin_hooks;
 mod prefix_text;
 pub mod prelude;
 pub mod prompt_knobs;

@@ -30,6 +30,7 @@ mod listing;
 mod mention;
 mod name;
 mod one_line;
+mod package;
 mod roots;
 mod scan;
 mod scan_report;
@@ -68,6 +69,7 @@ pub use listing::{
     list,
 };
 pub use name::{command_names, is_valid_name};
+pub use package::{FetchedPackage, PackageFiles, fetch_package, package_files};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
@@ -81,7 +83,7 @@ pub use signature::{
 };
 pub use skill::{MAX_DESCRIPTION_CHARS, Skill};
 pub use source::{PluginState, SkillSource, SourceStanding};
-pub use tree::{FileKind, SkillFile};
+pub use tree::{FileKind, SkillFile, TreeError};
 pub use trust::{
     AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, LookRecord,
     ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, SkillTrust, TrustLock,

@@ -25,11 +25,11 @@ const MOST_BYTES: u64 = 256 << 10;
 const MOST_SERVERS: usize = 16;
 
 /// A server that a file names.
-struct NamedServer {
-    name: String,
-    entry: Value,
+pub struct NamedServer {
+    pub name: String,
+    pub entry: Value,
     /// What is asked for and not given.
-    wants: Vec<String>,
+    pub wants: Vec<String>,
 }
 
 /// Reads what a file names. Servers that are set up already are left out.
@@ -67,7 +67,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// What of an entry is taken over: how it is reached, and nothing that grants it anything.
-fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
+pub fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
     let mut wants = Vec::new();
     let mut entry = Map::new();
     if let Some(command) = told["command"].as_str() {
@@ -113,7 +113,7 @@ fn plain_text(text: &str) -> String {
 }
 
 impl NamedServer {
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let told = match (self.entry["command"].as_str(), self.entry["url"].as_str()) {
             (Some(command), _) => {
                 let args = self.entry["args"].as_array().into_iter().flatten();

@@ -69,6 +69,7 @@ mod noted_sessions;
 mod order_files;
 mod own_output;
 pub mod owner_edits;
+mod plugin_hooks;
 mod prefix_text;
 pub mod prelude;
 pub mod prompt_knobs;

@@ -86,7 +86,8 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             settings.heartbeat = HeartbeatFile::Read;
         }
         let extensions: Vec<&dyn BootstrapExtension> = ask
-            .bootstrap
+            .hooks
+            .files
             .iter()
             .map(|text| text as &dyn BootstrapExtension)
             .collect();

@@ -36,6 +36,11 @@ impl RunningTurn<'_> {
         let toolbox = self.toolbox_now();
         self.hook_words().clear();
         self.settle_background_files().await;
+        let calls = match self.hooks.is_empty() {
+            true => calls.to_vec(),
+            false => self.rewritten(calls, &toolbox).await,
+        };
+        let calls = calls.as_slice();
         let leave = tokio::select! {
             biased;
             () = self.parts.until_stopped() => return Ok(StepEnd::End(TurnEnd::Stopped)),

@@ -135,7 +135,7 @@ impl SkillRegistries {
         self.download(address, ARCHIVE).await
     }
 
-    async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
+    pub async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
         let bytes = self.download(address, ANSWER).await?;
         serde_json::from_slice(&bytes).map_err(|error| {
             CommandError::new(format!("{address} did not answer with JSON: {error}"))

@@ -51,8 +51,10 @@ cargo xtask <chore>
                    payments: what was lost, done twice or broken, in one table
   retrieval-bench DIR […]
                    measure the search of memory on question sets
-  ranking-bench […]
-                   measure how well messages find their skill
+  ranking-bench FOLDER [--half dev|held] [--misses]
+                   measure how well messages find their skill, among public skills in FOLDER
+  scan-bench FOLDER|FILE.jsonl [--show]
+                   measure how well the scan tells harmful skills from honest ones
   ci               what a change must pass: fmt, deny, lint, test with fuzzing, each
                    benchmark once, docs
 ";
@@ -79,7 +81,8 @@ fn main() -> ExitCode {
         ["kills", kills] => kills::count(kills),
         ["guard-bench", rest @ ..] => guard_bench::measure(rest),
         ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
-        ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
+        ["ranking-bench", rest @ ..] => example("chela-agent", "ranking_bench", rest),
+        ["scan-bench", rest @ ..] => example("chela-skills", "scan_bench", rest),
         ["dist"] => dist(),
         ["size"] => size::check(size::PROGRAM),
         ["size", file] => size::check(file),

@@ -59,6 +59,17 @@ const TABLE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "chela-plugins",
+        &[
+            "chela-core",
+            "chela-files",
+            "chela-config",
+            "chela-skills",
+            "chela-sandbox",
+            "chela-mcp",
+        ],
+    ),
+    (
         "chela-tools",
         &[
             "chela-core",
@@ -119,6 +130,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",
@@ -165,6 +177,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",

@@ -1,5 +1,6 @@
 //! The agents of one config, ready to talk.
 
+mod memory_upkeep;
 mod run_slots;
 mod session_upkeep;
 mod skill_scans;
@@ -28,6 +29,7 @@ use crate::file_trust::FileTrust;
 use crate::hooks::TurnHook;
 use crate::ledger_slot::LedgerSlot;
 use crate::mcp_tools::{McpSlot, McpToolset};
+use crate::plugin_hooks::PluginSlot;
 use crate::prefix_text::SharedPrefixes;
 use crate::secrets;
 use crate::session_letters::{LetterSurface, LetterWatch, SessionLetter};
@@ -71,6 +73,7 @@ pub struct Agents {
     letters: OnceLock<Arc<dyn LetterWatch>>,
     /// The tool servers, for all that came of the same.
     mcp: Arc<McpSlot>,
+    plugins: PluginSlot,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
 }
@@ -109,7 +112,8 @@ impl Agents {
         *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
         let newest = Arc::clone(&self.newest);
         let mcp = Arc::clone(&self.mcp);
-        let agents = Self::open_as(&self.host, loaded, newest, self.hooks(), mcp);
+        let hooks = lock(&self.hooks).clone();
+        let agents = Self::open_as(&self.host, loaded, newest, hooks, mcp);
         if let Some(watch) = self.letters.get() {
             agents.watch_letters(Arc::clone(watch));
         }
@@ -146,6 +150,7 @@ impl Agents {
             hooks: Mutex::new(hooks),
             letters: OnceLock::new(),
             mcp,
+            plugins: PluginSlot::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
@@ -159,9 +164,12 @@ impl Agents {
         hooks.push(hook);
     }
 
+    /// Whoever has a say in turns now: who was added, and plugins.
     pub(crate) fn hooks(&self) -> Vec<Arc<dyn TurnHook>> {
-        let hooks = lock(&self.hooks);
-        hooks.clone()
+        let mut hooks = lock(&self.hooks).clone();
+        let loaded = self.rules_config();
+        hooks.extend(self.plugins.hooks(&self.host, &loaded, || self.redactor()));
+        hooks
     }
 
     /// Has somebody shown what one session writes to another. The first one counts.

@@ -9,15 +9,13 @@ mod tool_table;
 
 use std::sync::Arc;
 
-use chela_core::{AgentId, Audience, SessionKey, Trust};
+use chela_core::{AgentId, Audience, ContentHash, SessionKey, Trust};
 use chela_guard::{ExternalSource, wrap};
 use chela_mcp::RpcError;
 use chela_mcp::serve::{
     ServedAnswer, ServedContent, ServedFuture, ServedPrompt, ServedResource, ServedText, ServedTool,
 };
-use chela_memory::tool::{
-    GetRequest, MemoryToolError, ToolText, is_transcript_label, memory_get, memory_search,
-};
+use chela_memory::tool::{GetRequest, MemoryToolError, ToolText, memory_get, memory_search};
 use chela_memory::{MemoryQuestion, SearchScope, SearchSources};
 use chela_skills::Skill;
 use chela_tools::{HistoryAsk, ToolMessages};
@@ -73,14 +71,19 @@ impl ServedAgent {
         }
     }
 
+    /// What of memory is open to the caller.
+    fn open_sources(&self) -> SearchSources {
+        match self.scopes.has(ServedScope::Sessions) {
+            true => SearchSources::All,
+            false => SearchSources::Notes,
+        }
+    }
+
     async fn search_memory(&self, arguments: &Map<String, Value>) -> ServedAnswer {
         let query = text_of(arguments, "query");
         let most = arguments.get("maxResults").and_then(Value::as_u64);
         let most = most.and_then(|most| usize::try_from(most).ok());
-        let sources = match self.scopes.has(ServedScope::Sessions) {
-            true => SearchSources::All,
-            false => SearchSources::Notes,
-        };
+        let sources = self.open_sources();
         self.remember("memory_search", move |memory| {
             let ask = MemoryQuestion {
                 max_results: most.map(|most| most.clamp(1, 50)),
@@ -102,15 +105,14 @@ impl ServedAgent {
             line.and_then(|line| u32::try_from(line).ok())
         };
         let (from, lines) = (line("from"), line("lines"));
-        if is_transcript_label(&path) && !self.scopes.has(ServedScope::Sessions) {
-            return ServedAnswer::error("Conversations are not open to this caller.");
-        }
+        let sources = self.open_sources();
         self.remember("memory_get", move |memory| {
             let ask = GetRequest {
                 path: &path,
                 from,
                 lines,
                 audience: Audience::Private,
+                sources,
             };
             memory_get(memory, &ask)
         })
@@ -151,7 +153,7 @@ impl ServedAgent {
         }
     }
 
-    /// The skills the agent uses, with how far each is trusted.
+    /// The skills the agent uses, described as the caller may read it, with how far each is trusted.
     fn skills(&self) -> Result<Vec<(Skill, Trust)>, RpcError> {
         let skills = self
             .agents
@@ -159,9 +161,13 @@ impl ServedAgent {
             .skills(&self.agent)
             .map_err(internal)?;
         let listed = skills.listed_with_trust();
-        Ok(listed
-            .map(|(skill, trust)| (skill.clone(), trust))
-            .collect())
+        let described = listed.map(|(skill, trust)| {
+            let description = self.told(&skill.description, trust, "a skill");
+            let mut skill = skill.clone();
+            skill.description = description;
+            (skill, trust)
+        });
+        Ok(described.collect())
     }
 
     fn list_skills(&self) -> Result<ServedAnswer, RpcError> {
@@ -195,6 +201,10 @@ impl ServedAgent {
         let read = std::fs::read(&skill.file).map_err(internal)?;
         if read.len() > MOST_SKILL {
             return Err(internal("the skill is too long"));
+        }
+        // What is read is what was judged.
+        if ContentHash::of(&read) != skill.version {
+            return Err(internal("the skill changed a moment ago"));
         }
         let text = String::from_utf8_lossy(&read);
         Ok(Some(self.told(&text, *trust, "a skill")))
@@ -231,8 +241,14 @@ impl ServedAgent {
         let listed = tokio::task::spawn_blocking(move || view.sessions());
         let rows = listed.await.map_err(internal)?.map_err(internal)?;
         let own = rows.into_iter().filter(|row| row.agent == self.agent);
+        let own: Vec<_> = own.take(MOST_SESSIONS).collect();
+        // A label is a text of the session.
+        let trust = own
+            .iter()
+            .map(|row| row.trust)
+            .fold(Trust::Agent, Trust::join);
         let rows: Vec<Value> = own
-            .take(MOST_SESSIONS)
+            .iter()
             .map(|row| {
                 json!({
                     "session": row.key.to_string(),
@@ -244,7 +260,7 @@ impl ServedAgent {
             .collect();
         let lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
         Ok(ServedAnswer {
-            text: self.told(&lines.join("\n"), Trust::Agent, "sessions"),
+            text: self.told(&lines.join("\n"), trust, "sessions"),
             structured: None,
             is_error: false,
         })

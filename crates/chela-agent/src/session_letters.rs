@@ -4,7 +4,6 @@ use chela_core::SessionKey;
 use chela_tools::HeadlessApprover;
 
 use crate::surface::{TurnOutcome, TurnSurface};
-use crate::turn::TurnError;
 
 /// What one session writes to another (`sessions_send`).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,10 +21,11 @@ pub trait LetterWatch: std::fmt::Debug + Send + Sync {
 
 /// A turn that a letter began, as it is watched.
 pub trait LetterSurface: TurnSurface {
-    fn ended(&self, outcome: &Result<TurnOutcome, TurnError>);
+    /// What came of it, or why nothing did.
+    fn ended(&self, outcome: Result<&TurnOutcome, &str>);
 }
 
 /// Nobody watches.
 impl LetterSurface for HeadlessApprover {
-    fn ended(&self, _: &Result<TurnOutcome, TurnError>) {}
+    fn ended(&self, _: Result<&TurnOutcome, &str>) {}
 }

@@ -98,6 +98,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         memory: ask.memory.clone().map(|memory| MemoryAccess {
             memory,
             audience: ask.session.audience(),
+            session: ask.session.to_string(),
             max_chars: memory_chars(ask),
         }),
         jobs: Some(ask.jobs.clone()),

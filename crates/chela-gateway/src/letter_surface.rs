@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use chela_agent::prelude::{
-    ApprovalQuestion, Approver, Host, OwnerAnswer, TurnError, TurnEvent, TurnOutcome, TurnSurface,
+    ApprovalQuestion, Approver, Host, OwnerAnswer, TurnEvent, TurnOutcome, TurnSurface,
 };
 use chela_agent::session_letters::{LetterSurface, LetterWatch, SessionLetter};
 use chela_guard::approval::OwnerPresence;
@@ -68,7 +68,7 @@ impl Approver for LetterTurn {
 }
 
 impl LetterSurface for LetterTurn {
-    fn ended(&self, outcome: &Result<TurnOutcome, TurnError>) {
+    fn ended(&self, outcome: Result<&TurnOutcome, &str>) {
         let told = match outcome {
             Ok(outcome) => {
                 let status = match outcome.reply.text() {
@@ -79,7 +79,7 @@ impl LetterSurface for LetterTurn {
                     "status": status, "reply": outcome.reply.text(), "turn": write_outcome(outcome),
                 })
             }
-            Err(error) => json!({ "status": "failed", "error": error.to_string() }),
+            Err(why) => json!({ "status": "failed", "error": why }),
         };
         self.0.tell("work.ended", told);
         self.0.hub.end_work(&self.0.work);

@@ -57,6 +57,7 @@ fn main() {
         effect: Effect::WriteOutward,
         sinks: &sinks,
         arguments: &arguments,
+        chosen_names: &[],
         targets: &targets,
         led_from: None,
         look: SecretLook::Plain,

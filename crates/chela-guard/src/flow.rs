@@ -8,6 +8,7 @@
 
 mod address_index;
 mod atom;
+mod chosen_names;
 mod decide;
 mod decision;
 mod defang;
@@ -20,6 +21,7 @@ mod provenance;
 mod weigh;
 
 pub use atom::{AtomKind, FlowAtom, atoms};
+pub use chosen_names::chosen_names;
 pub use decide::{CallJudge, HostStanding, ProposedCall, ShelvedWhy, decide};
 pub use decision::{ArgumentAtom, AtomSource, CallVerdict, Decision, DecisionRule};
 pub use defang::{DefangedReply, defang};

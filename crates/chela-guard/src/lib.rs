@@ -24,5 +24,5 @@ pub use address::{AddressFault, WebAddress};
 pub use effect::{CallSink, Effect, SinkKind};
 pub use external::{ExternalSource, NOTICE, WrapFindings, clean, without_markers, wrap};
 pub use label::LabelledText;
-pub use self_running::{RunsWhen, runs_when, runs_when_made};
+pub use self_running::{RunsWhen, may_run_somewhere, runs_when, runs_when_made};
 pub use target::{CallTarget, SecretLook};

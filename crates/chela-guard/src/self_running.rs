@@ -6,6 +6,10 @@
 //! builds is asked about after text from outside was read, since editing a Makefile is everyday
 //! work.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// When a file is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunsWhen {
@@ -232,31 +236,104 @@ pub fn runs_when_made(path: &str) -> Option<RunsWhen> {
     row.map(|row| row.when)
 }
 
+/// Whether there is a folder in which a file of this name is run. Most names can be told apart by
+/// that, without a look at where they are.
+pub fn may_run_somewhere(name: &str) -> bool {
+    let name = small(name);
+    INDEX.names.contains_key(&*name) || INDEX.ended(&name).next().is_some()
+}
+
+/// In small letters, which most names are already.
+fn small(text: &str) -> Cow<'_, str> {
+    let is_small = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    match text.bytes().all(is_small) {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.to_lowercase()),
+    }
+}
+
+static INDEX: LazyLock<RowIndex> = LazyLock::new(|| RowIndex::of(SELF_RUNNING));
+
 /// The gravest row that speaks of a path.
 fn row_of(path: &str) -> Option<&'static SelfRunningRow> {
-    let path = path.replace('\\', "/").to_lowercase();
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let whole = format!("/{path}");
-    let fits = |row: &&SelfRunningRow| {
-        let pattern = row.pattern;
-        if let Some(ending) = pattern.strip_prefix('*') {
-            name.len() > ending.len() && name.ends_with(ending)
-        } else if pattern.ends_with('/') {
-            whole.contains(&format!("/{pattern}"))
-        } else if pattern.contains('/') {
-            whole.ends_with(&format!("/{pattern}"))
-        } else {
-            name == pattern
-        }
+    let path = match path.contains('\\') {
+        true => Cow::Owned(path.replace('\\', "/").to_lowercase()),
+        false => small(path),
     };
-    SELF_RUNNING
-        .iter()
-        .filter(fits)
-        .min_by_key(|row| match row.when {
-            RunsWhen::Opened => 0,
-            RunsWhen::Built if !row.is_kept_by_tools => 1,
-            RunsWhen::Built => 2,
+    INDEX.rows_of(&path).min_by_key(|row| match row.when {
+        RunsWhen::Opened => 0,
+        RunsWhen::Built if !row.is_kept_by_tools => 1,
+        RunsWhen::Built => 2,
+    })
+}
+
+type Rows = Vec<&'static SelfRunningRow>;
+
+/// The table by what a path is looked up with: every file of a workspace is, around each command.
+struct RowIndex {
+    /// By the whole name, or by the name at the end of a pattern with folders.
+    names: HashMap<&'static str, Rows>,
+    /// By what stands behind the last dot of the pattern.
+    endings: HashMap<&'static str, Rows>,
+    /// By the innermost folder of the pattern.
+    folders: HashMap<&'static str, Rows>,
+}
+
+impl RowIndex {
+    fn of(table: &'static [SelfRunningRow]) -> Self {
+        let mut index = Self {
+            names: HashMap::new(),
+            endings: HashMap::new(),
+            folders: HashMap::new(),
+        };
+        for row in table {
+            let last = |path: &'static str| path.rsplit('/').next().unwrap_or_default();
+            match (row.pattern.strip_prefix('*'), row.pattern.strip_suffix('/')) {
+                (Some(ending), _) => {
+                    let kind = extension(ending);
+                    index.endings.entry(kind).or_default().push(row);
+                }
+                (None, Some(folder)) => index.folders.entry(last(folder)).or_default().push(row),
+                (None, None) => index.names.entry(last(row.pattern)).or_default().push(row),
+            }
+        }
+        index
+    }
+
+    /// The rows for what a name in small letters ends with.
+    fn ended<'p>(&'p self, name: &'p str) -> impl Iterator<Item = &'p &'static SelfRunningRow> {
+        let rows = self.endings.get(extension(name)).into_iter().flatten();
+        rows.filter(move |row| {
+            let ending = row.pattern.trim_start_matches('*');
+            name.len() > ending.len() && name.ends_with(ending)
         })
+    }
+
+    /// The rows that fit a path in small letters.
+    fn rows_of<'p>(&'p self, path: &'p str) -> impl Iterator<Item = &'static SelfRunningRow> + 'p {
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let named = self.names.get(name).into_iter().flatten();
+        let named = named.filter(move |row| ends_with_parts(path, row.pattern));
+        let ended = self.ended(name);
+        let below = path.match_indices('/').flat_map(move |(end, _)| {
+            let folder = path.get(..end).unwrap_or_default();
+            let innermost = folder.rsplit('/').next().unwrap_or_default();
+            let rows = self.folders.get(innermost).into_iter().flatten();
+            rows.filter(move |row| ends_with_parts(folder, row.pattern.trim_end_matches('/')))
+        });
+        named.chain(ended).chain(below).copied()
+    }
+}
+
+/// What stands behind the last dot of a name.
+fn extension(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or_default()
+}
+
+/// Whether a path ends with these parts of one.
+fn ends_with_parts(path: &str, parts: &str) -> bool {
+    let before = path.strip_suffix(parts);
+    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
 }
 
 #[cfg(test)]
@@ -278,6 +355,13 @@ mod tests {
     fn every_row_is_known_in_any_folder_and_case() {
         for row in SELF_RUNNING {
             let (fits, not) = samples(row.pattern);
+            let name = fits.rsplit('/').next().unwrap_or_default();
+            let is_by_name = !row.pattern.ends_with('/');
+            assert!(
+                !is_by_name || may_run_somewhere(&name.to_uppercase()),
+                "{fits}"
+            );
+            assert!(!may_run_somewhere("y.txt"));
             let found = runs_when(&fits);
             assert!(found.is_some(), "{fits}");
             assert_eq!(runs_when(&fits.to_uppercase()), found, "{fits}");

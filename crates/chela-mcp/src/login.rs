@@ -13,8 +13,10 @@ use chela_model::ModelHttp;
 use chela_model::oauth::refresh_tokens;
 
 use crate::secret_desk::SecretDesk;
+use crate::spec::{McpServerSpec, ServerReach};
 
 pub(crate) use discovery::ServerMetadata;
+use discovery::covers;
 pub use flow::{LoginAsk, LoginFault, LoginPrompt, log_in};
 pub use kept::{KeptLogin, LoginStanding};
 
@@ -24,6 +26,8 @@ pub(crate) struct ServerLogin {
     http: ModelHttp,
     /// The prefix of the server.
     server: String,
+    /// Where the server is; `None`: it is a program.
+    url: Option<String>,
     desk: Arc<SecretDesk>,
     /// One renewal at a time.
     renewing: tokio::sync::Mutex<()>,
@@ -33,11 +37,21 @@ pub(crate) struct ServerLogin {
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl ServerLogin {
-    pub fn new(host: &Host, http: &ModelHttp, server: &str, desk: &Arc<SecretDesk>) -> Arc<Self> {
+    pub fn new(
+        host: &Host,
+        http: &ModelHttp,
+        spec: &McpServerSpec,
+        desk: &Arc<SecretDesk>,
+    ) -> Arc<Self> {
+        let url = match &spec.reach {
+            ServerReach::Http { url, .. } => Some(url.clone()),
+            ServerReach::Program { .. } => None,
+        };
         Arc::new(Self {
             host: host.clone(),
             http: http.clone(),
-            server: server.to_owned(),
+            server: spec.prefix.clone(),
+            url,
             desk: Arc::clone(desk),
             renewing: tokio::sync::Mutex::new(()),
         })
@@ -107,8 +121,19 @@ impl ServerLogin {
         ok_or_debug!(written, "what a server wants is not kept");
     }
 
+    /// The login, where it was given out for the server that is called now: a name may come to mean
+    /// another one.
     fn kept(&self) -> Option<KeptLogin> {
+        let url = self.url.as_ref()?;
         let kept = KeptLogin::load(&self.host, &self.server);
-        ok_or_warn!(kept, "a login cannot be read", server = self.server).flatten()
+        let kept = ok_or_warn!(kept, "a login cannot be read", server = self.server).flatten()?;
+        let is_for_it = covers(&kept.resource, url);
+        if !is_for_it {
+            tracing::warn!(
+                server = self.server,
+                "the login is for another server, so it is not shown to this one"
+            );
+        }
+        is_for_it.then_some(kept)
     }
 }

@@ -107,6 +107,8 @@ pub struct LoginSettings {
 pub struct ServerGrants {
     pub hosts: Vec<String>,
     pub folders: Vec<WorkFolder>,
+    /// Files and folders it came in, which it may read.
+    pub package: Vec<PathBuf>,
     /// Names of variables of the owner it gets.
     pub pass_env: Vec<String>,
     pub effects: ToolEffects,
@@ -119,6 +121,8 @@ pub enum ServerWalls {
     /// It does, or it does not run.
     #[default]
     Required,
+    /// The same, and there is no other way for it.
+    Always,
     /// It may do what the owner may.
     Off,
 }
@@ -186,6 +190,15 @@ impl McpServerSpec {
                     || folders.any(|folder| folder.access == chela_sandbox::FolderAccess::Write)
             }
         }
+    }
+
+    /// The folders its owner lets it write in.
+    pub fn written_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let is_program = matches!(self.reach, ServerReach::Program { .. });
+        let folders = self.grants.folders.iter().filter(move |folder| {
+            is_program && folder.access == chela_sandbox::FolderAccess::Write
+        });
+        folders.map(|folder| folder.path.clone())
     }
 
     /// What it is known by as a thing to be started: no secret, and nothing of what it may do.

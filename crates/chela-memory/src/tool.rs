@@ -6,11 +6,11 @@ use chela_core::{Audience, Trust};
 use chela_files::read_version_at;
 
 use crate::memory::{Memory, MemoryAnswer, MemoryQuestion};
-use crate::search::{AnswerDays, DaysUse, HitConfidence, LimitError, VectorState};
+use crate::search::{AnswerDays, DaysUse, HitConfidence, LimitError, SearchSources, VectorState};
 use crate::settings::{CitationSetting, ReadLimits, SourceKind};
-use crate::source::{self, FoundFile};
+use crate::source::{self, FileSource, FoundFile};
 use crate::store::StoreError;
-use crate::transcript::{self, SessionPage, TranscriptError, TranscriptSource};
+use crate::transcript::{self, SessionFacts, SessionPage, TranscriptError, TranscriptSource};
 
 /// Text for the model, and how far it may be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,11 +172,6 @@ fn about_days(days: AnswerDays, shown: usize) -> String {
     }
 }
 
-/// Whether a label names what was said in a conversation, and no note.
-pub fn is_transcript_label(label: &str) -> bool {
-    SessionPage::of_label(label.trim().trim_start_matches("./")).is_some()
-}
-
 /// What `memory_get` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GetRequest<'a> {
@@ -185,6 +180,8 @@ pub struct GetRequest<'a> {
     pub from: Option<u32>,
     pub lines: Option<u32>,
     pub audience: Audience,
+    /// What is open to whoever asks.
+    pub sources: SearchSources,
 }
 
 /// Lines of a file that belongs to memory.
@@ -227,13 +224,17 @@ pub fn read(memory: &Memory<'_>, get: &GetRequest<'_>) -> Result<FileLines, Memo
         .unwrap_or(path)
         .trim_start_matches("./")
         .replace('\\', "/");
-    if let Some(source) = memory.transcripts()
+    let is_open = get.sources != SearchSources::Notes;
+    if let Some(source) = memory.transcripts().filter(|_| is_open)
         && let Some(page) = SessionPage::of_label(&label)
         && memory.settings().sources.contains(&SourceKind::Sessions)
     {
         return conversation(memory, get, source, &page);
     }
     let file = locate(memory, &label)?;
+    if !is_open && file.source == FileSource::Sessions {
+        return Err(MemoryToolError::NotMemory { path: label });
+    }
     let read = read_version_at(&file.path, source::LARGEST_FILE + 1);
     let (content, version) = read.map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => MemoryToolError::Missing {
@@ -271,7 +272,9 @@ fn conversation(
     };
     let sessions = source.sessions().map_err(unreadable)?;
     let known = sessions.iter().find(|session| session.id == page.session);
-    let Some(session) = known.filter(|known| known.audience.may_reach(get.audience)) else {
+    let is_open = get.audience == Audience::Private || memory.settings().shared_sessions;
+    let reaches = |known: &&SessionFacts| is_open && known.audience.may_reach(get.audience);
+    let Some(session) = known.filter(reaches) else {
         return Err(MemoryToolError::NotMemory { path: label });
     };
     let text = transcript::page_text(source, page).map_err(unreadable)?;

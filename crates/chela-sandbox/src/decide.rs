@@ -128,6 +128,17 @@ pub fn wants(ask: &SandboxAsk<'_>) -> bool {
     outside(ask, settings_of(ask).mode).is_none()
 }
 
+/// The parts of a config that commands could write, by the names they have there.
+pub(super) fn config_parts(loaded: &LoadedConfig, walls: &PathAccess) -> Vec<PathBuf> {
+    let both_names = |path: &Path| {
+        let real = path.canonicalize().ok().filter(|real| real != path);
+        std::iter::once(path.to_owned()).chain(real)
+    };
+    let is_open = |path: &PathBuf| walls.write.iter().any(|folder| path.starts_with(folder));
+    let parts = loaded.files().flat_map(both_names).filter(is_open);
+    parts.filter(|path| path.exists()).collect()
+}
+
 /// Decides for one session. Tries the backends only when one is needed.
 pub fn standing(ask: &SandboxAsk<'_>) -> SandboxStanding {
     let settings = settings_of(ask);
@@ -310,6 +321,7 @@ fn inside(
             .collect(),
         closed,
         folder: folder.clone(),
+        config_parts: config_parts(ask.loaded, &walls),
         walls,
         toolchains: Vec::new(),
         network,

@@ -90,6 +90,8 @@ pub struct SandboxPlan {
     pub(super) writable: Vec<PathBuf>,
     /// Folders inside of those that the owner said no to.
     pub(super) closed: Vec<PathBuf>,
+    /// Parts of the config that lie inside of those.
+    pub(super) config_parts: Vec<PathBuf>,
     pub(super) folder: SandboxFolder,
     pub walls: PathAccess,
     /// Of what the walls show for reading: compilers below somebody's home.
@@ -292,9 +294,10 @@ impl SandboxPlan {
 
     /// The walls around one command, with what is in the workspace now.
     fn walls_now(&self) -> Result<PathAccess, String> {
-        let doors = self
+        let mut doors = self
             .doors()
             .map_err(|why| format!("The sandbox is not built: {why}."))?;
+        doors.repositories.extend(self.config_parts.iter().cloned());
         let mut walls = self.walls.clone();
         if self.backend.has_mounts() {
             for root in self.workspace_names().iter().chain(&self.writable) {

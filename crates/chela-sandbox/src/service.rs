@@ -11,7 +11,7 @@ use chela_config::model::{SandboxScope, WorkspaceAccess};
 use chela_core::Host;
 
 use super::bounds::plain;
-use super::decide::{backend, check_work_folder};
+use super::decide::{backend, check_work_folder, config_parts};
 use super::egress::EgressHosts;
 use super::folder::SandboxFolder;
 use super::kept::WorkspaceDoors;
@@ -85,6 +85,7 @@ impl SandboxPlan {
             workspace: folder.work(),
             writable: written_folders(ask.folders),
             closed: Vec::new(),
+            config_parts: config_parts(loaded, &walls),
             walls,
             toolchains: Vec::new(),
             network: NetworkAccess::None,

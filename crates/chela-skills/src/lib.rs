@@ -31,6 +31,7 @@ mod mention;
 mod name;
 mod one_line;
 mod origin;
+mod package;
 mod roots;
 mod scan;
 mod scan_report;
@@ -70,6 +71,7 @@ pub use listing::{
 };
 pub use name::{command_names, is_valid_name};
 pub use origin::{GitSource, SkillOrigin};
+pub use package::{FetchedPackage, PackageFiles, fetch_package, package_files};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
@@ -83,7 +85,7 @@ pub use signature::{
 };
 pub use skill::{MAX_DESCRIPTION_CHARS, Skill};
 pub use source::{PluginState, SkillSource, SourceStanding};
-pub use tree::{FileKind, SkillFile};
+pub use tree::{FileKind, SkillFile, TreeError};
 pub use trust::{
     AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, LookRecord,
     ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, SkillTrust, TrustLock,

@@ -1,5 +1,6 @@
 //! A tool of which a model is told from the start, or not, by where it is used.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::Trust;
@@ -49,6 +50,10 @@ impl Tool for OfferedTool {
 
     fn targets(&self, arguments: &Map<String, Value>) -> Vec<CallTarget> {
         self.tool.targets(arguments)
+    }
+
+    fn writes_in(&self) -> Vec<PathBuf> {
+        self.tool.writes_in()
     }
 
     fn state_reach(&self, arguments: &Map<String, Value>) -> StateReach {

@@ -1,5 +1,6 @@
 //! What every tool is.
 
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use chela_core::{ContentHash, Trust};
@@ -49,6 +50,11 @@ pub trait Tool: Send + Sync {
     /// taken to change anything. Asked without arguments, it says what it can change at all.
     fn writes(&self, arguments: &Map<String, Value>) -> CallWrites {
         foresight::writes_by_effect(self.prospect(arguments).effect)
+    }
+
+    /// The folders a call that may change anything can write in, besides those the session works in.
+    fn writes_in(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     /// Whether a call that may change anything can change what Chela keeps, too.

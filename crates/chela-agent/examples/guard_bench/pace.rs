@@ -61,6 +61,7 @@ pub fn at_a_mebibyte(traces: &Traces) -> (Duration, Duration) {
             effect: declared.effect,
             sinks: &declared.sinks,
             arguments: &call.args,
+            chosen_names: &[],
             targets: &targets,
             led_from: None,
             look: SecretLook::Plain,

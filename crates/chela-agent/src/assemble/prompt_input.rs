@@ -100,7 +100,11 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             session: facts.session.audience(),
             approvals: facts.approvals(),
             delegation: knobs.delegation(),
-            contribution: model.as_deref().and_then(|model| knobs.contribution(model)),
+            contribution: facts
+                .ask
+                .hooks
+                .contribution(model.as_deref().and_then(|model| knobs.contribution(model))),
+            replacement: facts.ask.hooks.replacement(),
             memory: knobs.memory,
             skills: self.listed_skills(facts)?,
             model_aliases: knobs.model_aliases.clone(),

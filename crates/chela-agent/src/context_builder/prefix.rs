@@ -326,7 +326,7 @@ impl ContextBuilder {
                 means: kind.means,
                 ..SessionTools::default()
             }),
-            bootstrap: self.bootstrap(),
+            hooks: self.hook_prompt(),
             levels: ChosenLevels::from(&self.transcript.settings()),
             approvals: Some(self.scope.approval_way(kind.presence)),
             share: self.scope.subagent_share(),

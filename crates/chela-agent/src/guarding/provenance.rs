@@ -430,6 +430,7 @@ impl Reading {
                     effect: spec.effect,
                     sinks: &spec.sinks,
                     arguments: &prepared.arguments,
+                    chosen_names: &[],
                     targets: &targets,
                     led_from: None,
                     look: prepared.look,

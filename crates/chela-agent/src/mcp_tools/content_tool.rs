@@ -1,5 +1,6 @@
 //! `mcp__read`: what servers have to be read, and the texts they have ready.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::Entropy;
@@ -208,6 +209,11 @@ impl Tool for ContentTool {
             true => CallWrites::Anything,
             false => CallWrites::Nothing,
         }
+    }
+
+    fn writes_in(&self) -> Vec<PathBuf> {
+        let folders = self.specs.iter().flat_map(|spec| spec.written_folders());
+        folders.collect()
     }
 
     fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {

@@ -1,5 +1,6 @@
 //! One tool of a server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chela_core::{ContentHash, Entropy, Origin, Trust};
@@ -26,6 +27,8 @@ pub(super) struct ServerCallTool {
     targets: Vec<CallTarget>,
     /// Whether it can change files that somebody else reads, too.
     writes_folders: bool,
+    /// The folders it may write in.
+    folders: Vec<PathBuf>,
     /// Whether its owner said what it does.
     is_declared: bool,
     entropy: Arc<dyn Entropy>,
@@ -67,6 +70,7 @@ impl ServerCallTool {
             },
             targets: targets_of(spec),
             writes_folders: spec.writes_folders(),
+            folders: spec.written_folders().collect(),
             entropy: Arc::clone(entropy),
         }
     }
@@ -74,7 +78,9 @@ impl ServerCallTool {
     /// Whether another one may stand for it: the same tool, and what its owner granted is the same.
     pub fn is_as_granted_before(&self, known: &dyn Tool) -> bool {
         let empty = Map::new();
-        known.targets(&empty) == self.targets && known.writes(&empty) == self.writes(&empty)
+        known.targets(&empty) == self.targets
+            && known.writes(&empty) == self.writes(&empty)
+            && known.writes_in() == self.folders
     }
 
     async fn act(&self, call: RunCall<'_>) -> ToolOutput {
@@ -134,6 +140,10 @@ impl Tool for ServerCallTool {
             // Its own folder is nobody else's.
             false => CallWrites::Nothing,
         }
+    }
+
+    fn writes_in(&self) -> Vec<PathBuf> {
+        self.folders.clone()
     }
 
     fn run<'a>(&'a self, call: RunCall<'a>) -> CallFuture<'a> {

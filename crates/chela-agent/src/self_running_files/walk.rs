@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use chela_files::{FolderEntry, FolderEntryKind, RootedFolder};
-use chela_guard::{RunsWhen, runs_when_made};
+use chela_guard::{RunsWhen, may_run_somewhere, runs_when_made};
 
 use super::repository::{RepositoryFiles, is_repository, place_below};
 use super::{HELD, KnownFile};
@@ -53,6 +53,8 @@ struct WalkedFolder {
     links: u8,
     /// The link it was reached by.
     via: Option<PathBuf>,
+    /// Whether whatever lies in it is run.
+    runs_whole: bool,
 }
 
 struct Walk<'r> {
@@ -75,6 +77,7 @@ pub(super) fn look(
         is_filled_by_others: false,
         links: 0,
         via: None,
+        runs_whole: false,
     };
     let mut walk = Walk {
         roots,
@@ -83,7 +86,8 @@ pub(super) fn look(
         linked: HashSet::new(),
     };
     let (mut folders, mut entries_seen) = (0, 0);
-    while let Some(folder) = walk.folders.pop_front() {
+    while let Some(mut folder) = walk.folders.pop_front() {
+        folder.runs_whole = runs_whole(&folder.shown);
         folders += 1;
         if folders > limits.folders || entries_seen > limits.entries {
             tracing::warn!("the workspace is too large to look at every file programs run");
@@ -136,6 +140,7 @@ pub(super) fn look_at(
         }
         let is_filled_by_others = inner.iter().any(is_filled_by_others);
         let shown = inner.clone();
+        let runs_whole = runs_whole(&shown);
         let folder = WalkedFolder {
             root: at,
             inner,
@@ -143,6 +148,7 @@ pub(super) fn look_at(
             is_filled_by_others,
             links: 0,
             via: None,
+            runs_whole,
         };
         for entry in &entries {
             if names.contains(entry.name.as_os_str()) {
@@ -155,6 +161,10 @@ pub(super) fn look_at(
 
 impl Walk<'_> {
     fn take(&mut self, root: &RootedFolder, folder: &WalkedFolder, entry: &FolderEntry) {
+        let is_plain = entry.kind == FolderEntryKind::File && !folder.runs_whole;
+        if is_plain && !may_run_somewhere(&entry.name.to_string_lossy()) && entry.name != ".git" {
+            return;
+        }
         let inner = folder.inner.join(&entry.name);
         let shown = folder.shown.join(&entry.name);
         let is_repository = entry.name == OsStr::new(".git");
@@ -167,6 +177,7 @@ impl Walk<'_> {
                 is_filled_by_others: folder.is_filled_by_others || is_filled_by_others(&entry.name),
                 links: folder.links,
                 via: folder.via.clone(),
+                runs_whole: false,
             }),
             // It leads git to a repository elsewhere.
             _ if is_repository => self.note(root, &inner, RunsWhen::Opened, None),
@@ -211,6 +222,7 @@ impl Walk<'_> {
                 is_filled_by_others: folder.is_filled_by_others,
                 links: folder.links + 1,
                 via: Some(link),
+                runs_whole: false,
             });
         }
     }
@@ -252,6 +264,11 @@ impl Walk<'_> {
 
 fn when_run(shown: &Path) -> Option<RunsWhen> {
     runs_when_made(&shown.to_string_lossy())
+}
+
+/// Whether programs run whatever lies in a folder of this name.
+fn runs_whole(shown: &Path) -> bool {
+    when_run(&shown.join("x")).is_some()
 }
 
 fn is_filled_by_others(name: &OsStr) -> bool {

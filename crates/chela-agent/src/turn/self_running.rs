@@ -85,7 +85,8 @@ impl RunningTurn<'_> {
         if !is_command || case.prospect.effect == Effect::Read {
             return None;
         }
-        let folders = self.parts.scope.writable_roots();
+        let mut folders = self.parts.scope.writable_roots();
+        folders.extend(case.prepared.tool.writes_in());
         let provenance = &self.parts.guarding.provenance;
         let taint = provenance.with(|seen| seen.taint());
         let look = move || match taint {

@@ -21,6 +21,7 @@ fn deed(arguments: &Map<String, Value>) -> ProposedCall<'_> {
         effect: Effect::WriteOutward,
         sinks: SINKS,
         arguments,
+        chosen_names: &[],
         targets: &[],
         led_from: None,
         look: crate::SecretLook::Plain,

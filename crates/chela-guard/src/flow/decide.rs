@@ -18,6 +18,9 @@ pub struct ProposedCall<'a> {
     pub effect: Effect,
     pub sinks: &'a [CallSink],
     pub arguments: &'a Map<String, Value>,
+    /// The names in it that no schema declares: whoever makes the call chose them, so they say as
+    /// much as a value.
+    pub chosen_names: &'a [String],
     /// What it will really use, made of the arguments before anybody looks.
     pub targets: &'a [CallTarget],
     /// The address that redirected there, where a server did.
@@ -313,7 +316,8 @@ impl ProposedCall<'_> {
             // What a listed command says is looked through like text: the list named its words.
             Some(sink) if sink.kind == SinkKind::Command => SinkKind::Text,
             Some(sink) => sink.kind,
-            None if any => SinkKind::Text,
+            // A service is told all of it.
+            None if any && self.services().next().is_none() => SinkKind::Text,
             None => SinkKind::Name,
         }
     }
@@ -347,7 +351,17 @@ pub(super) fn collect(value: &Value, leaves: &mut Vec<String>) {
     match value {
         Value::String(text) => leaves.push(text.clone()),
         Value::Number(number) => leaves.push(number.to_string()),
-        Value::Array(values) => values.iter().for_each(|value| collect(value, leaves)),
+        Value::Array(values) => {
+            for value in values {
+                match value {
+                    // In a row they spell something.
+                    Value::Null | Value::Bool(_) => leaves.push(value.to_string()),
+                    Value::Array(inner) if inner.is_empty() => leaves.push(value.to_string()),
+                    Value::Object(inner) if inner.is_empty() => leaves.push(value.to_string()),
+                    value => collect(value, leaves),
+                }
+            }
+        }
         Value::Object(map) => map.values().for_each(|value| collect(value, leaves)),
         Value::Null | Value::Bool(_) => {}
     }

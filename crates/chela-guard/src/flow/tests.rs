@@ -71,6 +71,7 @@ fn deed<'a>(
         effect,
         sinks,
         arguments,
+        chosen_names: &[],
         targets: targets_of(sinks, arguments),
         led_from: None,
         look: SecretLook::Plain,

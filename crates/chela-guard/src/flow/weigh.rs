@@ -104,6 +104,12 @@ impl CallWeighing<'_> {
                 kind => self.weigh_wholes(name, kind, leaves, &mut weighed),
             }
         }
+        for name in self.deed.chosen_names {
+            match self.deed.effect {
+                Effect::Egress => self.weigh_text(name, name, &mut weighed),
+                _ => self.weigh_whole(name, SinkKind::Name, name, &mut weighed),
+            }
+        }
         // Nothing said to whom or where: that is not a call anyone named.
         if self.deed.arguments.is_empty() && self.deed.effect != Effect::Egress {
             weighed.broken = Some(DecisionRule::Undeclared);

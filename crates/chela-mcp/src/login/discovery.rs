@@ -147,7 +147,7 @@ fn path_of(url: &str) -> String {
 }
 
 /// Whether tokens for a resource are for this address: it is that, or lies below it.
-fn covers(resource: &str, url: &str) -> bool {
+pub(super) fn covers(resource: &str, url: &str) -> bool {
     let (own, wanted) = (path_of(resource), path_of(url));
     let is_below = wanted
         .strip_prefix(own.as_str())

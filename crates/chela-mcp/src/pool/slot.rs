@@ -114,7 +114,7 @@ impl ServerSlot {
             loaded: Arc::clone(ask.loaded),
             http: ask.http.clone(),
             log: ServerLog::of(ask.host, prefix, Arc::clone(ask.desk)),
-            login: ServerLogin::new(ask.host, ask.http, prefix, ask.desk),
+            login: ServerLogin::new(ask.host, ask.http, ask.spec, ask.desk),
             spec: Arc::new(ask.spec.clone()),
             connecting: tokio::sync::Mutex::default(),
             state: Mutex::default(),

@@ -1,4 +1,5 @@
 use super::{GetRequest, MemoryToolError, memory_get, memory_search, read};
+use crate::search::SearchSources;
 use crate::settings::CitationSetting;
 use crate::tests_support::{MemoryHome, ask};
 use chela_core::{Audience, Trust};
@@ -9,6 +10,7 @@ fn get(path: &str) -> GetRequest<'_> {
         from: None,
         lines: None,
         audience: Audience::Private,
+        sources: SearchSources::All,
     }
 }
 

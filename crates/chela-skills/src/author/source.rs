@@ -80,7 +80,7 @@ pub enum FetchError {
 }
 
 /// Where files of a fetched source lie, and where they came from.
-pub(super) struct FetchedFiles {
+pub(crate) struct FetchedFiles {
     pub folder: PathBuf,
     pub origin: SkillOrigin,
 }
@@ -182,7 +182,7 @@ impl AddSource {
     }
 
     /// Brings everything into `into`, which exists and is empty.
-    pub(super) fn fetch(&self, into: &Path, host: &Host) -> Result<FetchedFiles, FetchError> {
+    pub(crate) fn fetch(&self, into: &Path, host: &Host) -> Result<FetchedFiles, FetchError> {
         let fetched = |origin| FetchedFiles {
             folder: into.to_owned(),
             origin,

@@ -13,6 +13,8 @@ use super::circumstances::{CommandCircumstances, FolderDoubts, RunPlace};
 use super::document::ApprovalEntry;
 use super::planned_command::{CommandSegment, PlannedCommand, SegmentTarget};
 use super::program::ProgramFile;
+use super::read_only::is_plain_repository;
+use super::skill_grant::SKILL_GRANT;
 
 /// Marks an argument pattern that is a hash.
 const EXACT: &str = "sha256:";
@@ -137,6 +139,47 @@ impl ComparedList<'_> {
         }
     }
 
+    /// A yes that names no folder is for the owner's own repositories. One that lies inside of the
+    /// workspace came from elsewhere: where it makes git run something, that asks. What a skill was
+    /// granted covers no such repository anywhere.
+    fn runs_nothing_besides(
+        &self,
+        entry: &ApprovalEntry,
+        program: &ProgramFile,
+        planned: &PlannedCommand,
+    ) -> Result<(), UncoveredPart> {
+        let is_git = program_names(program).any(|name| name == "git");
+        if !is_git || entry.folder.is_some() || self.circumstances.place == RunPlace::Sandbox {
+            return Ok(());
+        }
+        let workspace = self.workspace.canonicalize();
+        let workspace = workspace.as_deref().unwrap_or(self.workspace);
+        let is_of_skill = entry.id.starts_with(SKILL_GRANT);
+        let is_within = planned.folder.starts_with(workspace);
+        let root = match (is_within, is_of_skill) {
+            (true, _) => workspace,
+            (false, true) => Path::new("/"),
+            (false, false) => return Ok(()),
+        };
+        let names_repository = |folder: &&Path| {
+            let marks = [".git", "HEAD"];
+            marks
+                .iter()
+                .any(|mark| folder.join(mark).symlink_metadata().is_ok())
+        };
+        let repository = planned.folder.ancestors().find(names_repository);
+        let is_own =
+            repository.is_none_or(|folder| folder == workspace || !folder.starts_with(root));
+        if is_own || is_plain_repository(&planned.folder, root) {
+            return Ok(());
+        }
+        Err(UncoveredPart::Shelved(
+            ShelvedWhy::EachRunAsks,
+            "the repository it runs in makes git run programs, and your approval names no folder"
+                .to_owned(),
+        ))
+    }
+
     /// What a command of a folder may read as its configuration: the whole workspace, where it
     /// runs in it.
     fn reach_of<'p>(&self, folder: &'p Path) -> &'p Path {
@@ -197,7 +240,10 @@ impl ComparedList<'_> {
             .filter(|entry| self.is_of_folder(entry, &planned.folder))
             .filter(|entry| self.matches(entry, segment, program));
         match found.next() {
-            Some(entry) => self.still_holds(entry, planned).map(|()| Some(entry)),
+            Some(entry) => {
+                self.runs_nothing_besides(entry, program, planned)?;
+                self.still_holds(entry, planned).map(|()| Some(entry))
+            }
             None => unlisted(self.not_listed(segment, program)),
         }
     }

@@ -3,6 +3,9 @@
 
 use super::document::ApprovalEntry;
 
+/// What the id of a grant begins with.
+pub const SKILL_GRANT: &str = "skill:";
+
 /// What a skill asks for in one word of `allowed-tools`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SkillRequest {
@@ -38,7 +41,7 @@ impl SkillRequest {
         match self {
             Self::Commands(entry) => Some(ApprovalEntry {
                 granted_at: Some(granted_at),
-                id: format!("skill:{skill}"),
+                id: format!("{SKILL_GRANT}{skill}"),
                 source: Some(format!("skill {skill}")),
                 ..*entry
             }),

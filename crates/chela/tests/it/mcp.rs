@@ -14,6 +14,7 @@ mod real;
 mod record;
 mod servers;
 mod serving;
+mod smuggling;
 mod turns;
 mod walls;
 

@@ -56,7 +56,9 @@ impl SubagentSpawner {
         let surface = self.scope.agents.letter_surface(&letter);
         let answering = tokio::spawn(async move {
             let outcome = other.say(message, &*surface).await;
-            surface.ended(&outcome);
+            let why = outcome.as_ref().err().map(ToString::to_string);
+            let why = why.unwrap_or_default();
+            surface.ended(outcome.as_ref().map_err(|_| why.as_str()));
             let session = other.session();
             let branch = other.transcript.sessions.branch(&session);
             let trust = taint_of_read(branch.await, other.scope.grant.trust());

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use chela_config::model::GuardPolicy;
 use chela_guard::WebAddress;
 use chela_guard::approval::shown;
-use chela_guard::flow::{CallVerdict, Decision, DecisionRule, ProposedCall, SessionTaint, decide};
+use chela_guard::flow::{
+    CallVerdict, Decision, DecisionRule, ProposedCall, SessionTaint, chosen_names, decide,
+};
 use chela_model::ToolCall;
 use chela_session::{SessionError, TranscriptBranch};
 use chela_tools::{
@@ -21,6 +23,8 @@ use crate::turn::RunningTurn;
 /// What the guard knows of one call.
 pub(in crate::turn) struct JudgedCall {
     pub prepared: PreparedCall,
+    /// The names in its arguments that its tool did not declare.
+    pub chosen_names: Vec<String>,
     pub prospect: CallProspect,
     /// What it would change.
     pub writes: CallWrites,
@@ -64,6 +68,7 @@ impl JudgedCall {
             effect: self.prospect.effect,
             sinks: &spec.sinks,
             arguments: &self.prepared.arguments,
+            chosen_names: &self.chosen_names,
             targets: &self.targets,
             led_from: self.led_from.as_ref(),
             look: self.prepared.look,
@@ -76,7 +81,7 @@ impl JudgedCall {
 }
 
 impl RunningTurn<'_> {
-    pub(super) fn case_of(
+    pub(in crate::turn) fn case_of(
         &self,
         call: &ToolCall,
         toolbox: &Toolbox,
@@ -101,8 +106,11 @@ impl RunningTurn<'_> {
             }
         }
         let targets = prepared.tool.targets(&prepared.arguments);
+        let parameters = &prepared.tool.spec().parameters;
+        let chosen_names = chosen_names(&prepared.arguments, parameters);
         Ok(JudgedCall {
             prepared,
+            chosen_names,
             prospect,
             writes,
             targets,

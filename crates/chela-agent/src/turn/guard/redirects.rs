@@ -64,6 +64,8 @@ impl TurnRedirects<'_> {
                 // What stands in it the server wrote.
                 look: SecretLook::Plain,
             },
+            // The one it was judged by named what there is to be named.
+            chosen_names: Vec::new(),
             prospect,
             writes: self.case.writes.clone(),
             targets: vec![CallTarget::Url(to.clone())],

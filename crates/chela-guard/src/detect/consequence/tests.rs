@@ -87,6 +87,7 @@ fn w13_enforcement_does_not_depend_on_detection() {
             effect: Effect::WriteOutward,
             sinks: TO,
             arguments: &arguments,
+            chosen_names: &[],
             targets: &[],
             led_from: None,
             look: crate::SecretLook::Plain,

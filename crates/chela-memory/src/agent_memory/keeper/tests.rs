@@ -14,7 +14,7 @@ use crate::embed::{
     EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, LocalTable, ModelId,
 };
 use crate::memory::{MemoryAnswer, MemoryQuestion};
-use crate::search::VectorState;
+use crate::search::{SearchSources, VectorState};
 use crate::settings::{MemorySwitch, SourceKind};
 use crate::source::MemoryPlaces;
 use crate::store::StoreError;
@@ -155,6 +155,7 @@ impl TranscriptSource for Chats {
             changed_at: 1_600_000_000 + messages as i64,
             audience,
             trust: chela_core::Trust::Agent,
+            open_as: Some(id.to_owned()),
         };
         let own = self.said.lock().unwrap().len();
         Ok(vec![
@@ -192,7 +193,8 @@ impl TranscriptSource for Chats {
 #[test]
 fn conversations_are_read_page_by_page_and_only_what_is_new() {
     let mut home = MemoryHome::new(&[]);
-    home.settings.sources.push(SourceKind::Sessions);
+    home.settings.sources = vec![SourceKind::Memory, SourceKind::Sessions];
+    home.settings.shared_sessions = true;
     home.settings.sync.session_delta_messages = 3;
     let chats = Arc::new(Chats::default());
     let say = |count: usize| {
@@ -243,6 +245,12 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
         place("topic453", Audience::Private).unwrap(),
         "sessions/main@400#L454"
     );
+    // What is said where it is asked is known there.
+    let own = MemoryQuestion {
+        asked_in: Some("main"),
+        ..ask("topic453")
+    };
+    assert!(search(&keeper, &own).answer.hits.iter().all(|hit| !hit.label.contains("main")));
     // A group finds its own conversation and nothing of the owner's.
     let shared = place("topic453", Audience::Shared);
     assert!(shared.is_none_or(|place| place.starts_with("sessions/group")));
@@ -257,6 +265,7 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
                 from: None,
                 lines: Some(1),
                 audience,
+                sources: SearchSources::All,
             };
             Ok(tool::memory_get(memory, &get).map(|got| got.text))
         });

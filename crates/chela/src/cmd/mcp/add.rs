@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use chela_core::Host;
+use chela_mcp::prefix_of;
 use serde_json::{Map, Value, json};
 
 use super::set_up::{parse_effect, write_server};
@@ -27,6 +28,13 @@ pub fn run(host: &Host, screen: &mut Screen, args: &AddArgs) -> CommandOutcome {
             "`chela config set mcp.servers.{name}…` changes it, `chela mcp remove {name}` removes it"
         )));
     }
+    let mut known = setup.loaded.config.mcp.servers.keys();
+    if let Some(other) = same_prefix(&mut known, name) {
+        return Err(CommandError::new(format!(
+            "the tools of `{name}` would be called like those of `{other}`"
+        ))
+        .hint("give it another name: what begins them is made of its first 24 characters"));
+    }
     let entry = entry_of(host, args)?;
     write_server(host, name, &entry)?;
     screen.line(format!("Set up {}.", clean_line(name)))?;
@@ -48,8 +56,18 @@ fn check_name(name: &str) -> Result<(), CommandError> {
         false => Err(CommandError::usage(format!(
             "`{}` is not a name: use letters, digits, `-` and `_`",
             clean_line(name)
-        ))),
+        ))
+        .hint("the name comes first: chela mcp add NAME URL, or chela mcp add NAME PROGRAM")),
     }
+}
+
+/// The server whose tools begin as those of a server of this name would.
+pub fn same_prefix<'n>(
+    mut known: impl Iterator<Item = &'n String>,
+    name: &str,
+) -> Option<&'n String> {
+    let prefix = prefix_of(name).to_ascii_lowercase();
+    known.find(|known| prefix_of(known).to_ascii_lowercase() == prefix)
 }
 
 /// The entry of the config.

@@ -6,10 +6,12 @@
 use std::path::Path;
 
 use chela_core::{ContentHash, Host};
+use chela_guard::WebAddress;
+use chela_guard::approval::host_marks;
 use chela_mcp::McpRecord;
 use serde_json::{Map, Value, json};
 
-use super::add::agreed;
+use super::add::{agreed, same_prefix};
 use super::set_up::write_server;
 use super::{CommandSetup, test};
 use crate::chat::line_questions::ask_yes_unless_silent;
@@ -25,11 +27,11 @@ const MOST_BYTES: u64 = 256 << 10;
 const MOST_SERVERS: usize = 16;
 
 /// A server that a file names.
-struct NamedServer {
-    name: String,
-    entry: Value,
+pub struct NamedServer {
+    pub name: String,
+    pub entry: Value,
     /// What is asked for and not given.
-    wants: Vec<String>,
+    pub wants: Vec<String>,
 }
 
 /// Reads what a file names. Servers that are set up already are left out.
@@ -39,7 +41,10 @@ fn named_servers(
 ) -> Result<(Vec<NamedServer>, ContentHash), CommandError> {
     let cannot = |why: &dyn std::fmt::Display| {
         let shown = clean_line(&file.display().to_string());
-        CommandError::new(format!("{shown} cannot be read: {why}"))
+        CommandError::new(format!("{shown} cannot be read: {why}")).hint(
+            "a file of servers is JSON: {\"mcpServers\": {NAME: {\"command\": …, \"args\": […]}}}; \
+             `chela mcp add --help` shows how to name one yourself",
+        )
     };
     let length = file.metadata().map_err(|error| cannot(&error))?.len();
     if length > MOST_BYTES {
@@ -55,7 +60,8 @@ fn named_servers(
     let known = &setup.loaded.config.mcp.servers;
     let named = servers.into_iter().flatten();
     let named = named
-        .filter(|(name, _)| !known.contains_key(*name) && is_plain(name))
+        // A name that is read like one of the owner's would take its place.
+        .filter(|(name, _)| is_plain(name) && same_prefix(known.keys(), name).is_none())
         .filter_map(|(name, told)| named_server(name, told, &folder))
         .take(MOST_SERVERS);
     Ok((named.collect(), ContentHash::of(&text)))
@@ -67,7 +73,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// What of an entry is taken over: how it is reached, and nothing that grants it anything.
-fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
+pub fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
     let mut wants = Vec::new();
     let mut entry = Map::new();
     if let Some(command) = told["command"].as_str() {
@@ -112,8 +118,29 @@ fn plain_text(text: &str) -> String {
     text.replace("${", "$${")
 }
 
+/// The host of an address as the network knows it.
+fn host_of(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let authority = rest.get(..end)?.rsplit('@').next()?;
+    let address = WebAddress::parse(&format!("{scheme}://{authority}/")).ok()?;
+    Some(address.host().to_owned())
+}
+
 impl NamedServer {
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
+        let given = ["env", "headers"].into_iter().flat_map(|key| {
+            let given = self.entry[key].as_object().into_iter().flatten();
+            given.map(move |(name, value)| {
+                let value = value.as_str().unwrap_or_default();
+                format!("{key} {name}={value}")
+            })
+        });
+        let given: Vec<String> = given.collect();
+        let given = match given.is_empty() {
+            true => String::new(),
+            false => format!(", with {}", given.join(", ")),
+        };
         let told = match (self.entry["command"].as_str(), self.entry["url"].as_str()) {
             (Some(command), _) => {
                 let args = self.entry["args"].as_array().into_iter().flatten();
@@ -124,7 +151,14 @@ impl NamedServer {
                     line.join(" ")
                 )
             }
-            (None, url) => format!("is at {}", url.unwrap_or_default()),
+            (None, url) => {
+                let url = url.unwrap_or_default();
+                // What stands before an `@` is no host, and a host may read like another one.
+                match host_of(url) {
+                    Some(host) => format!("is at {host} ({url})"),
+                    None => format!("is at {url}"),
+                }
+            }
         };
         let wants = match self.wants.is_empty() {
             true => String::new(),
@@ -133,7 +167,10 @@ impl NamedServer {
                 self.wants.join(", ")
             ),
         };
-        format!("{}: {}{wants}", clean_line(&self.name), clean_line(&told))
+        let told = format!("{told}{given}");
+        let marks = host_marks(&[(String::new(), told.clone())]);
+        let marks: String = marks.iter().map(|mark| format!("; {mark}")).collect();
+        clean_line(&format!("{}: {told}{wants}{marks}", self.name))
     }
 }
 

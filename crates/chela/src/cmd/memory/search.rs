@@ -4,7 +4,7 @@ use chela_core::Audience;
 use chela_memory::search::{AnswerDays, DaysUse, FileExcerpt, HitConfidence, VectorState};
 use chela_memory::tool::{self, GetRequest, MemoryToolError};
 use chela_memory::{
-    DayLimits, FreshLook, MemoryAnswer, MemoryQuestion, SearchScope, SearchSources,
+    AgentMemory, DayLimits, FreshLook, MemoryAnswer, MemoryQuestion, SearchScope, SearchSources,
 };
 use serde_json::{Value, json};
 
@@ -49,12 +49,19 @@ pub fn run(
         Some(MemoryPlace::Tools) => {
             return cards::run(setup, screen, agent, request, CardKind::Tool);
         }
-        None => SearchSources::All,
+        None | Some(MemoryPlace::Files) => SearchSources::All,
         Some(MemoryPlace::Notes) => SearchSources::Notes,
         Some(MemoryPlace::Sessions) => SearchSources::Sessions,
     };
     let opened = open(setup, agent)?;
-    let mut memory = opened.memory()?;
+    let documents;
+    let mut memory = match request.place {
+        Some(MemoryPlace::Files) => {
+            documents = AgentMemory::new(opened.shared.parts().documents());
+            documents.open().map_err(explained)?
+        }
+        _ => opened.memory()?,
+    };
     let limits = DayLimits {
         since: request.since.as_deref(),
         until: request.until.as_deref(),
@@ -324,6 +331,7 @@ pub fn get(
         from,
         lines,
         audience: Audience::Private,
+        sources: SearchSources::All,
     };
     let lines = tool::read(&memory, &get).map_err(unreadable)?;
     if as_json {

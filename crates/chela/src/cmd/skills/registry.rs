@@ -135,7 +135,7 @@ impl SkillRegistries {
         self.download(address, ARCHIVE).await
     }
 
-    async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
+    pub async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
         let bytes = self.download(address, ANSWER).await?;
         serde_json::from_slice(&bytes).map_err(|error| {
             CommandError::new(format!("{address} did not answer with JSON: {error}"))
@@ -147,6 +147,10 @@ impl SkillRegistries {
         fetched.map_err(|error| match error {
             DownloadError::Failed { .. } => CommandError::new(error).hint(
                 "check the network; a folder or an archive that is here can be added without one",
+            ),
+            DownloadError::Address { .. } => CommandError::new(error).hint(
+                "`chela config get skills.registries` shows where skills are looked for; --registry \
+                 URL names another place",
             ),
             other => CommandError::new(other),
         })

@@ -171,3 +171,27 @@ fn what_a_command_writes_into_the_guards_files_is_put_back_and_told() {
         assert!(told.contains(&words), "{run:?}");
     }
 }
+
+/// What the config includes is config, wherever it lies.
+#[test]
+fn a_part_of_the_config_in_the_workspace_is_no_commands_to_change() {
+    use super::running::RunningHome;
+    let Some(home) = RunningHome::with_sandbox(json!({})) else {
+        return;
+    };
+    let part = r#"{ "guard": { "policy": "standard" } }"#;
+    home.write("more.json", part);
+    let config = home.scene.home.read(".chela/chela.json");
+    let config = config.replacen('{', r#"{ "$include": "./workspace/more.json","#, 1);
+    home.scene.home.write(".chela/chela.json", &config);
+    let open = part.replace("standard", "open");
+    for command in [
+        format!("echo '{open}' > more.json"),
+        format!("echo '{open}' > x.json; mv x.json more.json"),
+        "rm -f more.json".to_owned(),
+    ] {
+        let results = home.plays("one", [super::running::exec(&command)]);
+        let left = home.scene.home.read(".chela/workspace/more.json");
+        assert_eq!(left, part, "{command}: {results:?}");
+    }
+}

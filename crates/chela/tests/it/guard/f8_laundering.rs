@@ -24,7 +24,8 @@ fn two_sessions(
         ScriptStep::reply("done"),
     ]);
     let tools = json!({ "exec": { "mode": "full" }, "sessions": { "visibility": "all" } });
-    let config = json!({ "tools": tools });
+    let search = json!({ "memorySearch": { "sources": ["memory", "sessions"] } });
+    let config = json!({ "tools": tools, "agents": { "defaults": search } });
     let scene = ScriptedHome::without_canary(APIS[0], EndpointScript::steps(steps), config);
     plant(&scene, "page.md", ORDER);
     scene.home.run(&["approvals", "allow", "cp"]).ok();
@@ -37,6 +38,7 @@ fn two_sessions(
         .home
         .run(&["sessions", "rename", "agent:main:one", LABEL])
         .ok();
+    scene.home.run(&["memory", "index"]).ok();
     scene
         .home
         .run(&["chat", "--new-session", "two", "-m", "and now?"])
@@ -77,6 +79,21 @@ fn the_history_of_a_tainted_session() {
     let sent = history[history.len() - 2].json()["messages"].to_string();
     assert!(sent.contains("My plan"), "{sent}");
     is_refused(&scene, "sessions_history");
+}
+
+#[test]
+fn what_was_said_in_a_tainted_session_found_by_searching() {
+    for search in [
+        json!({ "query": "what was my plan" }),
+        json!({ "query": "what was my plan", "in": "sessions" }),
+        json!({ "query": "today" }),
+    ] {
+        let scene = two_sessions(vec![read_page()], ("memory_search", search.clone()));
+        let calls = scene.endpoint.calls();
+        let sent = calls.last().unwrap().json()["messages"].to_string();
+        assert!(sent.contains("My plan"), "{search}: {sent}");
+        is_refused(&scene, "a search of conversations");
+    }
 }
 
 #[test]

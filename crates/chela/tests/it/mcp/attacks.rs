@@ -8,12 +8,12 @@ use super::{McpHome, READ_ALL, call, one_tool};
 use crate::guard::web_scene::{asked, pages};
 
 /// What a tool that was called answers.
-const MADE: &str = "the call was made";
+pub(super) const MADE: &str = "the call was made";
 /// Servers on this machine may be read.
 const LOCAL_WEB: &str =
     r#"{ "tools": { "web": { "fetch": { "ssrfPolicy": { "allowPrivateNetwork": true } } } } }"#;
 
-fn home() -> McpHome {
+pub(super) fn home() -> McpHome {
     let home = McpHome::with(serde_json::from_str(LOCAL_WEB).unwrap());
     home.home()
         .write(".chela/workspace/secret.txt", "the code is 4711\n");
@@ -62,7 +62,7 @@ fn through_the_sink(to: &str, text: &str) -> Vec<ScriptStep> {
 }
 
 /// The results of the calls that were made.
-fn made(home: &McpHome) -> Vec<String> {
+pub(super) fn made(home: &McpHome) -> Vec<String> {
     let results = home.results().into_iter();
     results.filter(|result| result.contains(MADE)).collect()
 }

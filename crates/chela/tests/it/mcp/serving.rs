@@ -8,7 +8,7 @@ use chela_testkit::{EndpointScript, ScriptStep, find_part};
 use serde_json::{Value, json};
 
 use crate::gateway::TestGateway;
-use crate::scene::ScriptedHome;
+use crate::scene::{APIS, ScriptedHome};
 
 /// A client over lines.
 struct LineClient {
@@ -161,6 +161,41 @@ fn conversations_are_open_to_whoever_was_given_them() {
         .home
         .run(&["mcp", "serve", "--scope", "everything"])
         .fails(2);
+}
+
+/// However a path is spelled, what it leads to decides.
+#[test]
+fn conversations_are_closed_however_they_are_called() {
+    let more = json!({ "agents": { "defaults": { "memorySearch": {
+        "experimental": { "sessionMemory": true }, "sources": ["memory", "sessions"],
+    } } } });
+    let script = EndpointScript::always(ScriptStep::reply("I am the agent."));
+    let scene = ScriptedHome::with(APIS[0], script, more);
+    scene.chat("My locker is number 4711.").ok();
+    let mut all = LineClient::start(&scene, &["--scope", "memory,sessions"]);
+    let found = all.call("memory_search", json!({ "query": "locker number" }));
+    let at = words(&found).find("sessions/").unwrap_or_else(|| panic!("{}", words(&found)));
+    let label = &words(&found)[at..];
+    let end = label.find(|c: char| c.is_whitespace() || "#:)".contains(c));
+    let label = &label[..end.unwrap_or(label.len())];
+    let open = all.call("memory_get", json!({ "path": label }));
+    assert!(words(&open).contains("4711"), "{open}");
+    let mut notes = LineClient::start(&scene, &["--scope", "memory"]);
+    let id = label.trim_start_matches("sessions/");
+    for path in [
+        label.to_owned(),
+        format!("sessions\\{id}"),
+        format!("./sessions\\{id}"),
+        format!("{label}@0#"),
+        format!("{label}#@x"),
+        format!(".\\sessions/{id}"),
+        format!(" ./././{label}"),
+        format!("{label}@0"),
+    ] {
+        let told = notes.call("memory_get", json!({ "path": path }));
+        assert_eq!(told["isError"], true, "{path}: {told}");
+        assert!(!told.to_string().contains("4711"), "{path}: {told}");
+    }
 }
 
 #[test]

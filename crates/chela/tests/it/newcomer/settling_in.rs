@@ -325,6 +325,14 @@ fn t20_get_help() {
     assert!(scene.home.run(&["?"]).fails(2).contains("chela help"));
     let page = scene.home.run(&["docs", "first-tasks"]).ok();
     assert!(page.contains("First tasks"), "{page}");
+    // What has no page of its own is told where it stands.
+    for (topic, part) in [("skills", "chela skills trust"), ("memory", "MEMORY.md")] {
+        let told = scene.home.run(&["docs", topic]).ok();
+        assert!(
+            told.contains(part) && told.contains("From `chela docs "),
+            "{told}"
+        );
+    }
     assert!(scene.home.run(&["doctor"]).code < 2);
     // A second home beside this one, wherever this one is.
     let home = TestHome::empty();
@@ -420,7 +428,7 @@ fn t23_be_reminded_and_look_back() {
             .home
             .run(&["heartbeat", "status"])
             .ok()
-            .contains("30m")
+            .contains("every 30 minutes")
     );
     // Nothing is on record: no results are announced, and none of other days.
     let told = scene

@@ -219,9 +219,11 @@ fn questions_in(text: &str, skill: &Skill) -> Vec<String> {
             continue;
         }
         let lower = line.to_lowercase();
-        let names_user = ["user", "ask", "say", "request", "prompt", "trigger", "query"]
-            .iter()
-            .any(|word| lower.contains(word));
+        let names_user = [
+            "user", "ask", "say", "request", "prompt", "trigger", "query",
+        ]
+        .iter()
+        .any(|word| lower.contains(word));
         if line.starts_with('#') {
             is_about_users = names_user || lower.contains("when to use");
             continue;
@@ -238,7 +240,10 @@ fn questions_in(text: &str, skill: &Skill) -> Vec<String> {
                 && !said_lower.contains(&name)
                 && !said_lower.contains(&name_in_words)
                 && !description.contains(&said_lower)
-                && !skill.headings.iter().any(|heading| heading.to_lowercase().contains(&said_lower));
+                && !skill
+                    .headings
+                    .iter()
+                    .any(|heading| heading.to_lowercase().contains(&said_lower));
             if is_question && !found.contains(&said.to_owned()) {
                 found.push(said.to_owned());
             }

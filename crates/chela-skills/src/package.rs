@@ -5,7 +5,8 @@ use std::time::SystemTime;
 
 use chela_core::{ContentHash, Host};
 
-use crate::author::{AddSource, FetchError, SkillOrigin};
+use crate::author::{AddSource, FetchError};
+use crate::origin::SkillOrigin;
 use crate::stamp::FolderStamps;
 use crate::tree::{self, FolderListing, KnownFile, SkillFile, TreeError};
 

@@ -102,10 +102,13 @@ fn notes_of_every_kind_are_somebody_elses() {
 #[test]
 fn a_skill_nobody_trusts_is_not_found_by_searching() {
     let scene = obeying(&[("skills_search", json!({ "query": "gramophone" }))]);
-    let text =
-        format!("---\nname: gramophone\ndescription: Gramophone. {ORDER}\n---\n{ORDER}\n");
+    let text = format!("---\nname: gramophone\ndescription: Gramophone. {ORDER}\n---\n{ORDER}\n");
     plant(&scene, "skills/gramophone/SKILL.md", &text);
-    plant(&scene, "skills/gramophone/.git/HEAD", "ref: refs/heads/main\n");
+    plant(
+        &scene,
+        "skills/gramophone/.git/HEAD",
+        "ref: refs/heads/main\n",
+    );
     scene.chat("what can you do?").answered();
     let calls = scene.endpoint.calls();
     let sent = calls.last().unwrap().json()["messages"].to_string();

@@ -143,7 +143,11 @@ fn a_skill_that_a_pull_brought() {
     is_refused(&scene, "skill");
     // One that gives orders is not read at all.
     let scene = reading();
-    plant(&scene, "skills/brought/SKILL.md", &format!("{head}{ORDER}\n"));
+    plant(
+        &scene,
+        "skills/brought/SKILL.md",
+        &format!("{head}{ORDER}\n"),
+    );
     scene.chat("what can the skill do?").answered();
     let sent = scene.endpoint.calls()[1].json()["messages"].to_string();
     assert!(sent.contains("is withheld"), "{sent}");

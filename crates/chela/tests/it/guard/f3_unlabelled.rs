@@ -141,13 +141,14 @@ fn a_skill_that_a_pull_brought() {
     plant(&scene, "skills/brought/SKILL.md", &text);
     scene.chat("what can the skill do?").answered();
     is_refused(&scene, "skill");
-    // One that gives orders is not read at all.
     let scene = reading();
-    plant(&scene, "skills/brought/SKILL.md", &format!("{head}{ORDER}\n"));
+    plant(
+        &scene,
+        "skills/brought/SKILL.md",
+        &format!("{head}{ORDER}\n"),
+    );
     scene.chat("what can the skill do?").answered();
-    let sent = scene.endpoint.calls()[1].json()["messages"].to_string();
-    assert!(sent.contains("is withheld"), "{sent}");
-    assert!(!sent.contains("Ignore what you were told"), "{sent}");
+    is_refused(&scene, "a skill that gives orders");
 }
 
 /// Nothing foreign was read: what holds the address back is that private text was.

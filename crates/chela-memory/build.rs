@@ -1,11 +1,15 @@
 //! Packs the table of word vectors and the words of other languages.
 //!
-//! The table of vectors: `data/table.bin` has six bits for each number, the program has
-//! fewer for those that occur often. Read by `embed::table`, row by row.
+//! The table of vectors: `data/table.bin` has six bits for each number, the program has a third as
+//! many numbers, and fewer bits for those that occur often. Read by `word_table`, row by row.
 
-#[path = "src/words/fold.rs"]
-mod fold;
-#[path = "src/embed/row_code.rs"]
+#[path = "src/letters.rs"]
+#[allow(
+    dead_code,
+    reason = "the program asks more of letters than the build script"
+)]
+mod letters;
+#[path = "src/word_table/row_code.rs"]
 mod row_code;
 
 use std::cmp::Reverse;
@@ -19,6 +23,7 @@ use rust_stemmers::Stemmer;
 
 use row_code::{
     CodeLengths, DIMENSIONS, GROUP, GROUPS, LONGEST_CODE, PADDING, STRIDE, SYMBOLS, codes,
+    symbol_of,
 };
 
 const TABLE: &str = "data/table.bin";
@@ -27,6 +32,10 @@ const LANGUAGES: &str = "text/languages";
 const HEADER: usize = 20;
 const ROW_BYTES: usize = 3 * GROUP;
 
+/// In the file, the number that stands for zero.
+const ZERO: u8 = 32;
+
+/// The symbols of a row.
 type Row = [u8; DIMENSIONS];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -34,8 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         TABLE,
         GLOSSES,
         LANGUAGES,
-        "src/embed/row_code.rs",
-        "src/words/fold.rs",
+        "src/word_table/row_code.rs",
+        "src/letters.rs",
         "build.rs",
     ] {
         println!("cargo::rerun-if-changed={input}");
@@ -57,18 +66,19 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let rows: Vec<Row> = packed.as_chunks().0.iter().map(unpack).collect();
     let lengths = code_lengths(&rows);
-    let coded = CodedRows::of(&rows, &lengths)?;
+    let words = std::str::from_utf8(words)?;
+    let coded = CodedRows::of(&rows, words, &lengths)?;
     for (name, bytes) in [
         ("table.codes", lengths.concat()),
         ("table.rows", coded.bytes),
         ("table.lengths", coded.lengths),
         ("table.starts", coded.starts),
         ("table.scales", scales.to_vec()),
-        ("table.words", words.to_vec()),
+        ("table.words", words.into()),
     ] {
         std::fs::write(out.join(name), bytes)?;
     }
-    write_glosses(&out, std::str::from_utf8(words)?)
+    write_glosses(&out, words)
 }
 
 /// Entries in a bucket, about.
@@ -93,7 +103,7 @@ fn write_glosses(out: &Path, vocabulary: &str) -> Result<(), Box<dyn Error>> {
         let mut meanings: BTreeSet<(String, u16)> = BTreeSet::new();
         for line in words.lines() {
             let (word, glosses) = line.split_once('\t').ok_or("a word without its meaning")?;
-            let word = fold::folded(word);
+            let word = letters::folded(word);
             let stem = match &stemmer {
                 Some(stemmer) => stemmer.stem(&word).into_owned(),
                 None => word,
@@ -180,8 +190,12 @@ fn unpack(packed: &[u8; ROW_BYTES]) -> Row {
         row[at] = byte & 63;
         row[3 * GROUP + lane] |= byte >> 6 << (2 * part);
     }
-    row
+    row.map(|number| symbol_of(number.wrapping_sub(ZERO).cast_signed()))
 }
+
+/// Places the vocabulary keeps for words that it does not have: no text leads to them, and their
+/// rows are left out.
+const PLACEHOLDER: &str = "[unused";
 
 struct CodedRows {
     bytes: Vec<u8>,
@@ -192,17 +206,25 @@ struct CodedRows {
 }
 
 impl CodedRows {
-    fn of(rows: &[Row], lengths: &[CodeLengths; GROUPS]) -> Result<Self, Box<dyn Error>> {
+    fn of(
+        rows: &[Row],
+        words: &str,
+        lengths: &[CodeLengths; GROUPS],
+    ) -> Result<Self, Box<dyn Error>> {
         let codes = lengths.map(|lengths| codes(&lengths));
         let mut coded = Self {
             bytes: Vec::new(),
             lengths: Vec::new(),
             starts: Vec::new(),
         };
-        for (number, row) in rows.iter().enumerate() {
+        for (number, (row, word)) in rows.iter().zip(words.lines()).enumerate() {
             let start = coded.bytes.len();
             if number % STRIDE == 0 {
                 coded.starts.extend(u32::try_from(start)?.to_le_bytes());
+            }
+            if word.starts_with(PLACEHOLDER) {
+                coded.lengths.push(0);
+                continue;
             }
             let (mut held, mut bits) = (0_u32, 0);
             for (at, symbol) in row.iter().enumerate() {

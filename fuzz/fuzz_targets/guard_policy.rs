@@ -39,11 +39,14 @@ fuzz_target!(|input: (&str, &str, &str, &str, &str)| {
         .map(CallTarget::Url)
         .into_iter()
         .collect();
+    // As where the schema declares nothing.
+    let names: Vec<String> = arguments.keys().cloned().collect();
     let deed = ProposedCall {
         tool: "t",
         effect: Effect::WriteOutward,
         sinks: SINKS,
         arguments: &arguments,
+        chosen_names: &names,
         targets: &targets,
         led_from: None,
         orders: &[],

@@ -43,7 +43,7 @@ const BY_CONFIG: [(&str, &str); 13] = [
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 21] = [
+const READ_OF_OTHERS: [(&str, &str); 22] = [
     ("Gateway", "mode"),
     ("Gateway", "tools"),
     ("Tools", "media"),
@@ -65,6 +65,7 @@ const READ_OF_OTHERS: [(&str, &str); 21] = [
     ("Memory", "backend"),
     ("Cron", "jobs"),
     ("Commands", "restart"),
+    ("Commands", "mcp"),
 ];
 
 /// What the prompt speaks of although nothing runs it: it is kept, and said to be.

@@ -18,6 +18,7 @@ mod test_run;
 #[cfg(test)]
 mod words;
 
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 const HELP: &str = "\
@@ -50,8 +51,10 @@ cargo xtask <chore>
                    payments: what was lost, done twice or broken, in one table
   retrieval-bench DIR […]
                    measure the search of memory on question sets
-  ranking-bench […]
-                   measure how well messages find their skill
+  ranking-bench FOLDER [--half dev|held] [--misses]
+                   measure how well messages find their skill, among public skills in FOLDER
+  scan-bench FOLDER|FILE.jsonl [--show]
+                   measure how well the scan tells harmful skills from honest ones
   ci               what a change must pass: fmt, deny, lint, test with fuzzing, each
                    benchmark once, docs
 ";
@@ -78,7 +81,8 @@ fn main() -> ExitCode {
         ["kills", kills] => kills::count(kills),
         ["guard-bench", rest @ ..] => guard_bench::measure(rest),
         ["retrieval-bench", rest @ ..] => example("chela-memory", "retrieval_bench", rest),
-        ["ranking-bench", rest @ ..] => example("chela-skills", "ranking_bench", rest),
+        ["ranking-bench", rest @ ..] => example("chela-agent", "ranking_bench", rest),
+        ["scan-bench", rest @ ..] => example("chela-skills", "scan_bench", rest),
         ["dist"] => dist(),
         ["size"] => size::check(size::PROGRAM),
         ["size", file] => size::check(file),
@@ -103,18 +107,36 @@ fn main() -> ExitCode {
 }
 
 /// The binary that is handed to people. Functions that came out as the same machine code are kept
-/// once, where the linker that comes with the compiler can do that.
+/// once, where the linker that comes with the compiler can do that; places in other crates are named
+/// by their crate, so that it does not matter whose machine it was built on.
 fn dist() -> ChoreOutcome {
-    let folding = r#"target.x86_64-unknown-linux-gnu.rustflags=["-Clink-arg=-Wl,--icf=all"]"#;
-    cargo(&[
-        "build",
-        "--profile",
-        "dist",
-        "--package",
-        "chela",
-        "--config",
-        folding,
-    ])
+    /// Ways of packing that zstd has for levels above the one we use.
+    const UNUSED: [&str; 6] = ["GREEDY", "LAZY", "LAZY2", "BTLAZY2", "BTOPT", "BTULTRA"];
+    let mut flags = vec!["-Clink-arg=-Wl,--icf=all".to_owned()];
+    flags.extend(registries().map(|folder| format!("--remap-path-prefix={}=", folder.display())));
+    let flags = format!("target.x86_64-unknown-linux-gnu.rustflags={flags:?}");
+    let mut c_flags = std::env::var("CFLAGS").unwrap_or_default();
+    for way in UNUSED {
+        c_flags.push_str(&format!(" -DZSTD_EXCLUDE_{way}_BLOCK_COMPRESSOR"));
+    }
+    let args = ["build", "--profile", "dist", "--package", "chela"];
+    run(Command::new(cargo_bin())
+        .args(args)
+        .args(["--config", &flags])
+        .env("CFLAGS", c_flags))
+}
+
+/// Where cargo keeps the sources of the crates of each registry.
+fn registries() -> impl Iterator<Item = PathBuf> {
+    let home = std::env::var_os("CARGO_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let folders = home.and_then(|home| std::fs::read_dir(home.join("registry/src")).ok());
+    folders
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|one| one.path())
 }
 
 fn lint() -> ChoreOutcome {

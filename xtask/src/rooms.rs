@@ -39,7 +39,10 @@ const TABLE: &[(&str, &[&str])] = &[
         "chela-ledger",
         &["chela-core", "chela-files", "chela-store"],
     ),
-    ("chela-model", &["chela-core", "chela-config"]),
+    (
+        "chela-model",
+        &["chela-core", "chela-files", "chela-config"],
+    ),
     (
         "chela-sandbox",
         &["chela-core", "chela-files", "chela-config"],
@@ -53,6 +56,17 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-guard",
             "chela-model",
             "chela-sandbox",
+        ],
+    ),
+    (
+        "chela-plugins",
+        &[
+            "chela-core",
+            "chela-files",
+            "chela-config",
+            "chela-skills",
+            "chela-sandbox",
+            "chela-mcp",
         ],
     ),
     (
@@ -116,6 +130,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",
@@ -162,6 +177,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "chela-model",
             "chela-sandbox",
             "chela-mcp",
+            "chela-plugins",
             "chela-tools",
             "chela-reply",
             "chela-session",

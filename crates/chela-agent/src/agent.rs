@@ -1,5 +1,6 @@
 //! The agents of one config, ready to talk.
 
+mod memory_upkeep;
 mod run_slots;
 mod session_upkeep;
 mod skill_scans;
@@ -16,8 +17,8 @@ use chela_ledger::Ledger;
 use chela_memory::AgentMemory;
 use chela_memory::transcript::TranscriptSource;
 use chela_model::{FallbackChain, KeyWitness, ModelHttp, ModelSelection, Models, ResolveError};
-use chela_tools::JobsFile;
 use chela_tools::handles::SecretHandles;
+use chela_tools::{HeadlessApprover, JobsFile};
 use chela_workspace::custody::Custody;
 
 use crate::agent_memory::{ClosedTranscripts, MemoryAsk, agent_memory};
@@ -28,8 +29,10 @@ use crate::file_trust::FileTrust;
 use crate::hooks::TurnHook;
 use crate::ledger_slot::LedgerSlot;
 use crate::mcp_tools::{McpSlot, McpToolset};
+use crate::plugin_hooks::PluginSlot;
 use crate::prefix_text::SharedPrefixes;
 use crate::secrets;
+use crate::session_letters::{LetterSurface, LetterWatch, SessionLetter};
 use crate::session_transcripts::SessionTranscripts;
 pub use crate::toolset::ToolEffect;
 use crate::toolset::effects;
@@ -50,6 +53,7 @@ pub struct Agents {
     pub(crate) models: Models,
     pub(crate) http: ModelHttp,
     pub(crate) assembler: PromptAssembler<Host, Arc<LoadedConfig>>,
+    views: Mutex<BTreeMap<AgentId, Arc<AgentView>>>,
     sessions: Mutex<BTreeMap<AgentId, Arc<Sessions>>>,
     journals: Mutex<BTreeMap<AgentId, Arc<FileJournal>>>,
     jobs: Arc<JobsFile>,
@@ -66,8 +70,10 @@ pub struct Agents {
     pub(crate) prefixes: SharedPrefixes,
     keeping: SessionUpkeep,
     hooks: Mutex<Vec<Arc<dyn TurnHook>>>,
+    letters: OnceLock<Arc<dyn LetterWatch>>,
     /// The tool servers, for all that came of the same.
     mcp: Arc<McpSlot>,
+    plugins: PluginSlot,
     /// How many were ever started.
     pub(crate) spawned: AtomicU64,
 }
@@ -106,7 +112,11 @@ impl Agents {
         *self.newest.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
         let newest = Arc::clone(&self.newest);
         let mcp = Arc::clone(&self.mcp);
-        let agents = Self::open_as(&self.host, loaded, newest, self.hooks(), mcp);
+        let hooks = lock(&self.hooks).clone();
+        let agents = Self::open_as(&self.host, loaded, newest, hooks, mcp);
+        if let Some(watch) = self.letters.get() {
+            agents.watch_letters(Arc::clone(watch));
+        }
         if let Some(servers) = self.mcp.made() {
             servers.reload(&agents.host, &agents.loaded, agents.redactor());
         }
@@ -124,6 +134,7 @@ impl Agents {
             models: Models::of(host, &loaded).telling(&witness(this)),
             http: ModelHttp::new(host, &loaded),
             assembler: PromptAssembler::new(host.clone(), Arc::clone(&loaded)),
+            views: Mutex::default(),
             sessions: Mutex::default(),
             journals: Mutex::default(),
             jobs: Arc::new(JobsFile::of(&host.state_dir())),
@@ -137,7 +148,9 @@ impl Agents {
             prefixes: SharedPrefixes::default(),
             keeping: SessionUpkeep::default(),
             hooks: Mutex::new(hooks),
+            letters: OnceLock::new(),
             mcp,
+            plugins: PluginSlot::default(),
             spawned: AtomicU64::new(0),
             host: host.clone(),
             loaded,
@@ -151,9 +164,24 @@ impl Agents {
         hooks.push(hook);
     }
 
+    /// Whoever has a say in turns now: who was added, and plugins.
     pub(crate) fn hooks(&self) -> Vec<Arc<dyn TurnHook>> {
-        let hooks = lock(&self.hooks);
-        hooks.clone()
+        let mut hooks = lock(&self.hooks).clone();
+        let loaded = self.rules_config();
+        hooks.extend(self.plugins.hooks(&self.host, &loaded, || self.redactor()));
+        hooks
+    }
+
+    /// Has somebody shown what one session writes to another. The first one counts.
+    pub fn watch_letters(&self, watch: Arc<dyn LetterWatch>) {
+        self.letters.get_or_init(|| watch);
+    }
+
+    pub(crate) fn letter_surface(&self, letter: &SessionLetter) -> Box<dyn LetterSurface> {
+        match self.letters.get() {
+            Some(watch) => watch.surface(letter),
+            None => Box::new(HeadlessApprover),
+        }
     }
 
     pub fn host(&self) -> &Host {
@@ -308,18 +336,24 @@ impl Agents {
         })
     }
 
-    pub(crate) fn view(&self, agent: &AgentId) -> Result<AgentView, AssembleError> {
-        self.loaded
-            .agent(agent)
-            .ok_or_else(|| AssembleError::NoAgent {
-                agent: agent.to_string(),
-                known: self
-                    .loaded
-                    .agents()
-                    .iter()
-                    .map(|id| format!("`{id}`"))
-                    .collect(),
-            })
+    /// What the config says of an agent: the same for all of its conversations.
+    pub(crate) fn view(&self, agent: &AgentId) -> Result<Arc<AgentView>, AssembleError> {
+        let mut views = lock(&self.views);
+        if let Some(view) = views.get(agent) {
+            return Ok(Arc::clone(view));
+        }
+        let view = self.loaded.agent(agent).map(Arc::new);
+        let view = view.ok_or_else(|| AssembleError::NoAgent {
+            agent: agent.to_string(),
+            known: self
+                .loaded
+                .agents()
+                .iter()
+                .map(|id| format!("`{id}`"))
+                .collect(),
+        })?;
+        views.insert(agent.clone(), Arc::clone(&view));
+        Ok(view)
     }
 
     /// What the tools of an agent do to the world.

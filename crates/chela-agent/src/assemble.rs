@@ -38,7 +38,7 @@ pub use crate::toolset::{PromptSize, SessionTools};
 use crate::trust::heartbeat_of;
 
 pub(crate) use hidden::{hide_in_head, hide_in_message, hide_in_tools};
-pub use hook_text::HookText;
+pub use hook_text::{HookPrompt, HookText};
 use known_agent::KnownAgent;
 use owner_notices::{borrowed_headings, nested_workspace};
 use prompt_input::RequestFacts;

@@ -16,10 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use chela_core::lock;
 use chela_session::{ContextReplay, OpenSession, SessionId, TranscriptEntry};
+use chela_tools::policy::ToolNames;
 use chela_tools::{ChildSpawner, PolicyAsk, Tool, ToolRules, Toolbox};
 
 use crate::agent::OpenError;
-use crate::assemble::HookText;
+use crate::assemble::HookPrompt;
 use crate::background::BackgroundWork;
 use crate::file_custody::JournalWriter;
 use crate::scope::ConversationScope;
@@ -64,8 +65,10 @@ pub(crate) struct ContextParts {
 struct State {
     /// The prefix of the session, as long as it is this one.
     prefix: Option<(SessionId, Arc<RequestPrefix>)>,
-    /// What hooks add to the files it begins with.
-    bootstrap: Vec<HookText>,
+    /// What hooks want of its prompt.
+    hooks: HookPrompt,
+    /// The only tools hooks leave for this turn, by whose word.
+    narrowed: Vec<(String, Vec<String>)>,
 }
 
 /// What the newest request was made of: the next one adds to its end.
@@ -102,7 +105,7 @@ impl ContextBuilder {
     /// The message's own limits on tools: they are enforced when a tool runs, so that the list a
     /// model was told of does not move.
     pub fn policy_now(&self, model: Option<(&str, &str)>) -> ToolRules {
-        self.bounded(ToolRules::of(&PolicyAsk {
+        self.narrowed(self.bounded(ToolRules::of(&PolicyAsk {
             loaded: &self.scope.agents.loaded,
             view: &self.scope.view,
             session: &self.scope.key,
@@ -110,12 +113,14 @@ impl ContextBuilder {
             model: model.map(|(_, model)| model),
             sender: self.scope.ask.speaker.sender(),
             sandboxed: self.background.commands.sandbox().sandboxed(),
-        }))
+        })))
     }
 
-    /// What hooks add to the files of this session, from now on.
-    pub fn begin_with(&self, bootstrap: Vec<HookText>) {
-        self.state().bootstrap = bootstrap;
+    /// What hooks want of the prompt of this session, from now on, and which tools they leave.
+    pub fn begin_with(&self, hooks: HookPrompt, narrowed: Vec<(String, Vec<String>)>) {
+        let mut state = self.state();
+        state.hooks = hooks;
+        state.narrowed = narrowed;
     }
 
     /// The skills have just been looked at.
@@ -123,8 +128,16 @@ impl ContextBuilder {
         self.skills_seen.store(true, Ordering::Release);
     }
 
-    fn bootstrap(&self) -> Vec<HookText> {
-        self.state().bootstrap.clone()
+    fn hook_prompt(&self) -> HookPrompt {
+        self.state().hooks.clone()
+    }
+
+    /// A policy under what hooks leave of the tools.
+    fn narrowed(&self, policy: ToolRules) -> ToolRules {
+        let narrowed = self.state().narrowed.clone();
+        narrowed.into_iter().fold(policy, |policy, (hook, tools)| {
+            policy.only(format!("the hook {hook}"), ToolNames::new(tools))
+        })
     }
 
     fn kept_prefix(&self, session: &OpenSession) -> Option<Arc<RequestPrefix>> {

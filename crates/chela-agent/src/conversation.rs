@@ -40,6 +40,7 @@ use crate::transcript::Transcript;
 
 use crate::turn::{
     OwnerCall, OwnerCallOutcome, TurnEnd, TurnError, TurnParts, run_owner_call, run_turn, survive,
+    tell_session_end,
 };
 use crate::turn_control::TurnControl;
 
@@ -221,6 +222,8 @@ impl Conversation {
     /// Begins anew under the same key. The old conversation is kept.
     pub async fn begin_anew(&self) -> Result<NewBeginning, SessionError> {
         self.background.runs.stop();
+        let old = self.transcript.session();
+        tell_session_end(&self.scope, old.id.as_str(), "reset").await;
         self.transcript.begin_anew().await
     }
 

@@ -22,6 +22,8 @@ pub struct InboundMessage {
     /// The ids under which an inbox keeps it (several for messages that are read together), so
     /// that after a crash it is found in the transcript and not said again.
     pub inbox_ids: Vec<String>,
+    /// Names of tools, one of which the first answer has to call.
+    pub must_call: Vec<String>,
     /// How far the text is trusted where it is not the speaker's own: a job an agent made.
     pub trust: Option<Trust>,
 }

@@ -169,6 +169,7 @@ impl McpToolset {
             return Vec::new();
         }
         let set = Arc::clone(self);
+        let names = new.clone();
         let meeting = tokio::spawn(async move {
             let all = new.iter().map(|server| set.pool.learn(server));
             let outcomes = join_all(all).await;
@@ -178,11 +179,25 @@ impl McpToolset {
         match tokio::time::timeout(FIRST_MEETING, meeting).await {
             Ok(met) => ok_or_warn!(met, "MCP servers cannot be met").unwrap_or_default(),
             Err(_) => {
-                tracing::info!("some MCP servers take long to start");
-                Vec::new()
+                let still = self.pool.unknown();
+                names
+                    .iter()
+                    .filter(|name| still.contains(name))
+                    .map(|name| takes_long(name))
+                    .collect()
             }
         }
     }
+}
+
+/// What a person reads who waited for a server.
+fn takes_long(server: &str) -> String {
+    tracing::info!(server, "an MCP server takes long to start");
+    format!(
+        "the MCP server `{server}` did not start within {} s: this turn goes without its tools. \
+         `chela mcp test {server}` shows why, `chela mcp disable {server}` waits for it no more",
+        FIRST_MEETING.as_secs()
+    )
 }
 
 /// A tool that is told as it was is the same value, so that nothing is indexed anew.

@@ -10,7 +10,8 @@ pub use crate::conversation::{
     OwnTools, ToldAnnouncement, ToolUse,
 };
 pub use crate::hooks::{
-    CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TurnFacts, TurnHook,
+    CallFacts, CallWish, EndFacts, HookFuture, HookLimits, HookOutcome, HookVerdict, ModelWish,
+    PromptWish, ResultFacts, SessionFile, TextWish, TurnFacts, TurnHook,
 };
 pub use crate::machine::this_machine;
 pub use crate::turn::{

@@ -30,7 +30,7 @@ pub use ask::{ConversationAsk, OwnTools, ToolUse};
 /// What a conversation is held with.
 pub(crate) struct ConversationScope {
     pub agents: Arc<Agents>,
-    pub view: AgentView,
+    pub view: Arc<AgentView>,
     pub key: SessionKey,
     pub ask: ConversationAsk,
     /// What it may have at most.

@@ -34,6 +34,7 @@ impl TranscriptSource for SessionTranscripts {
                     true => Trust::External,
                     false => Trust::Agent,
                 },
+                open_as: info.ended.is_none().then(|| info.key.to_string()),
                 id: info.session_id.to_string(),
                 messages: info.entries,
                 changed_at: seconds(info.updated),

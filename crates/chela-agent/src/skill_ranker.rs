@@ -25,7 +25,7 @@ impl SkillRanker {
         let index = match &mut *index {
             Some(index) => index,
             none => {
-                let cards: Vec<IndexCard> = listed.iter().map(|skill| card_of(skill)).collect();
+                let cards: Vec<IndexCard> = listed.iter().map(|skill| skill_card(skill)).collect();
                 let made = ok_or_warn!(CardIndex::new(&cards), "the skills are not ranked");
                 let Some(made) = made else {
                     return Vec::new();
@@ -59,7 +59,7 @@ fn place_cost(at: usize) -> f64 {
 }
 
 /// What a skill is found by: its name, what it says of itself, and what its text is divided into.
-fn card_of(skill: &Skill) -> IndexCard {
+pub fn skill_card(skill: &Skill) -> IndexCard {
     let mut text = skill.description.clone();
     for heading in &skill.headings {
         text.push('\n');

@@ -98,6 +98,7 @@ pub fn toolbox(ask: &ToolsetAsk<'_>) -> Toolbox {
         memory: ask.memory.clone().map(|memory| MemoryAccess {
             memory,
             audience: ask.session.audience(),
+            session: ask.session.to_string(),
             max_chars: memory_chars(ask),
         }),
         jobs: Some(ask.jobs.clone()),
@@ -154,10 +155,25 @@ pub fn schema_of(spec: &ToolSpec, size: PromptSize) -> ToolSchema {
         PromptSize::Full => model_schema(&spec.parameters),
         PromptSize::Short => brief_model_schema(&spec.parameters),
     };
+    let description = match size {
+        PromptSize::Full => None,
+        PromptSize::Short => brief_description(&spec.name),
+    };
     ToolSchema {
         name: spec.name.to_string(),
-        description: spec.description.to_string(),
+        description: description.unwrap_or(&spec.description).to_owned(),
         parameters: Arc::new(parameters),
+    }
+}
+
+/// What a small model is told of a tool that says more than its one argument can do.
+fn brief_description(tool: &str) -> Option<&'static str> {
+    match tool {
+        "session_status" => Some("Exact time, model, tokens and cost of this session."),
+        "memory_search" => Some(
+            "Search notes and past conversations: before answering about earlier work, people, dates.",
+        ),
+        _ => None,
     }
 }
 

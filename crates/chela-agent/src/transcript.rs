@@ -15,7 +15,7 @@ use chela_session::{
 use crate::scope::ConversationScope;
 use crate::surface::ContextMeter;
 
-pub(crate) use session_note::words_of;
+pub(crate) use session_note::{SessionNoting, words_of};
 
 /// The session of a conversation. Another one takes its place when it begins anew.
 pub(crate) struct Transcript {

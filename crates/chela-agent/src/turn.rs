@@ -66,7 +66,6 @@ use crate::context_builder::{ContextBuilder, ForkedSkill, RequestPrefix};
 use crate::file_custody::FileCustody;
 use crate::guarding::Guarding;
 use crate::halt::HaltNotice;
-use crate::hooks::HookVerdict;
 use crate::inbound_message::InboundMessage;
 pub use crate::runtime_blocks::{BlockKind, RuntimeBlock, SentBlock};
 use crate::scope::ConversationScope;
@@ -78,7 +77,9 @@ use crate::turn_control::TurnControl;
 use attached_pictures::AttachedPictures;
 pub use compaction::{CompactError, CompactionOutcome};
 pub(crate) use compaction::{compact, threshold, transcript_bytes};
-use hook_runner::HookRunner;
+use hook_runner::CallWord;
+pub(crate) use hook_runner::{HookRunner, tell_session_end};
+pub use hook_runner::{OutgoingText, pass_outgoing, preview_hooks};
 use limits::{TurnLimits, TurnSpending};
 use model_call::{ModelCallOutcome, cut_short};
 use outlet::TurnOutlet;
@@ -173,7 +174,7 @@ pub(crate) async fn run_unheard(
 
 async fn run_to_completion(turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnError> {
     let (parts, session) = (turn.parts, turn.session.clone());
-    let hooks = turn.hooks.clone();
+    let (hooks, surface) = (turn.hooks.clone(), turn.surface);
     // The ids of the spans are those of the ledger. They count at every level.
     let span = tracing::error_span!(
         "turn",
@@ -184,6 +185,7 @@ async fn run_to_completion(turn: RunningTurn<'_>) -> Result<TurnOutcome, TurnErr
         .instrument(span.clone())
         .await;
     hooks.end(&outcome).instrument(span.clone()).await;
+    hooks.tell(surface);
     span.in_scope(|| log_end(&outcome));
     if let Err(TurnError::Broken(_)) = &outcome {
         let how = "failed".to_owned();
@@ -266,6 +268,8 @@ struct RunningTurn<'a> {
     prefix: std::sync::Arc<RequestPrefix>,
     /// The tools that results told of since the session began, in that order.
     found: Vec<String>,
+    /// One of these has to be called first.
+    must_call: Vec<String>,
     /// The volatile zone, where it stands at the end of the system prompt.
     system_tail: String,
     spent: TurnSpending,
@@ -296,7 +300,7 @@ struct RunningTurn<'a> {
 }
 
 /// By the id of a call and what it does: ids alone may come again.
-type HookWords = HashMap<(String, ContentHash), (HookVerdict, String)>;
+type HookWords = HashMap<(String, ContentHash), CallWord>;
 
 /// How a step ended.
 enum StepEnd {

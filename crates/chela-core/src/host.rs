@@ -4,6 +4,7 @@
 //! given a [`Host`]. The binary builds one from the real machine, a test from constants.
 
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -37,8 +38,57 @@ pub trait Entropy: Send + Sync {
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// Environment variables as a value.
-pub type HostEnv = BTreeMap<String, String>;
+/// Environment variables as a value. Cheap to clone: everything that is given a host has them.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct HostEnv(Arc<BTreeMap<String, String>>);
+
+impl HostEnv {
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl Deref for HostEnv {
+    type Target = BTreeMap<String, String>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl DerefMut for HostEnv {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
+impl FromIterator<(String, String)> for HostEnv {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self(Arc::new(variables.into_iter().collect()))
+    }
+}
+
+impl<const N: usize> From<[(String, String); N]> for HostEnv {
+    fn from(variables: [(String, String); N]) -> Self {
+        variables.into_iter().collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a HostEnv {
+    type Item = (&'a String, &'a String);
+    type IntoIter = std::collections::btree_map::Iter<'a, String, String>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// Names only: the values hold secrets.
+impl std::fmt::Debug for HostEnv {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
 
 /// What the machine is, as far as a prompt or a report says so.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

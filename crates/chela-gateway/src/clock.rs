@@ -74,6 +74,8 @@ impl GatewayClock {
         if agents.loaded().config.cron.enabled {
             ok_or_warn!(tick(&self.lanes, now).await, "the jobs cannot be read");
         }
+        // Also where nobody says anything for long: that is when notes are written.
+        agents.keep_house();
         if now.saturating_sub(self.forgotten) > FORGET_EVERY {
             self.forgotten = now;
             forget_old_runs(&self.lanes, now).await;

@@ -188,16 +188,18 @@ impl Drop for AskerSeat {
 
 /// About so many bytes a value takes.
 fn size_of(value: &Value) -> usize {
-    const EACH: usize = 32;
-    EACH + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(size_of).sum(),
-        Value::Object(members) => members
-            .iter()
-            .map(|(name, value)| name.len() + size_of(value))
-            .sum(),
-        _ => 0,
-    }
+    // A member of an object has its name, its value and a place in the index.
+    const MEMBER: usize = 48;
+    std::mem::size_of::<Value>()
+        + match value {
+            Value::String(text) => text.len(),
+            Value::Array(items) => items.iter().map(size_of).sum(),
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, value)| MEMBER + name.len() + size_of(value))
+                .sum(),
+            _ => 0,
+        }
 }
 
 #[cfg(test)]

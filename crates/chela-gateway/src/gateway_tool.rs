@@ -8,7 +8,7 @@
 mod changeable;
 mod config_change;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use chela_agent::prelude::{AgentId, Host, SessionKey};
 use chela_config::{KeyPath, explain, redacted, schema_at};
@@ -71,7 +71,7 @@ impl GatewayTool {
         restart: Arc<RestartDesk>,
     ) -> Self {
         Self {
-            spec: spec(),
+            spec: SPEC.clone(),
             host: host.clone(),
             agent,
             session,
@@ -255,7 +255,10 @@ fn file_hash(host: &Host) -> Result<String, String> {
     config_change::read_file(host).map(|text| ContentHash::of(text).short())
 }
 
-fn spec() -> ToolSpec {
+/// Made once: every conversation of the owner's has the tool.
+static SPEC: LazyLock<ToolSpec> = LazyLock::new(make_spec);
+
+fn make_spec() -> ToolSpec {
     let actions = [
         "config.get",
         "config.schema.lookup",

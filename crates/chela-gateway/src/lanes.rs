@@ -27,6 +27,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use crate::caller_tools::CallerCalls;
 use crate::event_hub::EventHub;
+use crate::letter_surface::LetterDesk;
 use crate::question_board::QuestionBoard;
 use crate::quotas::{QuotaReached, QuotaTally, are_set};
 use crate::restart_desk::RestartDesk;
@@ -180,13 +181,19 @@ impl WorkLanes {
         }
         let now = agents.host().unix_millis();
         let quotas = QuotaTally::load(&agents.loaded().config.gateway.quotas, &store, now).await?;
+        let (hub, questions) = (Arc::<EventHub>::default(), Arc::<QuestionBoard>::default());
+        agents.watch_letters(Arc::new(LetterDesk {
+            host: agents.host().clone(),
+            hub: Arc::clone(&hub),
+            questions: Arc::clone(&questions),
+        }));
         Ok(Self(Arc::new(LaneParts {
             host: agents.host().clone(),
             agents: RwLock::new(agents),
             store,
             _guarded: guarded,
-            hub: Arc::default(),
-            questions: Arc::default(),
+            hub,
+            questions,
             caller_calls: CallerCalls::default(),
             restart: Arc::default(),
             open: OpenConversations::default(),

@@ -30,6 +30,7 @@ mod instance;
 mod json_member;
 mod known_names;
 mod lanes;
+mod letter_surface;
 mod listen_address;
 mod listener;
 mod local_client;

@@ -137,6 +137,9 @@ pub struct WorkOptions {
     /// Tools of the program that asks, which runs them itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<CallerTool>,
+    /// Names of those of them, one of which has to be called first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub must_call: Vec<String>,
     /// A tool that is called in place of a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<ToolAsk>,

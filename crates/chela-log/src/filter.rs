@@ -1,4 +1,4 @@
-//! How much is let through: `debug`, or `info,model=debug,h2=trace`.
+//! How much is let through: `debug`, or `info,model=debug,h2=debug`.
 
 use chela_core::suggest;
 use tracing::Metadata;

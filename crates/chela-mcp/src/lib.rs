@@ -26,6 +26,7 @@ mod offer;
 mod pool;
 mod probe;
 mod process;
+mod program;
 mod record;
 mod schema_bounds;
 mod secret_desk;
@@ -43,6 +44,7 @@ pub use offer::{
     PromptArgument, ServerPrompt, ServerResource, ServerTool, ToolHints, UnusableTool,
 };
 pub use pool::{McpPool, PoolAsk, PoolError, PooledTool, SlotStanding, tool_name};
+pub use program::{OneShotAnswer, OneShotLimits, ProgramAsk, ProgramFault, WarmProgram, run_once};
 pub use record::{
     AcceptedBy, FailedStart, HeldTool, HeldWhy, McpRecord, RecordChange, RecordError, ServerRecord,
     ToolRecord,

@@ -41,8 +41,26 @@ pub(crate) struct ProcessAsk<'a> {
 /// A server that runs. Dropping it ends it and all it started.
 #[derive(Debug)]
 pub(crate) struct ServerProcess {
-    ended: watch::Receiver<Option<String>>,
+    ended: watch::Receiver<Option<ProcessEnd>>,
     stop: watch::Sender<StopWish>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProcessEnd {
+    /// For people.
+    pub why: String,
+    /// What it ended with, where it ended by itself.
+    pub code: Option<i32>,
+}
+
+impl ProcessEnd {
+    fn of(why: &str) -> Self {
+        Self {
+            why: why.to_owned(),
+            code: None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +104,9 @@ impl ServerProcess {
         })?;
         let arguments: Vec<OsString> = args.iter().map(OsString::from).collect();
         let launch = match ask.spec.grants.walls {
-            ServerWalls::Required => inside(&ask, &program, arguments, given)?,
+            ServerWalls::Required | ServerWalls::Always => {
+                inside(&ask, &program, arguments, given)?
+            }
             ServerWalls::Off => outside(&ask, &program, arguments, given)?,
         };
         Self::spawn(ask.host, launch).map_err(|error| {
@@ -138,11 +158,11 @@ impl ServerProcess {
 
     /// How it ended; `None` while it runs.
     pub fn ended(&self) -> Option<String> {
-        self.ended.borrow().clone()
+        self.ended.borrow().as_ref().map(|end| end.why.clone())
     }
 
     /// Waits until it has ended.
-    pub fn watch_end(&self) -> watch::Receiver<Option<String>> {
+    pub fn watch_end(&self) -> watch::Receiver<Option<ProcessEnd>> {
         self.ended.clone()
     }
 
@@ -183,6 +203,7 @@ fn inside(
     }
     let mut readable = vec![program.to_owned()];
     readable.extend(program.canonicalize());
+    readable.extend(spec.grants.package.clone());
     let plan = SandboxPlan::for_service(ServiceAsk {
         host: ask.host,
         loaded: ask.loaded,
@@ -192,10 +213,16 @@ fn inside(
         hosts: hosts.clone(),
     });
     let plan = plan.map_err(|why| {
+        let way_out = match spec.grants.walls {
+            ServerWalls::Always => String::new(),
+            _ => format!(
+                ", {}.sandbox: \"off\" starts it outside with all you may do yourself",
+                spec.set_up_by
+            ),
+        };
         StartFault(format!(
             "it is started in the sandbox only, and there is none: {why}; `chela sandbox explain` \
-             says more, {}.sandbox: \"off\" starts it outside with all you may do yourself",
-            spec.set_up_by
+             says more{way_out}"
         ))
     })?;
     plan.make_folders(ask.host).map_err(StartFault)?;
@@ -323,7 +350,7 @@ struct ProcessFollower {
     watch: FamilyWatch,
     group: Option<Arc<Cgroup>>,
     record: Option<CommandRecord>,
-    told: watch::Sender<Option<String>>,
+    told: watch::Sender<Option<ProcessEnd>>,
     /// Its way out, open as long as it runs.
     _egress: Option<EgressProxy>,
 }
@@ -337,7 +364,7 @@ impl Drop for ProcessFollower {
         }
         self.told.send_if_modified(|told| {
             let is_news = told.is_none();
-            told.get_or_insert_with(|| "it was stopped".to_owned());
+            told.get_or_insert_with(|| ProcessEnd::of("it was stopped"));
             is_news
         });
     }
@@ -381,13 +408,17 @@ impl ProcessFollower {
                 }
             }
         };
-        let why = why.unwrap_or_else(|| match self.exceeded() {
-            Some(exceeded) => exceeded,
-            None => describe_end(&status),
-        });
-        tracing::info!(why, "a server ended");
+        let why = why.or_else(|| self.exceeded());
+        let end = match why {
+            Some(why) => ProcessEnd::of(&why),
+            None => ProcessEnd {
+                why: describe_end(&status),
+                code: status.as_ref().ok().and_then(ExitStatus::code),
+            },
+        };
+        tracing::info!(why = end.why, "a server ended");
         self.end_all();
-        self.told.send_replace(Some(why));
+        self.told.send_replace(Some(end));
     }
 
     fn end_all(&self) {

@@ -107,6 +107,8 @@ pub struct LoginSettings {
 pub struct ServerGrants {
     pub hosts: Vec<String>,
     pub folders: Vec<WorkFolder>,
+    /// Files and folders it came in, which it may read.
+    pub package: Vec<PathBuf>,
     /// Names of variables of the owner it gets.
     pub pass_env: Vec<String>,
     pub effects: ToolEffects,
@@ -119,6 +121,8 @@ pub enum ServerWalls {
     /// It does, or it does not run.
     #[default]
     Required,
+    /// The same, and there is no other way for it.
+    Always,
     /// It may do what the owner may.
     Off,
 }

@@ -266,7 +266,7 @@ impl LineReader {
         let mut end = self.link.upgrade()?.process.watch_end();
         let ended = end.wait_for(Option::is_some);
         let ended = tokio::time::timeout(PATIENCE, ended).await.ok()?.ok()?;
-        ended.clone()
+        ended.as_ref().map(|end| end.why.clone())
     }
 
     /// Takes what was read apart into lines.

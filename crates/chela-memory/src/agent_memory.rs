@@ -11,14 +11,17 @@ use std::sync::{Arc, Mutex, Weak};
 
 use chela_core::{Host, lock};
 
-use crate::embed::Embedder;
+use crate::embed::{Embedder, LocalTable};
 use crate::memory::{Memory, OpenMemory, WarmMemory};
-use crate::settings::MemorySettings;
+use crate::settings::{ExtraPath, MemorySettings, SourceKind};
 use crate::source::MemoryPlaces;
 use crate::store::StoreError;
 use crate::transcript::TranscriptSource;
 
 pub use keeper::{KeeperState, MemoryKeeper, VectorWork};
+
+/// What documents are written in. Code is found by tools that know it.
+const DOCUMENTS: &str = "**/*.{md,markdown,mdx,txt,org,rst,adoc,tex,csv,tsv}";
 
 /// What a memory is made of. Everything is owned: it goes from thread to thread.
 #[derive(Clone)]
@@ -45,6 +48,30 @@ impl std::fmt::Debug for MemoryParts {
 }
 
 impl MemoryParts {
+    /// The documents in the agent's folder, searched as notes are: an index of its own, by the table
+    /// that costs nothing.
+    pub fn documents(&self) -> Self {
+        Self {
+            index_file: self.index_file.with_extension("files.sqlite"),
+            places: MemoryPlaces {
+                sessions: None,
+                ..self.places.clone()
+            },
+            settings: MemorySettings {
+                sources: vec![SourceKind::Memory],
+                extra_paths: vec![ExtraPath {
+                    path: ".".to_owned(),
+                    pattern: Some(DOCUMENTS.to_owned()),
+                }],
+                ..self.settings.clone()
+            },
+            embedder: Some(Arc::new(LocalTable)),
+            provider_problem: None,
+            transcripts: None,
+            host: self.host.clone(),
+        }
+    }
+
     /// A memory of these parts, which goes on with what an earlier use has opened.
     pub(crate) fn open(&self, warm: Option<WarmMemory>) -> Result<Memory<'_>, StoreError> {
         let with = OpenMemory {

@@ -7,7 +7,7 @@
 
 #![expect(
     clippy::indexing_slicing,
-    reason = "questions are numbered by the lists they come from; no foreign text gets here"
+    reason = "questions are numbered by the lists they come from; no untrusted content gets here"
 )]
 
 mod dates;

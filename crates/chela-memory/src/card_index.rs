@@ -68,6 +68,7 @@ impl CardIndex {
                 audience: Audience::Private,
                 hits: most,
                 scope: SearchScope::default(),
+                except: &[],
             },
         )?;
         Ok(answer.hits.into_iter().map(|hit| hit.label).collect())

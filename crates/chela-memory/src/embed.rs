@@ -5,12 +5,9 @@ mod foreign;
 pub mod minilm;
 pub mod provider;
 pub mod remote;
-mod row_code;
-pub mod table;
-mod wordpiece;
 
 use crate::language::Language;
-use table::{DIMENSIONS, WordTable};
+use crate::word_table::{DIMENSIONS, WordTable};
 
 /// Which model made a vector. Vectors of different models are never compared.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -143,7 +140,7 @@ pub struct LocalTable;
 
 impl LocalTable {
     /// Changes with the table, so that vectors of an older one are made again.
-    pub const MODEL: &str = "table-4";
+    pub const MODEL: &str = "table-5";
 
     fn vector(text: EmbedText<'_>) -> [f32; DIMENSIONS] {
         let table = WordTable::built_in();
@@ -192,7 +189,8 @@ impl Embedder for LocalTable {
 
 #[cfg(test)]
 mod tests {
-    use super::{EmbedText, LocalTable, table::WordTable};
+    use super::{EmbedText, LocalTable};
+    use crate::word_table::WordTable;
 
     fn cosine(a: &str, b: &str) -> f32 {
         let vector = |text| LocalTable::vector(EmbedText::plain(text));

@@ -23,6 +23,8 @@ pub struct StatedFact {
 
 const MOST_SUBJECT_WORDS: usize = 6;
 const MOST_VALUE_WORDS: usize = 12;
+/// What "my" and "mein" are among the stems of a subject.
+const OWN: &str = "\u{1}own";
 /// More words than these of a key are a sentence.
 const MOST_KEY_WORDS: usize = 4;
 /// So many different values are a list of readings, not a fact that changed.
@@ -70,7 +72,7 @@ impl StatedFact {
     }
 
     /// A number, an address or a name; "lovely" may hold beside "large".
-    fn is_definite(&self) -> bool {
+    pub fn is_definite(&self) -> bool {
         let sign = |c: char| c.is_ascii_digit() || "@/_€$£".contains(c);
         self.value.contains(sign) || self.value.split_whitespace().any(is_name)
     }
@@ -178,6 +180,11 @@ fn about(subject: &str, language: Language, terms: &mut TermReader) -> Vec<Strin
         })
         .collect();
     let mut about = terms.of_in(language, &kept.join(" "));
+    let first = subject.split_whitespace().next().map(folded);
+    if first.is_some_and(|first| table.own_words.contains(&first)) {
+        // Whoever's notes these are, in whatever language.
+        about.push(OWN.to_owned());
+    }
     about.sort();
     about.dedup();
     about
@@ -228,6 +235,10 @@ mod tests {
             "The new phone number of Ann is 555 0142"
         ));
         assert!(differ(
+            "My dentist is Dr Meyer",
+            "My dentist is now Dr Smith"
+        ));
+        assert!(differ(
             "The team meeting is on Monday",
             "The team meeting is now on Thursday"
         ));
@@ -251,6 +262,7 @@ mod tests {
                 "The train to Bonn is at 8:10 from platform 3",
             ),
             ("It is 5 degrees", "It is 7 degrees"),
+            ("My dentist is Dr Meyer", "The dentist is Dr Smith"),
             (
                 "Is the wifi password hunter2?",
                 "The wifi password is swordfish",

@@ -12,7 +12,12 @@ pub(crate) fn list_file(index: &Path) -> PathBuf {
 
 /// The hashes of units that are not to be indexed.
 pub(crate) fn list(index: &Path) -> Result<HashSet<ContentHash>> {
-    let text = match std::fs::read_to_string(list_file(index)) {
+    read(&list_file(index))
+}
+
+/// The hashes of a file that may not be there.
+pub(crate) fn read(path: &Path) -> Result<HashSet<ContentHash>> {
+    let text = match std::fs::read_to_string(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         read => read?,
     };

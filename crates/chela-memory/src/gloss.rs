@@ -12,8 +12,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::embed::table::WordTable;
 use crate::language::Language;
+use crate::word_table::WordTable;
 
 include!(concat!(env!("OUT_DIR"), "/glosses.rs"));
 
@@ -86,7 +86,7 @@ impl GlossTable {
             let longest = rest
                 .char_indices()
                 .take(LONGEST_SIGNS)
-                .take_while(|(_, c)| crate::words::is_cjk(*c))
+                .take_while(|(_, c)| crate::letters::is_cjk(*c))
                 .filter_map(|(start, c)| rest.split_at_checked(start + c.len_utf8()))
                 .filter(|(word, _)| self.knows(word))
                 .last();

@@ -1,7 +1,7 @@
 //! What is known of languages: their small words, names of days and months, and forms of dates.
 //!
 //! All of it is data, one file for each language in `text/languages`; a language more is a file
-//! more and a line in [`FILES`].
+//! more and a line in `FILES`.
 
 mod detect;
 mod signs;

@@ -11,11 +11,14 @@
 mod about;
 mod agent_memory;
 mod card_index;
+mod consolidate;
 mod forgotten;
 mod fresh_search;
 mod gloss;
+mod letters;
 mod memory;
 mod snapshot;
+mod worth_keeping;
 
 pub mod bench;
 pub mod chunk;
@@ -43,6 +46,7 @@ pub mod vector;
 pub mod vectors;
 pub mod watch;
 pub mod when;
+pub mod word_table;
 pub mod words;
 
 #[cfg(test)]
@@ -51,7 +55,11 @@ mod tests_support;
 pub use about::{NamedEntry, NamedView};
 pub use agent_memory::{AgentMemory, KeeperState, MemoryKeeper, MemoryParts, VectorWork};
 pub use card_index::{CardIndex, IndexCard};
+pub use consolidate::{
+    ConsolidateError, MemoryProposal, MemoryReview, ProposalExtent, ProposedKind, ProposedLine,
+};
 pub use fresh_search::{FreshAnswer, FreshLook};
 pub use memory::{Memory, MemoryAnswer, MemoryQuestion, OpenMemory, index_file};
 pub use search::{DayLimits, SearchScope, SearchSources};
 pub use settings::MemorySettings;
+pub use worth_keeping::kept_sentences;

@@ -1,21 +1,22 @@
 //! An agent's memory, opened: sync, search and read in one place.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-use chela_core::{AgentId, Audience, Host};
+use chela_core::{AgentId, Audience, Host, ok_or_warn};
 
 use crate::day::CalendarDay;
 use crate::embed::{Embedder, LocalTable};
 use crate::index::{self, SyncDepth, SyncProgress, SyncReport, SyncRequest};
 use crate::search::{
     ExcerptBudget, FileExcerpt, IndexSearcher, RankWeights, SearchAnswer, SearchRequest,
-    SearchScope, VectorState, excerpts,
+    SearchScope, SearchSources, VectorState, excerpts,
 };
-use crate::settings::{MemorySettings, MemorySwitch};
+use crate::settings::{MemorySettings, MemorySwitch, SourceKind};
 use crate::source::MemoryPlaces;
 use crate::store::{IndexNotice, IndexStore, StoreError};
-use crate::transcript::TranscriptSource;
+use crate::transcript::{SessionPage, TranscriptSource};
 use crate::vectors::{self, FillLimit, FillOutcome, FillRules, FillStep, VectorQuote};
 
 /// Where the index of an agent lies.
@@ -96,6 +97,8 @@ pub struct MemoryQuestion<'q> {
     pub max_chars: Option<usize>,
     pub scope: SearchScope,
     pub audience: Audience,
+    /// The key of the conversation it is asked in: what is said there is known there.
+    pub asked_in: Option<&'q str>,
 }
 
 impl<'q> MemoryQuestion<'q> {
@@ -108,6 +111,7 @@ impl<'q> MemoryQuestion<'q> {
             max_chars: None,
             scope: SearchScope::default(),
             audience,
+            asked_in: None,
         }
     }
 }
@@ -281,6 +285,7 @@ impl<'a> Memory<'a> {
         query.min_score = ask.min_score.or(query.min_score);
         query.max_chars = ask.max_chars.unwrap_or(query.max_chars);
         let budget = ExcerptBudget::of(&query);
+        let (scope, except) = self.conversations_for(ask)?;
         let mut request = SearchRequest {
             question: ask.question,
             settings: &query,
@@ -289,7 +294,8 @@ impl<'a> Memory<'a> {
             today: self.today(),
             audience: ask.audience,
             hits: budget.hits(),
-            scope: ask.scope,
+            scope,
+            except: &except,
         };
         let stand_in = self.with.embedder.and_then(Embedder::stand_in);
         let mut problem = None;
@@ -318,6 +324,51 @@ impl<'a> Memory<'a> {
         };
         let excerpts = excerpts(&answer.hits, budget);
         Ok(MemoryAnswer { answer, excerpts })
+    }
+
+    /// Which conversations a question is about: not the one it is asked in, for groups none that the
+    /// config does not name, and those in which something untrusted was read only where
+    /// conversations are asked for.
+    fn conversations_for(
+        &self,
+        ask: &MemoryQuestion<'_>,
+    ) -> Result<(SearchScope, Vec<i64>), StoreError> {
+        let mut scope = ask.scope;
+        if ask.audience == Audience::Shared && !self.with.settings.shared_sessions {
+            scope.sources = scope.sources.without_sessions();
+        }
+        if !self.with.settings.sources.contains(&SourceKind::Sessions)
+            || scope.sources == SearchSources::Notes
+        {
+            return Ok((scope, Vec::new()));
+        }
+        let facts = match (self.transcripts, ask.asked_in) {
+            (Some(transcripts), Some(_)) => ok_or_warn!(
+                transcripts.sessions(),
+                "the own conversation may be among what is found"
+            )
+            .unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let own: HashSet<String> = facts
+            .into_iter()
+            .filter(|facts| facts.open_as.as_deref() == ask.asked_in)
+            .map(|facts| facts.id)
+            .collect();
+        let takes_untrusted = scope.sources == SearchSources::Sessions;
+        let mut except: Vec<i64> = self
+            .store
+            .conversation_files()?
+            .into_iter()
+            .filter(|file| {
+                let page = SessionPage::of_label(&file.label);
+                page.is_some_and(|page| own.contains(&page.session))
+                    || (file.is_untrusted && !takes_untrusted)
+            })
+            .map(|file| file.id)
+            .collect();
+        except.sort_unstable();
+        Ok((scope, except))
     }
 
     /// Whether the provider's own vectors are there to search with.

@@ -1,19 +1,23 @@
-//! Notes written at the end of a session: what the person asked in it, and where the rest is. No
-//! model is needed, and nothing a model said is in them.
+//! Notes written when a session ends or rests: what the person said of themselves and wants done
+//! always, what they asked last, and where the rest is. No model is needed, and nothing a model said
+//! is in them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::day::CalendarDay;
+use crate::worth_keeping::kept_sentences;
 
 /// How many messages a note keeps.
 pub const MESSAGES: usize = 15;
+/// How much of what is worth keeping one has.
+const MOST_KEPT: usize = 30;
 /// A message longer than this is cut: a note is to be found again, not to be complete.
 const LONGEST_MESSAGE: usize = 300;
 /// What a note of this kind says of itself: a new conversation does not begin with it.
 const SESSION_NOTE: &str = "kind: session-note";
 
-/// A session that ends.
+/// A session that ends, or rests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEnd<'a> {
     pub workspace: &'a Path,
@@ -104,13 +108,33 @@ pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
         .filter(|last| !last.is_empty())?;
     let mut text = format!(
         "---\n{SESSION_NOTE}\n---\n\n# Session {} {:02}:{:02}\n\n\
-         Session key: {}\nThe whole conversation: `chela resume {}`\n\n## You asked\n\n",
+         Session key: {}\nThe whole conversation: `chela resume {}`\n\n",
         end.day, end.time.0, end.time.1, end.session_key, end.session_id
     );
+    let kept = worth_keeping(&said);
+    if !kept.is_empty() {
+        text.push_str("## To keep\n\n");
+        kept.iter()
+            .for_each(|sentence| text.push_str(&format!("- {}\n", one_line(sentence))));
+        text.push('\n');
+    }
+    text.push_str("## You asked\n\n");
     for message in last {
         text.push_str(&format!("- {}\n", one_line(message)));
     }
     Some(text)
+}
+
+/// What outlasts the session, each once.
+fn worth_keeping<'a>(said: &[&'a str]) -> Vec<&'a str> {
+    let mut kept: Vec<&str> = Vec::new();
+    for sentence in said.iter().flat_map(|message| kept_sentences(message)) {
+        if !kept.contains(&sentence) {
+            kept.push(sentence);
+        }
+    }
+    kept.truncate(MOST_KEPT);
+    kept
 }
 
 /// Whether a note was written at the end of a session. Older ones say so by their first lines.
@@ -171,6 +195,22 @@ mod tests {
             .unwrap()
             .unwrap();
         assert_eq!(again.file_name().unwrap(), "2026-03-04-0905-2.md");
+    }
+
+    #[test]
+    fn what_outlasts_the_session_stands_above() {
+        let said = [
+            "I live in Faro. What is the weather?",
+            "From now on answer in Portuguese.",
+            "I live in Faro.",
+        ];
+        let text = session_note(&end("/nowhere".as_ref(), &said)).unwrap();
+        assert!(
+            text.contains(
+                "## To keep\n\n- I live in Faro.\n- From now on answer in Portuguese.\n\n## You asked"
+            ),
+            "{text}"
+        );
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub struct SearchRequest<'a> {
     /// How many hits to rank; excerpts are made of these.
     pub hits: usize,
     pub scope: SearchScope,
+    /// Files that are not searched, in order.
+    pub except: &'a [i64],
 }
 
 impl std::fmt::Debug for SearchRequest<'_> {
@@ -244,7 +246,7 @@ impl IndexSearcher {
             scratch,
         } = self.load(connection, request)?;
         let asked = AskedQuestion::read(request.question, request.today);
-        let everything = ScopeMask::of(snapshot, &request.scope, &[]);
+        let everything = ScopeMask::of(snapshot, &request.scope, request.except);
         let found_days = scope::days_with_entries(snapshot, (&request.scope, &everything), &asked);
         let days = match (&found_days, &asked.days) {
             (Some((days, _)), _) => Some(*days),

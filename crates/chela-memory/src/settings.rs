@@ -11,6 +11,8 @@ pub use from_config::{configured_index_file, keys_without_effect};
 pub struct MemorySettings {
     pub enabled: bool,
     pub sources: Vec<SourceKind>,
+    /// Whether conversations with others are searched for others. Their own one they know.
+    pub shared_sessions: bool,
     pub extra_paths: Vec<ExtraPath>,
     pub cut: ChunkCut,
     pub query: QuerySettings,
@@ -25,7 +27,8 @@ impl Default for MemorySettings {
     fn default() -> Self {
         Self {
             enabled: true,
-            sources: vec![SourceKind::Memory],
+            sources: vec![SourceKind::Memory, SourceKind::Sessions],
+            shared_sessions: false,
             extra_paths: Vec::new(),
             cut: ChunkCut::default(),
             query: QuerySettings::default(),

@@ -318,7 +318,7 @@ impl Walk<'_> {
             if hidden || kind.is_symlink() {
                 continue;
             }
-            if kind.is_dir() {
+            if kind.is_dir() && !(self.source == FileSource::Extra && is_made_by_tools(&path)) {
                 self.folder(&path, depth + 1);
             } else if kind.is_file() && self.wanted(&path) {
                 add(self.found, self.places, &path, self.source);
@@ -339,6 +339,14 @@ impl Walk<'_> {
                 .is_some_and(|ext| ext.eq_ignore_ascii_case("md")),
         }
     }
+}
+
+/// Folders of what can be fetched or built again: nobody wrote down anything there.
+fn is_made_by_tools(folder: &Path) -> bool {
+    let named = folder
+        .file_name()
+        .is_some_and(|name| name == "node_modules" || name == "__pycache__");
+    named || folder.join("CACHEDIR.TAG").is_file()
 }
 
 /// Whether the name of a file in `memory/` is that of a note.

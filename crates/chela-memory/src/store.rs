@@ -12,13 +12,15 @@ mod trouble;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use chela_core::ok_or_debug;
+use chela_core::{Trust, ok_or_debug};
 use chela_files::{FileIdentity, FileMode, create_file, create_private_folder, make_private};
 use chela_store::EngineFault;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use repair::RepairRight;
 pub use schema::VERSION;
+
+use crate::source::FileSource;
 use trouble::OpenTrouble;
 pub use trouble::{IndexNotice, StoreError, explain};
 
@@ -42,6 +44,15 @@ pub struct IndexStore {
 pub enum IndexAccess {
     Write,
     Read,
+}
+
+/// A page of a conversation, as the index has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConversationFile {
+    pub id: i64,
+    pub label: String,
+    /// Something untrusted was read in it.
+    pub is_untrusted: bool,
 }
 
 impl IndexStore {
@@ -199,6 +210,26 @@ impl IndexStore {
 
     pub fn set_meta(&self, key: &str, value: &str) -> Result<(), StoreError> {
         set_meta(&self.connection, key, value).map_err(|error| self.explain(error))
+    }
+
+    /// The conversations that are indexed, page by page.
+    pub fn conversation_files(&self) -> Result<Vec<ConversationFile>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<ConversationFile>> {
+            let mut rows = self
+                .connection()
+                .prepare_cached("SELECT id, label, trust FROM files WHERE source = ?1")?;
+            let files = rows.query_map([FileSource::Sessions.as_str()], |row| {
+                let trust: String = row.get(2)?;
+                Ok(ConversationFile {
+                    id: row.get(0)?,
+                    label: row.get(1)?,
+                    is_untrusted: trust == Trust::External.as_str()
+                        || trust == Trust::Plugin.as_str(),
+                })
+            })?;
+            files.collect()
+        };
+        read().map_err(|error| self.explain(error))
     }
 
     /// Names the trouble behind an SQLite error, and what to do.

@@ -10,7 +10,7 @@ use crate::search::{AnswerDays, DaysUse, HitConfidence, LimitError, SearchSource
 use crate::settings::{CitationSetting, ReadLimits, SourceKind};
 use crate::source::{self, FileSource, FoundFile};
 use crate::store::StoreError;
-use crate::transcript::{self, SessionPage, TranscriptError, TranscriptSource};
+use crate::transcript::{self, SessionFacts, SessionPage, TranscriptError, TranscriptSource};
 
 /// Text for the model, and how far it may be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -272,7 +272,9 @@ fn conversation(
     };
     let sessions = source.sessions().map_err(unreadable)?;
     let known = sessions.iter().find(|session| session.id == page.session);
-    let Some(session) = known.filter(|known| known.audience.may_reach(get.audience)) else {
+    let is_open = get.audience == Audience::Private || memory.settings().shared_sessions;
+    let reaches = |known: &&SessionFacts| is_open && known.audience.may_reach(get.audience);
+    let Some(session) = known.filter(reaches) else {
         return Err(MemoryToolError::NotMemory { path: label });
     };
     let text = transcript::page_text(source, page).map_err(unreadable)?;

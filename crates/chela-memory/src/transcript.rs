@@ -35,6 +35,8 @@ pub struct SessionFacts {
     pub audience: Audience,
     /// The lowest trust of what was read in it: what was said there is no better.
     pub trust: Trust,
+    /// The key it goes on under; `None` once it ended.
+    pub open_as: Option<String>,
 }
 
 /// One message.

@@ -1,6 +1,6 @@
 //! The days a question names: "last Tuesday", "in March", "5.10.2026", "vor zwei Wochen".
 //!
-//! What the forms are is data (`text/languages`), what they mean is said in [`meaning`]. A form may
+//! What the forms are is data (`text/languages`), what they mean is said in `meaning`. A form may
 //! be read in more than one way: readings come in the order of how likely they are.
 
 mod forms;

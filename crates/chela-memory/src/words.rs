@@ -5,7 +5,6 @@
 //! pronouns stay: "my dentist" and "your dentist" are different questions.
 
 mod compound;
-mod fold;
 
 use std::collections::HashMap;
 
@@ -15,8 +14,8 @@ use unicode_normalization::char::is_combining_mark;
 use crate::gloss::{self, GlossTable};
 use crate::language::Language;
 
+pub use crate::letters::{folded, is_cjk, push_folded};
 pub use compound::parts as compound_parts;
-pub use fold::{folded, push_folded};
 
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as",
@@ -320,14 +319,6 @@ fn language_of_letters(word: &str) -> Option<Language> {
         _ => return None,
     };
     Language::named(code)
-}
-
-/// Whether a character belongs to a script written without spaces.
-pub fn is_cjk(c: char) -> bool {
-    matches!(c,
-        '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
-        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}'
-        | '\u{0e00}'..='\u{0e7f}' | '\u{0e80}'..='\u{0eff}' | '\u{1780}'..='\u{17ff}')
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -52,6 +52,8 @@ pub enum InfoSource {
     Table,
     /// The server said so.
     Server,
+    /// The server said so when it was asked last.
+    Remembered,
     /// Nobody knows this model.
     Unknown,
 }

@@ -13,7 +13,7 @@ use chela_core::{AgentId, Host, lock, ok_or_debug, suggest};
 use crate::builtin::{BUILT_IN, built_in};
 use crate::chain::{ChainPace, FallbackChain};
 use crate::provider::ModelProvider;
-use crate::server::learn_from_server;
+use crate::server::{RememberedAnswers, learn_from_server};
 use crate::{InfoSource, KeyWitness, ModelApi, ModelHttp, ModelInfo, ModelTarget, ResolveError};
 
 /// The models there are: those of the config over the built-in endpoints.
@@ -30,6 +30,8 @@ pub struct Models {
     pace: ChainPace,
     /// What servers on this machine said about their models; clones share it.
     learned: Arc<Mutex<Vec<Arc<ModelInfo>>>>,
+    /// And what they said to other processes.
+    remembered: Arc<RememberedAnswers>,
 }
 
 /// Who chose the model: it decides whether another one may answer in its place.
@@ -71,6 +73,7 @@ impl Models {
             params: Arc::new(params::ConfiguredParams::of(&config.agents)),
             pace: ChainPace::of(host),
             learned: Arc::default(),
+            remembered: Arc::new(RememberedAnswers::of(host)),
         }
     }
 
@@ -245,10 +248,18 @@ impl Models {
                     window = learned.info.context_window,
                     "a local server says what it runs"
                 );
+                self.keep_learned(&learned);
                 let mut known = lock(&self.learned);
                 known.retain(|info| info.reference != learned.info.reference);
                 known.push(learned.info);
             }
+        }
+    }
+
+    /// Keeps what a server said about its model, for commands that ask nobody.
+    pub fn keep_learned(&self, learned: &ModelTarget) {
+        if learned.info.source == InfoSource::Server {
+            self.remembered.keep(learned.base_url(), &learned.info);
         }
     }
 
@@ -375,7 +386,11 @@ impl Models {
             provider: provider.id.clone(),
             api,
         })?;
-        let info = Arc::new(describe::model(provider, api, model, entry));
+        let mut info = describe::model(provider, api, model, entry);
+        if provider.is_local() {
+            info = self.remembered.apply(&provider.base_url, info);
+        }
+        let info = Arc::new(info);
         let known = lock(&self.learned);
         let learned = known.iter().find(|known| known.reference == info.reference);
         let info = learned.cloned().unwrap_or(info);

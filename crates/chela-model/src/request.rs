@@ -15,6 +15,9 @@ pub struct ModelRequest {
     /// In the order they are sent; the order is part of the cached prefix.
     pub tools: Vec<ToolSchema>,
     pub tool_mode: ToolMode,
+    /// Names of tools, one of which the answer has to call; none: as the model likes. Ollama's
+    /// endpoints and constrained answers know no such thing.
+    pub must_call: Vec<String>,
     pub thinking: ThinkingEffort,
     pub max_tokens: Option<u64>,
     pub cache: CacheRequest,

@@ -1,6 +1,7 @@
 //! Questions a server on this machine answers about itself.
 
 mod learn;
+mod remembered;
 
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use chela_core::ok_or_debug;
 use serde_json::Value;
 
 pub use learn::learn_from_server;
+pub use remembered::RememberedAnswers;
 
 use crate::api::EndpointFamily;
 use crate::key::ModelKey;

@@ -32,7 +32,7 @@ pub fn render(input: &PromptInput) -> Result<Prompt, RenderError> {
             {
                 section.render(&view, &mut out);
             }
-            out.section(SectionId::Replacement, Zone::Volatile, None, |out| {
+            out.section(SectionId::Replacement, Zone::Stable, None, |out| {
                 block(Some(&replacement.text), out);
             });
         }

@@ -7,7 +7,8 @@ use chela_core::{Origin, Trust};
 use crate::out::{PromptWriter, SpanSource};
 use crate::view::{InputView, value};
 
-/// `Runtime: agent=… | host=… | …`, without the fields that are not known.
+/// `Runtime: agent=… | host=… | …`, without the fields that are not known. A small model reads only
+/// what its answers depend on.
 pub(crate) fn write(view: &InputView<'_>, out: &mut PromptWriter) {
     let facts = &view.input.runtime;
     let (os, arch) = (value(&facts.os), value(&facts.arch));
@@ -22,15 +23,16 @@ pub(crate) fn write(view: &InputView<'_>, out: &mut PromptWriter) {
             [] => Cow::Borrowed("none"),
             known => Cow::Owned(known.join(",")),
         });
+    let in_full = |given| value(given).filter(|_| view.is_whole());
     let fields = [
         ("agent", value(&facts.agent)),
-        ("host", value(&facts.host)),
-        ("repo", value(&facts.repo_root)),
+        ("host", in_full(&facts.host)),
+        ("repo", in_full(&facts.repo_root)),
         ("os", system),
         ("arch", arch.filter(|_| os.is_none())),
         ("model", value(&facts.model)),
-        ("default_model", value(&facts.default_model)),
-        ("shell", value(&facts.shell)),
+        ("default_model", in_full(&facts.default_model)),
+        ("shell", in_full(&facts.shell)),
         ("channel", channel),
         ("capabilities", capabilities),
         (

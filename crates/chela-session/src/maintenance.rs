@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use chela_config::LoadedConfig;
 use chela_config::model::{BareUnit, MaintenanceMode, OrOff};
-use chela_core::{SessionForm, ok_or_debug};
+use chela_core::{SessionForm, ok_or_debug, ok_or_warn};
 use chela_files::{FileDraft, FileMode};
 use serde::Serialize;
 
@@ -183,7 +183,10 @@ impl Sessions {
     pub async fn cleanup(&self, plan: &CleanupPlan) -> Result<CleanupReport, SessionError> {
         let mut cleaned = CleanupReport::default();
         for path in &plan.archives {
-            cleaned.archives_removed += usize::from(std::fs::remove_file(path).is_ok());
+            let removed = std::fs::remove_file(path);
+            let shown = path.display();
+            let removed = ok_or_warn!(removed, "an old archive stays", file = %shown);
+            cleaned.archives_removed += usize::from(removed.is_some());
         }
         for doomed in &plan.sessions {
             let Some(session) = self.by_id(doomed.session_id.as_str()).await? else {

@@ -89,6 +89,12 @@ impl AgentSkill {
 const TAKEN_COMMANDS: [&str; 4] = ["skill", "skills", "help", "commands"];
 
 impl AgentSkills {
+    /// Whether the same are hidden for the same reasons in another look at the same catalog.
+    pub fn hides_the_same(&self, other: &Self) -> bool {
+        let hidden = self.skills.iter().map(|skill| &skill.hidden);
+        hidden.eq(other.skills.iter().map(|skill| &skill.hidden))
+    }
+
     pub(crate) fn new(
         catalog: &SkillCatalog,
         gates: &GateContext<'_>,

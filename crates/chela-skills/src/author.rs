@@ -17,7 +17,7 @@ pub use check::{CheckedSkill, check_folder};
 pub use install::{InstallPlan, InstallStep, InstallWishes, install_steps, missing_programs};
 pub use new::{NewError, NewSkill, create};
 pub use replace::{FileDifference, differences, replace};
-pub use source::{AddSource, FetchError, GitSource, RegistryName, SkillOrigin};
+pub use source::{AddSource, FetchError, RegistryName};
 
 #[cfg(test)]
 mod tests;

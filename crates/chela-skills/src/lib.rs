@@ -30,6 +30,8 @@ mod listing;
 mod mention;
 mod name;
 mod one_line;
+mod origin;
+mod package;
 mod roots;
 mod scan;
 mod scan_report;
@@ -48,9 +50,9 @@ mod xml;
 pub use agent_skills::{AgentSkill, AgentSkills, SkillPresence};
 pub use author::{
     AddError, AddRequest, AddSource, AddedSkill, CheckedSkill, FetchError, FileDifference,
-    GitSource, InstallPlan, InstallStep, InstallWishes, MoveError, NewError, NewSkill,
-    RegistryName, RemovedSkill, SkillOrigin, StagedSkill, StagedSkills, accept, add, check_folder,
-    create, differences, install_steps, missing_programs, remove, replace, stage,
+    InstallPlan, InstallStep, InstallWishes, MoveError, NewError, NewSkill, RegistryName,
+    RemovedSkill, StagedSkill, StagedSkills, accept, add, check_folder, create, differences,
+    install_steps, missing_programs, remove, replace, stage,
 };
 pub use bundled::{BUNDLED, BundledSkill};
 pub use catalog::{CatalogEntry, ShadowedSkill, SkillCatalog};
@@ -68,6 +70,8 @@ pub use listing::{
     list,
 };
 pub use name::{command_names, is_valid_name};
+pub use origin::{GitSource, SkillOrigin};
+pub use package::{FetchedPackage, PackageFiles, fetch_package, package_files};
 pub use roots::{SkillPlaces, SkillRoot, roots};
 pub use scan::{RootReport, RootScan, RootState, SkipReason, SkippedFolder};
 pub use settings::{
@@ -81,7 +85,7 @@ pub use signature::{
 };
 pub use skill::{MAX_DESCRIPTION_CHARS, Skill};
 pub use source::{PluginState, SkillSource, SourceStanding};
-pub use tree::{FileKind, SkillFile};
+pub use tree::{FileKind, SkillFile, TreeError};
 pub use trust::{
     AgentWriter, FileChange, FileChangeKind, FirstLook, LockEntry, LockError, LookRecord,
     ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, SkillTrust, TrustLock,

@@ -48,7 +48,9 @@ impl SkillSource {
     pub fn standing(&self) -> SourceStanding {
         match self {
             Self::Bundled => SourceStanding::BuiltIn,
-            Self::Downloaded | Self::Project | Self::Neighbour(_) => SourceStanding::Foreign,
+            Self::Downloaded | Self::Project | Self::Neighbour(_) | Self::Plugin(_) => {
+                SourceStanding::Foreign
+            }
             _ => SourceStanding::Own,
         }
     }

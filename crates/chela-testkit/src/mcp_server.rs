@@ -1,6 +1,7 @@
 //! A tool server (MCP) that follows a script, over its input and output: what it offers, what it answers,
 //! and how it goes wrong. Written from the protocol, and knowing nothing of how Chela reads it.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -22,6 +23,8 @@ pub struct McpScript {
     pub tools: Vec<ScriptedTool>,
     /// The tools in place of those once it has said that they changed.
     pub later: Option<Vec<ScriptedTool>>,
+    /// What it does when it is asked as a hook of a plugin, by the name of the hook.
+    pub hooks: BTreeMap<String, Vec<ServerDeed>>,
     /// Before anything is read.
     pub start: Vec<ServerDeed>,
     /// Printed beside the messages.
@@ -90,6 +93,10 @@ pub enum ServerDeed {
     Connect(String),
     /// Answers with the names of its variables.
     Variables,
+    /// As a hook: says what is in a file, or why not, to the prompt.
+    FileToPrompt(String),
+    /// As a hook: says what it was told to the prompt.
+    ToldToPrompt,
     /// Asks the client for something.
     Ask(String),
 }
@@ -167,7 +174,10 @@ impl PlayedServer<'_> {
                 let mut deeds = tool.deeds.iter();
                 deeds.try_for_each(|deed| self.act(deed, id, &params["arguments"]))
             }
-            _ => self.error(id, -32601, "Method not found"),
+            (hook, _) => match self.script.hooks.get(hook) {
+                Some(deeds) => deeds.iter().try_for_each(|deed| self.act(deed, id, params)),
+                None => self.error(id, -32601, "Method not found"),
+            },
         }
     }
 
@@ -183,6 +193,14 @@ impl PlayedServer<'_> {
             ServerDeed::Text(text) => self.text(id, &filled(text, arguments)),
             ServerDeed::Result(result) => self.result(id, result.clone()),
             ServerDeed::Error(words) => self.error(id, -32000, words),
+            ServerDeed::FileToPrompt(path) => {
+                let read = std::fs::read_to_string(path);
+                let text = read.unwrap_or_else(|error| format!("cannot read it: {error}"));
+                self.result(id, json!({ "prependContext": text }))
+            }
+            ServerDeed::ToldToPrompt => {
+                self.result(id, json!({ "prependContext": arguments.to_string() }))
+            }
             ServerDeed::Hang => Ok(()),
             ServerDeed::Spin => spin(),
             ServerDeed::Exit(code) => leave(*code),

@@ -22,6 +22,8 @@ pub struct MemoryAccess {
     pub memory: Arc<AgentMemory>,
     /// Who reads the session.
     pub audience: Audience,
+    /// The key of the session.
+    pub session: String,
     /// Characters of an answer the model can bear, where that is fewer than usual and nothing else
     /// is configured.
     pub max_chars: Option<usize>,
@@ -66,7 +68,6 @@ impl Remembers {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct SearchArguments {
-    #[serde(default)]
     query: String,
     since: Option<String>,
     until: Option<String>,
@@ -180,6 +181,7 @@ fn search(with: &Remembers, arguments: SearchArguments, job: &BlockingJob) -> To
             min_score: arguments.min_score,
             max_chars: with.access.max_chars,
             scope: SearchScope { days, sources },
+            asked_in: Some(&with.access.session),
             ..MemoryQuestion::new(&arguments.query, with.access.audience)
         };
         memory_search(memory, &ask)

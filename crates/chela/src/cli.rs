@@ -12,6 +12,7 @@ pub mod guard;
 pub mod heartbeat;
 pub mod logs;
 pub mod mcp;
+pub mod plugins;
 pub mod sandbox;
 pub mod security;
 pub mod setup;
@@ -227,6 +228,10 @@ Examples:
     /// Tool servers (MCP): which there are, what they may do; and Chela as one
     #[command(subcommand)]
     Mcp(mcp::McpCommand),
+
+    /// Plugins: what other people wrote, inside limits you grant
+    #[command(subcommand)]
+    Plugins(plugins::PluginsCommand),
 
     /// The guard: its rules, its decisions, and canaries
     #[command(subcommand)]

@@ -27,6 +27,7 @@ mod memory;
 mod models;
 mod notices;
 mod owner;
+mod plugins;
 mod prompt;
 mod reference;
 mod sandbox;
@@ -87,6 +88,7 @@ pub fn run(host: &Host, screen: &mut Screen, command: Option<CliCommand>) -> Com
         Some(CliCommand::Agents(command)) => agents::run(host, screen, command),
         Some(CliCommand::Skills(command)) => skills::run(host, screen, command),
         Some(CliCommand::Mcp(command)) => mcp::run(host, screen, command),
+        Some(CliCommand::Plugins(command)) => plugins::run(host, screen, command),
         Some(CliCommand::Guard(command)) => guard::run(host, screen, command),
         Some(CliCommand::Trust(command)) => trust::run(host, screen, command),
         Some(CliCommand::Security(command)) => security::run(host, screen, command),

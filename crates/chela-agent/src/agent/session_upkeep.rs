@@ -1,5 +1,6 @@
 //! Keeping house: what is on record goes when it is old or too much, sessions of sub-agents that
-//! ended are put away, and sandboxes nobody uses are emptied. Beside the conversation, never in its way.
+//! ended are put away, conversations that rest become notes, and sandboxes nobody uses are emptied.
+//! Beside the conversation, never in its way.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -53,7 +54,7 @@ pub(super) struct SessionUpkeep {
 impl Agents {
     /// Looks now and then whether something is to be put away, in a thread of its own with
     /// connections of its own. Returns at once.
-    pub(crate) fn keep_house(self: &Arc<Self>) {
+    pub fn keep_house(self: &Arc<Self>) {
         let now = self.host.unix_millis();
         let due = self.keeping.next.load(Ordering::Relaxed) <= now;
         if !due {
@@ -66,6 +67,8 @@ impl Agents {
         let work = move || {
             for agent in agents.loaded.agents() {
                 ok_or_warn!(block_on(agents.put_away(&agent)), "old sessions are not archived", agent = %agent);
+                ok_or_warn!(block_on(agents.note_resting(&agent)), "no notes of conversations", agent = %agent);
+                agents.review_nightly(&agent);
             }
             chela_sandbox::prune(&agents.host, &agents.loaded);
             crate::leftovers::sweep_daily(&agents.host, &agents.loaded);
@@ -79,7 +82,7 @@ impl Agents {
                     && gone.after_jump
                     && !gone.is_empty()
                 {
-                    *lock(&agents.keeping.notice) = Some(AFTER_JUMP.to_owned());
+                    agents.leave_notice(AFTER_JUMP.to_owned());
                 }
             }
         };
@@ -98,6 +101,11 @@ impl Agents {
         {
             tracing::error!("archiving broke off");
         }
+    }
+
+    /// Something the owner should hear.
+    pub(super) fn leave_notice(&self, notice: String) {
+        *lock(&self.keeping.notice) = Some(notice);
     }
 
     /// What the owner should hear of what was put away; once.

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use chela_config::LoadedConfig;
+use chela_config::{AgentView, LoadedConfig};
 use chela_core::secret::Redactor;
 use chela_core::{AgentId, Host, lock, ok_or_debug, ok_or_warn};
 use chela_prompt::SkillsListing;
@@ -26,6 +26,7 @@ use crate::trust::custody_of;
 /// What is looked up once for an agent and holds as long as the assembler does.
 #[derive(Clone)]
 pub(super) struct KnownAgent {
+    pub view: Arc<AgentView>,
     pub knobs: Arc<PromptKnobs>,
     pub workspace: Option<Arc<Workspace>>,
     pub custody: Arc<Custody>,
@@ -58,6 +59,26 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
     /// Looks at an agent's folders and skills anew the next time: a session begins.
     pub fn refresh(&self, agent: &AgentId) {
         lock(&self.known).retain(|(id, _)| id != agent);
+    }
+
+    /// The same for a session that begins beside others: what is as it was stays the very same, so
+    /// that those keep the tools they were made with.
+    pub fn look_again(&self, agent: &AgentId) -> Result<(), AssembleError> {
+        let known = self.known(agent)?;
+        let is_same = {
+            let mut library = lock(&known.library);
+            library.refresh() == RefreshOutcome::Unchanged
+                && usable_skills(&mut library, self.loaded()).hides_the_same(&known.skills)
+        };
+        let root = |known: &KnownAgent| {
+            let configured = known.knobs.repo_root.clone();
+            configured.or_else(|| repository_above(&known.knobs.workspace))
+        };
+        let is_same = is_same && known.workspace.is_some() && root(&known) == known.repo_root;
+        if !is_same {
+            self.refresh(agent);
+        }
+        Ok(())
     }
 
     /// The skills of an agent, as its prompts list them.
@@ -190,6 +211,7 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         let skills = usable_skills(&mut library, self.loaded());
         let known = KnownAgent {
             custody: Arc::new(custody_of(self.host(), self.loaded(), &view)),
+            view: Arc::new(view),
             knobs: Arc::new(knobs),
             workspace,
             repo_root,

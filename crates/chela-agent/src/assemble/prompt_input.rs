@@ -100,7 +100,11 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             session: facts.session.audience(),
             approvals: facts.approvals(),
             delegation: knobs.delegation(),
-            contribution: model.as_deref().and_then(|model| knobs.contribution(model)),
+            contribution: facts
+                .ask
+                .hooks
+                .contribution(model.as_deref().and_then(|model| knobs.contribution(model))),
+            replacement: facts.ask.hooks.replacement(),
             memory: knobs.memory,
             skills: self.listed_skills(facts)?,
             model_aliases: knobs.model_aliases.clone(),
@@ -182,13 +186,10 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
         facts: &RequestFacts<'_>,
     ) -> (Option<chela_prompt::SandboxFacts>, PathBuf) {
         let knobs = &*facts.known.knobs;
-        let Some(view) = self.loaded().agent(&knobs.agent) else {
-            return (None, knobs.workspace.clone());
-        };
         let session = sandbox::SandboxedSession {
             host: self.host(),
             loaded: self.loaded(),
-            view: &view,
+            view: &facts.known.view,
             key: facts.session,
             channel: facts.channel.as_deref(),
             skills: &facts.known.skills,

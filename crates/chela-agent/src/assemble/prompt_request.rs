@@ -10,7 +10,7 @@ use chela_sandbox::SandboxStanding;
 use chela_session::SessionSettings;
 use chela_workspace::TurnPosition;
 
-use super::hook_text::HookText;
+use super::hook_text::HookPrompt;
 use super::subagent_text::SubagentShare;
 use crate::installation_secret::SecretError;
 use crate::toolset::{PromptSize, SessionTools};
@@ -33,8 +33,8 @@ pub struct PromptRequest {
     pub tools: Option<SessionTools>,
     /// The one skill to list. `None`: all there are.
     pub skill: Option<String>,
-    /// What hooks add to the files.
-    pub bootstrap: Vec<HookText>,
+    /// What hooks want of it.
+    pub hooks: HookPrompt,
     pub levels: ChosenLevels,
     /// How a yes is had. `None`: as the kind of session has it.
     pub approvals: Option<ApprovalWay>,

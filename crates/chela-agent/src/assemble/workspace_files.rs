@@ -23,7 +23,7 @@ use crate::toolset::PromptSize;
 fn short_bootstrap(settings: &BootstrapSettings) -> BootstrapSettings {
     /// Of one file and of all, in tokens.
     const PER_FILE: usize = 150;
-    const TOTAL: usize = 350;
+    const TOTAL: usize = 285;
     BootstrapSettings {
         per_file: CutLimit::Tokens(PER_FILE),
         total: CutLimit::Tokens(TOTAL),
@@ -86,7 +86,8 @@ impl<H: Borrow<Host>, L: Borrow<LoadedConfig>> PromptAssembler<H, L> {
             settings.heartbeat = HeartbeatFile::Read;
         }
         let extensions: Vec<&dyn BootstrapExtension> = ask
-            .bootstrap
+            .hooks
+            .files
             .iter()
             .map(|text| text as &dyn BootstrapExtension)
             .collect();

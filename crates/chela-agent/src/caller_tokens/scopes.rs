@@ -25,7 +25,7 @@ pub struct ServedScopes(Vec<ServedScope>);
 
 /// A word that opens nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{word}` is not a scope; there is memory, skills, context, sessions and ask")]
+#[error("`{word}` is not a scope: use memory, skills, context, sessions or ask")]
 pub struct ScopeFault {
     word: String,
 }

@@ -116,9 +116,17 @@ impl ContextBuilder {
         &self,
         name: &str,
     ) -> Result<(String, Option<String>), String> {
+        let toolbox = self.toolbox().await.map_err(|error| error.to_string())?;
+        let tools: Vec<String> = toolbox.specs().map(|spec| spec.name.to_string()).collect();
         let (scope, name) = (Arc::clone(&self.scope), name.to_owned());
         let look = move || {
             let skills = scanned(&scope.agents, &scope.view.id, &name)?;
+            if !skills.has_its_tools(&name, &|tool| tools.iter().any(|known| known == tool)) {
+                return Err(format!(
+                    "skill `{name}` needs a tool that is not there; `chela skills why {name}` says \
+                     which"
+                ));
+            }
             let skill = skills.callable(&name).map_err(|error| error.to_string())?;
             let front = &skill.skill().front;
             // A sub-agent is told who answers in it.

@@ -44,9 +44,25 @@ impl ContextBuilder {
         if found.is_empty() || by_name {
             return Vec::new();
         }
+        self.unlisted_tools(prefix, found, &[])
+    }
+
+    /// Those of some tools that can be called and stand neither in the prefix nor in a list.
+    pub(crate) fn unlisted_tools(
+        &self,
+        prefix: &RequestPrefix,
+        names: &[String],
+        listed: &[ToolSchema],
+    ) -> Vec<ToolSchema> {
+        if names.is_empty() {
+            return Vec::new();
+        }
         let toolbox = self.current_tools(prefix);
-        let stands = |name: &str| prefix.text.tools.iter().any(|tool| tool.name == name);
-        let mut tools: Vec<ToolSchema> = found
+        let stands = |name: &str| {
+            let mut standing = prefix.text.tools.iter().chain(listed);
+            standing.any(|tool| tool.name == name)
+        };
+        let mut tools: Vec<ToolSchema> = names
             .iter()
             .filter(|name| !stands(name))
             .filter_map(|name| toolbox.get(name))

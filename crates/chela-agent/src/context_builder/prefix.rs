@@ -142,7 +142,9 @@ impl ContextBuilder {
             .filter(is_current);
         if frozen.is_none() {
             // What changed meanwhile is part of it now.
-            self.scope.agents.assembler.refresh(&self.scope.view.id);
+            let (agents, agent) = (Arc::clone(&self.scope.agents), self.scope.view.id.clone());
+            let looked = move || agents.assembler.look_again(&agent);
+            self.scope.agents.cores.run(looked).await?;
         }
         let agents = &self.scope.agents;
         let toolbox = self.make_toolbox(chain, size).await?;
@@ -324,7 +326,7 @@ impl ContextBuilder {
                 means: kind.means,
                 ..SessionTools::default()
             }),
-            bootstrap: self.bootstrap(),
+            hooks: self.hook_prompt(),
             levels: ChosenLevels::from(&self.transcript.settings()),
             approvals: Some(self.scope.approval_way(kind.presence)),
             share: self.scope.subagent_share(),

@@ -79,7 +79,7 @@ impl SessionsView for AgentSessions {
         let (sessions, session) = self.find(ask.session)?;
         let view = self.agents.view(&self.agent_of(ask.session)).ok();
         let owners = view
-            .map(|view| view.owner_allow_from.value)
+            .map(|view| view.owner_allow_from.value.clone())
             .unwrap_or_default();
         // From the first foreign text on, whatever is said may follow it.
         let mut tainted = false;

@@ -214,7 +214,7 @@ pub const COMMANDS: &[SlashCommand] = &[
         aliases: &[],
         args: "",
         words: &[],
-        help: "stop asking because of outside text read so far",
+        help: "stop asking because of untrusted content read so far",
         group: CommandGroup::Session,
         kind: CommandKind::Standalone,
     },

@@ -5,14 +5,14 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 use chela_config::model::{Placement, WorkspaceAccess};
-use chela_core::{Origin, ok_or_debug};
+use chela_core::{Origin, SessionForm, ok_or_debug};
 use chela_model::{MessagePart, ModelMessage, Usage};
 use serde_json::json;
 
 use super::attached_pictures::AttachedPictures;
 use super::changed_files::{ToldChanges, file_changes};
 use super::changed_skills::skill_changes;
-use super::hook_runner::HookRunner;
+use super::hook_runner::{HookRunner, tell_session_end};
 use super::limits::{TurnLimits, TurnSpending};
 use super::message_blocks::{BlocksAsk, blocks_for, ended_commands, look_for, trust_of_facts};
 use super::outlet::TurnOutlet;
@@ -26,6 +26,7 @@ use crate::assemble::PromptSize;
 use crate::bootstrap_pending::{BootstrapMeans, WorkspaceWrites, bootstrap_block};
 use crate::context_builder::{PromptKind, found_in};
 use crate::entry_trust::is_owner;
+use crate::hooks::ObservedEvent;
 use crate::inbound_message::{InboundImage, InboundMessage};
 use crate::runtime_blocks::{BlockKind, RuntimeBlock, SentBlock, tail, unforged};
 use crate::subagents::{UntoldRuns, joined};
@@ -50,13 +51,25 @@ impl<'a> RunningTurn<'a> {
             context,
             ..
         } = parts;
+        let before = transcript.session();
         let session = transcript.roll_over().await?;
+        if before.id != session.id {
+            tell_session_end(scope, before.id.as_str(), "rolled-over").await;
+        }
         let chain = transcript.chain().map_err(crate::agent::OpenError::from)?;
         let hooks = HookRunner::new(scope, session.id.as_str(), &message.text);
         let chain = hooks.resolve_model(scope, chain).await;
-        context.begin_with(hooks.bootstrap().await);
+        let is_heartbeat = matches!(scope.key.form, SessionForm::Heartbeat { .. });
+        let wishes = hooks
+            .prompt_wishes(is_heartbeat, chain.primary().reference())
+            .await;
+        context.begin_with(wishes.prompt, wishes.tools);
         context.look_at_skills().await?;
         let branch = transcript.sessions.branch(&session).await?;
+        if is_first(&branch) {
+            hooks.observe(&ObservedEvent::SessionStart).await;
+        }
+        hooks.tell(surface);
         let prefix = context.prefix_on(Some(&chain), &branch).await?;
         let kind = PromptKind {
             target: Some(chain.primary()),
@@ -108,7 +121,7 @@ impl<'a> RunningTurn<'a> {
         blocks.extend(tool_changes(&context.current_tools(&prefix), &sent_before));
         let (news, runs) = UntoldRuns::apart(parts.subagent_news(&branch));
         blocks.extend(blocks_for(parts, looked_up, news).await);
-        blocks.extend(hooks.prompt_block().await);
+        blocks.extend(wishes.block);
         let (skill, fork, said) = match called {
             Some(called) => (called.block, called.fork, called.said),
             None => (None, None, message.text.clone()),
@@ -160,6 +173,7 @@ impl<'a> RunningTurn<'a> {
             chain,
             prefix,
             found: found_in(&branch),
+            must_call: message.must_call.clone(),
             system_tail: match placement {
                 Placement::SystemTail => volatile,
                 _ => String::new(),

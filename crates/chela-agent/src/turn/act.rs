@@ -36,6 +36,11 @@ impl RunningTurn<'_> {
         let toolbox = self.toolbox_now();
         self.hook_words().clear();
         self.settle_background_files().await;
+        let calls = match self.hooks.is_empty() {
+            true => calls.to_vec(),
+            false => self.rewritten(calls, &toolbox).await,
+        };
+        let calls = calls.as_slice();
         let leave = tokio::select! {
             biased;
             () = self.parts.until_stopped() => return Ok(StepEnd::End(TurnEnd::Stopped)),
@@ -324,10 +329,12 @@ impl RunningTurn<'_> {
     /// Remembers the tools a result told of, and looks whether the model goes round in circles.
     fn take_note(&mut self, call: &ToolCall, output: &ToolOutput) -> Option<TurnEnd> {
         add_offers(&mut self.found, &output.details);
-        match self
-            .spent
-            .called(&call.name, &call.arguments, &output.text())
-        {
+        let result = match call.name.as_str() {
+            // The time and the tokens on its card are others each time, and nothing was learned.
+            "session_status" => String::new(),
+            _ => output.text(),
+        };
+        match self.spent.called(&call.name, &call.arguments, &result) {
             CallRepetition::New => None,
             CallRepetition::Warned(times) => {
                 self.warned.push(format!(

@@ -9,8 +9,9 @@ use chela_ledger::AuditKind;
 use chela_model::{FallbackChain, ModelMessage, Usage};
 use serde_json::json;
 
-use super::{ContextMeter, TurnParts};
+use super::{ContextMeter, HookRunner, TurnParts};
 use crate::compact::{KeepRecent, cut_point, digest, tokens_of};
+use crate::hooks::ObservedEvent;
 use crate::scope::ConversationScope;
 use crate::transcript::Transcript;
 use attachments::with_attachments;
@@ -84,6 +85,8 @@ pub(crate) async fn compact(
     let session = transcript.session();
     let branch = transcript.sessions.branch(&session).await?;
     let plan = plan_of(parts, &branch).ok_or(CompactError::TooShort)?;
+    let hooks = HookRunner::new(parts.scope, session.id.as_str(), "");
+    hooks.observe(&ObservedEvent::BeforeCompaction).await;
     let (summary, by) = match chain {
         Some(chain) => summary(parts, chain, &plan, instructions).await,
         None => plan.by_rules("there is no model"),
@@ -120,6 +123,11 @@ pub(crate) async fn compact(
         .add_usage(&session, Usage::default(), used)
         .await?;
     transcript.set_context_used(0);
+    let event = ObservedEvent::AfterCompaction {
+        messages: done.messages,
+        tokens: done.tokens_after,
+    };
+    hooks.observe(&event).await;
     Ok(done)
 }
 

@@ -1,29 +1,27 @@
 //! Asks the hooks of outside: bounded, one after the other, on record.
 
+mod call_words;
+mod prompt_wishes;
+
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use chela_core::panics::caught_panic;
-use chela_core::{ContentHash, Origin, Trust, ok_or_warn};
+use chela_core::{AgentId, ContentHash, Origin, SessionKey, Speaker, Trust, lock, ok_or_warn};
 use chela_guard::{ExternalSource, LabelledText};
 use chela_ledger::AuditKind;
-use chela_model::{FallbackChain, ToolCall};
-use chela_reply::ReplyDelivery;
 use chela_tools::{OutputPiece, ToolOutput};
 use futures_util::FutureExt;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::guard::JudgedCall;
 use super::{TurnError, TurnOutcome};
 use crate::agent::Agents;
-use crate::assemble::HookText;
-use crate::hooks::{
-    CallFacts, EndFacts, HookFuture, HookPoint, HookVerdict, ResultFacts, TextWhenBroken,
-    TurnFacts, TurnHook,
-};
-use crate::runtime_blocks::{BlockKind, RuntimeBlock};
+use crate::assemble::HookPrompt;
+use crate::hooks::{EndFacts, HookFuture, HookPoint, ObservedEvent, TurnFacts, TurnHook};
 use crate::scope::ConversationScope;
 use crate::surface::{TurnEvent, TurnSurface};
+
+pub(super) use call_words::{CallWord, PassedReply};
 
 /// Longest name and longest reason that are kept of a hook.
 const MOST_NAME: usize = 64;
@@ -31,13 +29,30 @@ const MOST_REASON: usize = 500;
 
 /// The hooks as a turn found them: one that comes or goes meanwhile counts from the next turn.
 #[derive(Clone)]
-pub(super) struct HookRunner {
+pub(crate) struct HookRunner {
     agents: Arc<Agents>,
     hooks: Arc<[Arc<dyn TurnHook>]>,
     facts: TurnFacts,
     session_id: String,
     /// The turn in the ledger, from when it has a record.
     turn: Option<String>,
+    /// What the owner is to be told, each once.
+    notices: Arc<Mutex<HookNotices>>,
+    recording: HookRecording,
+}
+
+/// Whether what hooks say goes on record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HookRecording {
+    Kept,
+    /// Nothing comes of it: somebody looks at what would.
+    None,
+}
+
+#[derive(Default)]
+struct HookNotices {
+    open: Vec<String>,
+    told: Vec<String>,
 }
 
 /// What a hook says to a text.
@@ -67,9 +82,77 @@ impl HookRunner {
                 session: scope.key.clone(),
                 speaker: scope.ask.speaker.clone(),
                 message: message.into(),
+                session_id: session_id.into(),
+                workspace: scope.view.workspace.value.clone(),
             },
             session_id: session_id.to_owned(),
             turn: None,
+            notices: Arc::default(),
+            recording: HookRecording::Kept,
+        }
+    }
+
+    /// For what happens outside of a turn.
+    fn outside(
+        agents: &Arc<Agents>,
+        agent: &AgentId,
+        session: &SessionKey,
+        recording: HookRecording,
+    ) -> Self {
+        let workspace = agents.loaded.agent(agent).map(|view| view.workspace.value);
+        Self {
+            agents: Arc::clone(agents),
+            hooks: agents.hooks().into(),
+            facts: TurnFacts {
+                agent: agent.clone(),
+                session: session.clone(),
+                speaker: Speaker::Runtime,
+                message: "".into(),
+                session_id: "".into(),
+                workspace: workspace.unwrap_or_default(),
+            },
+            session_id: String::new(),
+            turn: None,
+            notices: Arc::default(),
+            recording,
+        }
+    }
+
+    /// Whether nobody steps in.
+    pub fn is_empty(&self) -> bool {
+        self.hooks.is_empty()
+    }
+
+    /// Tells the owner what is to be told of hooks.
+    pub fn tell(&self, surface: &dyn TurnSurface) {
+        let open = std::mem::take(&mut lock(&self.notices).open);
+        for notice in open {
+            surface.event(TurnEvent::Notice(notice));
+        }
+    }
+
+    fn note(&self, notice: String) {
+        let mut notices = lock(&self.notices);
+        if !notices.told.contains(&notice) {
+            notices.told.push(notice.clone());
+            notices.open.push(notice);
+        }
+    }
+
+    /// Those who have something to say at a point, in the order in which they are asked.
+    fn at(&self, point: HookPoint) -> Vec<&dyn TurnHook> {
+        let listening = self.hooks.iter().filter(|hook| hook.listens(point));
+        let mut hooks: Vec<&dyn TurnHook> = listening.map(AsRef::as_ref).collect();
+        hooks.sort_by_key(|hook| std::cmp::Reverse(hook.priority(point)));
+        hooks
+    }
+
+    /// Something happened that hooks may only know of.
+    pub async fn observe(&self, event: &ObservedEvent) {
+        let point = event.point();
+        for hook in self.at(point) {
+            let ask = || hook.observe(&self.facts, event);
+            self.answer_of(hook, point, ask).await;
         }
     }
 
@@ -78,268 +161,6 @@ impl HookRunner {
             turn: Some(turn.to_owned()),
             ..self
         }
-    }
-
-    /// The models of this turn: what a hook names counts where nobody named one for this process,
-    /// and where the agent may use it.
-    pub async fn resolve_model(
-        &self,
-        scope: &ConversationScope,
-        chain: FallbackChain,
-    ) -> FallbackChain {
-        let mut chain = chain;
-        if scope.ask.model.is_some() {
-            return chain;
-        }
-        for hook in self.hooks.iter() {
-            let point = HookPoint::BeforeModelResolve;
-            let ask = || hook.before_model_resolve(&self.facts);
-            let TextAnswer::Text(name) = self.text_of(hook.as_ref(), point, ask).await else {
-                continue;
-            };
-            let was = chain.primary().reference().to_owned();
-            let why = match self.agents.chain(&scope.view, Some(&name)) {
-                Ok(chosen) if self.is_listed(&chosen) => {
-                    chain = chosen;
-                    let now = chain.primary().reference();
-                    self.record_text(hook.as_ref(), point, Some(&was), now)
-                        .await;
-                    continue;
-                }
-                Ok(_) => format!("the config does not list the model `{name}`"),
-                Err(error) => error.to_string(),
-            };
-            let change = HookChange {
-                outcome: "refused",
-                why: Some(&why),
-                ..HookChange::default()
-            };
-            self.record(hook.as_ref(), point, &change).await;
-        }
-        chain
-    }
-
-    /// Whether the config knows a model. The owner may try others; a hook may not.
-    fn is_listed(&self, chain: &FallbackChain) -> bool {
-        let wanted = chain.primary().info();
-        let mut known = self.agents.models.list().into_iter();
-        known.any(|info| info.provider == wanted.provider && info.id == wanted.id)
-    }
-
-    /// What hooks add to the files a session begins with.
-    pub async fn bootstrap(&self) -> Vec<HookText> {
-        let point = HookPoint::AgentBootstrap;
-        let mut texts = Vec::new();
-        for hook in self.hooks.iter() {
-            let ask = || hook.agent_bootstrap(&self.facts);
-            let TextAnswer::Text(text) = self.text_of(hook.as_ref(), point, ask).await else {
-                continue;
-            };
-            // What a session is made of cannot be text from outside.
-            if trust_of(hook.as_ref()) < Trust::Plugin {
-                let change = HookChange {
-                    outcome: "refused",
-                    why: Some("untrusted content is not part of the bootstrap files"),
-                    ..HookChange::default()
-                };
-                self.record(hook.as_ref(), point, &change).await;
-                continue;
-            }
-            self.record_text(hook.as_ref(), point, None, &text).await;
-            texts.push(HookText {
-                hook: name_of(hook.as_ref()),
-                text,
-            });
-        }
-        texts
-    }
-
-    /// What hooks say along with the message, as one block: a later block of a name replaces an
-    /// earlier one.
-    pub async fn prompt_block(&self) -> Option<RuntimeBlock> {
-        let point = HookPoint::BeforePromptBuild;
-        let mut parts = Vec::new();
-        let mut names = Vec::new();
-        let mut trust = Trust::Plugin;
-        for hook in self.hooks.iter() {
-            let ask = || hook.before_prompt_build(&self.facts);
-            let TextAnswer::Text(text) = self.text_of(hook.as_ref(), point, ask).await else {
-                continue;
-            };
-            self.record_text(hook.as_ref(), point, None, &text).await;
-            let name = name_of(hook.as_ref());
-            let labelled = self.labelled(hook.as_ref(), &text, Trust::Plugin);
-            trust = trust.join(labelled.trust());
-            parts.push(format!("From the hook `{name}`:\n{}", labelled.text()));
-            names.push(name);
-        }
-        let text = parts.join("\n\n");
-        (!text.is_empty()).then(|| RuntimeBlock {
-            kind: BlockKind::Hooks,
-            origin: Origin::Plugin {
-                id: names.join(", "),
-                hash: ContentHash::of(&text),
-            },
-            text,
-            trust,
-        })
-    }
-
-    /// The strictest word about a call, and whose it is.
-    pub async fn word_about(&self, call: &ToolCall, case: &JudgedCall) -> (HookVerdict, String) {
-        let mut strictest = (HookVerdict::Pass, String::new());
-        if self.hooks.is_empty() {
-            return strictest;
-        }
-        let point = HookPoint::BeforeToolCall;
-        let facts = CallFacts {
-            id: &call.id,
-            tool: &call.name,
-            arguments: &case.prepared.arguments,
-            effect: case.prospect.effect,
-            targets: &case.targets,
-            writes: &case.writes,
-        };
-        for hook in self.hooks.iter() {
-            let ask = || hook.before_tool_call(&self.facts, &facts);
-            let word = self.answer_of(hook.as_ref(), point, ask).await;
-            let word = word.unwrap_or_else(|| hook.word_when_broken());
-            let (outcome, why) = match &word {
-                HookVerdict::Pass => continue,
-                HookVerdict::Ask(why) => ("asks", why),
-                HookVerdict::Refuse(why) => ("refuses", why),
-            };
-            let change = HookChange {
-                outcome,
-                call: Some(&call.id),
-                why: Some(char_prefix(why, MOST_REASON)),
-                ..HookChange::default()
-            };
-            self.record(hook.as_ref(), point, &change).await;
-            let is_stricter = match (&strictest.0, &word) {
-                (HookVerdict::Refuse(_), _) => false,
-                (HookVerdict::Ask(_), word) => matches!(word, HookVerdict::Refuse(_)),
-                (HookVerdict::Pass, _) => true,
-            };
-            if is_stricter {
-                strictest = (word, name_of(hook.as_ref()));
-            }
-        }
-        strictest
-    }
-
-    /// A result as hooks leave it.
-    pub async fn pass_result(
-        &self,
-        call: &ToolCall,
-        mut output: ToolOutput,
-        surface: &dyn TurnSurface,
-    ) -> ToolOutput {
-        let point = HookPoint::AfterToolCall;
-        for hook in self.hooks.iter() {
-            let text = output.text();
-            let trust = trust_of_output(&output);
-            let facts = ResultFacts {
-                id: &call.id,
-                tool: &call.name,
-                arguments: &call.arguments,
-                text: &text,
-                trust,
-            };
-            let ask = || hook.after_tool_call(&self.facts, &facts);
-            let new = match self.text_of(hook.as_ref(), point, ask).await {
-                TextAnswer::Text(new) if new != text => new,
-                TextAnswer::Text(_) | TextAnswer::Nothing => continue,
-                TextAnswer::Broken => {
-                    let withheld = self.withhold(hook.as_ref(), point, Some(call)).await;
-                    if let Some(words) = withheld {
-                        surface.event(TurnEvent::Notice(words.clone()));
-                        let words = OutputPiece::Text(LabelledText::runtime(words));
-                        output.content = vec![words];
-                        output.details = Value::Null;
-                    }
-                    continue;
-                }
-            };
-            let change = HookChange {
-                outcome: "changed",
-                before: Some(ContentHash::of(&text)),
-                after: Some(ContentHash::of(&new)),
-                call: Some(&call.id),
-                ..HookChange::default()
-            };
-            self.record(hook.as_ref(), point, &change).await;
-            let images = output.content.into_iter().filter(|piece| match piece {
-                OutputPiece::Text(_) => false,
-                OutputPiece::Image { .. } => true,
-            });
-            let text = OutputPiece::Text(self.labelled(hook.as_ref(), &new, trust));
-            output.content = std::iter::once(text).chain(images).collect();
-        }
-        output
-    }
-
-    /// A reply as hooks leave it; `None` when they leave it as it is.
-    pub async fn pass_reply(&self, reply: &ReplyDelivery) -> Option<ReplyDelivery> {
-        let point = HookPoint::BeforeAgentReply;
-        let mut changed: Option<ReplyDelivery> = None;
-        for hook in self.hooks.iter() {
-            let now = changed.clone().unwrap_or_else(|| reply.clone());
-            let ask = || hook.before_agent_reply(&self.facts, &now.text);
-            match self.text_of(hook.as_ref(), point, ask).await {
-                TextAnswer::Text(new) if new != now.text => {
-                    self.record_text(hook.as_ref(), point, Some(&now.text), &new)
-                        .await;
-                    changed = Some(ReplyDelivery { text: new, ..now });
-                }
-                TextAnswer::Text(_) | TextAnswer::Nothing => {}
-                TextAnswer::Broken => {
-                    let withheld = self.withhold(hook.as_ref(), point, None).await;
-                    changed = match withheld {
-                        // Files that go with it were not looked through either.
-                        Some(text) => Some(ReplyDelivery {
-                            text,
-                            media: Vec::new(),
-                            audio_as_voice: false,
-                            ..now
-                        }),
-                        None => changed,
-                    };
-                }
-            }
-        }
-        changed
-    }
-
-    /// What stands where a text stood that a hook broke over; `None` when it may pass.
-    async fn withhold(
-        &self,
-        hook: &dyn TurnHook,
-        point: HookPoint,
-        call: Option<&ToolCall>,
-    ) -> Option<String> {
-        if hook.text_when_broken() == TextWhenBroken::Passes {
-            return None;
-        }
-        let name = name_of(hook);
-        tracing::warn!(
-            hook = name,
-            point = point.as_str(),
-            "a text is withheld: the hook that looks through it broke"
-        );
-        let change = HookChange {
-            outcome: "withheld",
-            call: call.map(|call| call.id.as_str()),
-            ..HookChange::default()
-        };
-        self.record(hook, point, &change).await;
-        let what = match call {
-            Some(call) => format!("The call of {} was made, but its result", call.name),
-            None => "The reply".to_owned(),
-        };
-        Some(format!(
-            "{what} is withheld: the hook `{name}`, which looks through it first, broke."
-        ))
     }
 
     pub async fn end(&self, outcome: &Result<TurnOutcome, TurnError>) {
@@ -355,10 +176,9 @@ impl HookRunner {
                 tool_calls: 0,
             },
         };
-        for hook in self.hooks.iter() {
+        for hook in self.at(HookPoint::AgentEnd) {
             let ask = || hook.agent_end(&self.facts, &end);
-            self.answer_of(hook.as_ref(), HookPoint::AgentEnd, ask)
-                .await;
+            self.answer_of(hook, HookPoint::AgentEnd, ask).await;
         }
     }
 
@@ -380,18 +200,14 @@ impl HookRunner {
         }
     }
 
-    /// A text a hook answers with, cut to its limit; blank text is none.
-    async fn text_of<'h>(
+    /// A text of a hook, cut to its limit; blank text is none.
+    fn bounded(
         &self,
-        hook: &'h dyn TurnHook,
+        hook: &dyn TurnHook,
         point: HookPoint,
-        ask: impl FnOnce() -> HookFuture<'h, Option<String>>,
-    ) -> TextAnswer {
-        let text = match self.answer_of(hook, point, ask).await {
-            Some(Some(text)) => text,
-            Some(None) => return TextAnswer::Nothing,
-            None => return TextAnswer::Broken,
-        };
+        text: Option<String>,
+    ) -> Option<String> {
+        let text = text?;
         let most = hook.limits().within_the_most().chars;
         let kept = char_prefix(&text, most);
         if kept.len() < text.len() {
@@ -402,9 +218,22 @@ impl HookRunner {
                 "the text of a hook is cut"
             );
         }
-        match kept.trim().is_empty() {
-            true => TextAnswer::Nothing,
-            false => TextAnswer::Text(kept.to_owned()),
+        (!kept.trim().is_empty()).then(|| kept.to_owned())
+    }
+
+    /// A text a hook answers with.
+    async fn text_of<'h>(
+        &self,
+        hook: &'h dyn TurnHook,
+        point: HookPoint,
+        ask: impl FnOnce() -> HookFuture<'h, Option<String>>,
+    ) -> TextAnswer {
+        match self.answer_of(hook, point, ask).await {
+            None => TextAnswer::Broken,
+            Some(text) => match self.bounded(hook, point, text) {
+                Some(text) => TextAnswer::Text(text),
+                None => TextAnswer::Nothing,
+            },
         }
     }
 
@@ -419,7 +248,13 @@ impl HookRunner {
         // The future is made inside: making it may panic as well.
         let work = AssertUnwindSafe(async move { ask().await }).catch_unwind();
         let (outcome, why) = match tokio::time::timeout(time, work).await {
-            Ok(Ok(answer)) => return Some(answer),
+            Ok(Ok(outcome)) => {
+                self.record_refused(hook, point, &outcome.refused).await;
+                match outcome.fault {
+                    None => return Some(outcome.answer),
+                    Some(fault) => ("failed", fault),
+                }
+            }
             Ok(Err(payload)) => {
                 let panic = caught_panic(&*payload);
                 let message = self.agents.redactor().redact(&panic.message).into_owned();
@@ -440,7 +275,31 @@ impl HookRunner {
             ..HookChange::default()
         };
         self.record(hook, point, &change).await;
+        self.note(format!(
+            "The hook `{}` broke at {}: {}",
+            name_of(hook),
+            point.as_str(),
+            char_prefix(&why, MOST_REASON)
+        ));
         None
+    }
+
+    /// What a hook wanted and may not.
+    async fn record_refused(&self, hook: &dyn TurnHook, point: HookPoint, refused: &[String]) {
+        for why in refused {
+            let why = chela_core::sanitize::literal(char_prefix(why, MOST_REASON)).into_owned();
+            let change = HookChange {
+                outcome: "refused",
+                why: Some(&why),
+                ..HookChange::default()
+            };
+            self.record(hook, point, &change).await;
+            self.note(format!(
+                "The hook `{}` wanted what it may not at {}: {why}",
+                name_of(hook),
+                point.as_str()
+            ));
+        }
     }
 
     async fn record_text(
@@ -469,6 +328,9 @@ impl HookRunner {
             outcome = change.outcome,
             "a hook had its say"
         );
+        if self.recording == HookRecording::None {
+            return;
+        }
         let Some(ledger) = self.agents.ledger() else {
             tracing::warn!("the say of a hook is not on record: there is no ledger");
             return;
@@ -488,6 +350,56 @@ impl HookRunner {
         let written = ledger.append(AuditKind::Hook, &body).await;
         ok_or_warn!(written, "the say of a hook is not on record");
     }
+}
+
+/// A text that leaves outside of a turn.
+#[derive(Debug, Clone, Copy)]
+pub struct OutgoingText<'a> {
+    pub agent: &'a AgentId,
+    pub session: &'a SessionKey,
+    /// Where it goes, in words.
+    pub to: &'a str,
+    pub text: &'a str,
+}
+
+/// A text that is about to be delivered, as hooks leave it; `None` when one keeps it back.
+pub async fn pass_outgoing(agents: &Arc<Agents>, outgoing: OutgoingText<'_>) -> Option<String> {
+    let OutgoingText {
+        agent,
+        session,
+        to,
+        text,
+    } = outgoing;
+    let runner = HookRunner::outside(agents, agent, session, HookRecording::Kept);
+    match runner.is_empty() {
+        true => Some(text.to_owned()),
+        false => runner.pass_sending(to, text).await,
+    }
+}
+
+/// What hooks want of the prompt of a session, for somebody who looks at it.
+pub async fn preview_hooks(
+    agents: &Arc<Agents>,
+    agent: &AgentId,
+    session: &SessionKey,
+) -> HookPrompt {
+    let runner = HookRunner::outside(agents, agent, session, HookRecording::None);
+    let view = agents.loaded.agent(agent);
+    let chain = view.and_then(|view| agents.chain(&view, None).ok());
+    let model = chain.map(|chain| chain.primary().reference().to_owned());
+    let model = model.unwrap_or_default();
+    runner.prompt_wishes(false, &model).await.prompt
+}
+
+/// Tells hooks that a session has ended.
+pub(crate) async fn tell_session_end(
+    scope: &ConversationScope,
+    session: &str,
+    reason: &'static str,
+) {
+    let hooks = HookRunner::new(scope, session, "");
+    let event = ObservedEvent::SessionEnd { reason };
+    hooks.observe(&event).await;
 }
 
 /// The first characters of a text.

@@ -11,7 +11,7 @@ use chela_memory::index::SyncDepth;
 use chela_memory::prelude::{daily_notes, triggered};
 use chela_memory::search::{HitConfidence, SearchHit};
 use chela_memory::store::StoreError;
-use chela_memory::{MemoryAnswer, MemoryQuestion, MemorySettings};
+use chela_memory::{MemoryAnswer, MemoryQuestion, MemorySettings, SearchScope, SearchSources};
 use chela_prompt::{PartKind, Prompt};
 use chela_skills::{AgentSkill, describe, is_partial};
 
@@ -234,6 +234,10 @@ fn looked_up(scope: &ConversationScope, message: &str) -> Vec<SearchHit> {
         }
         memory.search(&MemoryQuestion {
             max_results: Some(MOST_LOOKED_UP),
+            scope: SearchScope {
+                sources: SearchSources::Notes,
+                ..SearchScope::default()
+            },
             ..MemoryQuestion::new(message, scope.key.audience())
         })
     });

@@ -85,11 +85,11 @@ impl<'a> TurnOutlet<'a> {
         let changed = addresses + left_out.len();
         if changed > 0 {
             let what = match changed {
-                1 => "1 link disabled".to_owned(),
-                many => format!("{many} links disabled"),
+                1 => "1 link disabled: you did not mention its host".to_owned(),
+                many => format!("{many} links disabled: you did not mention their hosts"),
             };
             self.surface.event(TurnEvent::Notice(format!(
-                "{what}: you did not mention the host, and untrusted content is in context."
+                "{what}, and untrusted content is in context."
             )));
         }
         Reply::Deliver(ReplyDelivery {

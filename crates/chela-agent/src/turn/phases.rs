@@ -6,10 +6,11 @@
 
 use chela_guard::flow::{CallVerdict, Decision, DecisionRule};
 use chela_model::ToolCall;
-use chela_reply::{Reply, ShownPiece};
-use chela_tools::ToolOutput;
+use chela_reply::{Reply, ShownPiece, Silence};
+use chela_tools::{ToolOutput, Toolbox};
 
 use super::guard::JudgedCall;
+use super::hook_runner::{CallWord, HookRunner, PassedReply};
 use super::{RunningTurn, TurnEvent};
 use crate::hooks::HookVerdict;
 
@@ -61,7 +62,7 @@ impl TurnPhase for RedactionPhase<'_, '_> {
 impl RunningTurn<'_> {
     /// What is decided about a call: the guard's word, made stricter where a hook wants it so.
     pub(super) async fn before_tool_call(&self, call: &ToolCall, case: &JudgedCall) -> Decision {
-        let (word, hook) = self.hook_word(call, case).await;
+        let word = self.hook_word(call, case).await;
         let decided = self
             .phases()
             .iter()
@@ -70,7 +71,7 @@ impl RunningTurn<'_> {
         let decided = decided.unwrap_or_else(|| {
             Decision::about(&case.deed(), CallVerdict::Deny, DecisionRule::Undeclared)
         });
-        self.narrowed(decided, &word, &hook, case)
+        self.narrowed(decided, &word.verdict, &word.hook, case)
     }
 
     /// A result, as the model may read it: first the turn's own look, then the hooks'.
@@ -79,7 +80,9 @@ impl RunningTurn<'_> {
             .phases()
             .iter()
             .fold(output, |output, phase| phase.after_tool_call(call, output));
-        self.hooks.pass_result(call, output, self.surface).await
+        let output = self.hooks.pass_result(call, output, self.surface).await;
+        self.hooks.tell(self.surface);
+        output
     }
 
     /// A reply, as it may be delivered: hooks first, so that what they say is looked through, too.
@@ -102,24 +105,75 @@ impl RunningTurn<'_> {
         let Reply::Deliver(delivery) = &reply else {
             return reply;
         };
-        let Some(changed) = self.hooks.pass_reply(delivery).await else {
-            return reply;
-        };
-        self.outlet.show(ShownPiece::Retracted);
-        self.outlet.show(ShownPiece::Text(changed.text.clone()));
-        Reply::Deliver(changed)
+        let passed = self.hooks.pass_reply(delivery).await;
+        self.hooks.tell(self.surface);
+        match passed {
+            PassedReply::AsItIs => reply,
+            PassedReply::Changed(changed) => {
+                self.outlet.show(ShownPiece::Retracted);
+                self.outlet.show(ShownPiece::Text(changed.text.clone()));
+                Reply::Deliver(changed)
+            }
+            PassedReply::Withheld(hook) => {
+                self.outlet.show(ShownPiece::Retracted);
+                let notice = format!("The hook `{hook}` kept the answer back.");
+                self.surface.event(TurnEvent::Notice(notice));
+                Reply::Silent {
+                    why: Silence::Empty,
+                }
+            }
+        }
+    }
+
+    /// Calls as they are made: with the arguments hooks want them made with.
+    pub(super) async fn rewritten(&self, calls: &[ToolCall], toolbox: &Toolbox) -> Vec<ToolCall> {
+        let mut made = Vec::with_capacity(calls.len());
+        for call in calls {
+            let case = match call.malformed {
+                None => self.case_of(call, toolbox).ok(),
+                Some(_) => None,
+            };
+            let Some(case) = case else {
+                made.push(call.clone());
+                continue;
+            };
+            let word = self.hook_word(call, &case).await;
+            let Some((hook, arguments)) = word.rewritten else {
+                made.push(call.clone());
+                continue;
+            };
+            let call = ToolCall {
+                arguments,
+                ..call.clone()
+            };
+            let notice = format!("The hook `{hook}` changed the arguments of {}.", call.name);
+            self.surface.event(TurnEvent::Notice(notice));
+            // What it became is asked about anew: whoever looks at calls sees the one that is made.
+            if let Ok(case) = self.case_of(&call, toolbox) {
+                let mut word = self.hook_word(&call, &case).await;
+                if word.verdict == HookVerdict::Pass {
+                    word.verdict = HookRunner::word_about_rewritten(&hook, &case);
+                    word.hook = hook;
+                }
+                let key = (call.id.clone(), case.deed().shape());
+                self.hook_words().insert(key, word);
+            }
+            made.push(call);
+        }
+        made
     }
 
     /// The hooks' word about a call, which they are asked for once.
-    async fn hook_word(&self, call: &ToolCall, case: &JudgedCall) -> (HookVerdict, String) {
+    async fn hook_word(&self, call: &ToolCall, case: &JudgedCall) -> CallWord {
         let key = (call.id.clone(), case.deed().shape());
         let known = self.hook_words().get(&key).cloned();
         if let Some(known) = known {
             return known;
         }
         let word = self.hooks.word_about(call, case).await;
-        if let (HookVerdict::Refuse(why), hook) = &word {
-            let notice = format!("The hook `{hook}` refused {}: {why}", call.name);
+        self.hooks.tell(self.surface);
+        if let HookVerdict::Refuse(why) = &word.verdict {
+            let notice = format!("The hook `{}` refused {}: {why}", word.hook, call.name);
             self.surface.event(TurnEvent::Notice(notice));
         }
         self.hook_words().insert(key, word.clone());

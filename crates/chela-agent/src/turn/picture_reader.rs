@@ -150,6 +150,7 @@ impl RunningTurn<'_> {
             )],
             tools: Vec::new(),
             tool_mode: chain.current().tool_mode(),
+            must_call: Vec::new(),
             thinking: ThinkingEffort::Off,
             max_tokens: None,
             cache: CacheRequest::default(),

@@ -44,7 +44,13 @@ impl RunningTurn<'_> {
         let window = target.info().context_window;
         let tool_mode = target.tool_mode();
         let context = self.parts.context;
-        let found = context.found_tools(&self.prefix, &self.found, &target);
+        let mut found = context.found_tools(&self.prefix, &self.found, &target);
+        // Whoever asked for a call is done with one.
+        let must_call = match self.spent.steps {
+            0 => self.must_call.clone(),
+            _ => Vec::new(),
+        };
+        found.extend(context.unlisted_tools(&self.prefix, &must_call, &found));
         let mut request = ModelRequest {
             system: self.prefix.system(&self.system_tail),
             messages: Vec::new(),
@@ -58,6 +64,7 @@ impl RunningTurn<'_> {
                 .cloned()
                 .collect(),
             tool_mode,
+            must_call,
             thinking: self.parts.transcript.thinking(),
             max_tokens: None,
             cache: CacheRequest {

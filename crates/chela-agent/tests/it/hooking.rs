@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use chela_agent::conversation::Conversation;
 use chela_agent::hooks::{
-    CallFacts, EndFacts, HookFuture, HookLimits, HookVerdict, ResultFacts, TextWhenBroken,
-    TurnFacts, TurnHook,
+    CallFacts, CallWish, EndFacts, HookFuture, HookLimits, HookOutcome, HookVerdict, ModelWish,
+    PromptWish, ResultFacts, SessionFile, TextWhenBroken, TextWish, TurnFacts, TurnHook,
 };
 use chela_agent::turn::TurnEvent;
 use chela_core::{ContentHash, Trust};
@@ -39,7 +39,7 @@ struct Scripted {
 }
 
 fn ready<'a, T: Send + 'a>(answer: T) -> HookFuture<'a, T> {
-    Box::pin(std::future::ready(answer))
+    Box::pin(std::future::ready(HookOutcome::from(answer)))
 }
 
 impl TurnHook for Scripted {
@@ -55,28 +55,41 @@ impl TurnHook for Scripted {
         Trust::Operator
     }
 
-    fn before_model_resolve<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
-        ready(self.model.clone())
+    fn before_model_resolve<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, ModelWish> {
+        ready(ModelWish {
+            model: self.model.clone(),
+            provider: None,
+        })
     }
 
-    fn agent_bootstrap<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
-        ready(self.bootstrap.clone())
+    fn agent_bootstrap<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Vec<SessionFile>> {
+        let files = self.bootstrap.iter();
+        ready(
+            files
+                .map(|text| SessionFile::beside("notes.md", text))
+                .collect(),
+        )
     }
 
-    fn before_prompt_build<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
-        ready(self.prompt.clone())
+    fn before_prompt_build<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, PromptWish> {
+        ready(
+            self.prompt
+                .as_deref()
+                .map(PromptWish::from)
+                .unwrap_or_default(),
+        )
     }
 
     fn before_tool_call<'a>(
         &'a self,
         _: &'a TurnFacts,
         call: &'a CallFacts<'a>,
-    ) -> HookFuture<'a, HookVerdict> {
+    ) -> HookFuture<'a, CallWish> {
         let mut calls = self.calls.lock().expect("a lock");
         calls.push(call.tool.to_owned());
         ready(match call.tool {
-            "post" => self.call.clone(),
-            _ => HookVerdict::Pass,
+            "post" => self.call.clone().into(),
+            _ => CallWish::default(),
         })
     }
 
@@ -88,12 +101,8 @@ impl TurnHook for Scripted {
         ready(self.result.clone())
     }
 
-    fn before_agent_reply<'a>(
-        &'a self,
-        _: &'a TurnFacts,
-        _: &'a str,
-    ) -> HookFuture<'a, Option<String>> {
-        ready(self.reply.clone())
+    fn before_agent_reply<'a>(&'a self, _: &'a TurnFacts, _: &'a str) -> HookFuture<'a, TextWish> {
+        ready(self.reply.clone().into())
     }
 
     fn agent_end<'a>(&'a self, _: &'a TurnFacts, end: &'a EndFacts) -> HookFuture<'a, ()> {
@@ -206,7 +215,7 @@ fn text_of_a_hook_is_labelled_as_its_own() {
     let requests = home.endpoint.calls();
     let first = requests[0].json();
     let system = first["messages"][0]["content"].to_string();
-    assert!(system.contains(rule) && system.contains("hooks/scripted.md"));
+    assert!(system.contains(rule) && system.contains("hooks/scripted/notes.md"));
     let message = first["messages"][1]["content"].to_string();
     assert!(message.contains("From the hook `scripted`"), "{message}");
     assert!(message.contains(said), "{message}");
@@ -346,15 +355,15 @@ impl TurnHook for Broken {
         self.text
     }
 
-    fn before_model_resolve<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
+    fn before_model_resolve<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, ModelWish> {
         self.answer()
     }
 
-    fn agent_bootstrap<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
+    fn agent_bootstrap<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Vec<SessionFile>> {
         self.answer()
     }
 
-    fn before_prompt_build<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, Option<String>> {
+    fn before_prompt_build<'a>(&'a self, _: &'a TurnFacts) -> HookFuture<'a, PromptWish> {
         self.answer()
     }
 
@@ -362,7 +371,7 @@ impl TurnHook for Broken {
         &'a self,
         _: &'a TurnFacts,
         _: &'a CallFacts<'a>,
-    ) -> HookFuture<'a, HookVerdict> {
+    ) -> HookFuture<'a, CallWish> {
         self.answer()
     }
 
@@ -374,11 +383,7 @@ impl TurnHook for Broken {
         self.answer()
     }
 
-    fn before_agent_reply<'a>(
-        &'a self,
-        _: &'a TurnFacts,
-        _: &'a str,
-    ) -> HookFuture<'a, Option<String>> {
+    fn before_agent_reply<'a>(&'a self, _: &'a TurnFacts, _: &'a str) -> HookFuture<'a, TextWish> {
         self.answer()
     }
 
@@ -457,11 +462,7 @@ impl TurnHook for Filter {
     }
 
     #[expect(clippy::panic, reason = "this is what it is for")]
-    fn before_agent_reply<'a>(
-        &'a self,
-        _: &'a TurnFacts,
-        _: &'a str,
-    ) -> HookFuture<'a, Option<String>> {
+    fn before_agent_reply<'a>(&'a self, _: &'a TurnFacts, _: &'a str) -> HookFuture<'a, TextWish> {
         panic!("the filter broke")
     }
 }

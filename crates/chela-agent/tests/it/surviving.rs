@@ -13,12 +13,15 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use chela_agent::agent::Agents;
-use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, OwnTools};
+use chela_agent::conversation::{
+    Conversation, ConversationAsk, InboundMessage, MessageStanding, OwnTools,
+};
 use chela_agent::turn::{TurnError, TurnEvent, TurnOutcome, TurnSurface};
 use chela_core::{OwnerProof, SessionKey, Speaker};
 use chela_ledger::{LimitOf, LimitScope, RecordFilter, ReserveAsk, SpendingBound};
+use chela_model::{MessagePart, ModelMessage, ToolCall};
 use chela_reply::Reply;
-use chela_session::EntryBody;
+use chela_session::{EntryBody, EntryMeta};
 use chela_store::block_on;
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedCall, ScriptedEndpoint, StepRule};
 use chela_tools::{
@@ -433,4 +436,60 @@ fn a_turn_may_be_dropped_wherever_it_waits() {
         std::fs::read_to_string(written).expect("a file"),
         "written\n"
     );
+}
+
+/// The process died between the last word of a turn and the record of its end: the answer stands, and
+/// no model is asked a second time.
+#[test]
+fn a_turn_that_had_its_last_word_is_over() {
+    let home = Home::new([]);
+    let opened = home.open("agent:main:main");
+    let talk = &opened.talk;
+    let add = |message: ModelMessage, id: Option<&str>| {
+        let meta = EntryMeta {
+            inbox_ids: id.into_iter().map(str::to_owned).collect(),
+            ..EntryMeta::default()
+        };
+        let body = EntryBody::Message { message, meta };
+        block_on(talk.store().append(&talk.session(), body)).expect("an entry");
+    };
+    let said = |content: Vec<MessagePart>| ModelMessage::Assistant {
+        content,
+        model: None,
+    };
+    let standing = |id: &str| block_on(talk.standing_of(id)).expect("a standing");
+    let over = |reply: &str| MessageStanding::Ended {
+        how: "done".to_owned(),
+        reply: reply.to_owned(),
+    };
+    assert_eq!(standing("one"), MessageStanding::Unknown);
+    add(ModelMessage::user("count the crabs"), Some("one"));
+    assert_eq!(standing("one"), MessageStanding::Begun);
+    // A call stands open: the turn goes on.
+    let call = MessagePart::ToolCall(ToolCall {
+        id: "c1".into(),
+        name: "count".into(),
+        arguments: serde_json::Map::new(),
+        malformed: None,
+    });
+    add(said(vec![call]), None);
+    assert_eq!(standing("one"), MessageStanding::Begun);
+    let result = ModelMessage::ToolResult {
+        call_id: "c1".into(),
+        tool: "count".into(),
+        content: vec![MessagePart::text("seven")],
+        is_error: false,
+    };
+    add(result, None);
+    assert_eq!(standing("one"), MessageStanding::Begun);
+    add(said(vec![MessagePart::text("Seven crabs.")]), None);
+    for _ in 0..2 {
+        assert_eq!(standing("one"), over("Seven crabs."));
+    }
+    let branch = block_on(talk.store().branch(&talk.session())).expect("a branch");
+    let ends = branch
+        .iter()
+        .filter(|entry| matches!(entry.body, EntryBody::TurnEnded { .. }));
+    assert_eq!(ends.count(), 1, "its end is written down once");
+    assert!(home.endpoint.calls().is_empty());
 }

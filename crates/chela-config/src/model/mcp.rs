@@ -56,6 +56,8 @@ section! {
         effects: BTreeMap<String, McpEffect>,
         /// Whether the program runs in the sandbox.
         sandbox: McpSandbox,
+        /// The plugin that brought it: it runs while that is on, and may read its folder.
+        plugin: Option<String>,
         ..other: OpenMap,
     }
 }

@@ -19,6 +19,10 @@ section! {
         qmd: ForeignSettings,
         /// Checks of memory files.
         lint: MemoryLint,
+        /// Notes of conversations that nobody ended.
+        capture: MemoryCapture,
+        /// What of the notes belongs into MEMORY.md.
+        consolidate: MemoryConsolidation,
     }
 
     /// Memory of one agent.
@@ -35,6 +39,20 @@ section! {
         max_chars: u64 = 20_000,
     }
 
+    /// Notes of conversations that nobody ended.
+    struct MemoryCapture {
+        /// Write one when you have said nothing for this long; a bare number is minutes. Notes at the
+        /// end of a conversation are written without it; `hooks.internal.entries.session-memory`
+        /// switches off both.
+        idle: OrOff<DurationText> = OrOff::On("60m".into()),
+    }
+
+    /// What of the notes belongs into MEMORY.md.
+    struct MemoryConsolidation {
+        /// Look through the notes once a night, and tell the owner what could be taken over.
+        nightly: bool = true,
+    }
+
     /// Search over memory files.
     struct MemorySearch {
         /// Search at all.
@@ -46,8 +64,9 @@ section! {
         model: Option<String>,
         /// Provider used when the first fails.
         fallback: Option<String>,
-        /// What is searched.
-        sources: Vec<MemorySource> = vec![MemorySource::Memory],
+        /// What is searched: notes and, in private conversations, what was said before. Where
+        /// `sessions` is listed here, groups search what groups said, too.
+        sources: Option<Vec<MemorySource>>,
         /// More files, folders or globs.
         extra_paths: Vec<ExtraPath>,
         /// Remember across the agent's private chats.

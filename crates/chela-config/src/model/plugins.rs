@@ -8,13 +8,10 @@ section! {
     /// Plugins.
     struct Plugins {
         /// Load plugins at all.
-        [later]
         enabled: bool = true,
         /// Only these.
-        [later]
         allow: Option<Vec<String>>,
         /// Never these.
-        [later]
         deny: Vec<String>,
         /// Where plugins are found.
         [later]
@@ -43,14 +40,13 @@ section! {
 
     /// One plugin.
     struct PluginEntry {
-        /// On or off.
-        [later]
+        /// On or off; off unless set.
         enabled: Option<bool>,
+        /// While it does not work, nothing that others see or that cannot be undone is done.
+        required: Option<bool>,
         /// What its hooks may do.
-        [later]
         hooks: PluginHooks,
-        /// What the plugin may do, beyond its defaults.
-        [later]
+        /// What you granted it: `chela plugins grant` writes it.
         grants: Vec<String>,
         /// Agents it starts.
         [later]
@@ -70,17 +66,14 @@ section! {
 
     /// What the hooks of a plugin may do.
     struct PluginHooks {
-        /// Change the prompt.
-        [later]
+        /// `false`: add nothing to the prompt, whatever is granted.
         allow_prompt_injection: Option<bool>,
-        /// See the conversation.
-        [later]
+        /// `false`: see nothing of the conversation, whatever is granted.
         allow_conversation_access: Option<bool>,
         /// Give up on a hook after this many milliseconds.
-        [max 600_000, later]
+        [max 600_000]
         timeout_ms: Option<u64>,
         /// The same, by hook.
-        [later]
         timeouts: BTreeMap<String, u64>,
     }
 
@@ -103,5 +96,17 @@ section! {
         [later]
         context_engine: String = "legacy".into(),
         ..other: OpenMap,
+    }
+}
+
+impl Plugins {
+    /// Whether a plugin is to be used. None is unless its entry says so.
+    pub fn is_on(&self, id: &str) -> bool {
+        let allowed = self
+            .allow
+            .as_ref()
+            .is_none_or(|allow| allow.iter().any(|one| one == id));
+        let entry = self.entries.get(id).and_then(|entry| entry.enabled);
+        self.enabled && allowed && !self.deny.iter().any(|one| one == id) && entry == Some(true)
     }
 }

@@ -20,7 +20,7 @@ fn keys_are_found_by_their_names_in_the_file() {
     .unwrap();
     assert_eq!(config.schema.as_deref(), Some("x"));
     let search = config.memory.search.unwrap();
-    assert_eq!(search.sources, [MemorySource::Sessions]);
+    assert_eq!(search.sources, Some(vec![MemorySource::Sessions]));
     assert_eq!(search.extra_paths.len(), 2);
     assert!(search.enabled, "a key that is not set has its default");
     assert_eq!(CamelKey::new("max_spawn_depth").as_str(), "maxSpawnDepth");

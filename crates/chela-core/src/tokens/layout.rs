@@ -15,8 +15,8 @@ pub const PAIRS: usize = 1 << 16;
 const RANK_BITS: u32 = 18;
 const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
 
-/// A token takes seven bytes in its bucket: its rank and, in the bits left over, a mark.
-pub const ENTRY_BYTES: usize = 7;
+/// A token takes six bytes in its bucket: its rank and, in the bits left over, a mark.
+pub const ENTRY_BYTES: usize = 6;
 const MARK_BITS: u32 = 8 * ENTRY_BYTES as u32 - RANK_BITS;
 const MARK_MASK: u64 = (1 << MARK_BITS) - 1;
 
@@ -26,14 +26,14 @@ pub fn pair(first: u8, second: u8) -> usize {
 
 /// What stands in a bucket for a token, little endian.
 pub fn entry(mark: u64, rank: u32) -> [u8; ENTRY_BYTES] {
-    let [bytes @ .., _] = (mark << RANK_BITS | u64::from(rank)).to_le_bytes();
+    let [bytes @ .., _, _] = (mark << RANK_BITS | u64::from(rank)).to_le_bytes();
     bytes
 }
 
 /// The mark and the rank in an entry.
 pub fn read_entry(bytes: [u8; ENTRY_BYTES]) -> (u64, u32) {
-    let [a, b, c, d, e, f, g] = bytes;
-    let entry = u64::from_le_bytes([a, b, c, d, e, f, g, 0]);
+    let [a, b, c, d, e, f] = bytes;
+    let entry = u64::from_le_bytes([a, b, c, d, e, f, 0, 0]);
     (entry >> RANK_BITS, (entry & RANK_MASK) as u32)
 }
 

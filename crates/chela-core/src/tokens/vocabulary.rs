@@ -2,9 +2,9 @@
 //!
 //! Nothing is parsed or allocated: the tables are part of the program's image, and only the pages
 //! a text touches are ever loaded. What is looked up is a hash: the bucket gives 15 bits of it, the
-//! mark beside the rank another 38. No two tokens share them; other bytes may be taken for a token
-//! once in a hundred thousand million look-ups, and a text then counts one token more or less. So
-//! the bytes of the tokens themselves are no part of a program that only counts.
+//! mark beside the rank another 30. No two tokens share them; other bytes may be taken for a token
+//! once in a hundred million look-ups, and a text then counts one token more or less. So the bytes
+//! of the tokens themselves are no part of a program that only counts.
 
 use std::sync::LazyLock;
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use chela_agent::prelude::Trust;
+use chela_agent::turn::{OutgoingText, pass_outgoing};
 use chela_core::ok_or_warn;
 use chela_store::{
     DeliveryEnd, DeliveryRecord, DeliveryState, OutboxStore as _, SqliteRuntimeStore, StoreError,
@@ -97,6 +99,12 @@ impl DeliveryDesk {
                 .give_up(record, &delivery, (DeliveryState::Failed, why))
                 .await;
         };
+        let Some(delivery) = self.hooked(delivery.clone()).await else {
+            let why = "a hook kept it back".to_owned();
+            return self
+                .give_up(record, &delivery, (DeliveryState::Failed, why))
+                .await;
+        };
         match carrier.carry(&record.id, &delivery).await {
             Ok(told) => {
                 self.lanes
@@ -118,6 +126,25 @@ impl DeliveryDesk {
                 self.store().note_try(&record.id, &why, due).await.map(drop)
             }
         }
+    }
+
+    /// A delivery as hooks leave it. What one of them wrote is a stranger's.
+    async fn hooked(&self, delivery: WorkDelivery) -> Option<WorkDelivery> {
+        let outgoing = OutgoingText {
+            agent: &delivery.agent,
+            session: &delivery.session,
+            to: &delivery.target.in_words(),
+            text: &delivery.text,
+        };
+        let text = pass_outgoing(&self.lanes.agents(), outgoing).await?;
+        Some(match text == delivery.text {
+            true => delivery,
+            false => WorkDelivery {
+                text,
+                trust: delivery.trust.join(Trust::External),
+                ..delivery
+            },
+        })
     }
 
     /// It does not arrive any more: the owner hears of it, once.

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::program_messages::{ProgramMessage, read_messages, read_tools};
+use super::program_messages::{OfferedTools, ProgramMessage, read_messages};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_turn};
@@ -53,10 +53,12 @@ impl CompletionAsk {
             ));
         }
         let tools = self.tools.take().unwrap_or_default();
+        let offered = OfferedTools::read(&tools, self.tool_choice.as_ref())?;
         Ok(TurnRequest {
             model: model_or_usual(&self.model),
             user: self.user.take(),
-            tools: read_tools(&tools, self.tool_choice.as_ref())?,
+            tools: offered.tools,
+            must_call: offered.must_call,
             ..read_messages(std::mem::take(&mut self.messages))?
         })
     }

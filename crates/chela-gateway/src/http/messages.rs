@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::chat_completions::read_content;
-use super::program_messages::{ProgramMessage, read_messages, read_tools};
+use super::program_messages::{OfferedTools, ProgramMessage, read_messages};
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
 use super::turn_request::{TurnAnswer, TurnRequest, answer, model_or_usual, take_turn};
@@ -49,9 +49,11 @@ struct AskMetadata {
 impl MessagesAsk {
     pub(super) fn read_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
         let (system, _) = read_content(&self.system)?;
+        let offered = OfferedTools::read(&self.tools, self.tool_choice.as_ref())?;
         let mut request = TurnRequest {
             model: model_or_usual(&self.model),
-            tools: read_tools(&self.tools, self.tool_choice.as_ref())?,
+            tools: offered.tools,
+            must_call: offered.must_call,
             user: self.metadata.take().and_then(|metadata| metadata.user_id),
             ..read_messages(std::mem::take(&mut self.messages))?
         };

@@ -146,26 +146,49 @@ pub(super) fn call_in_words(name: &str, arguments: &str) -> String {
     format!("[calls the program's tool {name} with {arguments}]")
 }
 
-/// The tools of a request, whichever interface they are written for.
-pub(super) fn read_tools(
-    tools: &[Value],
-    choice: Option<&Value>,
-) -> Result<Vec<CallerTool>, ErrorReply> {
-    let choice = match choice {
-        None | Some(Value::Null) => "auto",
-        Some(Value::String(word)) => word.as_str(),
-        Some(other) => other.get("type").and_then(Value::as_str).unwrap_or("auto"),
-    };
-    match choice {
-        "none" => return Ok(Vec::new()),
-        "auto" => {}
-        _ => {
+/// The tools of a program, and which of them has to be called.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct OfferedTools {
+    pub tools: Vec<CallerTool>,
+    pub must_call: Vec<String>,
+}
+
+impl OfferedTools {
+    /// Whichever interface they are written for.
+    pub fn read(tools: &[Value], choice: Option<&Value>) -> Result<Self, ErrorReply> {
+        let (word, named) = match choice {
+            None | Some(Value::Null) => ("auto", None),
+            Some(Value::String(word)) => (word.as_str(), None),
+            Some(other) => {
+                let text = |pointer: &str| other.pointer(pointer).and_then(Value::as_str);
+                let named = text("/name").or_else(|| text("/function/name"));
+                (text("/type").unwrap_or("auto"), named)
+            }
+        };
+        let tools = match word {
+            "none" => return Ok(Self::default()),
+            _ => tools.iter().map(read_tool).collect::<Result<Vec<_>, _>>()?,
+        };
+        let names = || tools.iter().map(|tool| tool.name.clone());
+        let must_call: Vec<String> = match (word, named) {
+            ("auto", _) => Vec::new(),
+            ("required" | "any", _) => names().collect(),
+            ("function" | "tool" | "custom", Some(named)) => {
+                names().filter(|name| name == named).collect()
+            }
+            _ => {
+                return Err(ErrorReply::bad_request(
+                    "`tool_choice` can be auto, none, required (any) or the name of one of `tools`",
+                ));
+            }
+        };
+        if word != "auto" && must_call.is_empty() {
             return Err(ErrorReply::bad_request(
-                "an agent decides by itself which tools it calls: `tool_choice` can be auto or none",
+                "`tool_choice` asks for a call of a tool that is not in `tools`",
             ));
         }
+        Ok(Self { tools, must_call })
     }
-    tools.iter().map(read_tool).collect()
 }
 
 fn read_tool(tool: &Value) -> Result<CallerTool, ErrorReply> {

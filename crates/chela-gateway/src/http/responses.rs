@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::program_messages::{
-    ProgramMessage, call_in_words, plain_text, read_messages, read_tools,
+    OfferedTools, ProgramMessage, call_in_words, plain_text, read_messages,
 };
 use super::read_body::{TURN_BODY, read_json};
 use super::sse::{SseFrame, StreamForm, stream_answer};
@@ -44,11 +44,13 @@ pub(super) struct ResponseAsk {
 impl ResponseAsk {
     pub(super) fn read_turn(&mut self) -> Result<TurnRequest, ErrorReply> {
         let tools = self.tools.as_deref().unwrap_or_default();
+        let offered = OfferedTools::read(tools, self.tool_choice.as_ref())?;
         let mut request = TurnRequest {
             model: model_or_usual(&self.model),
             user: self.user.take(),
             after: self.previous_response_id.clone(),
-            tools: read_tools(tools, self.tool_choice.as_ref())?,
+            tools: offered.tools,
+            must_call: offered.must_call,
             ..read_input(self.input.take())?
         };
         request.instructions.extend(self.instructions.take());

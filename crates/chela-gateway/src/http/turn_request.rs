@@ -49,6 +49,8 @@ pub(super) struct TurnRequest {
     pub after: Option<String>,
     /// Tools of the program.
     pub tools: Vec<CallerTool>,
+    /// Names of those of them, one of which has to be called first.
+    pub must_call: Vec<String>,
     /// The session the program names, where it does so in the request itself.
     pub session: Option<String>,
     /// A tool that is called in place of a turn.
@@ -315,6 +317,7 @@ impl TurnRequest {
             options: WorkOptions {
                 model: header("x-chela-model").map(str::to_owned),
                 tools: self.tools,
+                must_call: self.must_call,
                 call: self.call,
                 ..WorkOptions::default()
             },

@@ -16,9 +16,10 @@ use crate::gateway_tool::GatewayTool;
 use crate::restart_desk::RestartDesk;
 use crate::work_item::{FolderAsk, WorkItem, WorkSource};
 
-/// More than this are not kept, however lately they were used: each holds its prompt, its tools and
-/// what was said, some hundred kilobytes. Opening one again costs some milliseconds.
-const MOST_OPEN: usize = 200;
+/// More than this are not kept, however lately they were used: each holds its tools and
+/// what was said, some sixty kilobytes. Opening one again costs some milliseconds, so that there are
+/// as many as connections: a crowd that speaks in turn would otherwise always find its own closed.
+const MOST_OPEN: usize = 512;
 
 /// Conversations by session and by who speaks: authority belongs to a speaker, so nobody is heard
 /// in a conversation that was opened for somebody else.

@@ -329,6 +329,7 @@ pub(super) fn inbound_of(item: &WorkItem) -> InboundMessage {
         piped: item.options.piped.clone(),
         external: item.external.clone(),
         inbox_ids: vec![item.id.clone()],
+        must_call: item.options.must_call.clone(),
         trust: item.text_trust,
     }
 }

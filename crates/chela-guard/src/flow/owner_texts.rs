@@ -22,7 +22,35 @@ pub(super) struct OwnerTexts {
 #[derive(Debug, Clone, Default)]
 struct PhraseIndex {
     texts: Vec<Box<str>>,
-    places: HashMap<u64, Vec<usize>>,
+    places: HashMap<u64, TextNumbers>,
+}
+
+/// The texts that have a word, in their order. Most words stand in one.
+#[derive(Debug, Clone)]
+enum TextNumbers {
+    One(u32),
+    More(Vec<u32>),
+}
+
+impl TextNumbers {
+    fn add(&mut self, number: u32) {
+        match self {
+            Self::One(known) if *known == number => {}
+            Self::One(known) => *self = Self::More(vec![*known, number]),
+            Self::More(known) => {
+                if known.last() != Some(&number) {
+                    known.push(number);
+                }
+            }
+        }
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        match self {
+            Self::One(known) => std::slice::from_ref(known),
+            Self::More(known) => known,
+        }
+    }
 }
 
 impl OwnerTexts {
@@ -57,12 +85,13 @@ impl OwnerTexts {
 
 impl PhraseIndex {
     fn add(&mut self, text: String) {
-        let number = self.texts.len();
+        // Nobody writes four thousand million messages.
+        let number = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         for key in words_in(&text).chain(pairs_in(&text)).map(hash_of) {
-            let places = self.places.entry(key).or_default();
-            if places.last() != Some(&number) {
-                places.push(number);
-            }
+            let places = self.places.entry(key);
+            places
+                .and_modify(|places| places.add(number))
+                .or_insert(TextNumbers::One(number));
         }
         self.texts.push(text.into());
     }
@@ -72,15 +101,15 @@ impl PhraseIndex {
             let text = self.texts.get(*at);
             text.is_some_and(|text| phrase::stands_in(wanted, text))
         };
-        let mut rarest: Option<&[usize]> = None;
+        let mut rarest: Option<&[u32]> = None;
         for key in words_in(wanted).chain(pairs_in(wanted)).map(hash_of) {
-            let places = self.places.get(&key)?;
+            let places = self.places.get(&key)?.as_slice();
             if rarest.is_none_or(|found| places.len() < found.len()) {
                 rarest = Some(places);
             }
         }
         match rarest {
-            Some(places) => places.iter().copied().find(stands_at),
+            Some(places) => places.iter().map(|at| *at as usize).find(stands_at),
             // Nothing but punctuation.
             None => (0..self.texts.len()).find(stands_at),
         }

@@ -65,7 +65,7 @@ pub enum LoginStanding {
 pub enum KeptLoginError {
     #[error("{} cannot be read: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{} is damaged; `chela mcp login` makes it anew", path.display())]
+    #[error("{} is damaged; `chela mcp login` replaces it", path.display())]
     Damaged { path: PathBuf },
     #[error("{} cannot be written: {why}", path.display())]
     Write { path: PathBuf, why: String },

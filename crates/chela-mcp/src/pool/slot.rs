@@ -327,7 +327,10 @@ impl ServerSlot {
             }
             Err(SlotError::Pool(error)) => Err(error),
             Err(SlotError::Link(LinkError::SessionLost)) if attempt == UseAttempt::First => {
-                tracing::info!(server = self.spec.name, "a session is begun anew");
+                tracing::info!(
+                    server = self.spec.name,
+                    "the session was lost; starting over"
+                );
                 self.close_now();
                 return SettledUse::Again;
             }

@@ -1,6 +1,7 @@
 //! The servers of a config.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use chela_config::LoadedConfig;
@@ -49,7 +50,7 @@ pub fn specs_of(host: &Host, loaded: &LoadedConfig) -> (Vec<McpServerSpec>, Vec<
     let mut faults = Vec::new();
     let idle = Duration::from_millis(loaded.config.mcp.session_idle_ttl_ms);
     for (name, server) in &loaded.config.mcp.servers {
-        if server.enabled == Some(false) {
+        if server.enabled == Some(false) || !is_of_plugin_in_use(loaded, server) {
             continue;
         }
         let reader = ServerReader {
@@ -91,6 +92,15 @@ pub fn prefix_of(name: &str) -> String {
     prefix.trim_end_matches('_').to_owned()
 }
 
+/// A server that a plugin brought is used while the plugin is.
+fn is_of_plugin_in_use(loaded: &LoadedConfig, server: &McpServer) -> bool {
+    let plugins = &loaded.config.plugins;
+    server
+        .plugin
+        .as_ref()
+        .is_none_or(|plugin| plugins.is_on(plugin))
+}
+
 struct ServerReader<'a> {
     host: &'a Host,
     loaded: &'a LoadedConfig,
@@ -130,7 +140,9 @@ impl ServerReader<'_> {
                 command,
                 args: self.server.args.clone(),
                 env: self.values(&self.server.env, "env"),
-                cwd: filled(&self.server.cwd).map(|cwd| self.host.expand(&cwd)),
+                cwd: filled(&self.server.cwd)
+                    .map(|cwd| self.host.expand(&cwd))
+                    .or_else(|| self.package()),
             }),
             (None, Some(url)) => {
                 if !url.starts_with("https://") && !url.starts_with("http://") {
@@ -175,13 +187,7 @@ impl ServerReader<'_> {
     }
 
     fn login(&self) -> LoginSettings {
-        let McpLogin {
-            client_id,
-            client_secret,
-            client_metadata_url,
-            scope,
-            issuer,
-        } = &self.server.oauth;
+        let oauth: &McpLogin = &self.server.oauth;
         let at = format!("mcp.servers.{}.oauth.clientSecret", self.name);
         // `auth: { scope: … }` is how some write it.
         let beside = self
@@ -190,11 +196,11 @@ impl ServerReader<'_> {
             .as_ref()
             .and_then(|auth| auth["scope"].as_str());
         LoginSettings {
-            client_id: client_id.clone(),
-            client_secret: client_secret.as_ref().map(|secret| self.secret(secret, at)),
-            client_metadata_url: client_metadata_url.clone(),
-            scope: scope.clone().or_else(|| beside.map(str::to_owned)),
-            issuer: issuer.clone(),
+            client_id: oauth.client_id.clone(),
+            client_secret: (oauth.client_secret.as_ref()).map(|secret| self.secret(secret, at)),
+            client_metadata_url: oauth.client_metadata_url.clone(),
+            scope: oauth.scope.clone().or_else(|| beside.map(str::to_owned)),
+            issuer: oauth.issuer.clone(),
         }
     }
 
@@ -223,6 +229,7 @@ impl ServerReader<'_> {
         Ok(ServerGrants {
             hosts: self.server.hosts.clone(),
             folders: self.server.folders.iter().map(folder).collect(),
+            package: self.package_files(),
             pass_env: self.server.pass_env.clone(),
             effects,
             walls: match self.server.sandbox {
@@ -230,6 +237,22 @@ impl ServerReader<'_> {
                 McpSandbox::Off => ServerWalls::Off,
             },
         })
+    }
+
+    /// The folder of the plugin that brought it.
+    fn package(&self) -> Option<PathBuf> {
+        let plugin = self.server.plugin.as_ref()?;
+        chela_config::plugin_folder(self.host, plugin)
+    }
+
+    /// What it came in, and what starts plugins of other forms.
+    fn package_files(&self) -> Vec<PathBuf> {
+        let shims = chela_config::plugins_folder(self.host).join(".shims");
+        let package = self.package().into_iter();
+        package
+            .flat_map(|folder| [folder, shims.clone()])
+            .filter(|folder| folder.exists())
+            .collect()
     }
 
     fn filter(&self) -> Result<ToolNameFilter, SpecFault> {

@@ -28,6 +28,7 @@ impl TranscriptSource for OneTalk {
                 changed_at: 1_600_000_000,
                 audience: Audience::Private,
                 trust: Trust::Agent,
+                open_as: None,
             }]),
             false => Err(TranscriptError {
                 session: "list".to_owned(),

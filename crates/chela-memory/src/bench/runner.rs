@@ -265,6 +265,7 @@ impl BenchIndex {
             audience: Audience::Private,
             hits: budget.hits(),
             scope: SearchScope::default(),
+            except: &[],
         }
     }
 

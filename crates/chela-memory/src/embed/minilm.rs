@@ -12,10 +12,10 @@ use chela_core::ContentHash;
 use rten::{Model, NodeId, ValueOrView};
 use rten_tensor::NdTensor;
 
-use super::table::WordTable;
 use super::{
     EmbedCost, EmbedError, EmbedPrice, EmbedRole, EmbedText, Embedder, ModelId, RetryAdvice,
 };
+use crate::word_table::WordTable;
 
 pub use install::{InstallError, InstalledModel, ModelPlacement, install};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{FILES, Language, TABLES};
-use crate::words::{folded, is_cjk};
+use crate::letters::{folded, is_cjk};
 
 /// Which languages have a word among their small ones, or tell a time with it; a bit for each.
 static COMMON: LazyLock<HashMap<&'static str, u32>> = LazyLock::new(|| {

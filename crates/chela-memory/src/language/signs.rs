@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::{Language, TABLES};
-use crate::words::folded;
+use crate::letters::folded;
 
 /// What was seen in a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

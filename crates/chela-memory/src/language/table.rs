@@ -5,7 +5,8 @@
 //! and nothing else; `[months]`, `[weekdays]`, `[seasons]`, `[units]` one per line with all
 //! spellings; `[numbers]` a number and its words; `[forms]` how dates are said, see
 //! [`FormElement`]; `[asks time]` and `[asks number]` how questions begin whose answer is one;
-//! `[wishes]` how standing wishes are said; `[user]` and `[assistant]` who speaks in a transcript;
+//! `[wishes]` how standing wishes are said; `[own]` how people begin to tell of themselves and of
+//! what they decided, `[own words]` what they call theirs; `[user]` and `[assistant]` who speaks in a transcript;
 //! `[times]` words that tell of a time; `[states]` how a sentence gives something its value, longer ones
 //! first, with a `+` where that is new; `[newer]` words for what replaces something.
 
@@ -13,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use rust_stemmers::Algorithm;
 
-use crate::words::folded;
+use crate::letters::folded;
 
 /// What is known of one language. Words are folded: lower case, no accents.
 #[derive(Debug, Default)]
@@ -42,6 +43,8 @@ pub struct LanguageTable {
     pub asks_time: Vec<Vec<String>>,
     pub asks_number: Vec<Vec<String>>,
     pub wishes: Vec<Vec<String>>,
+    pub own: Vec<Vec<String>>,
+    pub own_words: HashSet<String>,
     pub user: HashSet<String>,
     pub assistant: HashSet<String>,
     pub times: HashSet<String>,
@@ -182,6 +185,8 @@ impl LanguageTable {
             "asks time" => self.asks_time.push(phrase()),
             "asks number" => self.asks_number.push(phrase()),
             "wishes" => self.wishes.push(phrase()),
+            "own" => self.own.push(phrase()),
+            "own words" => self.own_words.extend(words()),
             "user" => self.user.extend(words()),
             "assistant" => self.assistant.extend(words()),
             "times" => self.times.extend(words()),

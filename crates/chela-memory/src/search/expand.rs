@@ -6,11 +6,11 @@
 use rust_stemmers::Stemmer;
 
 use super::weights::FormWeights;
-use crate::embed::table::WordTable;
 use crate::gloss::{self, GlossTable};
 use crate::language::{Language, LanguageVote};
 use crate::query::{ParsedQuery, QueryTerm};
 use crate::snapshot::IndexSnapshot;
+use crate::word_table::WordTable;
 use crate::words::{GLOSS_MARK, TermReader, compound_parts, english_stem, is_cjk};
 
 const SHORTEST_PREFIX: usize = 4;

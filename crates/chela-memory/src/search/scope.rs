@@ -71,6 +71,18 @@ pub enum SearchSources {
     All,
     Notes,
     Sessions,
+    Nothing,
+}
+
+impl SearchSources {
+    /// The same where conversations are not to be searched.
+    pub fn without_sessions(self) -> Self {
+        match self {
+            Self::All | Self::Notes => Self::Notes,
+            // Asked for and not to be had: nothing.
+            Self::Sessions | Self::Nothing => Self::Nothing,
+        }
+    }
 }
 
 /// The days an answer is from.
@@ -99,17 +111,17 @@ pub struct ScopeMask {
 }
 
 impl ScopeMask {
-    pub fn of(snapshot: &IndexSnapshot, scope: &SearchScope, fields: &[String]) -> Self {
-        if *scope == SearchScope::default() && fields.is_empty() {
+    /// What a scope admits; chunks of the files `except`, which are in order, may not.
+    pub fn of(snapshot: &IndexSnapshot, scope: &SearchScope, except: &[i64]) -> Self {
+        if *scope == SearchScope::default() && except.is_empty() {
             return Self::default();
         }
         let mut mask = Self {
             allowed: vec![false; snapshot.slots()],
         };
-        mask.narrow(snapshot, |doc| scope.admits(doc), true);
-        for field in fields {
-            mask.keep_with_term(snapshot, field);
-        }
+        let is_searched =
+            |doc: &DocFacts| scope.admits(doc) && except.binary_search(&doc.file).is_err();
+        mask.narrow(snapshot, is_searched, true);
         mask
     }
 
@@ -173,20 +185,6 @@ impl ScopeMask {
         }
     }
 
-    fn keep_with_term(&mut self, snapshot: &IndexSnapshot, term: &str) {
-        let mut with = vec![false; self.allowed.len()];
-        for part in &snapshot.parts {
-            for (doc, _) in part.segment.postings(term).into_iter().flatten() {
-                if let Some(slot) = with.get_mut(part.base + doc as usize) {
-                    *slot = true;
-                }
-            }
-        }
-        for (allowed, with) in self.allowed.iter_mut().zip(with) {
-            *allowed &= with;
-        }
-    }
-
     /// Whether a chunk may be in the answer; `alive` says that it is current.
     #[inline]
     pub fn allows(&self, slot: usize, alive: bool) -> bool {
@@ -213,6 +211,7 @@ impl SearchScope {
             SearchSources::All => true,
             SearchSources::Notes => !is_said,
             SearchSources::Sessions => is_said,
+            SearchSources::Nothing => false,
         };
         let of_day = match self.days {
             Some(span) => doc.date.is_some_and(|day| span.contains(day)),

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::embed::table::{DIMENSIONS, WordTable};
+use crate::word_table::{DIMENSIONS, WordTable};
 
 /// How well each word piece of the question is met by the piece most like it.
 pub struct SoftMatch {

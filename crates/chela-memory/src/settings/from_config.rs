@@ -30,6 +30,7 @@ impl MemorySettings {
         Self {
             enabled: search.enabled,
             sources: sources(search),
+            shared_sessions: asks_for_sessions(search),
             extra_paths: search.extra_paths.iter().map(extra_path).collect(),
             cut: cut(search),
             query: query(search),
@@ -218,9 +219,16 @@ pub fn keys_without_effect(agent: &AgentView) -> Vec<String> {
     told
 }
 
+/// Whether the config itself names conversations.
+fn asks_for_sessions(search: &model::MemorySearch) -> bool {
+    search.sources.is_some() && sources(search).contains(&SourceKind::Sessions)
+}
+
 fn sources(search: &model::MemorySearch) -> Vec<SourceKind> {
-    let mut sources: Vec<SourceKind> = search
-        .sources
+    let Some(named) = &search.sources else {
+        return MemorySettings::default().sources;
+    };
+    let mut sources: Vec<SourceKind> = named
         .iter()
         .map(|source| match source {
             model::MemorySource::Memory => SourceKind::Memory,

@@ -37,7 +37,11 @@ fn core_files_and_notes_are_found() {
         write(&home.path().join("w"), name, "x");
     }
     write(home.path(), "sessions/s.jsonl", "{}");
-    let (found, problems) = labels(home.path(), &MemorySettings::default());
+    let notes_alone = MemorySettings {
+        sources: vec![SourceKind::Memory],
+        ..MemorySettings::default()
+    };
+    let (found, problems) = labels(home.path(), &notes_alone);
     assert_eq!(
         found,
         [

@@ -19,7 +19,9 @@ const OLLAMA_WINDOW: u64 = 32_768;
 /// stays; endpoints elsewhere are not asked.
 #[must_use]
 pub async fn learn_from_server(http: &ModelHttp, mut target: ModelTarget) -> ModelTarget {
-    if !target.is_local() || target.info.context_window.is_some() {
+    let is_known =
+        target.info.context_window.is_some() && target.info.source != InfoSource::Remembered;
+    if !target.is_local() || is_known {
         return target;
     }
     match told_by_server(http, &target).await {

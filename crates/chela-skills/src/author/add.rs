@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use chela_core::{Host, ok_or_warn};
 
 use super::copy;
-use super::source::{AddSource, FetchError, SkillOrigin};
+use super::source::{AddSource, FetchError};
 use crate::disk;
 use crate::name::{is_valid_name, suggested};
+use crate::origin::SkillOrigin;
 use crate::roots::{SkillRoot, quarantine_dir};
 use crate::scan::{RootScan, ScanRequest, SkippedFolder};
 use crate::settings::SkillLimits;

@@ -8,7 +8,8 @@ use chela_config::is_secret_key;
 use chela_core::Host;
 use chela_core::secret::Redactor;
 
-use super::source::{FetchError, GitSource};
+use super::source::FetchError;
+use crate::origin::GitSource;
 
 /// What makes git do nothing but fetch.
 const QUIET: [&str; 10] = [

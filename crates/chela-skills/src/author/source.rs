@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use chela_core::Host;
-use serde::{Deserialize, Serialize};
 
 use super::copy::{self, MAX_BYTES, MAX_FILES};
 use super::{clone, unpack};
+use crate::origin::{GitSource, SkillOrigin};
 
 /// Where a skill is fetched from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,83 +29,12 @@ pub enum AddSource {
     },
 }
 
-/// A repository, and the part of it that is meant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GitSource {
-    pub url: String,
-    /// A folder inside.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
-    /// A branch, a tag or a commit.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reference: Option<String>,
-}
-
 /// `name`, `@owner/name`, each with an optional `@version`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryName {
     pub owner: Option<String>,
     pub name: String,
     pub version: Option<String>,
-}
-
-/// Where a skill that lies here came from: enough to ask for a newer version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum SkillOrigin {
-    Path {
-        path: PathBuf,
-    },
-    Git {
-        #[serde(flatten)]
-        source: GitSource,
-        commit: String,
-    },
-    Web {
-        address: String,
-    },
-    Registry {
-        registry: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        owner: Option<String>,
-        name: String,
-        version: String,
-    },
-}
-
-impl std::fmt::Display for SkillOrigin {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Path { path } => write!(f, "{}", path.display()),
-            Self::Git { source, commit } => {
-                write!(f, "{source} at {}", commit.get(..12).unwrap_or(commit))
-            }
-            Self::Web { address } => f.write_str(address),
-            Self::Registry {
-                registry,
-                owner,
-                name,
-                version,
-            } => {
-                let owner = owner.as_ref().map(|owner| format!("@{owner}/"));
-                let owner = owner.unwrap_or_default();
-                write!(f, "{owner}{name} {version} of {registry}")
-            }
-        }
-    }
-}
-
-impl std::fmt::Display for GitSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.url)?;
-        if let Some(reference) = &self.reference {
-            write!(f, "@{reference}")?;
-        }
-        match &self.folder {
-            Some(folder) => write!(f, "#{folder}"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// Why nothing was fetched.
@@ -151,7 +80,7 @@ pub enum FetchError {
 }
 
 /// Where files of a fetched source lie, and where they came from.
-pub(super) struct FetchedFiles {
+pub(crate) struct FetchedFiles {
     pub folder: PathBuf,
     pub origin: SkillOrigin,
 }
@@ -253,7 +182,7 @@ impl AddSource {
     }
 
     /// Brings everything into `into`, which exists and is empty.
-    pub(super) fn fetch(&self, into: &Path, host: &Host) -> Result<FetchedFiles, FetchError> {
+    pub(crate) fn fetch(&self, into: &Path, host: &Host) -> Result<FetchedFiles, FetchError> {
         let fetched = |origin| FetchedFiles {
             folder: into.to_owned(),
             origin,

@@ -3,18 +3,18 @@
 use std::time::Duration;
 
 use chela_config::model;
-use chela_config::{AgentView, KeyPath, LoadedConfig, NodeKind};
+use chela_config::{AgentView, KeyPath, LoadedConfig, NodeKind, plugin_folder};
 use chela_core::HostEnv;
 
 use super::{
-    LoadSettings, OnChange, SkillCredential, SkillEntry, SkillLimits, SkillNewcomers, SkillRanking,
-    SkillsSettings, WatchSetting, WorkspaceStanding,
+    LoadSettings, OnChange, PluginSkills, PluginState, SkillCredential, SkillEntry, SkillLimits,
+    SkillNewcomers, SkillRanking, SkillsSettings, WatchSetting, WorkspaceStanding,
 };
 use crate::signature::TrustedPublishers;
 
 impl SkillsSettings {
-    /// What `skills.*` and the agent's own keys say. Skills of plugins and of the command line
-    /// are added by whoever knows them.
+    /// What `skills.*` and the agent's own keys say. Skills of the command line are added by whoever
+    /// knows them.
     pub fn of(loaded: &LoadedConfig, agent: &AgentView) -> Self {
         let skills = &loaded.config.skills;
         let limits = &agent.skills_limits.value;
@@ -61,12 +61,29 @@ impl SkillsSettings {
             },
             publishers: TrustedPublishers::parse(&skills.trust.publishers),
             allowed: agent.skills.value.clone(),
-            plugins: Vec::new(),
+            plugins: plugin_skills(loaded),
             explicit: Vec::new(),
             workspace: WorkspaceStanding::default(),
             newcomers: SkillNewcomers::default(),
         }
     }
+}
+
+/// The skills of plugins, which count while their plugin is on.
+fn plugin_skills(loaded: &LoadedConfig) -> Vec<PluginSkills> {
+    let plugins = &loaded.config.plugins;
+    let all = plugins.entries.keys().filter_map(|id| {
+        let dir = plugin_folder(loaded.host(), id)?.join("skills");
+        dir.is_dir().then(|| PluginSkills {
+            plugin: id.clone(),
+            dir,
+            state: match plugins.is_on(id) {
+                true => PluginState::Enabled,
+                false => PluginState::Disabled,
+            },
+        })
+    });
+    all.collect()
 }
 
 /// Whether the config value at a path is set to something other than no, nothing or blank. Some

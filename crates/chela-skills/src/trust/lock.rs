@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 use super::{
     ScanReport, ScanVerdict, SkillContents, SkillLook, SkillScanner, TrustPolicy, TrustState, judge,
 };
-use crate::author::SkillOrigin;
 use crate::disk;
 use crate::inspect::RULES_VERSION;
+use crate::origin::SkillOrigin;
 use crate::settings::OnChange;
 use crate::skill::Skill;
 

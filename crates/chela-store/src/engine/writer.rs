@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::WriteDurability;
 use super::job::{JobError, JobKind, StoreJob, or_panicked};
@@ -138,19 +138,17 @@ impl FileWriter<'_> {
         let mut transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for job in jobs {
-            let savepoint = transaction.savepoint()?;
-            match job.run(&savepoint) {
-                Ok(()) => savepoint.commit()?,
-                Err(error) => {
-                    tracing::debug!(%error, "a piece of work is rolled back");
-                    // A full disk, for one, takes back the whole transaction at once.
-                    if savepoint.is_autocommit() {
-                        return Err(error);
-                    }
-                    savepoint.finish()?;
-                }
+        if let [alone] = jobs {
+            if let Err(error) = alone.run(&transaction) {
+                tracing::debug!(%error, "a piece of work is rolled back");
+                return match transaction.is_autocommit() {
+                    true => Err(error),
+                    // Whoever asked is told why; nobody else was in it.
+                    false => Ok(transaction.rollback()?),
+                };
             }
+        } else {
+            run_together(&mut transaction, jobs)?;
         }
         transaction.commit()?;
         let counts = &self.shared.counts;
@@ -190,4 +188,26 @@ impl FileWriter<'_> {
         let outcome = look(&mut self.connection, job.as_mut());
         job.answer(outcome);
     }
+}
+
+/// Each in a savepoint of its own: what fails takes back only itself.
+fn run_together(
+    transaction: &mut Transaction<'_>,
+    jobs: &mut [Box<dyn StoreJob>],
+) -> Result<(), JobError> {
+    for job in jobs {
+        let savepoint = transaction.savepoint()?;
+        match job.run(&savepoint) {
+            Ok(()) => savepoint.commit()?,
+            Err(error) => {
+                tracing::debug!(%error, "a piece of work is rolled back");
+                // A full disk, for one, takes back the whole transaction at once.
+                if savepoint.is_autocommit() {
+                    return Err(error);
+                }
+                savepoint.finish()?;
+            }
+        }
+    }
+    Ok(())
 }

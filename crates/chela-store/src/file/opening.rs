@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use chela_files::{FileFacts as _, FileRights, LockFile, open_plain, restrict_to_owner};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use super::format::{FileFormat, version_of};
 use super::side_file;
@@ -63,6 +64,9 @@ pub(crate) fn open_beside(path: &Path) -> rusqlite::Result<Connection> {
 pub(super) fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // Statistics could make another plan better for another value; a statement that is prepared
+    // anew for each value costs more than that is ever worth here.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 

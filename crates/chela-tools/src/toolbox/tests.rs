@@ -85,6 +85,7 @@ impl ToolboxFixture {
                     host: host.clone(),
                 })),
                 audience: Audience::Private,
+                session: "agent:main:main".to_owned(),
                 max_chars: None,
             }),
             redactor: Arc::new(Redactor::new(

@@ -33,6 +33,8 @@ pub struct LoadReport {
     pub answered: AnsweredMessages,
     /// In order, from the moment a message was due to its answer.
     late: Vec<Duration>,
+    /// The same without the first message of each session, with which it begins.
+    later: Vec<Duration>,
     took: Duration,
 }
 
@@ -44,16 +46,19 @@ pub async fn run(plan: &LoadPlan, place: GatewayPlace, form: RequestForm) -> Loa
         .map(|session| tokio::spawn(one_session(*plan, session, start, place.clone(), form)))
         .collect();
     let mut answered = AnsweredMessages::default();
-    let mut late = Vec::new();
+    let (mut late, mut later) = (Vec::new(), Vec::new());
     for (session, task) in tasks.into_iter().enumerate() {
         let (names, times) = task.await.expect("a session that was served");
         answered.0.insert(session, names);
+        later.extend(times.iter().skip(1));
         late.extend(times);
     }
     late.sort();
+    later.sort();
     LoadReport {
         answered,
         late,
+        later,
         took: start.elapsed(),
     }
 }
@@ -107,19 +112,33 @@ impl LoadReport {
 
     /// Milliseconds that `percent` of the messages stay within.
     pub fn at(&self, percent: usize) -> f64 {
-        let last = self.late.len().saturating_sub(1);
-        let time = self.late.get(last * percent / 100);
-        time.map_or(f64::NAN, Duration::as_secs_f64) * 1e3
+        milliseconds_at(&self.late, percent)
+    }
+
+    /// The same from the second message of each session on.
+    pub fn at_later(&self, percent: usize) -> f64 {
+        milliseconds_at(&self.later, percent)
+    }
+
+    /// Answered a second.
+    pub fn rate(&self) -> f64 {
+        self.count() as f64 / self.took.as_secs_f64()
     }
 
     pub fn print(&self, name: &str) {
         println!(
             "{name:<30} {:>9} {:>9.1} {:>9.2} {:>9.2} {:>9.2}",
             self.count(),
-            self.count() as f64 / self.took.as_secs_f64(),
+            self.rate(),
             self.at(50),
             self.at(99),
             self.at(100),
         );
     }
+}
+
+fn milliseconds_at(sorted: &[Duration], percent: usize) -> f64 {
+    let last = sorted.len().saturating_sub(1);
+    let time = sorted.get(last * percent / 100);
+    time.map_or(f64::NAN, Duration::as_secs_f64) * 1e3
 }

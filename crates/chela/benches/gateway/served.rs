@@ -12,6 +12,9 @@ use tokio::sync::watch;
 
 use crate::client::GatewayPlace;
 
+/// So many turns run side by side. As usual four do, which is right for models that people pay for.
+const CONCURRENT: usize = 32;
+
 pub struct ServedHome {
     dir: Arc<tempfile::TempDir>,
     token: String,
@@ -38,7 +41,7 @@ impl ServedHome {
         let config = format!(
             r#"{{
                 models: {{ providers: {{ echo: {{ baseUrl: "{model}", models: [{{ id: "echo", contextWindow: 200000 }}] }} }} }},
-                agents: {{ defaults: {{ model: "echo/echo" }} }},
+                agents: {{ defaults: {{ model: "echo/echo", maxConcurrent: {CONCURRENT} }} }},
                 messages: {{ queue: {{ mode: "followup" }} }},
             }}"#
         );

@@ -418,6 +418,7 @@ fn began(event: &ClientEvent) -> ElsewhereNews {
         Some("sender") => text("/source/id").unwrap_or_default(),
         Some("runtime") => text("/source/what").unwrap_or_default(),
         Some("hook") => format!("webhook {}", text("/source/name").unwrap_or_default()),
+        Some("session") => text("/source/from").unwrap_or_default(),
         Some("cron") => format!("job {}", text("/source/job").unwrap_or_default()),
         Some(other) => other.to_owned(),
         None => String::new(),

@@ -107,7 +107,7 @@ Examples:
 #[derive(Debug, Args)]
 pub struct JobArgs {
     /// Once: 2026-03-09T08:00, 08:00, or 20m from now
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, alias = "in", value_name = "TIME")]
     pub at: Option<String>,
     /// Every so often: 30m, 2h, 1d
     #[arg(long, value_name = "TIME")]

@@ -44,6 +44,7 @@ Examples:
   chela memory search dentist --since march --until 2026-06-30
   chela memory search --on yesterday
   chela memory search --in skills make a slide deck
+  chela memory search --in files quarterly figures
   chela memory search invoices --max-results 3 --json
 
 Dates are understood in questions and after --since, --until and --on: 2026-03-04, 4.3.2026,
@@ -164,6 +165,32 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+    /// Take what outlasts its day from the notes into MEMORY.md, as a diff you accept
+    #[command(after_help = "\
+Examples:
+  chela memory consolidate              show what would be taken over; exit 1 if there is anything
+  chela memory consolidate --yes        take it over
+  chela memory consolidate --refuse     never propose these lines again
+
+Standing wishes, what you say of yourself and facts with a value are taken from notes of the last
+90 days, with their day. What changed keeps its earlier value. Notes with untrusted content are not
+read. `chela undo NUMBER` takes it back.")]
+    Consolidate {
+        /// Write MEMORY.md
+        #[arg(long, conflicts_with = "refuse")]
+        yes: bool,
+        /// Never propose these lines again
+        #[arg(long)]
+        refuse: bool,
+        /// Only what adds to MEMORY.md and changes nothing in it
+        #[arg(long)]
+        additions_only: bool,
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Print JSON for scripts
+        #[arg(long)]
+        json: bool,
+    },
     /// Measure search on sets of questions with known answers
     #[command(after_help = "\
 Examples:
@@ -192,6 +219,8 @@ pub enum MemoryPlace {
     Notes,
     /// What was said in conversations
     Sessions,
+    /// Documents in the agent's folder: Markdown, text, tables
+    Files,
     /// The agent's skills, by name and description
     Skills,
     /// The agent's tools, also those it must look for first

@@ -193,6 +193,7 @@ not be read, or nothing is left to recover.")]
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FormatName {
+    #[value(alias = "markdown")]
     Md,
     Json,
     Jsonl,

@@ -5,6 +5,7 @@
 //! is not sent to a model.
 
 mod known_elsewhere;
+mod mcp_add;
 
 use std::ffi::{OsStr, OsString};
 
@@ -30,6 +31,9 @@ pub fn parse_typed(args: Vec<OsString>) -> Result<Cli, clap::Error> {
     }
     let mut command = Cli::command();
     command.build();
+    if let Some(meant) = mcp_add::with_program_apart(&command, &args) {
+        return parse_strictly(&meant).map_err(|error| with_near_suggestions(error, &command, &[]));
+    }
     let typed = TypedWords::sort(&command, &args).without_habit();
     match typed.meant(&command) {
         Some(meant) => {
@@ -132,6 +136,10 @@ impl TypedWords {
 
     /// The arguments that say it in full; `None` where it cannot be meant.
     fn meant(&self, command: &Command) -> Option<Vec<OsString>> {
+        let is_alone = self.beginning == Beginning::Words && self.options.is_empty();
+        if is_alone && matches!(self.words.as_slice(), [word] if word == "version") {
+            return Some(vec!["--version".into()]);
+        }
         if !self.is_said(command) {
             return None;
         }
@@ -270,6 +278,10 @@ fn with_near_suggestions(
         return error;
     }
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else {
+        // `use '-- --in'` helps nobody who mistyped an option.
+        if error.kind() == ErrorKind::UnknownArgument {
+            error.remove(ContextKind::Suggested);
+        }
         return error;
     };
     let given = given.clone();

@@ -222,7 +222,7 @@ Examples:
 Nothing fetched is used until you run `chela skills trust NAME`.")]
     Add {
         /// A folder, an archive or its URL, a git URL (with #folder for a part of it),
-        /// owner/repo[/path][@ref], or a name in a registry with an optional @version
+        /// `owner/repo[/path][@ref]`, or a name in a registry with an optional @version
         source: String,
         /// Only the skill with this name
         #[arg(long, value_name = "NAME")]

@@ -48,7 +48,11 @@ fn login(host: &Host, screen: &mut Screen, args: &LoginArgs) -> CommandOutcome {
             CommandError::usage(format!(
                 "{flag} is needed for the first login to {provider}"
             ))
-            .hint("chela auth login --help")
+            .hint(format!(
+                "only providers that offer OAuth can be logged in to, and it is they who say which \
+                 {flag} to use (`chela auth login --help`); with an API key: chela setup \
+                 --provider {provider}"
+            ))
         })
     };
     let issuer = said(&args.issuer, |known| &known.issuer, "--issuer")?;

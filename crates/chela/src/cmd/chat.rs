@@ -1,7 +1,9 @@
 //! `chela chat`: the conversation, in a terminal or in a script.
 
+mod chat_mode;
 mod local_models;
 mod message_input;
+mod one_message;
 mod which_session;
 mod work_folder;
 
@@ -12,10 +14,7 @@ use std::time::Duration;
 
 use chela_agent::agent::Agents;
 use chela_agent::conversation::{Conversation, ConversationAsk, InboundMessage, ToolUse};
-use chela_agent::slash::{
-    self, AnswerOutcome, CommandAnswer, CommandContext, CommandId, ParsedLine, SessionSetting,
-    SlashCommand, SurfaceAction,
-};
+use chela_agent::slash::{self, SessionSetting};
 use chela_config::model::ChatTheme;
 use chela_core::{Host, OwnerProof, Speaker};
 use chela_gateway::RunningGateway;
@@ -29,9 +28,10 @@ use crate::chat::{
     InputHistory, OneShotRequest, OutputForm, WaitAfter,
 };
 use crate::cli::{ChatArgs, ResumeArgs, TalkArgs};
-use crate::fail::{CommandError, CommandExit};
+use crate::fail::CommandError;
 use crate::process_log;
 use crate::screen::{ColourMode, Screen};
+pub(super) use chat_mode::ChatMode;
 use which_session::SessionChoice;
 use work_folder::FolderChoice;
 
@@ -237,66 +237,6 @@ async fn talk_until_left(
     held
 }
 
-/// What kind of conversation it is.
-pub(super) enum ChatMode {
-    Once(InboundMessage),
-    /// In the terminal, with everything.
-    Room,
-    /// Line by line.
-    Lines,
-}
-
-impl ChatMode {
-    /// How the next conversation is held, after this one was left for it.
-    fn again(&self) -> Self {
-        match self {
-            Self::Lines => Self::Lines,
-            Self::Once(_) | Self::Room => Self::Room,
-        }
-    }
-
-    fn of(args: &ChatArgs, screen: &Screen, host: &Host) -> Result<Self, CommandError> {
-        if args.skill.is_some() && args.message.is_none() {
-            return Err(CommandError::usage("--skill needs a message")
-                .hint("chela chat --skill NAME -m MESSAGE"));
-        }
-        let piped = match &args.piped {
-            Some(piped) => Some(piped.clone()),
-            None => message_input::read_piped_text(args.message.is_some())?,
-        };
-        match (&args.message, piped) {
-            (Some(message), None) if message.trim().is_empty() && args.image.is_empty() => {
-                Err(CommandError::usage("the message is empty").hint("chela chat -m MESSAGE"))
-            }
-            (Some(message), piped) => Ok(Self::Once(InboundMessage {
-                text: match &args.skill {
-                    Some(skill) => format!("/skill {skill} {message}"),
-                    None => message.clone(),
-                },
-                piped,
-                ..InboundMessage::default()
-            })),
-            (None, Some(piped)) if piped.trim().is_empty() => {
-                Err(CommandError::usage("no message: standard input is empty")
-                    .hint("chela chat -m MESSAGE"))
-            }
-            (None, Some(piped)) => Ok(Self::Once(InboundMessage {
-                piped: Some(piped),
-                ..InboundMessage::default()
-            })),
-            (None, None) if !args.image.is_empty() => Ok(Self::Once(InboundMessage::default())),
-            (None, None) if args.json || args.json_stream => {
-                Err(CommandError::usage("--json needs a message")
-                    .hint("chela chat -m MESSAGE --json"))
-            }
-            (None, None) if screen.is_terminal && host.var("TERM") != Some("dumb") => {
-                Ok(Self::Room)
-            }
-            (None, None) => Ok(Self::Lines),
-        }
-    }
-}
-
 /// The files an agent is made of, on first use.
 fn make_workspace(
     setup: &CommandSetup,
@@ -401,7 +341,9 @@ async fn hold(
                 wait: wait_after(args),
                 afterwards: AfterAnswer::ProcessEnds,
             };
-            one(talk, gateway, screen, asked).await.map(ChatLeave::Over)
+            one_message::answer_one(talk, gateway, screen, asked)
+                .await
+                .map(ChatLeave::Over)
         }
         ChatMode::Lines => {
             chat::run_line_chat(talk, gateway, screen, &notes, wait_after(args)).await
@@ -481,139 +423,6 @@ fn themed(paint: ColourMode, theme: ChatTheme) -> ColourMode {
         (_, ChatTheme::Light) => ColourMode::Light,
         (_, ChatTheme::Mono) => ColourMode::Mono,
     }
-}
-
-/// One message; commands work here too, so that scripts can use them.
-async fn one(
-    talk: &Conversation,
-    gateway: Option<&GatewayTalk>,
-    screen: &mut Screen,
-    asked: OneShotRequest,
-) -> CommandOutcome {
-    let mut for_now = ForNow::new(talk);
-    let outcome = one_for_now(talk, gateway, screen, asked, &mut for_now).await;
-    for_now.put_back().await;
-    outcome
-}
-
-/// A script sees by the code that a command of the chat did not do what was asked.
-fn refuse_failed(answer: &CommandAnswer, command: &SlashCommand) -> Result<(), CommandError> {
-    if answer.outcome == AnswerOutcome::Done {
-        return Ok(());
-    }
-    let hint = match command.id {
-        CommandId::Skill => "`chela skills list` shows the skills".to_owned(),
-        CommandId::Model => "`chela models list` shows the models".to_owned(),
-        CommandId::Resume => "`chela sessions list --all` shows the conversations".to_owned(),
-        CommandId::Approve => "`chela approvals list` shows what waits".to_owned(),
-        _ => format!(
-            "`chela -m '/help {}'` shows how it is written",
-            command.name
-        ),
-    };
-    Err(CommandError::new(answer.text.trim_end_matches('.')).hint(hint))
-}
-
-async fn one_for_now(
-    talk: &Conversation,
-    gateway: Option<&GatewayTalk>,
-    screen: &mut Screen,
-    asked: OneShotRequest,
-    for_now: &mut ForNow<'_>,
-) -> CommandOutcome {
-    let OneShotRequest {
-        message,
-        form,
-        wait,
-        afterwards,
-    } = asked;
-    // What was piped in gives no orders to Chela: only what was typed is looked through for them.
-    let parsed = slash::parse(&message.text);
-    let answer = match &parsed {
-        ParsedLine::Command { command, args } => slash::run(talk, command, args).await,
-        ParsedLine::Directives(directives) => {
-            let mut told = Vec::new();
-            for directive in directives {
-                let answer = slash::apply(talk, directive).await;
-                refuse_failed(&answer, directive.command)?;
-                told.push(answer.text);
-            }
-            CommandAnswer::text(told.join("\n\n"))
-        }
-        ParsedLine::Unknown { name, args } => match slash::find("skill") {
-            Some(skill) if talk.is_skill(name) => {
-                slash::run(talk, skill, &format!("{name} {args}")).await
-            }
-            // A path is something to speak of; a command nobody has is a mistake.
-            _ if args.is_empty() && message.piped.is_none() && !is_path(name) => {
-                let told = slash::help(name).replace('`', "");
-                return Err(CommandError::usage(told.trim_end_matches('.')));
-            }
-            _ => CommandAnswer::then(SurfaceAction::Say(message.text.clone())),
-        },
-        ParsedLine::Message {
-            text, directives, ..
-        } => {
-            for directive in directives {
-                for_now.direct(directive).await;
-            }
-            CommandAnswer::then(SurfaceAction::Say(text.clone()))
-        }
-    };
-    if let ParsedLine::Command { command, .. } = parsed {
-        refuse_failed(&answer, command)?;
-    }
-    let then = match answer.then {
-        SurfaceAction::UseSkill(called) => {
-            for_now.answered_by(called.model.as_deref()).await;
-            SurfaceAction::Say(called.message)
-        }
-        then => then,
-    };
-    let text = match then {
-        SurfaceAction::Say(text) | SurfaceAction::Begun(Some(text)) => {
-            let asked = OneShotRequest {
-                message: InboundMessage { text, ..message },
-                form,
-                wait,
-                afterwards,
-            };
-            return chat::run_once(talk, gateway, screen, asked).await;
-        }
-        SurfaceAction::Compact(keep) => talk
-            .compact(keep.as_deref())
-            .await
-            .map_err(CommandError::new)?
-            .in_words(),
-        SurfaceAction::Approve { id, .. } => {
-            let told = format!("there is no open question `{id}`");
-            return Err(CommandError::new(told).hint("`chela approvals list` shows what waits"));
-        }
-        SurfaceAction::Choose(rows) => slash::list_conversations(&rows),
-        SurfaceAction::Folder(_) => {
-            "Use `--cd DIR` or `--add-dir DIR` to choose the folder for one message.".to_owned()
-        }
-        SurfaceAction::Resume(id) => {
-            let chosen = SessionChoice::Found(id.clone());
-            let key = chosen.open(talk.agents(), talk.agent()).await?;
-            let key = key.map_or_else(String::new, |key| key.to_string());
-            format!("{key} continues the conversation `{id}`.")
-        }
-        _ => answer.text,
-    };
-    match form {
-        OutputForm::Json => screen.json(&serde_json::json!({ "reply": text, "command": true }))?,
-        OutputForm::JsonStream => {
-            screen.line(serde_json::json!({ "type": "result", "reply": text, "command": true }))?
-        }
-        OutputForm::Plain | OutputForm::Drawn => chat::print_markdown(screen, &text)?,
-    }
-    Ok(CommandExit::Fine)
-}
-
-/// Whether `/name` is a place on this machine.
-fn is_path(name: &str) -> bool {
-    name.contains('/') || std::path::Path::new("/").join(name).exists()
 }
 
 /// How long is waited once the answer is there, and for what.

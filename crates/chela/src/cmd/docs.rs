@@ -63,6 +63,10 @@ impl DocsPage {
         book.chain(made).collect()
     }
 
+    fn is_of_book(&self) -> bool {
+        BOOK.iter().any(|(name, _)| *name == self.name)
+    }
+
     /// What is typed for it.
     fn topic(&self) -> String {
         match self.name {
@@ -121,6 +125,10 @@ fn list(screen: &mut Screen, json: bool) -> CommandOutcome {
 fn show(screen: &mut Screen, topic: &str, json: bool) -> CommandOutcome {
     let pages = DocsPage::all();
     let Some(page) = DocsPage::find(&pages, topic) else {
+        let told = sections_about(&pages, topic);
+        if !told.is_empty() {
+            return show_sections(screen, topic, &told, json);
+        }
         let topics: Vec<String> = pages.iter().map(DocsPage::topic).collect();
         let short = SHORT.iter().map(|(short, _)| *short);
         let known = topics.iter().map(String::as_str).chain(short);
@@ -141,6 +149,64 @@ fn show(screen: &mut Screen, topic: &str, json: bool) -> CommandOutcome {
         (false, true) => print_markdown(screen, &page.text)?,
         (false, false) => screen.raw(&page.text)?,
     }
+    Ok(CommandExit::Fine)
+}
+
+/// The sections of the book that are about something that has no page of its own, with their pages.
+fn sections_about<'p>(pages: &'p [DocsPage], topic: &str) -> Vec<(String, &'p str)> {
+    let wanted = topic.trim().to_lowercase();
+    // `skill` finds "Skills".
+    let wanted = wanted.strip_suffix('s').unwrap_or(&wanted);
+    let is_named = |heading: &str| {
+        let words = heading.split(|c: char| !c.is_alphanumeric());
+        words.into_iter().any(|word| {
+            let word = word.to_lowercase();
+            word.strip_suffix('s').unwrap_or(&word) == wanted
+        })
+    };
+    let mut told = Vec::new();
+    for page in pages.iter().filter(|page| page.is_of_book()) {
+        let starts = page.text.match_indices("\n## ").map(|(at, _)| at + 1);
+        let starts: Vec<usize> = starts.chain([page.text.len()]).collect();
+        for pair in starts.windows(2) {
+            let &[from, to] = pair else { continue };
+            let section = page.text.get(from..to).unwrap_or_default();
+            if section.lines().next().is_some_and(is_named) {
+                told.push((page.topic(), section.trim_end()));
+            }
+        }
+    }
+    told
+}
+
+fn show_sections(
+    screen: &mut Screen,
+    topic: &str,
+    told: &[(String, &str)],
+    json: bool,
+) -> CommandOutcome {
+    if json {
+        let rows: Vec<_> = told
+            .iter()
+            .map(|(page, text)| json!({ "topic": page, "text": text }))
+            .collect();
+        screen.json(&rows)?;
+        return Ok(CommandExit::Fine);
+    }
+    for (page, text) in told {
+        match screen.is_terminal {
+            true => print_markdown(screen, text)?,
+            false => screen.raw(&format!("{text}\n"))?,
+        }
+        screen.blank()?;
+        let more = format!("From `chela docs {page}`.");
+        screen.line(screen.paint.dim(more))?;
+        screen.blank()?;
+    }
+    screen.paragraph(
+        "",
+        &format!("`chela docs --search {topic}` finds every line about it."),
+    )?;
     Ok(CommandExit::Fine)
 }
 

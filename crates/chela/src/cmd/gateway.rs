@@ -1,6 +1,7 @@
 //! `chela gateway …`: the process that is always on.
 
 mod deliveries;
+mod heap;
 mod run;
 mod service;
 

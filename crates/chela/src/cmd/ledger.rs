@@ -67,10 +67,11 @@ pub fn tell_none(screen: &mut Screen) -> CommandOutcome {
 
 /// The id of the session that is meant.
 pub fn resolve_session(ledger: &Ledger, given: Option<&str>) -> Result<String, CommandError> {
-    block_on(ledger.find_session(given))?.ok_or_else(|| {
-        let what = given.unwrap_or("of any conversation");
-        CommandError::new(format!("nothing is recorded for `{what}`"))
-            .hint("`chela turn list` shows what is recorded")
+    block_on(ledger.find_session(given))?.ok_or_else(|| match given {
+        Some(session) => CommandError::new(format!("nothing is recorded for `{session}`"))
+            .hint("`chela turn list` shows what is recorded"),
+        None => CommandError::new("nothing is recorded yet")
+            .hint("the first message to a model starts the record: `chela chat`"),
     })
 }
 

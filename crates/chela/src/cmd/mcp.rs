@@ -1,12 +1,12 @@
 //! `chela mcp …`: tool servers, and Chela as one.
 
-mod add;
+pub mod add;
 mod diff;
 mod list;
 mod login;
-mod project_file;
+pub mod project_file;
 mod serve;
-mod set_up;
+pub mod set_up;
 mod test;
 mod token;
 mod tools;
@@ -108,7 +108,7 @@ fn prefix(name: &str) -> String {
 }
 
 /// Something that waits for servers.
-fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, CommandError> {
+pub fn wait_for<T>(work: impl Future<Output = T>) -> Result<T, CommandError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

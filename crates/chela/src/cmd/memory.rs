@@ -3,6 +3,7 @@
 mod about;
 mod bench;
 mod cards;
+mod consolidate;
 mod index;
 mod keep;
 mod model;
@@ -89,6 +90,25 @@ pub fn run(host: &Host, screen: &mut Screen, command: MemoryCommand) -> CommandO
             keep::forget(&setup, screen, &agent, &what, yes, json)
         }
         MemoryCommand::Lint { diff, agent, json } => keep::lint(&setup, screen, &agent, diff, json),
+        MemoryCommand::Consolidate {
+            yes,
+            refuse,
+            additions_only,
+            agent,
+            json,
+        } => {
+            let answer = match (yes, refuse) {
+                (true, _) => consolidate::ProposalAnswer::Accept,
+                (_, true) => consolidate::ProposalAnswer::Refuse,
+                _ => consolidate::ProposalAnswer::Look,
+            };
+            let request = consolidate::ConsolidateRequest {
+                answer,
+                additions_only,
+                json,
+            };
+            consolidate::run(&setup, screen, &agent, &request)
+        }
         MemoryCommand::Model(command) => model::run(&setup, screen, command),
     }
 }

@@ -271,7 +271,11 @@ impl From<ModelError> for Trouble {
 impl Probed {
     async fn of(models: &Models, http: &ModelHttp, name: &str) -> Self {
         let target = match models.resolve(name) {
-            Ok(target) => learn_from_server(http, target).await,
+            Ok(target) => {
+                let target = learn_from_server(http, target).await;
+                models.keep_learned(&target);
+                target
+            }
             Err(error) => {
                 return Self {
                     name: name.to_owned(),

@@ -15,6 +15,7 @@ use crate::cli::gateway::GatewayCommand;
 use crate::cli::guard::GuardCommand;
 use crate::cli::heartbeat::HeartbeatCommand;
 use crate::cli::mcp::{McpCommand, TokenCommand};
+use crate::cli::plugins::PluginsCommand;
 use crate::cli::sandbox::SandboxCommand;
 use crate::cli::security::SecurityCommand;
 use crate::cli::skills::SkillsCommand;
@@ -132,6 +133,14 @@ fn only_looks(command: Option<&CliCommand>) -> bool {
                 | SkillsCommand::Verify { .. }
                 | SkillsCommand::Why { .. }
                 | SkillsCommand::Diff { .. }
+        ),
+        CliCommand::Plugins(command) => matches!(
+            command,
+            PluginsCommand::List(_)
+                | PluginsCommand::Info { .. }
+                | PluginsCommand::Doctor { .. }
+                | PluginsCommand::Logs { .. }
+                | PluginsCommand::Hooks(_)
         ),
         CliCommand::Mcp(command) => matches!(
             command,

@@ -2,11 +2,15 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use chela_agent::agent::Agents;
 use chela_agent::assemble::{
-    AssembleError, AssembledPrompt, ChosenLevels, PromptRequest, assemble,
+    AssembleError, AssembledPrompt, ChosenLevels, HookPrompt, PromptRequest, assemble,
 };
+use chela_agent::turn::preview_hooks;
 use chela_core::{AgentId, Host, SessionKey, ok_or_warn};
+use chela_plugins::PluginLock;
 use chela_prompt::{Prompt, PromptMode, TokenCount};
 use chela_session::{SessionError, SessionSettings, Sessions};
 use chela_store::block_on;
@@ -45,6 +49,7 @@ pub fn assemble_prompt(
 ) -> Result<AssembledPrompt, CommandError> {
     let mut ask = ask(choice)?;
     ask.levels = chosen_levels(setup, &ask);
+    ask.hooks = hooks_now(setup, &ask)?;
     let assembled = assemble(&setup.host, &setup.loaded, &ask).map_err(|error| {
         let hint = match &error {
             AssembleError::NoSkill { skill, .. } => {
@@ -60,6 +65,21 @@ pub fn assemble_prompt(
     })?;
     super::notices::tell_once(&setup.host, &assembled);
     Ok(assembled)
+}
+
+/// What plugins want of it. They are asked, as for a turn, but nothing of it goes on record.
+fn hooks_now(setup: &CommandSetup, ask: &PromptRequest) -> Result<HookPrompt, CommandError> {
+    let is_there = PluginLock::path(&setup.host).exists();
+    if !is_there || super::owner::is_agent(&setup.host) {
+        return Ok(HookPrompt::default());
+    }
+    let of_session = ask.session.as_ref().and_then(|key| key.agent.as_deref());
+    let agent = ask.agent.clone().or(of_session.map(AgentId::normalize));
+    let agent = agent.unwrap_or_else(|| setup.loaded.default_agent());
+    let session = ask.session.clone();
+    let session = session.unwrap_or_else(|| SessionKey::main(&agent));
+    let agents = Agents::open(&setup.host, Arc::new(setup.loaded.clone()));
+    super::mcp::wait_for(preview_hooks(&agents, &agent, &session))
 }
 
 /// What was chosen for the session that is meant, where there is one.

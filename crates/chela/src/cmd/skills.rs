@@ -5,7 +5,7 @@ mod diff;
 mod fetch;
 mod info;
 mod list;
-mod registry;
+pub mod registry;
 mod scan;
 mod setup;
 mod sign;

@@ -26,7 +26,9 @@ pub fn run(screen: &mut Screen, command: TestkitCommand) -> CommandOutcome {
             Ok(CommandExit::Fine)
         }
         TestkitCommand::Mcp { script } => {
-            let script = McpScript::read(&script).map_err(CommandError::usage)?;
+            let script = McpScript::read(&script).map_err(|error| {
+                CommandError::usage(error).hint("`chela testkit mcp --help` says what a script is")
+            })?;
             serve_mcp(&script).map_err(CommandError::new)?;
             Ok(CommandExit::Fine)
         }

@@ -135,6 +135,7 @@ impl SetupWizard<'_> {
             true => found.target,
             false => learn_from_server(http, self.resolve(models, &provider, &model)?).await,
         };
+        models.keep_learned(&target);
         test_model(&target, http).await?;
         let mut patch = default_patch(target.reference());
         let known = models.resolve(target.reference());
@@ -226,6 +227,7 @@ impl SetupWizard<'_> {
         }
         let model = self.pick_model(provider, listed.unwrap_or_default(), usual)?;
         let target = learn_from_server(&http, self.resolve(&models, provider, &model)?).await;
+        models.keep_learned(&target);
         test_model(&target, &http).await?;
         Ok(target)
     }

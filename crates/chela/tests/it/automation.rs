@@ -369,11 +369,12 @@ fn the_agent_says_where_the_answer_of_its_job_goes() {
     let script = EndpointScript {
         otherwise: Some(ScriptStep::reply("I see.")),
         ..EndpointScript::steps([
+            // It quotes the words it was made with.
+            when("[Reminder `tea`]", ScriptStep::reply("Your tea is ready.")),
             when(
                 "remind me",
                 ScriptStep::tool("cron", add("agent:main:notes")),
             ),
-            when("[Scheduled job", ScriptStep::reply("Your tea is ready.")),
             after_tool(ScriptStep::reply("Done.")),
         ])
     };
@@ -468,4 +469,46 @@ fn the_word_of_heartbeats_is_an_ordinary_answer_in_a_chat() {
     let beat = scene.home.run(&["heartbeat", "run", "--force"]).ok();
     assert!(beat.contains("All clear"), "{beat}");
     assert_eq!(scene.endpoint.calls().len(), 1);
+}
+
+#[test]
+fn the_gateway_looks_at_a_condition_and_asks_a_model_once_it_holds() {
+    let more = json!({ "agents": { "defaults": { "heartbeat": { "every": "1s" } } } });
+    let scene = scene(more);
+    scene.home.write(
+        ".chela/workspace/HEARTBEAT.md",
+        "tasks:\n- name: post\n  interval: 1h\n  if: test -s inbox.md\n  prompt: Is there post?\n",
+    );
+    scene
+        .home
+        .run(&["trust", "approve", "HEARTBEAT.md", "--yes"])
+        .ok();
+    let _gateway = TestGateway::start(&scene.home);
+    let beats = || -> Vec<Value> {
+        let why = scene.home.run(&["heartbeat", "why", "--json"]).json();
+        why["last"].as_array().unwrap().clone()
+    };
+    wait_until("several beats have passed", || beats().len() > 2);
+    assert!(
+        beats()
+            .iter()
+            .all(|beat| beat["run"]["status"] == "skipped"),
+        "{:?}",
+        beats()
+    );
+    assert_eq!(
+        scene.endpoint.call_count(),
+        0,
+        "the condition does not hold"
+    );
+    scene.home.write(".chela/workspace/inbox.md", "a letter\n");
+    wait_until("it is looked at", || scene.endpoint.call_count() == 1);
+    let told = last_user_text(&scene);
+    assert!(told.contains("Is there post?"), "{told}");
+    // An hour has not passed: the next beats ask nothing.
+    let seen = beats()[0]["planned"].as_u64().unwrap();
+    wait_until("more beats pass", || {
+        beats()[0]["planned"].as_u64().unwrap() > seen + 2_000
+    });
+    assert_eq!(scene.endpoint.call_count(), 1);
 }

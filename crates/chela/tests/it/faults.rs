@@ -239,6 +239,17 @@ fn a_model_that_goes_in_circles_is_stopped() {
     );
 }
 
+/// Its card says another time and more tokens each time; a small model asked for it fourteen times.
+#[test]
+fn asking_how_things_stand_for_ever_is_a_circle() {
+    let again = ScriptStep::tool("session_status", json!({}));
+    let scene = ScriptedHome::new(EndpointScript::always(again));
+    let run = scene.chat("hi");
+    assert_eq!(run.code, 4, "{run:?}");
+    let asked = scene.endpoint.calls().len();
+    assert!(asked < 30, "{asked}");
+}
+
 #[test]
 fn an_answer_without_end_is_ended() {
     for fault in [AnswerFault::Endless, AnswerFault::EndlessLine] {

@@ -259,7 +259,8 @@ fn old_requests_leave_the_record_and_the_chain_says_so() {
         (&done["requests"], &done["bytesAfter"]),
         (&json!(3), &json!(0))
     );
-    assert_eq!(home.run(&["turn", "list"]).ok(), "");
+    let list = home.run(&["turn", "list"]).ok();
+    assert_eq!(list, "No request is recorded here yet.\n");
     home.run(&["audit", "verify"]).ok();
     let forgotten = home.run(&["audit", "show", "--kind", "forgotten"]).ok();
     assert!(forgotten.contains("age"), "{forgotten}");

@@ -57,7 +57,7 @@ fn d3_a_running_session_hears_of_skills_that_come_change_and_go() {
     write_skill(&scene.home, "foo", "For foxes.", "First.");
     scene.chat("hello").ok();
     let system = last_request(&scene)["messages"][0].to_string();
-    assert!(system.contains("<name>foo</name>"), "{system}");
+    assert!(system.contains("\\nfoo v"), "{system}");
     assert!(!last_message(&scene).contains("For foxes."));
 
     write_skill(&scene.home, "foo", "For foxes.", "Second.");
@@ -65,7 +65,10 @@ fn d3_a_running_session_hears_of_skills_that_come_change_and_go() {
     scene.chat("three sharks").ok();
     let told = last_message(&scene);
     assert!(told.contains("Skills that came since") && told.contains("For sharks."));
-    assert!(told.contains("new `<version>`") && told.contains("<name>foo</name>"));
+    assert!(
+        told.contains("new `<version>`") && told.contains("\\nfoo v"),
+        "{told}"
+    );
     let again = last_request(&scene)["messages"][0].to_string();
     assert_eq!(again, system, "what was frozen does not move");
 
@@ -184,10 +187,17 @@ fn d9_a_skill_without_its_tool_is_not_listed() {
     let request = last_request(&scene).to_string();
     assert!(request.contains("review-change") && !request.contains("remind-me"));
     let listed = scene.home.run(&["context", "list"]).ok();
-    let named = request.matches("<skill>").count();
+    let system = last_request(&scene)["messages"][0]["content"].to_string();
+    let listing = system.split("<available_skills>").nth(1).unwrap();
+    let listing = listing.split("</available_skills>").next().unwrap();
+    let is_skill = |line: &&str| !line.is_empty() && !line.starts_with('<');
+    let named = listing.split("\\n").filter(is_skill).count();
     assert!(listed.contains(&format!("({named} skills)")), "{listed}");
     let why = scene.home.run(&["skills", "why", "remind-me"]).ok();
     assert!(why.contains("no tool `cron`"), "{why}");
+    // Nor is it used when it is called by its name.
+    let told = scene.chat("/remind-me of the tea").fails(1);
+    assert!(told.contains("chela skills why remind-me"), "{told}");
 }
 
 #[test]

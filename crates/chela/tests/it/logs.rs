@@ -428,7 +428,11 @@ fn a_log_without_lines_says_so_and_a_reader_may_go_away() {
     );
     scene.chat("read it").ok();
     let told = scene.home.run(&["logs", "--turn", "zzz"]);
-    assert_eq!((told.code, told.out.as_str()), (0, ""));
+    assert_eq!(
+        (told.code, told.out.as_str()),
+        (1, ""),
+        "there is no such turn"
+    );
     assert!(
         told.err.starts_with("No lines for turn zzz"),
         "{}",

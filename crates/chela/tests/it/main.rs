@@ -42,6 +42,7 @@ mod outliving;
 mod packaging;
 mod pages;
 mod parts;
+mod plugins;
 mod prices;
 mod prompt;
 mod real_model;

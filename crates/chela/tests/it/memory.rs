@@ -7,6 +7,7 @@ use crate::home::TestHome;
 use crate::scene::{APIS, ScriptedHome, after_tool};
 
 mod finding;
+mod keeping;
 
 fn with_notes() -> TestHome {
     let home = TestHome::ready();

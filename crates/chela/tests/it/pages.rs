@@ -6,9 +6,10 @@
     reason = "a test that cannot be set up fails here"
 )]
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
 use serde_json::json;
@@ -36,6 +37,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("chela logs -f", "does not end"),
     ("chela testkit serve script.json", "does not end"),
     ("chela skills add https://", "fetches"),
+    ("chela mcp add docs https://", "fetches"),
+    ("chela mcp serve", "`mcp::serving` talks to it"),
     ("chela config set update.key", "a key of one's own"),
     ("chela update --rollback", "`update::` rolls back"),
 ];
@@ -174,6 +177,9 @@ impl UsedHome {
             "openclaw.md" => used.fill_old_home(&config),
             _ => used.fill(&config),
         }
+        if page.name == "mcp.md" {
+            used.install_git_server();
+        }
         for (info, lines) in page.blocks() {
             if let Some(file) = info.strip_prefix("json ") {
                 used.home.write(file, &lines.join("\n"));
@@ -221,6 +227,32 @@ impl UsedHome {
             let done = git.args(words).output().unwrap();
             assert!(done.status.success(), "{words:?}: {done:?}");
         }
+    }
+
+    /// A program of the name the page uses, which serves tools of git's.
+    fn install_git_server(&self) {
+        let tool = |name: &str| {
+            json!({
+                "name": name,
+                "description": "Looks into a repository.",
+                "inputSchema": { "type": "object" },
+                "deeds": [{ "text": "Nothing changed." }],
+            })
+        };
+        let tools = ["git_status", "git_log", "git_commit"].map(tool);
+        let script = json!({ "tools": tools });
+        self.home.write("src/git.json", &script.to_string());
+        // Inside its walls it has the folder it was given, and nothing else of the home.
+        let (program, file) = (self.home.path("src/chela"), self.home.path("src/git.json"));
+        let own = Path::new(env!("CARGO_BIN_EXE_chela"));
+        if std::fs::hard_link(own, &program).is_err() {
+            std::fs::copy(own, &program).unwrap();
+        }
+        let (program, file) = (program.display(), file.display());
+        let run = format!("#!/bin/sh\nexec {program} testkit mcp {file}\n");
+        self.home.write("bin/mcp-server-git", &run);
+        let name = self.home.path("bin/mcp-server-git");
+        std::fs::set_permissions(name, std::fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// What is there before the first command of Chela.
@@ -277,9 +309,14 @@ impl UsedHome {
 
     /// A line with what it leaves to the reader filled in.
     fn settled(&self, line: &str) -> String {
-        let asks = ["chela trust approve ", "chela skills trust "];
+        let asks = [
+            "chela trust approve ",
+            "chela skills trust ",
+            "chela mcp trust ",
+        ];
         if asks.iter().any(|start| line.starts_with(start)) {
-            return format!("{line} --yes");
+            let (command, remark) = line.split_once("  #").unwrap_or((line, ""));
+            return format!("{command} --yes  #{remark}");
         }
         if !line.contains(" FILE") {
             return line.to_owned();
@@ -292,28 +329,44 @@ impl UsedHome {
     }
 }
 
+fn is_left_out(line: &str) -> bool {
+    NOT_RUN.iter().any(|(start, _)| line.starts_with(start))
+}
+
+/// How many lines of a page were run, and what is wrong with them.
+fn run_page(page: &TypedPage) -> (usize, Vec<String>) {
+    let lines = page.lines().into_iter().filter(|line| !is_left_out(line));
+    let lines: Vec<&str> = lines.collect();
+    if !lines.iter().any(|line| line.contains("chela ")) {
+        return (0, Vec::new());
+    }
+    let home = UsedHome::new(page);
+    let told = home.home.run(&["logs", "--level", "warn"]).ok();
+    assert_eq!(told, "", "ordinary use is no trouble");
+    let wrong = lines.iter().filter_map(|line| home.run(page, line));
+    (lines.len(), wrong.collect())
+}
+
 #[test]
 fn every_line_of_the_pages_does_what_it_says() {
+    /// Pages at a time: each has a home of its own, and most of its time is spent waiting.
+    const AT_ONCE: usize = 3;
     let pages = TypedPage::all();
-    let is_left_out = |line: &str| NOT_RUN.iter().any(|(start, _)| line.starts_with(start));
-    let mut wrong = Vec::new();
-    let mut run = 0;
-    for page in &pages {
-        let lines = page.lines();
-        if !lines
-            .iter()
-            .any(|line| line.contains("chela ") && !is_left_out(line))
-        {
-            continue;
-        }
-        let home = UsedHome::new(page);
-        let told = home.home.run(&["logs", "--level", "warn"]).ok();
-        assert_eq!(told, "", "ordinary use is no trouble");
-        for line in lines.into_iter().filter(|line| !is_left_out(line)) {
-            run += 1;
-            wrong.extend(home.run(page, line));
-        }
-    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let next = || pages.get(next.fetch_add(1, Ordering::Relaxed));
+        std::iter::from_fn(next).map(run_page).collect::<Vec<_>>()
+    };
+    let results: Vec<(usize, Vec<String>)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join().unwrap());
+        results.flatten().collect()
+    });
+    let run: usize = results.iter().map(|(run, _)| run).sum();
+    let wrong: Vec<&str> = results
+        .iter()
+        .flat_map(|(_, wrong)| wrong.iter().map(String::as_str))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     assert!(run > 100, "only {run} lines were run");
     for (start, _) in NOT_RUN {

@@ -161,6 +161,35 @@ fn a_real_model_holds_a_conversation() {
     }
 }
 
+/// By its own count, in its own words for tokens: what a small model is sent to say hi.
+#[test]
+fn a_small_model_counts_less_than_a_thousand_tokens() {
+    let Some(server) = Server::start("real-model.sh", &[]) else {
+        return;
+    };
+    let home = TestHome::empty();
+    home.run(&["init"]).ok();
+    let setup = ["setup", "--base-url", &server.url, "--no-chat"];
+    home.run(&setup).ok();
+    home.run(&["config", "set", "agents.defaults.maxSteps", "1"])
+        .ok();
+    let before = home.run(&["context", "json"]).json();
+    // What it answers is of no interest: the first request is.
+    home.run(&["-p", "hi", "--json"]);
+    let list = home.run(&["turn", "list", "--json"]).json();
+    let usage = &list[0]["usage"];
+    assert_eq!(usage["estimated"], false, "{list}");
+    let counted = usage["input"].as_u64().unwrap();
+    assert!(counted > 500, "{counted} tokens prove nothing");
+    assert!(counted <= 1_000, "{counted} tokens");
+    let shown = before["total"]["tokens"].as_u64().unwrap();
+    let apart = shown.abs_diff(counted);
+    assert!(
+        apart * 4 < counted,
+        "{shown} shown before, {counted} counted"
+    );
+}
+
 /// Another reading of the protocols than ours.
 #[test]
 fn an_independent_mock_is_understood() {

@@ -199,6 +199,49 @@ fn a_small_model_is_sent_little_and_one_argument() {
     assert!(spoken.contains("Answer form (JSON schema)"), "{spoken}");
 }
 
+/// The window of a local model is the one its server was started with: what is shown before a
+/// message is what is then sent, without the config saying how much that model can read.
+#[test]
+fn what_a_server_said_of_its_model_is_known_to_the_preview() {
+    let small = EndpointScript {
+        context_window: Some(8_192),
+        ..hello()
+    };
+    let scene = ScriptedHome::without_canary(APIS[0], small, json!({}));
+    scene.home.write(".chela/chela.json", "{}");
+    let url = scene.endpoint.url();
+    let setup = ["setup", "--base-url", &url, "--no-chat"];
+    scene.home.run(&setup).ok();
+    let asked = scene.endpoint.calls().len();
+    let before = scene.home.run(&["context", "json"]).json();
+    assert_eq!(before["contextWindow"], 8_192, "{before}");
+    let listed = scene.home.run(&["models", "list"]).ok();
+    assert!(
+        listed.contains("8,192") || listed.contains("8k"),
+        "{listed}"
+    );
+    assert_eq!(
+        scene.endpoint.calls().len(),
+        asked,
+        "nobody is asked for it"
+    );
+    say_hi(&scene);
+    let newest = |scene: &ScriptedHome| body(scene, scene.endpoint.calls().len() - 1);
+    let sent = on_the_wire(APIS[0], &newest(&scene), "hi");
+    assert_eq!(before["total"]["tokens"], sent);
+    assert!(sent <= MOST_FOR_SMALL, "{sent} tokens for a small model");
+    // Started again with more, it is asked again: the next message is sent in full.
+    scene.endpoint.play(hello());
+    scene
+        .home
+        .run(&["chat", "--new-session", "more", "-m", "hi"])
+        .ok();
+    let names = names_of(APIS[0], &newest(&scene));
+    assert!(names.contains(&"tools_find".to_owned()), "{names:?}");
+    let after = scene.home.run(&["context", "json"]).json();
+    assert_ne!(after["contextWindow"], 8_192, "{after}");
+}
+
 /// A hosted model that is told to hold to a form reads it: then it is a part of the total.
 #[test]
 fn a_form_the_model_reads_counts() {

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_core::Speaker;
-use chela_tools::{HeadlessApprover, SendAsk, SendOutcome, SpawnRefused};
+use chela_tools::{SendAsk, SendOutcome, SpawnRefused};
 
 use super::SubagentSpawner;
 use super::child::{taint, taint_of_read};
 use crate::conversation::opening::ConversationRole;
 use crate::conversation::{Conversation, ConversationAsk, InboundMessage};
+use crate::session_letters::SessionLetter;
 use crate::subagents::SessionGrant;
 use chela_reply::Reply;
 use chela_session::MessageSource;
@@ -47,8 +48,17 @@ impl SubagentSpawner {
             ),
             ..InboundMessage::default()
         };
+        let letter = SessionLetter {
+            from: self.scope.key.clone(),
+            to: ask.session.clone(),
+            text: ask.text,
+        };
+        let surface = self.scope.agents.letter_surface(&letter);
         let answering = tokio::spawn(async move {
-            let outcome = other.say(message, &HeadlessApprover).await;
+            let outcome = other.say(message, &*surface).await;
+            let why = outcome.as_ref().err().map(ToString::to_string);
+            let why = why.unwrap_or_default();
+            surface.ended(outcome.as_ref().map_err(|_| why.as_str()));
             let session = other.session();
             let branch = other.transcript.sessions.branch(&session);
             let trust = taint_of_read(branch.await, other.scope.grant.trust());

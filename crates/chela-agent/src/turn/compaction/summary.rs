@@ -165,6 +165,7 @@ impl Writing<'_> {
                 .cloned()
                 .collect(),
             tool_mode: self.chain.current().tool_mode(),
+            must_call: Vec::new(),
             thinking,
             max_tokens: None,
             cache: CacheRequest {

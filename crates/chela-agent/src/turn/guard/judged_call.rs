@@ -81,7 +81,7 @@ impl JudgedCall {
 }
 
 impl RunningTurn<'_> {
-    pub(super) fn case_of(
+    pub(in crate::turn) fn case_of(
         &self,
         call: &ToolCall,
         toolbox: &Toolbox,

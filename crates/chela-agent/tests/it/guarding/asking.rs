@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::pin::Pin;
 
 use chela_agent::conversation::InboundMessage;
-use chela_agent::hooks::{CallFacts, HookFuture, HookVerdict, TurnFacts, TurnHook};
+use chela_agent::hooks::{CallFacts, CallWish, HookFuture, HookVerdict, TurnFacts, TurnHook};
 use chela_agent::turn::{TurnEvent, TurnSurface};
 use chela_store::block_on;
 
@@ -248,12 +248,12 @@ impl TurnHook for AskAboutWrites {
         &'a self,
         _: &'a TurnFacts,
         call: &'a CallFacts<'a>,
-    ) -> HookFuture<'a, HookVerdict> {
+    ) -> HookFuture<'a, CallWish> {
         let word = match call.tool {
             "write" => HookVerdict::Ask("a file is written".to_owned()),
             _ => HookVerdict::Pass,
         };
-        Box::pin(std::future::ready(word))
+        Box::pin(std::future::ready(CallWish::from(word).into()))
     }
 }
 

@@ -155,6 +155,7 @@ impl TranscriptSource for Chats {
             changed_at: 1_600_000_000 + messages as i64,
             audience,
             trust: chela_core::Trust::Agent,
+            open_as: Some(id.to_owned()),
         };
         let own = self.said.lock().unwrap().len();
         Ok(vec![
@@ -192,7 +193,8 @@ impl TranscriptSource for Chats {
 #[test]
 fn conversations_are_read_page_by_page_and_only_what_is_new() {
     let mut home = MemoryHome::new(&[]);
-    home.settings.sources.push(SourceKind::Sessions);
+    home.settings.sources = vec![SourceKind::Memory, SourceKind::Sessions];
+    home.settings.shared_sessions = true;
     home.settings.sync.session_delta_messages = 3;
     let chats = Arc::new(Chats::default());
     let say = |count: usize| {
@@ -242,6 +244,18 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
     assert_eq!(
         place("topic453", Audience::Private).unwrap(),
         "sessions/main@400#L454"
+    );
+    // What is said where it is asked is known there.
+    let own = MemoryQuestion {
+        asked_in: Some("main"),
+        ..ask("topic453")
+    };
+    assert!(
+        search(&keeper, &own)
+            .answer
+            .hits
+            .iter()
+            .all(|hit| !hit.label.contains("main"))
     );
     // A group finds its own conversation and nothing of the owner's.
     let shared = place("topic453", Audience::Shared);

@@ -6,8 +6,8 @@ use chela_core::ContentHash;
 use chela_files::{FileDraft, FileMode};
 
 use super::{MiniLm, split_stamp, stamped};
-use crate::embed::table::WordTable;
 use crate::embed::{EmbedError, EmbedRole, EmbedText, Embedder, ModelId};
+use crate::word_table::WordTable;
 
 /// Numbers in a vector of the model.
 const DIMENSIONS: usize = 384;
@@ -142,7 +142,7 @@ fn cosine(a: &[f32], b: &[f32]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::{install, plain_name, same_vocabulary};
-    use crate::embed::table::WordTable;
+    use crate::word_table::WordTable;
 
     #[test]
     fn what_is_no_model_is_refused_and_nothing_stays() {

@@ -35,6 +35,15 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
     body.insert("max_tokens".into(), json!(most));
     if !request.tools.is_empty() && !is_constrained(request) {
         body.insert("tools".into(), tools(target, request, mark.as_ref()));
+        match request.must_call.as_slice() {
+            [] => {}
+            [one] => {
+                body.insert("tool_choice".into(), json!({"type": "tool", "name": one}));
+            }
+            _ => {
+                body.insert("tool_choice".into(), json!({"type": "any"}));
+            }
+        }
     }
     let system = system(request, mark.as_ref());
     if !system.is_empty() {
@@ -80,6 +89,10 @@ enum Think {
 
 fn thinking(target: &ModelTarget, request: &ModelRequest, turns: &[WireTurn<'_>]) -> Think {
     if !target.info.reasoning || request.thinking == ThinkingEffort::Off || broken_off(turns) {
+        return Think::Not;
+    }
+    // Whoever has to call a tool may not think first.
+    if !request.must_call.is_empty() {
         return Think::Not;
     }
     if target.info.compat.thinking == ThinkingFormat::Adaptive {

@@ -23,6 +23,9 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
         match request.tool_mode {
             ToolMode::Native if compat.tools => {
                 body.insert("tools".into(), tools(target, request));
+                if let Some(choice) = tool_choice(request, ToolNaming::InFunction) {
+                    body.insert("tool_choice".into(), choice);
+                }
             }
             ToolMode::Native => {}
             ToolMode::Constrained => {
@@ -58,6 +61,25 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
     knobs.drop_sampling(target);
     knobs.pour(&mut body);
     body
+}
+
+/// Where OpenAI's two formats name a tool that has to be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolNaming {
+    InFunction,
+    Plain,
+}
+
+/// One tool is named; of several, one is to be called.
+pub fn tool_choice(request: &ModelRequest, naming: ToolNaming) -> Option<Value> {
+    match (request.must_call.as_slice(), naming) {
+        ([], _) => None,
+        ([one], ToolNaming::InFunction) => {
+            Some(json!({"type": "function", "function": {"name": one}}))
+        }
+        ([one], ToolNaming::Plain) => Some(json!({"type": "function", "name": one})),
+        _ => Some(json!("required")),
+    }
 }
 
 fn tools(target: &ModelTarget, request: &ModelRequest) -> Value {

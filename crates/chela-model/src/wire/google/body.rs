@@ -38,6 +38,14 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
     if !request.tools.is_empty() && !held && !has_cached {
         let tools: Vec<Value> = request.tools.iter().map(tool_value).collect();
         body.insert("tools".into(), json!([{"functionDeclarations": tools}]));
+        if !request.must_call.is_empty() {
+            body.insert(
+                "toolConfig".into(),
+                json!({"functionCallingConfig": {
+                    "mode": "ANY", "allowedFunctionNames": request.must_call,
+                }}),
+            );
+        }
     }
     let config = generation_config(target, request, &mut knobs, held);
     if !config.is_empty() {

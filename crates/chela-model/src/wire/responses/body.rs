@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::wire::completions::{cache_key, effort, said_plainly, told_plainly};
+use crate::wire::completions::{
+    ToolNaming, cache_key, effort, said_plainly, told_plainly, tool_choice,
+};
 use crate::wire::ids::{self, IdForm};
 use crate::wire::request_knobs::RequestKnobs;
 use crate::wire::turns::{CallResult, WireTurn, turns};
@@ -32,6 +34,9 @@ pub fn body(target: &ModelTarget, request: &ModelRequest) -> Map<String, Value> 
         let tools = request.tools.iter();
         let tools = tools.map(|tool| tool_value(target, tool));
         body.insert("tools".into(), tools.collect());
+        if let Some(choice) = tool_choice(request, ToolNaming::Plain) {
+            body.insert("tool_choice".into(), choice);
+        }
     }
     body.insert("stream".into(), json!(true));
     if compat.store {

@@ -77,6 +77,7 @@ fn rich(model: &str) -> ModelRequest {
             .into(),
         }],
         tool_mode: ToolMode::Native,
+        must_call: Vec::new(),
         thinking: ThinkingEffort::Medium,
         max_tokens: Some(1000),
         cache: CacheRequest {
@@ -410,4 +411,39 @@ fn keys_go_where_each_protocol_wants_them() {
     };
     assert!(names("anthropic/claude-sonnet-4-5").contains(&"x-api-key"));
     assert!(names("google/gemini-2.5-pro").contains(&"x-goog-api-key"));
+}
+
+#[test]
+fn a_call_that_is_asked_for_is_asked_for_in_each_protocols_own_way() {
+    let asked = |number: usize, names: &[&str]| {
+        let mut request = rich(ONE_OF_EACH[number]);
+        request.must_call = names.iter().map(|name| (*name).to_owned()).collect();
+        sent(&known(ONE_OF_EACH[number]), &request)
+    };
+    let choice = |number, names| asked(number, names)["tool_choice"].clone();
+    assert_eq!(
+        choice(0, &["read"]),
+        json!({"type": "function", "function": {"name": "read"}})
+    );
+    assert_eq!(
+        choice(1, &["read"]),
+        json!({"type": "function", "name": "read"})
+    );
+    assert_eq!(choice(0, &["read", "write"]), "required");
+    assert_eq!(choice(1, &["read", "write"]), "required");
+    assert_eq!(
+        choice(2, &["read"]),
+        json!({"type": "tool", "name": "read"})
+    );
+    assert_eq!(choice(2, &["read", "write"]), json!({"type": "any"}));
+    // Anthropic's models do not think before a call they have to make.
+    assert_eq!(asked(2, &["read"]).get("thinking"), None);
+    assert_eq!(
+        asked(3, &["read"])["toolConfig"],
+        json!({"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["read"]}})
+    );
+    for number in 0..ONE_OF_EACH.len() {
+        let free = asked(number, &[]);
+        assert!(free.get("tool_choice").is_none() && free.get("toolConfig").is_none());
+    }
 }

@@ -42,7 +42,7 @@ pub(super) fn look(
         .iter()
         .filter_map(|sink| weigh(pages, sink, store, known))
         .max()?;
-    let what = "reads somebody's stored credentials in a package that sends to a place it does not declare";
+    let what = "reads stored credentials in a package that sends to a place it does not declare";
     let sign = LineSign::new("credential-theft", weight, what);
     Some(super::finding(&store.page.path, store.line, &sign))
 }

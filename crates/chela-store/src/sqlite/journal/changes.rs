@@ -137,9 +137,10 @@ fn last_turn(
     connection: &Connection,
     session: Option<&str>,
 ) -> rusqlite::Result<Vec<ChangeRecord>> {
+    // What no turn did, such as the note of a session, is taken back by its number.
     let newest = select(
         connection,
-        "(?1 IS NULL OR session = ?1) AND tool <> 'undo' AND undone IS NULL \
+        "(?1 IS NULL OR session = ?1) AND tool <> 'undo' AND turn <> '' AND undone IS NULL \
          ORDER BY id DESC LIMIT 1",
         &[&session],
     )?;

@@ -109,13 +109,19 @@ pub(super) fn forget(tx: &Connection, limit: OccurrenceLimit) -> rusqlite::Resul
         "DELETE FROM occurrences WHERE ended < ?1",
         [moment(limit.before)],
     )?;
-    let many = tx.execute(
-        "DELETE FROM occurrences WHERE ended NOT NULL AND planned <= \
-         (SELECT planned FROM occurrences AS newer WHERE newer.job = occurrences.job \
-         ORDER BY planned DESC LIMIT 1 OFFSET ?1)",
-        [most],
+    let mut jobs = tx.prepare_cached("SELECT DISTINCT job FROM occurrences")?;
+    let jobs: Vec<String> = jobs
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    // Job by job: one statement for all would count the newest again for each row.
+    let mut many = tx.prepare_cached(
+        "DELETE FROM occurrences WHERE job = ?1 AND ended NOT NULL AND planned <= \
+         (SELECT planned FROM occurrences WHERE job = ?1 \
+         ORDER BY planned DESC LIMIT 1 OFFSET ?2)",
     )?;
-    Ok(old + many)
+    jobs.iter().try_fold(old, |forgotten, job| {
+        Ok(forgotten + many.execute(params![job, most])?)
+    })
 }
 
 fn occurrence_of(row: &Row<'_>) -> rusqlite::Result<OccurrenceRecord> {

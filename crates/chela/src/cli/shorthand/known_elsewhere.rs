@@ -83,6 +83,7 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
         "chela update",
     ),
     ("", &["version"], "chela --version"),
+    ("", &["ps", "top"], "chela status"),
     ("agents", &["create", "new"], "chela agents add"),
     ("approvals", &["add"], "chela approvals allow"),
     (
@@ -126,6 +127,20 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
     ("gateway", &["down"], "chela gateway stop"),
     ("gateway", &["reload"], "chela gateway restart"),
     (
+        "heartbeat",
+        &["off", "disable", "stop"],
+        "chela config unset agents.defaults.heartbeat",
+    ),
+    (
+        "heartbeat",
+        &["on", "enable", "start"],
+        "chela config set agents.defaults.heartbeat.every 30m",
+    ),
+    ("mcp", &["info", "show", "get"], "chela mcp tools NAME"),
+    ("mcp", &["approve"], "chela mcp trust NAME"),
+    ("mcp", &["install", "create", "new"], "chela mcp add"),
+    ("mcp", &["check", "start", "run"], "chela mcp test NAME"),
+    (
         "memory",
         &["add", "remember", "write"],
         "chela -p 'remember that …'",
@@ -159,16 +174,8 @@ pub(super) const KNOWN_WORDS: &[KnownWord] = &[
         "chela chat --new-session NAME",
     ),
     ("skills", &["create", "init"], "chela skills new"),
-    (
-        "skills",
-        &["disable", "off"],
-        "chela config set skills.entries.NAME.enabled false",
-    ),
-    (
-        "skills",
-        &["enable", "on"],
-        "chela config unset skills.entries.NAME.enabled",
-    ),
+    ("skills", &["off"], "chela skills disable"),
+    ("skills", &["on"], "chela skills enable"),
     ("skills", &["install"], "chela skills add"),
     ("skills", &["show", "view"], "chela skills info"),
     ("skills", &["uninstall"], "chela skills remove"),
@@ -195,13 +202,37 @@ const NEVER_SAID: &[&str] = &[
     "uninstall",
     "upgrade",
 ];
+/// Things that other programs have commands for, and what is then done to them.
+const NAMES_OF_THINGS: &[&str] = &[
+    "extension",
+    "extensions",
+    "hook",
+    "hooks",
+    "job",
+    "jobs",
+    "key",
+    "keys",
+    "plugin",
+    "plugins",
+    "profile",
+    "profiles",
+    "tool",
+    "tools",
+];
+const DONE_TO_THINGS: &[&str] = &[
+    "add", "delete", "disable", "enable", "info", "install", "list", "ls", "new", "remove", "rm",
+    "set", "show", "status", "test", "use",
+];
 /// More words than a command has behind it.
 const MOST_BEHIND: usize = 3;
 
 /// Whether words, typed one by one, are a command of another program rather than a message.
 pub(super) fn is_command_elsewhere(words: &[std::ffi::OsString]) -> bool {
-    let first = words.first().and_then(|word| word.to_str());
-    words.len() <= MOST_BEHIND && first.is_some_and(|first| NEVER_SAID.contains(&first))
+    let word = |at: usize| words.get(at).and_then(|word| word.to_str());
+    let is_one_of = |at, known: &[&str]| word(at).is_some_and(|word| known.contains(&word));
+    words.len() <= MOST_BEHIND
+        && (is_one_of(0, NEVER_SAID)
+            || (is_one_of(0, NAMES_OF_THINGS) && is_one_of(1, DONE_TO_THINGS)))
 }
 
 /// What a word is called here that a command does not have.
@@ -279,6 +310,16 @@ const WORDS_BEHIND: &[KnownWord] = &[
         "undo",
         &["--last"],
         "`chela undo` alone undoes the newest change",
+    ),
+    (
+        "memory search",
+        &["--date", "--day"],
+        "`chela memory search --on yesterday` searches one day, `--since` and `--until` several",
+    ),
+    (
+        "skills add",
+        &["--yes", "-y", "--force"],
+        "what is fetched waits for you: `chela skills trust NAME` after you looked at it",
     ),
     (
         "usage",

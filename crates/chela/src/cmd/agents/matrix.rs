@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cmd::{CommandOutcome, CommandSetup};
 use crate::fail::CommandExit;
-use crate::screen::{Screen, shorten, visible_len};
+use crate::screen::{Screen, count_noun, shorten, visible_len};
 
 /// One setting of one agent.
 #[derive(Debug, Clone, Serialize)]
@@ -317,7 +317,8 @@ fn servers(setup: &CommandSetup, view: &AgentView) -> Cell {
             let start = format!("{}__", row.prefix);
             let own = tools.iter().filter(|tool| tool.tool.starts_with(&start));
             let many = own.count();
-            (many > 0).then(|| format!("{} ({many} tools; {})", row.name, row.walls))
+            let tools = count_noun(many, "tool");
+            (many > 0).then(|| format!("{} ({tools}; {})", row.name, row.walls))
         })
         .collect();
     Cell {

@@ -243,6 +243,7 @@ impl CronDesk {
             "next": row.next.filter(|_| row.enabled),
             "nextInWords": row.next.filter(|_| row.enabled).map(|next| moment_in_words(next, &zone)),
             "session": row.spec.session.in_words(),
+            "delivery": row.spec.settled_delivery(),
             "text": row.spec.payload.text(),
             "model": row.spec.model,
             "missed": row.spec.missed,

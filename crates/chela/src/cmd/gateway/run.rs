@@ -9,6 +9,7 @@ use chela_gateway::{DrainOutcome, Gateway, GatewayAsk};
 use tokio::sync::{Notify, oneshot};
 
 use super::super::{CommandOutcome, CommandSetup};
+use super::heap::{give_memory_back, share_heaps};
 use crate::cli::gateway::GatewayRunArgs;
 use crate::fail::{CommandError, CommandExit};
 use crate::heard_signals::{HeardSignal, SignalKind};
@@ -28,6 +29,7 @@ enum ProcessEnd {
 pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOutcome {
     let setup = CommandSetup::load(host);
     setup.warn_on_stderr(screen.paint);
+    share_heaps();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -58,6 +60,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &GatewayRunArgs) -> CommandOu
         let (first, asked) = oneshot::channel();
         let hurry = Arc::new(Notify::new());
         tokio::spawn(signals.pass_on(first, gateway.reload_bell(), Arc::clone(&hurry)));
+        tokio::spawn(give_memory_back(gateway.lanes().clone()));
         let told = OnceLock::new();
         let stop = async {
             let asked = asked.await.unwrap_or(ProcessEnd::Stop);

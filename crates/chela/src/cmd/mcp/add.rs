@@ -56,7 +56,8 @@ fn check_name(name: &str) -> Result<(), CommandError> {
         false => Err(CommandError::usage(format!(
             "`{}` is not a name: use letters, digits, `-` and `_`",
             clean_line(name)
-        ))),
+        ))
+        .hint("the name comes first: chela mcp add NAME URL, or chela mcp add NAME PROGRAM")),
     }
 }
 
@@ -75,10 +76,14 @@ fn entry_of(host: &Host, args: &AddArgs) -> Result<Value, CommandError> {
     match (&args.url, args.command.split_first()) {
         (Some(url), _) => {
             if !url.starts_with("https://") && !url.starts_with("http://") {
-                return Err(CommandError::usage(format!(
-                    "`{}` is not a URL; a program stands behind `--`",
-                    clean_line(url)
-                )));
+                let typed = clean_line(url);
+                let name = clean_line(args.name.as_deref().unwrap_or("NAME"));
+                return Err(
+                    CommandError::usage(format!("`{typed}` is not a URL")).hint(format!(
+                        "a server on the web: chela mcp add {name} http://{typed}; a program: \
+                         chela mcp add {name} -- {typed}"
+                    )),
+                );
             }
             entry.insert("url".to_owned(), url.as_str().into());
         }

@@ -27,11 +27,11 @@ const MOST_BYTES: u64 = 256 << 10;
 const MOST_SERVERS: usize = 16;
 
 /// A server that a file names.
-struct NamedServer {
-    name: String,
-    entry: Value,
+pub struct NamedServer {
+    pub name: String,
+    pub entry: Value,
     /// What is asked for and not given.
-    wants: Vec<String>,
+    pub wants: Vec<String>,
 }
 
 /// Reads what a file names. Servers that are set up already are left out.
@@ -41,7 +41,10 @@ fn named_servers(
 ) -> Result<(Vec<NamedServer>, ContentHash), CommandError> {
     let cannot = |why: &dyn std::fmt::Display| {
         let shown = clean_line(&file.display().to_string());
-        CommandError::new(format!("{shown} cannot be read: {why}"))
+        CommandError::new(format!("{shown} cannot be read: {why}")).hint(
+            "a file of servers is JSON: {\"mcpServers\": {NAME: {\"command\": …, \"args\": […]}}}; \
+             `chela mcp add --help` shows how to name one yourself",
+        )
     };
     let length = file.metadata().map_err(|error| cannot(&error))?.len();
     if length > MOST_BYTES {
@@ -70,7 +73,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// What of an entry is taken over: how it is reached, and nothing that grants it anything.
-fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
+pub fn named_server(name: &str, told: &Value, folder: &Path) -> Option<NamedServer> {
     let mut wants = Vec::new();
     let mut entry = Map::new();
     if let Some(command) = told["command"].as_str() {
@@ -125,7 +128,7 @@ fn host_of(url: &str) -> Option<String> {
 }
 
 impl NamedServer {
-    fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         let given = ["env", "headers"].into_iter().flat_map(|key| {
             let given = self.entry[key].as_object().into_iter().flatten();
             given.map(move |(name, value)| {

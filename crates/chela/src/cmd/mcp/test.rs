@@ -4,7 +4,7 @@ use chela_core::Host;
 use chela_mcp::{CallAnswer, McpServerSpec, PoolError, ResultPiece, log_path, read_log};
 use serde_json::{Map, Value, json};
 
-use super::{KnownServers, prefix, tools, wait_for};
+use super::{CommandSetup, KnownServers, prefix, tools, unknown, wait_for};
 use crate::chat::clean_line;
 use crate::cli::mcp::TestArgs;
 use crate::cmd::{CommandOutcome, time};
@@ -134,6 +134,11 @@ pub fn logs(host: &Host, screen: &mut Screen, name: &str, lines: usize) -> Comma
         CommandError::new(format!("{} cannot be read: {error}", path.display()))
     })?;
     if all.is_empty() {
+        let setup = CommandSetup::look(host);
+        let known = &setup.loaded.config.mcp.servers;
+        if !known.contains_key(name) {
+            return Err(unknown(name, known.keys().map(String::as_str)));
+        }
         screen.line(format!("{} printed nothing yet.", clean_line(name)))?;
     }
     let from = all.len().saturating_sub(lines);

@@ -1,5 +1,6 @@
 //! Skills and tools, ranked by the engine that ranks notes.
 
+use chela_agent::skill_ranker::skill_card;
 use chela_memory::{CardIndex, IndexCard};
 use serde_json::json;
 
@@ -36,11 +37,7 @@ pub fn run(
     let cards: Vec<IndexCard> = match kind {
         CardKind::Skill => {
             let skills = installed.skills.skills().iter().map(|skill| skill.skill());
-            let card = |skill: &chela_skills::Skill| IndexCard {
-                name: skill.name.clone(),
-                text: format!("{}\n{}", skill.description, skill.headings.join("\n")),
-            };
-            skills.map(card).collect()
+            skills.map(skill_card).collect()
         }
         CardKind::Tool => chela_agent::tool_cards(
             &setup.host,

@@ -4,7 +4,7 @@ use chela_core::Audience;
 use chela_memory::search::{AnswerDays, DaysUse, FileExcerpt, HitConfidence, VectorState};
 use chela_memory::tool::{self, GetRequest, MemoryToolError};
 use chela_memory::{
-    DayLimits, FreshLook, MemoryAnswer, MemoryQuestion, SearchScope, SearchSources,
+    AgentMemory, DayLimits, FreshLook, MemoryAnswer, MemoryQuestion, SearchScope, SearchSources,
 };
 use serde_json::{Value, json};
 
@@ -49,12 +49,19 @@ pub fn run(
         Some(MemoryPlace::Tools) => {
             return cards::run(setup, screen, agent, request, CardKind::Tool);
         }
-        None => SearchSources::All,
+        None | Some(MemoryPlace::Files) => SearchSources::All,
         Some(MemoryPlace::Notes) => SearchSources::Notes,
         Some(MemoryPlace::Sessions) => SearchSources::Sessions,
     };
     let opened = open(setup, agent)?;
-    let mut memory = opened.memory()?;
+    let documents;
+    let mut memory = match request.place {
+        Some(MemoryPlace::Files) => {
+            documents = AgentMemory::new(opened.shared.parts().documents());
+            documents.open().map_err(explained)?
+        }
+        _ => opened.memory()?,
+    };
     let limits = DayLimits {
         since: request.since.as_deref(),
         until: request.until.as_deref(),
@@ -107,9 +114,10 @@ fn as_text(
         })?;
     }
     if let Some(days) = found.answer.days {
-        screen.line(paint.dim(about_days(days)))?;
+        screen.line(paint.dim(about_days(days, found.excerpts.is_empty())))?;
     }
     match found.answer.confidence {
+        _ if found.excerpts.is_empty() => {}
         HitConfidence::Unlikely => screen
             .line(paint.dim("Nothing seems to answer this. These are the nearest entries."))?,
         HitConfidence::Low => screen.line(
@@ -155,7 +163,7 @@ fn as_text(
 }
 
 /// Of which days the results are.
-fn about_days(days: AnswerDays) -> String {
+fn about_days(days: AnswerDays, is_all: bool) -> String {
     match days.use_of {
         DaysUse::Listed { entries } => {
             format!(
@@ -165,6 +173,7 @@ fn about_days(days: AnswerDays) -> String {
             )
         }
         DaysUse::Preferred => format!("Results of {} come first.", days.span),
+        DaysUse::Empty if is_all => format!("Nothing is dated {}.", days.span),
         DaysUse::Empty => format!("Nothing is dated {}; results of other days:", days.span),
     }
 }

@@ -202,10 +202,10 @@ fn keys(index: &Path) -> BTreeMap<String, SessionKey> {
 pub fn rescue(owner: &SessionOwner<'_>, screen: &mut Screen, as_json: bool) -> CommandOutcome {
     let path = owner.file();
     if !path.exists() {
-        return Err(CommandError::new(format!(
-            "{} does not exist",
-            path.display()
-        )));
+        return Err(
+            CommandError::new(format!("{} does not exist", owner.host.compact(&path)))
+                .hint("there are no conversations to recover yet; `chela chat` starts one"),
+        );
     }
     if FileState::of(&path) == FileState::Empty {
         return Err(CommandError::new(format!(

@@ -1,8 +1,8 @@
 //! `chela skills add` and `search`: skills from elsewhere.
 
 use chela_skills::{
-    AddRequest, AddSource, AddedSkill, FirstLook, SkillOrigin, SkillSignature, StagedSkills,
-    TrustedPublishers,
+    AddError, AddRequest, AddSource, AddedSkill, FetchError, FirstLook, SkillOrigin,
+    SkillSignature, StagedSkills, TrustedPublishers,
 };
 
 use super::registry::SkillRegistries;
@@ -84,8 +84,25 @@ pub async fn stage_source(
         host,
         scanner: &FirstLook,
     };
-    let staged = chela_skills::stage(&request).map_err(CommandError::new)?;
+    let staged = chela_skills::stage(&request).map_err(cannot_add)?;
     Ok((staged, warnings))
+}
+
+fn cannot_add(error: AddError) -> CommandError {
+    const SOURCES: &str = "`chela skills add --help` lists what can be added";
+    let hint = match &error {
+        AddError::Nothing { .. } => Some("name the folder that has the SKILL.md"),
+        AddError::Fetch(FetchError::NoArchive { .. }) => Some(SOURCES),
+        AddError::Fetch(FetchError::Git { .. }) => {
+            Some("check the name and the network; git uses its own credentials")
+        }
+        _ => None,
+    };
+    let error = CommandError::new(error);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
 }
 
 /// A source whose files are here or which git can fetch, and what a registry warns of.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use chela_config::LoadedConfig;
 use chela_core::Host;
-use chela_model::{DownloadLimit, ModelHttp};
+use chela_model::{DownloadError, DownloadLimit, ModelHttp};
 use chela_skills::{AddSource, RegistryName};
 use serde::Serialize;
 
@@ -135,7 +135,7 @@ impl SkillRegistries {
         self.download(address, ARCHIVE).await
     }
 
-    async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
+    pub async fn answer(&self, address: &str) -> Result<serde_json::Value, CommandError> {
         let bytes = self.download(address, ANSWER).await?;
         serde_json::from_slice(&bytes).map_err(|error| {
             CommandError::new(format!("{address} did not answer with JSON: {error}"))
@@ -144,7 +144,16 @@ impl SkillRegistries {
 
     async fn download(&self, address: &str, limit: DownloadLimit) -> Result<Vec<u8>, CommandError> {
         let fetched = self.http.download(address, limit, &mut |_| ()).await;
-        fetched.map_err(CommandError::new)
+        fetched.map_err(|error| match error {
+            DownloadError::Failed { .. } => CommandError::new(error).hint(
+                "check the network; a folder or an archive that is here can be added without one",
+            ),
+            DownloadError::Address { .. } => CommandError::new(error).hint(
+                "`chela config get skills.registries` shows where skills are looked for; --registry \
+                 URL names another place",
+            ),
+            other => CommandError::new(other),
+        })
     }
 }
 

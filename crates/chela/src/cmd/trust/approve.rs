@@ -281,7 +281,7 @@ pub(super) fn revoke(
         return Ok(CommandExit::Fine);
     }
     screen.line(format!(
-        "{} is quarantined: it is in no prompt until you approve or restore it.",
+        "{} is no longer trusted: it is in no prompt until you approve or restore it.",
         file.shown
     ))?;
     Ok(CommandExit::Fine)

@@ -232,6 +232,84 @@ fn results_count_for_the_turn_they_were_asked_in() {
     assert!(told.contains("sunny") && !told.contains("lost"), "{told}");
 }
 
+/// What the model's endpoint is told, whichever interface the program speaks; and also in a session
+/// that began without the tool.
+#[test]
+fn a_tool_that_has_to_be_called_is_called_first() {
+    let parameters = json!({ "type": "object", "properties": {} });
+    let weather = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": parameters } });
+    let call = ScriptStep::tool("weather", json!({})).when(StepRule {
+        contains: Some("weather?".to_owned()),
+        after_tool: Some(false),
+        ..StepRule::default()
+    });
+    let script = EndpointScript {
+        otherwise: Some(ScriptStep::reply("It is sunny.")),
+        ..EndpointScript::steps([call])
+    };
+    let scene = ScriptedHome::new(script);
+    let gateway = TestGateway::start(&scene.home);
+    let session = [("x-chela-session-key", "explicit:weather")];
+    let path = "/v1/chat/completions";
+    let ask = |choice: Value, tools: Value| {
+        let mut body = message("weather?");
+        body["tools"] = tools;
+        body["tool_choice"] = choice;
+        body
+    };
+    said(&gateway.post_with(path, &session, &message("hi")));
+    let named = json!({ "type": "function", "function": { "name": "weather" } });
+    let body = ask(named.clone(), json!([weather("weather"), weather("tides")]));
+    let asked = gateway.post_with(path, &session, &body).json();
+    let calls = asked["choices"][0]["message"]["tool_calls"].clone();
+    assert_eq!(calls[0]["function"]["name"], "weather", "{asked}");
+    let sent = scene.endpoint.calls().pop().unwrap().json();
+    assert_eq!(sent["tool_choice"], named);
+    let listed = |sent: &Value| sent["tools"].to_string().contains("\"weather\"");
+    assert!(listed(&sent), "{sent}");
+    let mut going_on = body.clone();
+    going_on["messages"] = json!([
+        { "role": "user", "content": "weather?" },
+        { "role": "assistant", "content": null, "tool_calls": calls },
+        { "role": "tool", "tool_call_id": calls[0]["id"], "content": "sunny" },
+    ]);
+    assert_eq!(
+        said(&gateway.post_with(path, &session, &going_on)),
+        "It is sunny."
+    );
+    let sent = scene.endpoint.calls().pop().unwrap().json();
+    assert_eq!(sent.get("tool_choice"), None, "one call is enough: {sent}");
+
+    let any = json!({
+        "model": "chela", "max_tokens": 64, "messages": [{ "role": "user", "content": "weather?" }],
+        "tools": [{ "name": "weather", "input_schema": parameters }], "tool_choice": { "type": "any" },
+    });
+    let key = gateway.token.clone();
+    let headers = [
+        ("x-api-key", key.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let asked = gateway.ask("POST", "/v1/messages", &headers, &any.to_string());
+    assert_eq!(asked.json()["stop_reason"], "tool_use", "{asked:?}");
+    let responses = json!({
+        "model": "chela", "input": "weather?", "tool_choice": { "type": "function", "name": "weather" },
+        "tools": [{ "type": "function", "name": "weather", "parameters": parameters }],
+    });
+    let asked = gateway.post("/v1/responses", &responses).json();
+    assert_eq!(asked["output"][0]["type"], "function_call", "{asked}");
+    for (choice, words) in [
+        (json!("sometimes"), "required (any) or the name"),
+        (
+            json!({ "type": "function", "function": { "name": "moon" } }),
+            "not in `tools`",
+        ),
+    ] {
+        let refused = gateway.post(path, &ask(choice, json!([weather("weather")])));
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.body.contains(words), "{refused:?}");
+    }
+}
+
 /// Many at once are let in before anybody knows what the first of them costs.
 #[test]
 fn a_burst_gets_no_more_than_its_quota() {

@@ -193,11 +193,29 @@ fn one_session_writes_to_another_and_hears_its_answer() {
     };
     let scene = ScriptedHome::new(script);
     let gateway = TestGateway::start(&scene.home);
+    let (mut client, _) = SocketClient::connect(&gateway, None);
     assert_eq!(said(&gateway.say("notes", "hi")), "I see.");
     assert_eq!(
         said(&gateway.say("main", "pass it on to agent:main:notes")),
         "they know"
     );
+    // Whoever watches that session sees what is said in it, and by whom.
+    let letter = loop {
+        let began = client.until("work.began");
+        if began["data"]["source"]["kind"] == "session" {
+            break began;
+        }
+    };
+    assert_eq!(letter["session"], "agent:main:notes", "{letter}");
+    assert_eq!(letter["data"]["source"]["from"], "agent:main:main");
+    assert_eq!(letter["data"]["text"], "a word from the main one");
+    let ended = loop {
+        let ended = client.until("work.ended");
+        if ended["work"] == letter["work"] {
+            break ended;
+        }
+    };
+    assert_eq!(ended["data"]["reply"], "noted and filed", "{ended}");
     let heard = scene.endpoint.calls().last().unwrap().body.clone();
     assert!(heard.contains("noted and filed"), "{heard}");
     // It stands in that session, too.

@@ -1,6 +1,6 @@
 //! What an agent and a sender may use up in a window: refused clearly, and remembered.
 
-use chela_testkit::{EndpointScript, ScriptStep};
+use chela_testkit::{EndpointScript, ScriptStep, TokenCounts};
 use serde_json::{Value, json};
 
 use super::socket::SocketClient;
@@ -123,5 +123,43 @@ fn a_quota_set_while_the_gateway_runs_counts_what_was_used_before() {
     assert_eq!(refused.status, 429, "{refused:?}");
     assert!(refused.body.contains("2 of 2 turns"), "{refused:?}");
     assert_eq!(said(&as_sender(&gateway, "bob")), "hello");
+    assert_eq!(scene.endpoint.calls().len(), 3);
+}
+
+#[test]
+fn a_sender_that_used_up_its_dollars_waits_for_the_window() {
+    // Two dollars a million in, eight out: a call is a little more than two cents.
+    let answer = ScriptStep {
+        usage: Some(TokenCounts {
+            input: 10_000,
+            output: 100,
+            cached: 0,
+            cache_write: 0,
+            reasoning: 0,
+        }),
+        ..ScriptStep::reply("hello")
+    };
+    let more = json!({
+        "gateway": { "quotas": { "sender": { "usd": 0.03, "window": "1h" } } },
+        "models": { "providers": { "kit": { "models": [
+            { "id": "scripted", "contextWindow": 64_000, "cost": { "input": 2, "output": 8 } },
+        ] } } },
+    });
+    let scene = ScriptedHome::with(APIS[0], EndpointScript::always(answer), more);
+    let gateway = TestGateway::start(&scene.home);
+    for _ in 0..2 {
+        assert_eq!(said(&as_sender(&gateway, "ann")), "hello");
+    }
+    let refused = as_sender(&gateway, "ann");
+    assert_eq!(refused.status, 429, "{refused:?}");
+    let why = refused.json()["error"]["message"].to_string();
+    assert!(
+        why.contains("sender `api:ann` has used $0.04") && why.contains("of $0.03"),
+        "{why}"
+    );
+    assert_eq!(said(&as_sender(&gateway, "bob")), "hello");
+    gateway.kill();
+    let gateway = TestGateway::start(&scene.home);
+    assert_eq!(as_sender(&gateway, "ann").status, 429);
     assert_eq!(scene.endpoint.calls().len(), 3);
 }

@@ -163,3 +163,54 @@ fn a_new_token_ends_open_sockets() {
     assert!(told["why"].as_str().unwrap().contains("token"), "{told}");
     assert!(client.is_closed());
 }
+
+#[test]
+fn included_files_and_the_env_file_are_part_of_the_config() {
+    let scene = scene();
+    let mut split = config(&scene);
+    split["models"]["providers"]["kit"]["apiKey"] = "${KIT_KEY}".into();
+    split["tools"] = json!({ "$include": "./parts/tools.json5" });
+    scene
+        .home
+        .write(".chela/.env", "KIT_KEY=first-key-of-the-kit\n");
+    scene
+        .home
+        .write(".chela/parts/tools.json5", "{ deny: ['read'] }\n");
+    scene.home.write(".chela/chela.json", &split.to_string());
+    let gateway = TestGateway::start(&scene.home);
+    let (mut client, _) = SocketClient::connect(&gateway, None);
+    let sent = |number: usize| scene.endpoint.calls().swap_remove(number);
+    let shown = |number: usize| sent(number).header("authorization").map(str::to_owned);
+    assert_eq!(said(&gateway.say("explicit:one", "hi")), "hello");
+    assert_eq!(shown(0).as_deref(), Some("Bearer first-key-of-the-kit"));
+    assert!(sent(0).body.contains("\"exec\"") && !sent(0).body.contains("\"name\":\"read\""));
+
+    scene
+        .home
+        .write(".chela/parts/tools.json5", "{ deny: ['exec'] }\n");
+    let event = client.until("config.changed");
+    assert!(
+        event["data"]["changed"].to_string().contains("tools.deny"),
+        "{event}"
+    );
+    assert_eq!(said(&gateway.say("explicit:two", "hi")), "hello");
+    assert!(!sent(1).body.contains("\"name\":\"exec\""));
+    assert!(sent(1).body.contains("\"name\":\"read\""));
+
+    scene
+        .home
+        .write(".chela/.env", "KIT_KEY=second-key-of-the-kit\n");
+    client.until("config.changed");
+    assert_eq!(said(&gateway.say("explicit:three", "hi")), "hello");
+    assert_eq!(shown(2).as_deref(), Some("Bearer second-key-of-the-kit"));
+
+    // What is broken in a part is told with its own name, and changes nothing.
+    scene
+        .home
+        .write(".chela/parts/tools.json5", "{ deny: 'read' \n");
+    let event = client.until("config.rejected");
+    let told = event["data"]["problems"][0].to_string();
+    assert!(told.contains("tools.json5"), "{event}");
+    assert_eq!(said(&gateway.say("explicit:four", "hi")), "hello");
+    assert!(!sent(3).body.contains("\"name\":\"exec\""));
+}

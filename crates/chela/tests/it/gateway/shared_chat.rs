@@ -181,7 +181,7 @@ fn a_gateway_that_starts_over_is_found_again_and_the_answer_comes() {
     wait_until("the model is asked", || !scene.endpoint.calls().is_empty());
     // Killed in the middle of the turn; the next process goes on with it.
     gateway.kill();
-    terminal.sees("the connection to the gateway broke");
+    terminal.sees("lost the connection to the gateway");
     let gateway = TestGateway::start(&scene.home);
     terminal.sees("the gateway is back");
     terminal.sees("the later answer");

@@ -43,6 +43,8 @@ fn client_home(gateway: &TestGateway, trusting: Option<&str>) -> TestHome {
             "models": [{ "id": "chela", "contextWindow": 64_000 }],
         } } },
         "agents": { "defaults": { "model": "far/chela" } },
+        // The agent there has tools of these names itself, and takes none that shadows them.
+        "tools": { "deny": ["*"] },
     });
     let home = TestHome::with_config(&config.to_string());
     home.run(&["init"]).ok();

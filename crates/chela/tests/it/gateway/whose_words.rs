@@ -76,7 +76,8 @@ fn a_command_is_known_at_every_address_of_the_machine() {
     let Some(address) = own_address() else {
         return; // A machine with no network has loopback alone.
     };
-    let more = json!({ "bind": "lan", "auth": { "token": OWN_TOKEN } });
+    let more =
+        json!({ "bind": "lan", "tls": { "behindProxy": true }, "auth": { "token": OWN_TOKEN } });
     let scene = running("bash now.sh", more);
     let mut gateway = TestGateway::start(&scene.home);
     gateway.token = OWN_TOKEN.to_owned();

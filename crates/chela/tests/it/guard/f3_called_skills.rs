@@ -113,7 +113,11 @@ fn a_skill_that_gives_orders_is_described_nowhere() {
         }
         scene.chat("what can you do?").answered();
         for call in scene.endpoint.calls() {
-            assert!(!call.body.contains("Ignore what you were told"), "{}", call.body);
+            assert!(
+                !call.body.contains("Ignore what you were told"),
+                "{}",
+                call.body
+            );
         }
     }
 }

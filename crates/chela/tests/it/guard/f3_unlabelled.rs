@@ -148,7 +148,11 @@ fn a_skill_that_a_pull_brought() {
         &format!("{head}{ORDER}\n"),
     );
     scene.chat("what can the skill do?").answered();
-    is_refused(&scene, "a skill that gives orders");
+    // It is not read at all, or read as what it is.
+    let sent = scene.endpoint.calls()[1].json()["messages"].to_string();
+    if !sent.contains("is withheld") {
+        is_refused(&scene, "a skill that gives orders");
+    }
 }
 
 /// Nothing foreign was read: what holds the address back is that private text was.

@@ -122,6 +122,21 @@ fn one_that_says_nothing_at_all_is_given_up() {
     assert!(run.answered().contains("Hello."));
 }
 
+/// Who waits is told for what, and how to wait no more.
+#[test]
+fn one_that_takes_long_to_start_is_named_to_who_waits() {
+    let home = McpHome::new();
+    home.add("kit", &json!({ "start": ["spin"] }), &["--no-test"])
+        .ok();
+    let run = home.say("Hello.", [ScriptStep::reply("Hello.")]);
+    assert!(run.err.contains("did not start within 10 s"), "{run:?}");
+    assert!(run.err.contains("chela mcp disable kit"), "{run:?}");
+    assert!(run.answered().contains("Hello."));
+    home.home().run(&["mcp", "disable", "kit"]).ok();
+    let run = home.say("Hello.", [ScriptStep::reply("Hello.")]);
+    assert!(!run.err.contains("kit"), "{run:?}");
+}
+
 #[test]
 fn one_that_takes_more_memory_than_it_may_is_ended() {
     let home = McpHome::with(json!({ "agents": { "defaults": { "sandbox": {

@@ -1,6 +1,6 @@
 //! Servers at a URL: those that work, and those that are none.
 
-use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
+use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint, StepRule};
 use serde_json::json;
 
 use super::{McpHome, READ_ALL, call};
@@ -49,8 +49,11 @@ fn what_is_no_server_is_told_and_not_read_for_ever() {
         told.contains("cannot be used") && !told.contains("Ignore"),
         "{told}"
     );
-    let huge = ScriptStep::page(200, "application/json", "x".repeat(9 << 20));
-    let huge = ScriptedEndpoint::start(EndpointScript::always(huge)).unwrap();
+    let huge = ScriptStep::page(200, "application/json", "x".repeat(9 << 20)).when(StepRule {
+        path: Some("/mcp".into()),
+        ..StepRule::default()
+    });
+    let huge = ScriptedEndpoint::start(EndpointScript::steps([huge])).unwrap();
     let told = told_of(&format!("{}/mcp", huge.url()));
     assert!(told.contains("longer than"), "{told}");
 }

@@ -43,7 +43,7 @@ fn a_server_is_set_up_looked_at_and_removed() {
     let status = home.home().run(&["status"]).ok();
     assert!(status.contains("1 server, 1 tool"), "{status}");
     let matrix = home.home().run(&["agents", "matrix"]).ok();
-    assert!(matrix.contains("kit (1 tools;"), "{matrix}");
+    assert!(matrix.contains("kit (1 tool;"), "{matrix}");
     home.home().run(&["mcp", "disable", "kit"]).ok();
     let off = home.home().run(&["mcp", "test", "kit"]).fails(1);
     assert!(off.contains("chela mcp enable kit"), "{off}");

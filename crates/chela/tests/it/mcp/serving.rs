@@ -174,7 +174,9 @@ fn conversations_are_closed_however_they_are_called() {
     scene.chat("My locker is number 4711.").ok();
     let mut all = LineClient::start(&scene, &["--scope", "memory,sessions"]);
     let found = all.call("memory_search", json!({ "query": "locker number" }));
-    let at = words(&found).find("sessions/").expect(words(&found));
+    let at = words(&found)
+        .find("sessions/")
+        .unwrap_or_else(|| panic!("{}", words(&found)));
     let label = &words(&found)[at..];
     let end = label.find(|c: char| c.is_whitespace() || "#:)".contains(c));
     let label = &label[..end.unwrap_or(label.len())];

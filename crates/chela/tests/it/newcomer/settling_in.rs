@@ -325,6 +325,14 @@ fn t20_get_help() {
     assert!(scene.home.run(&["?"]).fails(2).contains("chela help"));
     let page = scene.home.run(&["docs", "first-tasks"]).ok();
     assert!(page.contains("First tasks"), "{page}");
+    // What has no page of its own is told where it stands.
+    for (topic, part) in [("skills", "chela skills trust"), ("memory", "MEMORY.md")] {
+        let told = scene.home.run(&["docs", topic]).ok();
+        assert!(
+            told.contains(part) && told.contains("From `chela docs "),
+            "{told}"
+        );
+    }
     assert!(scene.home.run(&["doctor"]).code < 2);
     // A second home beside this one, wherever this one is.
     let home = TestHome::empty();
@@ -349,4 +357,113 @@ fn t21_slash_commands_of_other_programs() {
     // A place is something to speak of.
     scene.chat("/etc").ok();
     assert!(asked(&scene).contains("/etc"));
+}
+
+#[test]
+fn t22_set_up_a_tool_server() {
+    let scene = newcomer();
+    // As other programs have it: the program behind its name, with options of its own.
+    let words = [
+        "mcp",
+        "add",
+        "files",
+        "--no-test",
+        "npx",
+        "-y",
+        "some-server",
+        "--port",
+        "1",
+    ];
+    scene.home.run(&words).ok();
+    let set = scene.home.run(&["config", "get", "mcp.servers.files"]).ok();
+    for part in ["npx", "some-server", "--port"] {
+        assert!(set.contains(part), "{part} in {set}");
+    }
+    let words = [
+        "mcp",
+        "add",
+        "apart",
+        "--no-test",
+        "--",
+        "uvx",
+        "other-server",
+    ];
+    scene.home.run(&words).ok();
+    let words = ["mcp", "add", "docs", "https://127.0.0.1:1/mcp", "--no-test"];
+    scene.home.run(&words).ok();
+    let list = scene.home.run(&["mcp", "list"]).ok();
+    for name in ["files", "apart", "docs"] {
+        assert!(list.contains(name), "{list}");
+    }
+    let told = scene
+        .home
+        .run(&["mcp", "add", "near", "localhost:8080/mcp"])
+        .fails(2);
+    assert!(
+        told.contains("chela mcp add near http://localhost:8080/mcp"),
+        "{told}"
+    );
+    let told = scene.home.run(&["mcp", "show", "docs"]).fails(2);
+    assert!(told.contains("chela mcp tools NAME"), "{told}");
+    scene.home.run(&["mcp", "rm", "files"]).ok();
+}
+
+#[test]
+fn t23_be_reminded_and_look_back() {
+    let scene = newcomer();
+    let told = scene
+        .home
+        .run(&["cron", "add", "--in", "20m", "call mom"])
+        .ok();
+    assert!(told.contains("chela gateway run"), "{told}");
+    let told = scene.home.run(&["cron", "add", "call mom"]).fails(2);
+    assert!(told.contains("--at 2h"), "{told}");
+    let told = scene.home.run(&["heartbeat", "on"]).fails(2);
+    let command = "chela config set agents.defaults.heartbeat.every 30m";
+    assert!(told.contains(command), "{told}");
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    scene.home.run(&words).ok();
+    assert!(
+        scene
+            .home
+            .run(&["heartbeat", "status"])
+            .ok()
+            .contains("every 30 minutes")
+    );
+    // Nothing is on record: no results are announced, and none of other days.
+    let told = scene
+        .home
+        .run(&["memory", "search", "--on", "yesterday"])
+        .ok();
+    assert!(!told.contains("results of other days"), "{told}");
+    let told = scene
+        .home
+        .run(&["memory", "search", "the quarterly lease"])
+        .ok();
+    assert!(
+        told.contains('#') || !told.contains("nearest entries"),
+        "{told}"
+    );
+    let told = scene
+        .home
+        .run(&["memory", "search", "--day", "today"])
+        .fails(2);
+    assert!(told.contains("--on yesterday"), "{told}");
+    let told = scene.home.run(&["cache", "why"]).fails(1);
+    assert!(told.contains("nothing is recorded yet"), "{told}");
+    scene.chat("the lease ends in may").ok();
+    scene
+        .home
+        .run(&["sessions", "export", "--format", "markdown"])
+        .ok();
+    assert!(scene.home.run(&["version"]).ok().starts_with("chela "));
+    // Commands of other programs are no messages.
+    let before = scene.endpoint.calls().len();
+    for words in [&["tools", "list"][..], &["keys", "add"], &["jobs", "ls"]] {
+        let told = scene.home.run(words).fails(2);
+        assert!(told.contains("that is `chela "), "{words:?}: {told}");
+    }
+    assert_eq!(scene.endpoint.calls().len(), before);
+    let told = scene.home.run(&["auth", "login", "openai"]).fails(2);
+    assert!(told.contains("chela setup --provider openai"), "{told}");
 }

@@ -264,7 +264,10 @@ fn a_skill_can_be_named_on_the_command_line() {
         );
     }
     let prompt = scene.home.run(&["prompt", "--skill", "tea"]).ok();
-    assert!(prompt.contains("<name>tea</name>") && !prompt.contains("<name>boats</name>"));
+    assert!(
+        prompt.contains("\ntea v") && !prompt.contains("\nboats v"),
+        "{prompt}"
+    );
     let unknown = scene.home.run(&["prompt", "--skill", "nothing"]).fails(1);
     assert!(unknown.contains("there is no skill `nothing`"), "{unknown}");
     scene

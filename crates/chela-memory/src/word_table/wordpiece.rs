@@ -59,6 +59,7 @@ impl WordPiece {
     }
 
     /// All of them, one per line.
+    #[cfg(any(test, feature = "minilm"))]
     pub fn words(&self) -> &'static str {
         self.words
     }

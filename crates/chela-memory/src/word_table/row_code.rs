@@ -11,11 +11,15 @@ pub const DIMENSIONS: usize = 256;
 pub const GROUPS: usize = 4;
 pub const GROUP: usize = DIMENSIONS / GROUPS;
 
-/// Numbers are 1 to 63; this one stands for zero.
-pub const MIDDLE: u8 = 32;
-pub const SYMBOLS: usize = 64;
+/// Of the 63 numbers of the table only every third is told apart: `data/README.md` has what that
+/// costs.
+pub const STEP: i8 = 3;
 
-/// No number takes more bits than this.
+/// Symbols are counts of steps; this one stands for zero.
+pub const MIDDLE: u8 = 10;
+pub const SYMBOLS: usize = 21;
+
+/// No symbol takes more bits than this.
 pub const LONGEST_CODE: u32 = 11;
 
 /// Of so many rows in a row one has its place written down; the others are reached from it by
@@ -25,11 +29,22 @@ pub const STRIDE: usize = 16;
 /// Bytes behind the last row, so that a reader may take eight at a time.
 pub const PADDING: usize = 8;
 
-/// How many bits each number takes in one group; 0 for one that never occurs.
+/// How many bits each symbol takes in one group; 0 for one that never occurs.
 pub type CodeLengths = [u8; SYMBOLS];
 
-/// The bits of each number, where shorter codes come before longer ones and, among equals, smaller
-/// numbers before greater ones: the lengths say it all.
+/// The symbol nearest to a number of the table.
+pub fn symbol_of(number: i8) -> u8 {
+    let steps = (number.abs() + STEP / 2) / STEP * number.signum();
+    MIDDLE.wrapping_add_signed(steps)
+}
+
+/// The number a symbol stands for.
+pub fn number_of(symbol: u8) -> i8 {
+    symbol.wrapping_sub(MIDDLE).cast_signed() * STEP
+}
+
+/// The bits of each symbol, where shorter codes come before longer ones and, among equals, smaller
+/// symbols before greater ones: the lengths say it all.
 pub fn codes(lengths: &CodeLengths) -> [u16; SYMBOLS] {
     let mut codes = [0; SYMBOLS];
     let mut next = 0_u16;

@@ -14,8 +14,8 @@ use chela_workspace::trust::FolderGround;
 
 use crate::trust::custody_of;
 
-/// Finds the skills of an agent, and locks at first sight what is new. Scanning has no place here:
-/// a skill is scanned when it is added, by `chela skills` and `doctor`, beside a conversation, and
+/// Finds the skills of an agent, and locks at first sight what is new. A few new ones are scanned
+/// here; of many each is when it is added, by `chela skills` and `doctor`, beside a conversation, and
 /// at the latest before its text is given to anybody.
 pub fn skills_of(host: &Host, loaded: &LoadedConfig, view: &AgentView) -> AgentSkills {
     usable_skills(&mut library_of(host, loaded, view), loaded)
@@ -36,6 +36,10 @@ pub fn scanned_skills(
     (library, skills)
 }
 
+/// So many new skills are scanned before anybody is told what they say of themselves. Where more came
+/// at once, reading them would keep the first answer waiting: they are scanned beside it.
+const SCANNED_AT_ONCE: usize = 24;
+
 /// The same of a library that is kept.
 pub(crate) fn usable_skills(library: &mut SkillLibrary, loaded: &LoadedConfig) -> AgentSkills {
     library.expect_newcomers(newcomers(library.host()));
@@ -43,6 +47,14 @@ pub(crate) fn usable_skills(library: &mut SkillLibrary, loaded: &LoadedConfig) -
         library.note_newcomers(),
         "no note is kept of the skills that are new"
     );
+    let waiting = library.waiting_looks();
+    if (1..=SCANNED_AT_ONCE).contains(&waiting.len()) {
+        let is_one = |skill: &Skill| waiting.contains(&skill.folder);
+        ok_or_warn!(
+            library.look_into(&is_one, &FirstLook),
+            "no note is kept of the skills that were scanned"
+        );
+    }
     library.for_agent(&|path| config_is_on(loaded, path))
 }
 

@@ -4,7 +4,10 @@
 //! many numbers, and fewer bits for those that occur often. Read by `word_table`, row by row.
 
 #[path = "src/letters.rs"]
-#[allow(dead_code, reason = "the program asks more of letters than the build script")]
+#[allow(
+    dead_code,
+    reason = "the program asks more of letters than the build script"
+)]
 mod letters;
 #[path = "src/word_table/row_code.rs"]
 mod row_code;

@@ -22,8 +22,8 @@ use crate::toolset::PromptSize;
 /// What a small model reads of the workspace files.
 fn short_bootstrap(settings: &BootstrapSettings) -> BootstrapSettings {
     /// Of one file and of all, in tokens.
-    const PER_FILE: usize = 150;
-    const TOTAL: usize = 285;
+    const PER_FILE: usize = 140;
+    const TOTAL: usize = 270;
     BootstrapSettings {
         per_file: CutLimit::Tokens(PER_FILE),
         total: CutLimit::Tokens(TOTAL),

@@ -242,7 +242,9 @@ fn looked_up(scope: &ConversationScope, message: &str) -> Vec<SearchHit> {
         })
     });
     let found = ok_or_warn!(found, "nothing is looked up in memory for a small model");
-    let Some(found) = found.filter(|found| found.answer.confidence == HitConfidence::High) else {
+    // How sure a search is of its answer is learned from large memories: in a small one, what is
+    // like the question counts.
+    let Some(found) = found.filter(|found| found.answer.confidence != HitConfidence::None) else {
         return Vec::new();
     };
     // The other files stand in the prompt as far as there is room for them.

@@ -71,7 +71,9 @@ async fn answer_with(
         }
         ParsedLine::Unknown { name, args } => match slash::find("skill") {
             Some(skill) if talk.is_skill(name) => {
-                slash::run(talk, skill, &format!("{name} {args}")).await
+                let answer = slash::run(talk, skill, &format!("{name} {args}")).await;
+                refuse_failed(&answer, skill)?;
+                answer
             }
             // A path is something to speak of; a command nobody has is a mistake.
             _ if args.is_empty() && message.piped.is_none() && !is_path(name) => {

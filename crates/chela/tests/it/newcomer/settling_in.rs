@@ -326,7 +326,10 @@ fn t20_get_help() {
     let page = scene.home.run(&["docs", "first-tasks"]).ok();
     assert!(page.contains("First tasks"), "{page}");
     // What has no page of its own is told where it stands.
-    for (topic, part) in [("skills", "chela skills trust"), ("memory", "MEMORY.md")] {
+    for (topic, part) in [
+        ("skills", "chela skills trust"),
+        ("memory", "chela memory search"),
+    ] {
         let told = scene.home.run(&["docs", topic]).ok();
         assert!(
             told.contains(part) && told.contains("From `chela docs "),

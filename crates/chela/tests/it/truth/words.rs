@@ -23,7 +23,7 @@ fn the_chat_says_it_in_the_words_of_the_field() {
     let scene = answering(json!({}));
     let help = scene.chat("/help").ok();
     assert!(
-        help.contains("stop asking because of outside text read so far"),
+        help.contains("stop asking because of untrusted content read so far"),
         "{help}"
     );
     let short = scene.chat("/compact");

@@ -101,7 +101,7 @@ pub enum ManifestError {
 impl PluginManifest {
     /// Reads the manifest of a package. Nothing of it is run.
     pub fn read(folder: &Path) -> Result<Self, ManifestError> {
-        let readers: [(&str, fn(&ManifestFile<'_>) -> Result<Self, ManifestError>); 3] = [
+        let readers: [(&str, FormReader); 3] = [
             ("plugin.json", agent_plugin::read),
             ("openclaw.plugin.json", openclaw_form::read),
             (".claude-plugin/plugin.json", claude::read),
@@ -131,6 +131,9 @@ impl PluginManifest {
         self.parts.program.is_some() || !self.parts.commands.is_empty()
     }
 }
+
+/// Reads a manifest of one form.
+type FormReader = fn(&ManifestFile<'_>) -> Result<PluginManifest, ManifestError>;
 
 /// A manifest as it lies in its package.
 struct ManifestFile<'a> {
@@ -165,23 +168,27 @@ impl<'a> ManifestFile<'a> {
         }
     }
 
+    fn get(&self, key: &str) -> &Value {
+        self.value.get(key).unwrap_or(&Value::Null)
+    }
+
     /// A text for people, on one line.
     fn line(&self, key: &str) -> Option<String> {
-        self.value[key]
+        self.get(key)
             .as_str()
             .map(one_line)
             .filter(|text| !text.is_empty())
     }
 
     fn author(&self) -> Option<String> {
-        let author = &self.value["author"];
+        let author = self.get("author");
         let name = author.as_str().or(author["name"].as_str());
         name.map(one_line).filter(|text| !text.is_empty())
     }
 
     /// An id of a form that allows others than we do.
     fn id(&self, key: &str) -> Result<String, ManifestError> {
-        let given = self.value[key].as_str().unwrap_or_default();
+        let given = self.get(key).as_str().unwrap_or_default();
         let id = plain_id(given);
         match is_plugin_id(&id) {
             true => Ok(id),

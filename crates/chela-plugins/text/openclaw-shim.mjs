@@ -2,7 +2,7 @@
 // MCP server has them. What it registers besides is told and not used.
 import { createInterface } from "node:readline";
 import { registerHooks } from "node:module";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import path from "node:path";
 
@@ -55,10 +55,33 @@ export const readNumberParam = (params, key) => {
 };
 export default {};`;
 
+// Of the many names there are to import, those nobody knows here do nothing, and say so.
+const UNKNOWN = `
+const unknown = (name) => new Proxy(function () {}, {
+  get: (target, key) => (typeof key === "symbol" || key === "then" ? undefined : unknown(name + "." + String(key))),
+  apply: () => { console.warn("not known here: " + name); return unknown(name); },
+  construct: () => unknown(name),
+});`;
+
+function sdkFor(specifier, parent) {
+  if (!parent?.startsWith("file:")) return SDK_MODULE;
+  const wanted = new Set();
+  const importing = /(?:import|export)\s[^;"']*?\{([^}]*)\}\s*from\s*["']([^"']+)["']/g;
+  for (const [, names, from] of readFileSync(fileURLToPath(parent), "utf8").matchAll(importing)) {
+    if (from !== specifier) continue;
+    for (const name of names.split(",")) {
+      const plain = name.trim().replace(/^type\s+/, "").split(/\s+as\s+/)[0];
+      if (/^[A-Za-z_$][\w$]*$/.test(plain) && plain !== "default") wanted.add(plain);
+    }
+  }
+  const missing = [...wanted].filter((name) => !SDK_MODULE.includes(`export const ${name} =`));
+  return SDK_MODULE + UNKNOWN + missing.map((name) => `\nexport const ${name} = unknown("${name}");`).join("");
+}
+
 const asModule = (text) => "data:text/javascript," + encodeURIComponent(text);
 registerHooks({
   resolve(specifier, context, next) {
-    if (/^(openclaw|clawdbot|moltbot)(\/plugin-sdk.*)?$/.test(specifier)) return { url: asModule(SDK_MODULE), shortCircuit: true };
+    if (/^(openclaw|clawdbot|moltbot)(\/plugin-sdk.*)?$/.test(specifier)) return { url: asModule(sdkFor(specifier, context.parentURL)), shortCircuit: true };
     if (/^(@sinclair\/)?typebox$/.test(specifier)) {
       try { return next(specifier, context); } catch { return { url: asModule(SCHEMA_MODULE), shortCircuit: true }; }
     }

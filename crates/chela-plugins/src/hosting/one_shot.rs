@@ -91,6 +91,7 @@ fn answer_in_our_words(question: &HookQuestion<'_>, answer: &OneShotAnswer) -> O
         }
         _ => return None,
     };
+    let said = &said;
     let specific = &said["hookSpecificOutput"];
     let reason = specific["permissionDecisionReason"]
         .as_str()

@@ -105,11 +105,9 @@ fn grants_of(host: &Host, plugin: &InstalledPlugin) -> ServerGrants {
             PluginGrant::Host(name) => grants.hosts.push(name.clone()),
             PluginGrant::Read(path) => grants.folders.push(folder(path, FolderAccess::Read)),
             PluginGrant::Write(path) => grants.folders.push(folder(path, FolderAccess::Write)),
-            PluginGrant::Env(name) => {
-                // One that is not set is none it could know.
-                if host.env.contains_key(name) {
-                    grants.pass_env.push(name.clone());
-                }
+            // One that is not set is none it could know.
+            PluginGrant::Env(name) if host.env.contains_key(name) => {
+                grants.pass_env.push(name.clone());
             }
             _ => {}
         }

@@ -12,7 +12,7 @@ use crate::grant::GrantSet;
 pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestError> {
     let id = file.id("name")?;
     let mut left_out = Vec::new();
-    let settings = match &file.value["hooks"] {
+    let settings = match file.get("hooks") {
         Value::Object(inline) => Some(Value::Object(inline.clone())),
         Value::String(path) => match inside(path) {
             Some(path) => read_json(&file.folder.join(path))?,
@@ -28,7 +28,7 @@ pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestEr
             left_out.push(format!("{folder}/: there is nothing like it here"));
         }
     }
-    let (servers, inline_servers) = match &file.value["mcpServers"] {
+    let (servers, inline_servers) = match file.get("mcpServers") {
         Value::Object(inline) => (None, Some(Value::Object(inline.clone()))),
         Value::String(path) => match inside(path) {
             Some(path) => (Some(path), None),
@@ -36,7 +36,7 @@ pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestEr
         },
         _ => (Some(".mcp.json".into()), None),
     };
-    let skill_folders = match &file.value["skills"] {
+    let skill_folders = match file.get("skills") {
         Value::String(one) => inside(one).into_iter().collect(),
         Value::Array(many) => {
             let paths = many.iter().filter_map(Value::as_str);

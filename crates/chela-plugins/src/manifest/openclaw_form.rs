@@ -28,7 +28,7 @@ pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestEr
     let id = file.id("id")?;
     let mut left_out = Vec::new();
     for key in ["channels", "providers", "kind"] {
-        let given = &file.value[key];
+        let given = file.get(key);
         let is_given = given.as_str().is_some_and(|kind| kind != "tool")
             || given.as_array().is_some_and(|list| !list.is_empty());
         if is_given {
@@ -67,7 +67,7 @@ pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestEr
             tokens: 1_000,
         });
     }
-    let skills = file.value["skills"].as_array().into_iter().flatten();
+    let skills = file.get("skills").as_array().into_iter().flatten();
     let skill_folders = skills
         .filter_map(Value::as_str)
         .filter_map(inside)
@@ -102,14 +102,13 @@ pub(super) fn read(file: &ManifestFile<'_>) -> Result<PluginManifest, ManifestEr
 /// The module: what `package.json` names, else where modules usually lie.
 fn entry_of(file: &ManifestFile<'_>) -> Result<Option<PathBuf>, ManifestError> {
     let package = read_json(&file.folder.join("package.json"))?.unwrap_or_default();
-    let extensions = [
-        &package["openclaw"]["extensions"],
-        &file.value["extensions"],
-    ];
+    let package = &package;
+    let openclaw = &package["openclaw"];
+    let extensions = [&openclaw["extensions"], file.get("extensions")];
     let named = extensions
         .into_iter()
         .find_map(|list| list.get(0).and_then(Value::as_str))
-        .or(file.value["main"].as_str())
+        .or(file.get("main").as_str())
         .or(package["main"].as_str());
     let named = named.into_iter().filter_map(inside);
     let usual = [

@@ -109,7 +109,7 @@ impl PluginHome {
     /// What the audit chain holds of hooks.
     fn on_record(&self) -> String {
         self.home()
-            .run(&["audit", "list", "--kind", "hook", "--json"])
+            .run(&["audit", "show", "--kind", "hook", "-n", "100", "--json"])
             .ok()
     }
 }

@@ -40,7 +40,7 @@ fn text_goes_along_with_the_message_in_the_order_of_priority() {
 #[test]
 fn a_plugin_is_told_who_it_is_and_no_word_of_the_conversation() {
     let home = PluginHome::new();
-    let hooks = json!({ "before_prompt_build": [{ "toldToPrompt": true }] });
+    let hooks = json!({ "before_prompt_build": ["toldToPrompt"] });
     home.add("teller", &hooks, &PROMPT).ok();
     home.say("The sesame word", [ScriptStep::reply("Hello.")])
         .ok();
@@ -99,7 +99,10 @@ fn a_call_is_refused_asked_about_and_rewritten() {
     assert!(!home.home().path(".chela/workspace/b.txt").exists());
     let record = home.on_record();
     assert!(record.contains("rewrote"), "{record}");
+    home.home().run(&["plugins", "remove", "pen"]).ok();
     // Reading something else is not asked about; the guard judges what it became.
+    let lens = json!({ "before_tool_call": says(json!({ "params": { "path": "b.txt" } })) });
+    home.add("lens", &lens, &["hook:before_tool_call"]).ok();
     home.home()
         .write(".chela/workspace/b.txt", "the second file");
     home.say(
@@ -167,7 +170,7 @@ fn what_a_session_begins_with_takes_a_vouched_plugin() {
     home.home()
         .run(&["plugins", "grant", "host", "vouched"])
         .ok();
-    home.home().run(&["sessions", "reset", "agent:main:main"]);
+    home.say("/new", []).ok();
     home.say("Hello", [ScriptStep::reply("Hello.")]).ok();
     let system = home.system();
     for words in [

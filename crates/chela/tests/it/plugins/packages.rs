@@ -276,7 +276,7 @@ fn skills_of_a_plugin_wait_for_their_owner_and_go_with_it() {
         .ok();
     let list = home.home().run(&["skills", "list", "--json"]).ok();
     assert!(list.contains("juggle"), "{list}");
-    home.home().run(&["sessions", "reset", "agent:main:main"]);
+    home.say("/new", []).ok();
     home.say("Hello", [ScriptStep::reply("Hello.")]).ok();
     assert!(
         home.sent().contains("Juggles three balls"),
@@ -284,7 +284,7 @@ fn skills_of_a_plugin_wait_for_their_owner_and_go_with_it() {
         home.sent()
     );
     home.home().run(&["plugins", "disable", "kit"]).ok();
-    home.home().run(&["sessions", "reset", "agent:main:main"]);
+    home.say("/new", []).ok();
     home.say("Hello", [ScriptStep::reply("Hello.")]).ok();
     assert!(
         !home.sent().contains("Juggles three balls"),

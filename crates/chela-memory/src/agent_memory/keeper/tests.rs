@@ -250,7 +250,13 @@ fn conversations_are_read_page_by_page_and_only_what_is_new() {
         asked_in: Some("main"),
         ..ask("topic453")
     };
-    assert!(search(&keeper, &own).answer.hits.iter().all(|hit| !hit.label.contains("main")));
+    assert!(
+        search(&keeper, &own)
+            .answer
+            .hits
+            .iter()
+            .all(|hit| !hit.label.contains("main"))
+    );
     // A group finds its own conversation and nothing of the owner's.
     let shared = place("topic453", Audience::Shared);
     assert!(shared.is_none_or(|place| place.starts_with("sessions/group")));

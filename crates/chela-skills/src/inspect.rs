@@ -57,6 +57,7 @@ pub fn inspect(package: &SkillPackage) -> ScanReport {
     rules::quoted::soften(&pages, &mut findings);
     rules::together(&mut findings);
     rules::brief::look(&pages, &mut findings);
+    rules::quoted::soften(&pages, &mut findings);
     findings.extend(rules::name::look(&package.name));
     report(findings)
 }

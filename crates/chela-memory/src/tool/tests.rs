@@ -25,17 +25,14 @@ fn results_are_written_for_a_model() {
     let text = memory_search(&mut memory, &ask("where does Ann live?")).unwrap();
     insta::with_settings!({filters => vec![(r"score 0\.\d\d", "score 0.xx")]}, {
         insta::assert_snapshot!(text.text, @r"
-        [1] MEMORY.md lines 2-2 (People), score 1.00
+        [1] Source: MEMORY.md#L2 (People), score 1.00
         - Ann lives in Lisbon
-        Source: MEMORY.md#L2
 
-        [2] MEMORY.md lines 3-3 (People), score 0.xx
+        [2] Source: MEMORY.md#L3 (People), score 0.xx
         - Bob plays chess
-        Source: MEMORY.md#L3
 
-        [3] memory/2023-11-02.md lines 1-1, score 0.xx
+        [3] Source: memory/2023-11-02.md#L1, score 0.xx
         - bought a red bicycle for Ann
-        Source: memory/2023-11-02.md#L1
         ");
     });
     assert_eq!(text.trust, Trust::Agent);

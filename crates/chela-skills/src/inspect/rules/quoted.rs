@@ -28,7 +28,7 @@ pub(in crate::inspect) fn soften(pages: &[ScannedFile], findings: &mut [SkillFin
         .collect();
     for finding in findings {
         let file = finding.file.as_str();
-        let is_quoted = QUOTED.iter().any(|code| *code == finding.code);
+        let is_quoted = QUOTED.contains(&finding.code);
         if is_quoted && finding.severity > Severity::Note && references.contains(&file) {
             finding.severity = Severity::Warning.min(finding.severity);
             finding.hint = Some(SPOKEN_OF.to_owned());

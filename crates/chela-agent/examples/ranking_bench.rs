@@ -204,6 +204,24 @@ fn skill_files(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// Before what people say, in a line and in a heading.
+const SAID_BY_USERS: [&str; 13] = [
+    "user says",
+    "user asks",
+    "user wants",
+    "when the user",
+    "user:",
+    "asks to",
+    "asks for",
+    "asks about",
+    "says \"",
+    "trigger",
+    "example request",
+    "user might say",
+    "user request",
+];
+const ABOUT_USE: [&str; 3] = ["when to use", "when to activate", "example prompt"];
+
 /// What people are quoted as saying when they need a skill. What its name or its description says
 /// in the same words is no question.
 fn questions_in(text: &str, skill: &Skill) -> Vec<String> {
@@ -219,13 +237,10 @@ fn questions_in(text: &str, skill: &Skill) -> Vec<String> {
             continue;
         }
         let lower = line.to_lowercase();
-        let names_user = [
-            "user", "ask", "say", "request", "prompt", "trigger", "query",
-        ]
-        .iter()
-        .any(|word| lower.contains(word));
+        let has_any = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+        let names_user = has_any(&SAID_BY_USERS);
         if line.starts_with('#') {
-            is_about_users = names_user || lower.contains("when to use");
+            is_about_users = names_user || has_any(&ABOUT_USE);
             continue;
         }
         if !(names_user || is_about_users) {

@@ -283,7 +283,7 @@ fn propose(
         }
     }
     if extent == ProposalExtent::All {
-        lines.extend(file.drop_repeated(&known));
+        lines.extend(file.drop_repeated(&known, refused));
     }
     let text = file.text();
     (!lines.is_empty() && text != texts.memory).then(|| {
@@ -439,14 +439,19 @@ impl MemoryLines {
     }
 
     /// Lines that say what one above them says, in the same words.
-    fn drop_repeated(&mut self, known: &[KnownLine]) -> Vec<ProposedLine> {
+    fn drop_repeated(
+        &mut self,
+        known: &[KnownLine],
+        refused: &HashSet<ContentHash>,
+    ) -> Vec<ProposedLine> {
         let mut seen: HashSet<&str> = HashSet::new();
         let mut gone = Vec::new();
         for unit in known
             .iter()
             .filter(|unit| unit.is_of_memory && unit.start == unit.end)
         {
-            let is_repeated = !seen.insert(unit.text.trim());
+            let is_repeated =
+                !seen.insert(unit.text.trim()) && !refused.contains(&ContentHash::of(&unit.text));
             let Some(line) = self.lines.get_mut((unit.start as usize).saturating_sub(1)) else {
                 continue;
             };

@@ -30,7 +30,7 @@ use scanned_file::ScannedFile;
 
 /// Counts up when the rules would judge a package differently: what was looked into before is looked
 /// into once more.
-pub(crate) const RULES_VERSION: u32 = 3;
+pub(crate) const RULES_VERSION: u32 = 4;
 
 /// More findings than these are counted, not listed.
 const MAX_FINDINGS: usize = 60;
@@ -54,8 +54,10 @@ pub fn inspect(package: &SkillPackage) -> ScanReport {
         }
     }
     findings.extend(rules::look_at_all(&pages, &known));
+    rules::quoted::soften(&pages, &mut findings);
     rules::together(&mut findings);
     rules::brief::look(&pages, &mut findings);
+    rules::quoted::soften(&pages, &mut findings);
     findings.extend(rules::name::look(&package.name));
     report(findings)
 }

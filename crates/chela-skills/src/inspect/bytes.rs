@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FileContent {
     Text(String),
-    /// A picture, sound or font: nothing runs it and no model reads it as text.
+    /// A picture, sound, font or table of numbers: nothing runs it and no model reads it as text.
     Media,
     Zip,
     Gzip,
@@ -56,6 +56,9 @@ pub(super) fn holds(path: &str, bytes: &[u8]) -> FileContent {
     {
         return FileContent::Unreadable(UnreadableReason::Bytecode);
     }
+    if is_finder_facts(&name, bytes) && !carries_archive(bytes) {
+        return FileContent::Media;
+    }
     if let Some(media) = media(bytes) {
         // A photo that is called .png is still only a picture.
         let fits = ends(media) || ends(&PICTURES) || ends(&[".bin", ".asset"]);
@@ -94,7 +97,13 @@ const PICTURES: [&str; 12] = [
     ".jfif",
 ];
 
-/// The endings that fit bytes which are a picture, a sound or a font.
+/// What macOS keeps beside a file: its icon, its tags.
+fn is_finder_facts(name: &str, bytes: &[u8]) -> bool {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.starts_with("._") && bytes.starts_with(&[0, 5, 0x16, 7])
+}
+
+/// The endings that fit bytes which are a picture, a sound, a font or data.
 fn media(bytes: &[u8]) -> Option<&'static [&'static str]> {
     let at = |from: usize, magic: &[u8]| bytes.get(from..from + magic.len()) == Some(magic);
     let endings: &[&str] = if at(0, b"\x89PNG\r\n") {
@@ -126,6 +135,14 @@ fn media(bytes: &[u8]) -> Option<&'static [&'static str]> {
         &[".tif", ".tiff"]
     } else if at(0, b"icns") {
         &[".icns"]
+    } else if at(0, b"SQLite format 3\0") {
+        &[".db", ".db3", ".sqlite", ".sqlite3", ".coverage"]
+    } else if at(0, b"\x93NUMPY") {
+        &[".npy"]
+    } else if at(0, b"\x89HDF\r\n") {
+        &[".h5", ".hdf5", ".h5ad"]
+    } else if at(0, b"PAR1") {
+        &[".parquet"]
     } else if at(0, &[0x1a, 0x45, 0xdf, 0xa3]) {
         &[".webm", ".mkv"]
     } else {

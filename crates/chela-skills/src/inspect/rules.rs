@@ -12,6 +12,7 @@ mod lure;
 pub(super) mod name;
 mod order;
 mod pattern;
+pub(super) mod quoted;
 mod run;
 mod say;
 mod stay;

@@ -68,7 +68,7 @@ pub fn run(
     };
     if request.json {
         screen.json(&json!({
-            "lines": proposal.as_ref().map_or(&[][..], |(found, _)| &found.lines),
+            "lines": proposal.as_ref().map(|(found, _)| found.lines.as_slice()).unwrap_or_default(),
             "diff": proposal.as_ref().map(|(found, _)| &found.diff),
             "written": proposal.as_ref().and_then(|(_, path)| path.as_ref()),
             "untrusted": review.untrusted,

@@ -21,7 +21,7 @@ const NOTES: &str = "Meta";
 const ONLY_LOOKS: [&str; 2] = ["chela-config/", "chela-inspect/src/security"];
 
 /// Keys that `chela-config` itself obeys.
-const BY_CONFIG: [(&str, &str); 13] = [
+const BY_CONFIG: [(&str, &str); 17] = [
     // An address for editors.
     ("Config", "schema"),
     ("Config", "meta"),
@@ -40,10 +40,15 @@ const BY_CONFIG: [(&str, &str); 13] = [
     ("AgentDefaults", "heartbeat"),
     ("AgentEntry", "heartbeat"),
     ("Heartbeat", "agent_id"),
+    // Whether a plugin is used (`Plugins::is_on`).
+    ("Plugins", "enabled"),
+    ("Plugins", "allow"),
+    ("Plugins", "deny"),
+    ("PluginEntry", "enabled"),
 ];
 
 /// Keys whose word is read near their section, of something else.
-const READ_OF_OTHERS: [(&str, &str); 22] = [
+const READ_OF_OTHERS: [(&str, &str); 19] = [
     ("Gateway", "mode"),
     ("Gateway", "tools"),
     ("Tools", "media"),
@@ -54,10 +59,7 @@ const READ_OF_OTHERS: [(&str, &str); 22] = [
     ("Session", "scope"),
     ("Session", "store"),
     ("Tts", "mode"),
-    ("Plugins", "enabled"),
     ("Plugins", "load"),
-    ("PluginEntry", "enabled"),
-    ("PluginEntry", "hooks"),
     ("PluginEntry", "api_key"),
     ("PluginEntry", "env"),
     ("AgentEntry", "plugins"),

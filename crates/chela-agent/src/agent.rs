@@ -2,6 +2,7 @@
 
 mod memory_upkeep;
 mod run_slots;
+mod session_noting;
 mod session_upkeep;
 mod skill_scans;
 
@@ -42,6 +43,7 @@ use chela_session::{RecordLoss, SessionError, Sessions};
 use run_slots::RunSlots;
 use session_upkeep::SessionUpkeep;
 
+pub(crate) use session_noting::{SessionNoting, words_of};
 pub use session_upkeep::retention;
 
 /// The agents of one config: their models, their sessions, their prompts. One per process.

@@ -1,21 +1,18 @@
 //! The session a conversation is in, and what is known of it: what was chosen for it, how full
 //! its context is, who answered last.
 
-mod session_note;
-
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use chela_core::lock;
+use chela_core::{lock, ok_or_warn};
 use chela_model::{FallbackChain, ResolveError, ThinkingEffort, Usage};
 use chela_session::{
     OpenSession, ResetReason, SessionError, SessionInfo, SessionSettings, Sessions,
 };
 
+use crate::agent::SessionNoting;
 use crate::scope::ConversationScope;
 use crate::surface::ContextMeter;
-
-pub(crate) use session_note::{SessionNoting, words_of};
 
 /// The session of a conversation. Another one takes its place when it begins anew.
 pub(crate) struct Transcript {
@@ -189,6 +186,29 @@ impl Transcript {
         self.scope.agents.assembler.refresh(&self.scope.view.id);
         let note = self.write_note_of(&old).await;
         Ok(NewBeginning { session, note })
+    }
+
+    /// The session that was left behind when this one began, if one was.
+    pub async fn note_replaced(&self) {
+        let Some((old, _)) = self.session().replaced else {
+            return;
+        };
+        let old = self.sessions.by_id(old.as_str()).await;
+        if let Some(Some(old)) = ok_or_warn!(old, "no note of the session that ended") {
+            self.write_note_of(&old).await;
+        }
+    }
+
+    /// Writes a note of a session of this key.
+    async fn write_note_of(&self, session: &OpenSession) -> Option<PathBuf> {
+        let scope = &self.scope;
+        let noting = SessionNoting {
+            agents: &scope.agents,
+            view: &scope.view,
+            key: &scope.key,
+            sessions: &self.sessions,
+        };
+        noting.write(session).await
     }
 }
 

@@ -188,7 +188,7 @@ impl PluginGrant {
     }
 }
 
-const KINDS: &str = "it begins with hook:, prompt:, replace:, model:, host:, read:, write:, env: or tool:, or is `conversation` or `vouched`";
+const KINDS: &str = "it starts with hook:, prompt:, replace:, model:, host:, read:, write:, env: or tool:, or is `conversation` or `vouched`";
 
 impl fmt::Display for PluginGrant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

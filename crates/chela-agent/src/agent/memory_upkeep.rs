@@ -11,9 +11,9 @@ use chela_memory::ProposalExtent;
 use chela_session::{SessionError, SessionFilter, SessionInfo, Sessions};
 
 use super::Agents;
+use super::session_noting::SessionNoting;
 use crate::local;
 use crate::noted_sessions::NotedSessions;
-use crate::transcript::SessionNoting;
 
 /// What rested longer was noted before, or is nobody's business any more.
 const LONGEST_REST: Duration = Duration::from_secs(3 * 24 * 3_600);

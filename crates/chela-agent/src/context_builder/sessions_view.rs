@@ -13,9 +13,9 @@ use chela_tools::{
 };
 
 use crate::agent::Agents;
+use crate::agent::words_of;
 use crate::entry_trust::holds_foreign;
 use crate::scope::ConversationScope;
-use crate::transcript::words_of;
 use chela_session::{
     EntryBody, ModelSource, OpenSession, SessionError, SessionFilter, SessionInfo, SessionOverride,
     Sessions, TranscriptEntry,

@@ -12,6 +12,7 @@ use chela_workspace::FileReport;
 
 use super::Conversation;
 use super::queued_answer::QueuedAnswer;
+use crate::agent::words_of;
 use crate::assemble::{AssembledPrompt, PromptPurpose};
 use crate::blocking_work::on_blocking_thread;
 use crate::context_builder::{PromptKind, RequestPrefix};
@@ -25,7 +26,6 @@ use crate::slash::{
 use crate::spoken::{ExportFormat, export_session};
 use crate::surface::ContextMeter;
 use crate::toolset::SessionTools;
-use crate::transcript::words_of;
 use chela_inspect::report::{ContextReport, RequestCount};
 use chela_inspect::why::{WhyAnswer, why};
 use chela_ledger::AuditKind;

@@ -235,7 +235,7 @@ impl HookRunner {
         if trust_of(hook) >= Trust::Plugin {
             return true;
         }
-        let why = "untrusted content is not part of what a session begins with";
+        let why = "untrusted content is not part of what a session starts with";
         self.record_refused(hook, point, &[why.to_owned()]).await;
         false
     }

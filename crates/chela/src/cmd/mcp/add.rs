@@ -33,7 +33,7 @@ pub fn run(host: &Host, screen: &mut Screen, args: &AddArgs) -> CommandOutcome {
         return Err(CommandError::new(format!(
             "the tools of `{name}` would be called like those of `{other}`"
         ))
-        .hint("give it another name: what begins them is made of its first 24 characters"));
+        .hint("give it another name: they start with its first 24 characters"));
     }
     let entry = entry_of(host, args)?;
     write_server(host, name, &entry)?;

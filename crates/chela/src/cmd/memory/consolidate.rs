@@ -116,7 +116,7 @@ fn tell(
     }
     if !review.untrusted.is_empty() {
         screen.line(format!(
-            "Not read, because nobody answers for what is in them: {}. `chela trust` lists them.",
+            "Not read, because you have not approved them: {}. `chela trust` lists them.",
             review.untrusted.join(", ")
         ))?;
     }

@@ -89,7 +89,7 @@ fn troubles_of(plugin: &InstalledPlugin) -> Vec<PluginTrouble> {
     for error in &plugin.odd_grants {
         add(
             error.to_string(),
-            format!("Mend plugins.entries.{id}.grants"),
+            format!("Fix plugins.entries.{id}.grants"),
         );
     }
     if let Some(package) = &plugin.package {

@@ -115,7 +115,7 @@ pub fn revoke(host: &Host, screen: &mut Screen, id: &str, given: &[String]) -> C
     write_grants(host, id, &kept, &plugin.locked.servers)?;
     screen.line(match given.is_empty() {
         true => format!("{id} may do nothing any more."),
-        false => format!("Taken back from {id}. It counts from the next turn on."),
+        false => format!("Revoked for {id}, from the next turn on."),
     })?;
     Ok(CommandExit::Fine)
 }

@@ -12,8 +12,7 @@ use chela_memory::note::{SessionEnd, write_session_note};
 use chela_model::ModelMessage;
 use chela_tools::FileChange;
 
-use super::Transcript;
-use crate::agent::Agents;
+use super::Agents;
 use crate::entry_trust::has_read_foreign;
 use crate::local;
 use crate::noted_sessions::NotedSessions;
@@ -24,31 +23,6 @@ use chela_session::{
 
 /// Who writes these notes: the name of the hook that switches them off.
 const WRITER: &str = "session-memory";
-
-impl Transcript {
-    /// The session that was left behind when this one began, if one was.
-    pub async fn note_replaced(&self) {
-        let Some((old, _)) = self.session().replaced else {
-            return;
-        };
-        let old = self.sessions.by_id(old.as_str()).await;
-        if let Some(Some(old)) = ok_or_warn!(old, "no note of the session that ended") {
-            self.write_note_of(&old).await;
-        }
-    }
-
-    /// Writes a note of a session of this key.
-    pub(super) async fn write_note_of(&self, session: &OpenSession) -> Option<PathBuf> {
-        let scope = &self.scope;
-        let noting = SessionNoting {
-            agents: &scope.agents,
-            view: &scope.view,
-            key: &scope.key,
-            sessions: &self.sessions,
-        };
-        noting.write(session).await
-    }
-}
 
 /// What a note is written from.
 pub(crate) struct SessionNoting<'a> {

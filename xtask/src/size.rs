@@ -4,9 +4,9 @@ use std::path::Path;
 
 use crate::{ChoreOutcome, say};
 
-/// What the stripped program may weigh, in bytes. Whoever adds what needs more says why where this
-/// is raised.
-const BUDGET: usize = 30_000_000;
+/// What the stripped program may weigh, in bytes: 30 MB for an agent at a terminal and the gateway, 4 for
+/// servers of tools and plugins. Whoever adds what needs more says why where this is raised.
+const BUDGET: usize = 34_000_000;
 /// Sections smaller than this are added up.
 const SMALL: u64 = 100_000;
 

@@ -169,6 +169,10 @@ struct Seen {
     title: f32,
 }
 
+/// Who asks, or is asked, says little of what is asked, however seldom notes say it.
+const PERSONS: [&str; 12] = [
+    "i", "me", "my", "mine", "we", "us", "our", "ours", "you", "your", "yours", "myself",
+];
 /// Words at most this far apart are near each other.
 const NEAR: usize = 6;
 /// A longer first line is no title.
@@ -183,7 +187,9 @@ impl QuestionWords {
         let (mut known, mut possible) = (0.0, 0.0);
         for (number, term) in query.terms.iter().enumerate() {
             let df = counts.of(term.text()).unwrap_or(0) as f32;
-            let share = (1.0 + ((all - df).max(0.0) + 0.5) / (df + 0.5)).ln() * term.weight;
+            let is_person = PERSONS.contains(&term.text());
+            let usual = if is_person { df.max(all / 2.0) } else { df };
+            let share = (1.0 + ((all - usual).max(0.0) + 0.5) / (usual + 0.5)).ln() * term.weight;
             shares.push(share);
             if df > 0.0 {
                 known += share;

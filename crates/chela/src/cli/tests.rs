@@ -149,6 +149,11 @@ fn every_command_named_in_a_sentence_exists() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+fn is_called(arg: &clap::Arg, name: &str) -> bool {
+    let aliases = arg.get_all_aliases().unwrap_or_default();
+    arg.get_long() == Some(name) || aliases.contains(&name)
+}
+
 /// The first word that ought to be a command or an option, and is none.
 fn unknown_word(cli: &Command, named: &[&str]) -> Option<String> {
     let mut at = cli.clone();
@@ -162,7 +167,7 @@ fn unknown_word(cli: &Command, named: &[&str]) -> Option<String> {
             if name == "resume" {
                 return None;
             }
-            match known.find(|arg| arg.get_long() == Some(name)) {
+            match known.find(|arg| is_called(arg, name)) {
                 None => return Some(format!("no option --{name}")),
                 // What follows is its value.
                 Some(option) if option.get_action().takes_values() => return None,

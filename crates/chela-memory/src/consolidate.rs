@@ -18,6 +18,7 @@ use crate::day::CalendarDay;
 use crate::facts::{self, StatedFact};
 use crate::forgotten;
 use crate::memory::Memory;
+use crate::note::is_head_line;
 use crate::source::{self, FileSource, is_core};
 use crate::words::TermReader;
 use crate::worth_keeping::kept_sentences;
@@ -234,8 +235,11 @@ fn propose(
             break;
         }
         let words: HashSet<String> = terms.of(&note.said).into_iter().collect();
-        let is_known = |words: &HashSet<String>| known.iter().any(|line| line.says(words));
-        if words.is_empty() || is_known(&words) || refused.contains(&ContentHash::of(&note.said)) {
+        let stands_there = [texts.memory, texts.user]
+            .iter()
+            .any(|text| text.contains(&note.said));
+        let is_known = stands_there || known.iter().any(|line| line.says(&words));
+        if words.is_empty() || is_known || refused.contains(&ContentHash::of(&note.said)) {
             continue;
         }
         let same = known.iter().find_map(|line| {
@@ -379,7 +383,8 @@ fn kept_of(unit: &NoteChunk, terms: &mut TermReader) -> Vec<String> {
         .into_iter()
         .map(str::to_owned)
         .collect();
-    for line in unit.body().lines().map(str::trim) {
+    let lines = unit.body().lines().map(str::trim);
+    for line in lines.filter(|line| !is_head_line(line)) {
         let line = line.trim_start_matches(['-', '*', '+', ' ']);
         let states = |fact: &StatedFact| fact.is_definite();
         let is_new = !kept.iter().any(|sentence| line.contains(sentence.as_str()));

@@ -95,6 +95,9 @@ pub fn write_session_note(end: &SessionEnd<'_>) -> Result<Option<PathBuf>, NoteE
     Ok(None)
 }
 
+const KEY_LINE: &str = "Session key: ";
+const RESUME_LINE: &str = "The whole conversation: ";
+
 /// The text of the note.
 pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
     let said: Vec<&str> = end
@@ -108,7 +111,7 @@ pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
         .filter(|last| !last.is_empty())?;
     let mut text = format!(
         "---\n{SESSION_NOTE}\n---\n\n# Session {} {:02}:{:02}\n\n\
-         Session key: {}\nThe whole conversation: `chela resume {}`\n\n",
+         {KEY_LINE}{}\n{RESUME_LINE}`chela resume {}`\n\n",
         end.day, end.time.0, end.time.1, end.session_key, end.session_id
     );
     let kept = worth_keeping(&said);
@@ -123,6 +126,13 @@ pub fn session_note(end: &SessionEnd<'_>) -> Option<String> {
         text.push_str(&format!("- {}\n", one_line(message)));
     }
     Some(text)
+}
+
+/// Whether a line says of which session a note is, and nothing of what was said.
+pub(crate) fn is_head_line(line: &str) -> bool {
+    [KEY_LINE, RESUME_LINE]
+        .iter()
+        .any(|head| line.starts_with(head))
 }
 
 /// What outlasts the session, each once.

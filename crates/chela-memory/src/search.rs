@@ -355,6 +355,26 @@ impl IndexSearcher {
         finish(&mut hits, request.settings, terms);
         newer::put_newer_first(&mut hits, terms);
         hits.truncate(request.hits);
+        if let Some(span) = request.scope.days.filter(|_| hits.is_empty()) {
+            // Nothing fits, and the days were said: what there is of them may be what is meant.
+            let listed = day_list::list(snapshot, &everything, request.list_chars());
+            let entries = everything.slots(snapshot).count();
+            return Ok(SearchAnswer {
+                hits: fetch::hits(connection, &listed, request)?,
+                confidence: match entries {
+                    0 => HitConfidence::None,
+                    _ => HitConfidence::Low,
+                },
+                evidence: AnswerEvidence::default(),
+                kind: query.kind,
+                searched: snapshot.live,
+                vectors,
+                days: (entries > 0).then_some(AnswerDays {
+                    span,
+                    use_of: DaysUse::Listed { entries },
+                }),
+            });
+        }
         Ok(SearchAnswer {
             hits,
             confidence,

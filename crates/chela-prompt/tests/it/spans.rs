@@ -164,7 +164,7 @@ fn w15_a_replacement_keeps_what_is_protected() {
     );
     let span = replaced.sections.last().unwrap();
     assert_eq!(
-        (span.trust, span.range.start),
+        (span.trust, span.range.end),
         (Trust::Plugin, replaced.boundary)
     );
     assert_eq!(

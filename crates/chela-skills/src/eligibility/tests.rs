@@ -3,7 +3,10 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::{GateContext, PathPrograms, SkillPlatform, hidden};
 use crate::fixture::SkillsHome;
-use crate::{AgentSkills, PluginSkills, PluginState, SkillCredential, SkillEntry, SkillPresence};
+use crate::{
+    AgentSkills, HiddenReason, PluginSkills, PluginState, SkillCredential, SkillEntry,
+    SkillPresence,
+};
 
 fn gated(home: &mut SkillsHome, gating: &str) -> AgentSkills {
     home.write(
@@ -120,23 +123,18 @@ fn the_skills_of_a_disabled_plugin_are_hidden() {
     let mut home = SkillsHome::new();
     home.skill("plugin/skills/extra", "from a plugin");
     let dir = home.path("plugin/skills");
-    for (state, presence) in [
-        (PluginState::Disabled, SkillPresence::Hidden),
-        (PluginState::Enabled, SkillPresence::Listed),
-    ] {
+    for (state, is_hidden) in [(PluginState::Disabled, true), (PluginState::Enabled, false)] {
         home.settings.plugins = vec![PluginSkills {
             plugin: "kit".to_owned(),
             dir: dir.clone(),
             state,
         }];
-        assert_eq!(
-            home.open()
-                .for_agent(&|_| false)
-                .get("extra")
-                .unwrap()
-                .presence(),
-            presence
-        );
+        let skills = home.open().for_agent(&|_| false);
+        let extra = skills.get("extra").unwrap();
+        let is_off = |reason: &HiddenReason| reason.to_string().contains("plugin `kit` is off");
+        assert_eq!(extra.hidden.iter().any(is_off), is_hidden);
+        // Whoever made it, nobody has looked at it yet.
+        assert_eq!(extra.presence(), SkillPresence::Quarantined);
     }
 }
 

@@ -94,7 +94,9 @@ fn say(scene: &ScriptedHome, way: Way, turns: std::ops::RangeInclusive<u32>) {
             for text in texts {
                 let number = scene.endpoint.calls().len();
                 terminal.types(&format!("{text}\r"));
-                terminal.sees(&format!("Heard: {text}"));
+                // What the runtime has to say stands before the words.
+                terminal.sees("Heard: ");
+                terminal.sees(&text);
                 // The status line without "Esc stops", which a quick turn never shows: it is over.
                 // What was piped in before taints.
                 terminal.sees("untrusted content in context\u{1b}");

@@ -55,6 +55,8 @@ const ENDS: &[(&str, i32)] = &[
     ("chela gateway status", 1),
     // Commands of an agent do not look into the home folder.
     ("chela sandbox run -- ls -la ~", 2),
+    // It was removed further up the page.
+    ("chela plugins logs notes-kit", 1),
     // There is no source of versions.
     ("chela update --check", 1),
     ("chela update", 1),
@@ -177,8 +179,15 @@ impl UsedHome {
             "openclaw.md" => used.fill_old_home(&config),
             _ => used.fill(&config),
         }
-        if page.name == "mcp.md" {
-            used.install_git_server();
+        match page.name.as_str() {
+            "mcp.md" => used.install_git_server(),
+            "plugins.md" => {
+                let mut new = used.home.command();
+                let new = new.args(["plugins", "new", "notes-kit"]);
+                let new = new.current_dir(used.home.path("")).output().unwrap();
+                assert!(new.status.success(), "{new:?}");
+            }
+            _ => {}
         }
         for (info, lines) in page.blocks() {
             if let Some(file) = info.strip_prefix("json ") {
@@ -313,6 +322,8 @@ impl UsedHome {
             "chela trust approve ",
             "chela skills trust ",
             "chela mcp trust ",
+            "chela plugins add ",
+            "chela plugins update ",
         ];
         if asks.iter().any(|start| line.starts_with(start)) {
             let (command, remark) = line.split_once("  #").unwrap_or((line, ""));

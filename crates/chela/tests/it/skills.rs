@@ -113,7 +113,10 @@ fn a_project_skill_is_used_only_after_it_was_looked_at() {
             && shown.contains("nothing was changed"),
         "{shown}"
     );
-    let (code, _) = in_repo(&["skills", "trust", "build", "--yes"]);
+    let (code, told) = in_repo(&["skills", "trust", "build", "--yes"]);
+    assert_eq!(code, 1, "the scan calls it dangerous: {told}");
+    assert!(told.contains("--despite-scan"), "{told}");
+    let (code, _) = in_repo(&["skills", "trust", "build", "--yes", "--despite-scan"]);
     assert_eq!(code, 0);
     let (_, list) = in_repo(&["skills", "list", "--json"]);
     assert!(list.contains("\"described\""), "{list}");

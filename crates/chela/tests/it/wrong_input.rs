@@ -268,6 +268,7 @@ const WRONG: &[WrongInput] = &[
     (&["mcp", "token", "list", "x"], "'x'"),
     (&["mcp", "token", "delete", "nosuch"], "nosuch"),
     (&["memory", "about", "x", "--agent", "nosuch"], "nosuch"),
+    (&["memory", "consolidate", "--agent", "nosuch"], "nosuch"),
     (&["memory", "bench", "missing"], "missing"),
     (&["skills", "search", "x", "--registry", "nonsense"], "nonsense"),
     (&["skills", "outdated", "--agent", "nosuch"], "nosuch"),

@@ -91,7 +91,9 @@ fn what_was_said_in_a_tainted_session_found_by_searching() {
         let scene = two_sessions(vec![read_page()], ("memory_search", search.clone()));
         let calls = scene.endpoint.calls();
         let sent = calls.last().unwrap().json()["messages"].to_string();
-        assert!(sent.contains("My plan"), "{search}: {sent}");
+        // Only who asks for conversations is shown one with untrusted content in it.
+        let is_asked_for = search["in"] == "sessions";
+        assert_eq!(sent.contains("My plan"), is_asked_for, "{search}: {sent}");
         is_refused(&scene, "a search of conversations");
     }
 }

@@ -321,11 +321,11 @@ fn a_tool_takes_the_place_of_none_of_ours() {
         .run(&["mcp", "add", "k.it", "https://a.example", "--no-test"])
         .ok();
     assert!(told.contains("Set up"), "{told}");
-    home.home()
+    let told = home
+        .home()
         .run(&["mcp", "add", "k-it", "https://b.example", "--no-test"])
-        .ok();
-    let list = home.home().run(&["mcp", "list"]).flat();
-    assert!(list.contains("tools called like those of"), "{list}");
+        .fails(1);
+    assert!(told.contains("called like those of `k.it`"), "{told}");
 }
 
 #[test]

@@ -37,11 +37,10 @@ fn parts_that_nothing_runs_are_told_in_a_line_each() {
         "bindings",
         "acp",
         "browser",
-        "plugins",
     ] {
         assert!(told.contains(&format!(" {part}\n")), "{part} in\n{told}");
     }
-    assert_eq!(notes.len(), 6, "a line for each part:\n{told}");
+    assert_eq!(notes.len(), 5, "a line for each part:\n{told}");
     let status = home.run(&["status"]).ok();
     assert!(status.contains("nothing runs it yet"), "{status}");
     assert!(

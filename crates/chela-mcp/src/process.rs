@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chela_config::LoadedConfig;
-use chela_core::{Host, ok_or_debug};
+use chela_core::Host;
 use chela_sandbox::{
-    BareCommand, Cgroup, CommandRecord, EgressHosts, EgressProxy, FamilyLeader, FamilyWatch,
-    HELPER_COMMAND, HelperOrder, MARK, ProcessFamily, SandboxPlan, ServiceAsk,
+    BareCommand, Cgroup, CommandRecord, EgressHosts, EgressProxy, FamilyLeader, FamilyWatch, MARK,
+    ProcessFamily, SandboxPlan, ServiceAsk,
 };
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -117,14 +117,14 @@ impl ServerProcess {
     fn spawn(host: &Host, launch: ServerLaunch) -> io::Result<(Self, ProcessPipes)> {
         let mark = format!("mcp-{}", host.random_hex(8));
         let mut command = tokio::process::Command::new(&launch.program);
+        #[cfg(unix)]
+        command.arg0(&launch.name).process_group(0);
         command
-            .arg0(&launch.name)
             .args(&launch.arguments)
             .current_dir(&launch.folder)
             .env_clear()
             .envs(&launch.env)
             .env(MARK, &mark)
-            .process_group(0)
             .kill_on_drop(true)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -300,6 +300,9 @@ fn tied(
     name: &OsStr,
     arguments: Vec<OsString>,
 ) -> (PathBuf, OsString, Vec<OsString>) {
+    use chela_core::ok_or_debug;
+    use chela_sandbox::{HELPER_COMMAND, HelperOrder};
+
     let plain = |arguments| (program.to_owned(), name.to_owned(), arguments);
     let Ok(own) = i32::try_from(std::process::id()) else {
         return plain(arguments);

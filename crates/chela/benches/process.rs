@@ -15,7 +15,6 @@ use std::time::Duration;
 use chela_testkit::bench::BenchEffort;
 use chela_testkit::{EndpointScript, ScriptStep, ScriptedEndpoint};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use serde_json::json;
 use wait4::Wait4;
 
 #[path = "../tests/it/risky.rs"]
@@ -71,70 +70,6 @@ fn main() {
     let audit = measure(&chela, bad.path(), &["security", "audit"]);
     report("chela security audit, 80 problems", audit, baseline);
     chat(&chela, home.path(), baseline);
-    watching(&chela, baseline);
-}
-
-/// How many commands one turn runs.
-const COMMANDS: u32 = 20;
-/// How many files there are around them, to a folder 20 of them.
-const AROUND: usize = 10_000;
-
-/// What it costs to look at the workspace around a command: the same turn with few files and with
-/// many.
-fn watching(chela: &Path, baseline: Cost) {
-    let with_files = |files: usize| {
-        let home = tempfile::tempdir().expect("a folder for the home");
-        let mut steps: Vec<ScriptStep> = (0..COMMANDS)
-            .map(|n| ScriptStep::tool("exec", json!({ "command": format!("sleep 0.0{n}") })))
-            .collect();
-        steps.push(ScriptStep::reply("done"));
-        let endpoint =
-            ScriptedEndpoint::start(EndpointScript::steps(steps.clone())).expect("an endpoint");
-        let config = json!({
-            "models": { "providers": { "kit": {
-                "baseUrl": endpoint.url(), "models": [{ "id": "m", "contextWindow": 64_000 }],
-            } } },
-            "agents": { "defaults": { "model": "kit/m" } },
-        });
-        let folder = home.path().join(".chela");
-        std::fs::create_dir(&folder).expect("a home");
-        std::fs::write(folder.join("chela.json"), config.to_string()).expect("a config");
-        run(chela, home.path(), &["init"]);
-        for file in 0..files {
-            let folder = folder.join(format!("workspace/src/part{}", file / 20));
-            std::fs::create_dir_all(&folder).expect("a folder");
-            std::fs::write(folder.join(format!("file{file}.rs")), "fn main() {}\n")
-                .expect("a file");
-        }
-        run(
-            chela,
-            home.path(),
-            &["trust", "approve", ".chela/workspace", "--yes"],
-        );
-        let mut costs: Vec<Cost> = (0..5)
-            .map(|n| {
-                endpoint.play(EndpointScript::steps(steps.clone()));
-                let session = format!("watched-{n}");
-                run(
-                    chela,
-                    home.path(),
-                    &["chat", "--session", &session, "-m", "go"],
-                )
-            })
-            .collect();
-        costs.sort_by_key(|cost| cost.cpu);
-        assert!(
-            endpoint.calls().len() > COMMANDS as usize,
-            "the commands ran"
-        );
-        costs[2]
-    };
-    let (few, many) = (with_files(20), with_files(AROUND));
-    let watched = Cost {
-        cpu: many.cpu.saturating_sub(few.cpu) / COMMANDS,
-        kib: many.kib,
-    };
-    report("a command, for 10,000 files", watched, baseline);
 }
 
 /// A message and its answer, from an endpoint that answers at once: what it costs to say the
